@@ -1,0 +1,72 @@
+"""Read, check and explain the record batches and log segments of Apache Kafka as Arrow columns, without a broker.
+
+>>> import logsegment as ls
+>>> stream = ls.decode(ls.FileSource("00000000000000000000.log"), topic="orders", partition=0)
+>>> table = stream.to_pyarrow()
+>>> table.column_names[:2]
+['key', 'value']
+
+Bytes are parsed by a native core (`logsegment._core`); this package holds arguments and documentation, the Spark source and the
+command line. pyarrow, pyspark, polars and pandas are imported only by what needs them.
+"""
+
+from logsegment._core import (
+    ArrowArray,
+    ArrowBatch,
+    ArrowTable,
+    ChecksumError,
+    CodecError,
+    CorruptError,
+    FileSource,
+    Finding,
+    InternalError,
+    InvalidError,
+    LimitError,
+    Limits,
+    LossError,
+    RecordBatchError,
+    RecordStream,
+    Transactions,
+    TruncatedError,
+    UnknownCompressionError,
+    UnsupportedError,
+    __version__,
+    scan_transactions,
+)
+from logsegment.arrays import batch_info_array, decode_array, explode_array, validate_array
+from logsegment.reading import BatchTable, batch_stream, batches, decode
+from logsegment.report import Report, validate
+
+__all__ = [
+    "ArrowArray",
+    "ArrowBatch",
+    "ArrowTable",
+    "BatchTable",
+    "ChecksumError",
+    "CodecError",
+    "CorruptError",
+    "FileSource",
+    "Finding",
+    "InternalError",
+    "InvalidError",
+    "LimitError",
+    "Limits",
+    "LossError",
+    "RecordBatchError",
+    "RecordStream",
+    "Report",
+    "Transactions",
+    "TruncatedError",
+    "UnknownCompressionError",
+    "UnsupportedError",
+    "__version__",
+    "batch_info_array",
+    "batch_stream",
+    "batches",
+    "decode",
+    "decode_array",
+    "explode_array",
+    "scan_transactions",
+    "validate",
+    "validate_array",
+]

@@ -1,0 +1,33 @@
+"""What a caller may write where offsets and columns are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+Binary: TypeAlias = Literal["binary", "large_binary", "binary_view"]
+Isolation: TypeAlias = Literal["read_uncommitted", "read_committed"]
+OnError: TypeAlias = Literal["raise", "skip"]
+OnBadValue: TypeAlias = Literal["raise", "skip", "null"]
+Depth: TypeAlias = Literal["headers", "metadata", "full"]
+Format: TypeAlias = Literal["auto", "v2"]
+
+
+def names(columns: Sequence[str] | None) -> list[str] | None:
+    """Column names as a list; a single string is a mistake that would be taken letter by letter."""
+    if isinstance(columns, str):
+        raise TypeError("columns must be a sequence of names, not one string")
+    return None if columns is None else list(columns)
+
+
+def entry_options(**options: Any) -> dict[str, Any]:
+    """Options of the core's verbs about entries, with defaults for those that a verb does not have."""
+    defaults: dict[str, Any] = {
+        "check_crc": True,
+        "on_error": "raise",
+        "strict_tail": False,
+        "batch_size": 65536,
+        "format": "auto",
+        "limits": None,
+    }
+    return defaults | options

@@ -1,0 +1,21 @@
+"""Counters of what a call did."""
+
+
+class IoStats(dict[str, int]):
+    """Counters by name; each is an attribute too.
+
+    bytes_read: bytes taken from the source.
+    entries_read: entries whose header was parsed.
+    entries_skipped: entries that were not opened, since nothing of them was wanted.
+    entries_unpacked: entries that were decompressed.
+    bytes_inflated: bytes that decompression gave.
+    bytes_checksummed: bytes that checksums were computed over.
+    records: records given.
+    bytes_copied: bytes of keys, values and headers that were copied into columns.
+    """
+
+    def __getattr__(self, name: str) -> int:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None

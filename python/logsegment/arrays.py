@@ -1,0 +1,171 @@
+"""The same verbs over an Arrow binary column: one result per value, null in, null out. Spark's UDFs only wrap these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from logsegment import _core
+from logsegment._core import ArrowArray, ArrowBatch, Limits, Transactions
+from logsegment._options import Binary, Depth, Format, Isolation, OnBadValue, entry_options, names
+
+
+def decode_array(
+    array: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    binary: Binary = "binary",
+    check_crc: bool = True,
+    on_error: OnBadValue = "raise",
+    strict_tail: bool = False,
+    isolation: Isolation = "read_uncommitted",
+    control: bool = False,
+    start_offset: int | None = None,
+    end_offset: int | None = None,
+    topic: str | None = None,
+    partition: int | None = None,
+    format: Format = "auto",
+    limits: Limits | None = None,
+    null_headers: bool = False,
+    transactions: Transactions | None = None,
+) -> ArrowArray:
+    """Decode the raw batches in every value of a binary column.
+
+    Args:
+        array: an Arrow array of type binary, large_binary or binary_view (any object with ``__arrow_c_array__``); borrowed.
+        on_error: "raise"; "skip" leaves out what is damaged in a value; "null" gives null for a value that cannot be decoded.
+
+        The others are those of `decode`; read_committed needs `transactions`.
+
+    Returns:
+        An `ArrowArray` of list<struct> as long as `array`, one struct per record; null for null.
+
+    Raises:
+        RecordBatchError: when a value is bad and `on_error` is "raise".
+        TypeError, ValueError: when `array` is no binary column.
+
+    Example:
+        >>> import logsegment as ls, pyarrow as pa
+        >>> raw = open("00000000000000000000.log", "rb").read()
+        >>> lists = pa.array(ls.decode_array(pa.array([raw, None]), columns=["offset"]))
+        >>> lists[1].as_py() is None
+        True
+
+    Source: KIP-98.
+    """
+    return _core.decode_array(array, _record_options(locals()))
+
+
+def explode_array(
+    array: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    binary: Binary = "binary",
+    check_crc: bool = True,
+    on_error: OnBadValue = "raise",
+    strict_tail: bool = False,
+    isolation: Isolation = "read_uncommitted",
+    control: bool = False,
+    start_offset: int | None = None,
+    end_offset: int | None = None,
+    topic: str | None = None,
+    partition: int | None = None,
+    format: Format = "auto",
+    limits: Limits | None = None,
+    null_headers: bool = False,
+    transactions: Transactions | None = None,
+) -> tuple[ArrowBatch, ArrowArray]:
+    """Decode the raw batches in every value of a binary column into one batch of record rows.
+
+    Args: those of `decode_array`.
+
+    Returns:
+        The record rows, and an int64 array that tells for each row the index of the value that it came from.
+
+    Raises: as `decode_array`.
+
+    Example:
+        >>> import logsegment as ls, pyarrow as pa
+        >>> raw = open("00000000000000000000.log", "rb").read()
+        >>> rows, parents = ls.explode_array(pa.array([raw]), columns=["offset"])
+        >>> len(rows) == len(parents)
+        True
+
+    Source: KIP-98.
+    """
+    return _core.explode_array(array, _record_options(locals()))
+
+
+def batch_info_array(
+    array: Any,
+    *,
+    check_crc: bool = True,
+    on_error: OnBadValue = "raise",
+    format: Format = "auto",
+    limits: Limits | None = None,
+) -> ArrowArray:
+    """Read the header of the first entry in every value of a binary column. Nothing is decompressed.
+
+    Args:
+        array: as in `decode_array`.
+        check_crc: fill the field `isValid`; otherwise it is null.
+        on_error: "raise" when a value does not begin with a whole entry; "null" (or "skip") gives null for it.
+        format: as in `decode`.
+        limits: as in `decode`.
+
+    Returns:
+        An `ArrowArray` of struct with the columns of `batches`, as long as `array`; null for null.
+
+    Raises: as `decode_array`.
+
+    Example:
+        >>> import logsegment as ls, pyarrow as pa
+        >>> raw = open("00000000000000000000.log", "rb").read()
+        >>> pa.array(ls.batch_info_array(pa.array([raw])))[0]["magic"].as_py()
+        2
+
+    Source: `DumpLogSegments` in Kafka's tools.
+    """
+    options = entry_options(check_crc=check_crc, on_error=on_error, format=format, limits=limits)
+    return _core.batch_info_array(array, options)
+
+
+def validate_array(
+    array: Any,
+    *,
+    depth: Depth = "full",
+    check_crc: bool = True,
+    format: Format = "auto",
+    limits: Limits | None = None,
+) -> ArrowArray:
+    """Validate the raw batches in every value of a binary column. Never raises on bad bytes.
+
+    Args:
+        array: as in `decode_array`.
+        depth: as in `validate`.
+        check_crc: as in `validate`.
+        format: as in `decode`.
+        limits: as in `decode`.
+
+    Returns:
+        An `ArrowArray` of struct<ok: bool, errors: int32, warnings: int32, findings: list<struct>>, as long as `array`.
+
+    Raises:
+        TypeError, ValueError: when `array` is no binary column.
+
+    Example:
+        >>> import logsegment as ls, pyarrow as pa
+        >>> raw = open("00000000000000000000.log", "rb").read()
+        >>> pa.array(ls.validate_array(pa.array([raw, raw[61:]])))[0]["ok"].as_py()
+        True
+
+    Source: docs/findings in this project.
+    """
+    return _core.validate_array(array, depth, entry_options(check_crc=check_crc, format=format, limits=limits))
+
+
+def _record_options(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a verb as the core's options; a column is never cut into batches or given to threads."""
+    options = {name: value for name, value in arguments.items() if name != "array"}
+    options["columns"] = names(options["columns"])
+    return options | {"batch_size": 65536, "batch_bytes": 1 << 20, "threads": 1}

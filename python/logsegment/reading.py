@@ -1,0 +1,191 @@
+"""Records and batch headers of one source: `decode`, `batches`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from logsegment import _core
+from logsegment._core import ArrowTable, Limits, RecordStream, Transactions
+from logsegment._options import Binary, Format, Isolation, OnError, entry_options, names
+
+#: What `batches` gives: Arrow record batches in memory.
+BatchTable = ArrowTable
+
+
+def decode(
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    binary: Binary = "binary",
+    check_crc: bool = True,
+    on_error: OnError = "raise",
+    strict_tail: bool = False,
+    isolation: Isolation = "read_uncommitted",
+    control: bool = False,
+    start_offset: int | None = None,
+    end_offset: int | None = None,
+    batch_size: int = 65536,
+    batch_bytes: int = 1 << 20,
+    topic: str | None = None,
+    partition: int | None = None,
+    threads: int = 1,
+    format: Format = "auto",
+    limits: Limits | None = None,
+    null_headers: bool = False,
+    transactions: Transactions | None = None,
+) -> RecordStream:
+    """Decode record batches into a stream of Arrow columns, one row per record.
+
+    Immutable buffers are borrowed: with ``binary="binary_view"`` the values of uncompressed batches point into the caller's memory.
+    Mutable buffers are copied piece by piece. The GIL is released while native code works.
+
+    Args:
+        source: a buffer (bytes, memoryview, mmap, numpy, pyarrow.Buffer), a `FileSource`, or a binary file object, whole entries
+            from its first byte on.
+        columns: names of the record columns to build, in this order; None for key, value, topic, partition, offset, timestamp,
+            timestampType, headers. Others: headersRaw, timestampMs, attributes, producerId, producerEpoch, sequence,
+            partitionLeaderEpoch, isTransactional, isControl, controlType, magic, compression, batchBaseOffset, entryPosition,
+            indexInEntry. What is not named is not built.
+        binary: Arrow type of keys, values and header values.
+        check_crc: compare the checksum of every entry.
+        on_error: "raise" ends the stream at the first damage, after the records before it; "skip" goes on at the next intact
+            entry and leaves a finding.
+        strict_tail: raise TruncatedError when the source ends inside an entry; otherwise that is a finding.
+        isolation: "read_committed" leaves out aborted transactions, and everything from the first open transaction on. It needs a
+            source that can be read twice, or `transactions`.
+        control: give the records of control batches too (transaction markers, KRaft).
+        start_offset: first offset wanted (inclusive), per record.
+        end_offset: first offset not wanted (exclusive), per record.
+        batch_size: most rows of an Arrow batch.
+        batch_bytes: about how many bytes of keys, values and headers an Arrow batch holds; a larger record stands alone.
+        topic: value of the column `topic`.
+        partition: value of the column `partition`.
+        threads: threads that decode; 1 is the calling thread. Threads start with the first batch.
+        format: "auto" takes every format that this version reads; "v2" says it by name.
+        limits: what an entry may claim; None for `Limits()`.
+        null_headers: null instead of an empty list for records without headers, as Spark's Kafka source gives them.
+        transactions: aborted and open transactions of the partition, from `scan_transactions`.
+
+    Returns:
+        A `RecordStream`. `timestamp` is timestamp[us, UTC]; -1 is 1969-12-31T23:59:59.999Z, and null stands for what does not fit.
+
+    Raises:
+        RecordBatchError: from the stream, when bytes are bad; the class says how, the attributes where.
+        ValueError, TypeError: for arguments that are none.
+        OSError: when the file cannot be read.
+
+    Example:
+        >>> import logsegment as ls
+        >>> data = open("00000000000000000000.log", "rb").read()
+        >>> ls.decode(data, columns=["offset", "value"], end_offset=2).to_pyarrow().num_rows
+        2
+
+    Source: KIP-98; `DefaultRecordBatch`, `DefaultRecord` and `CompletedFetch` in Kafka's clients.
+    """
+    options = {
+        "columns": names(columns),
+        "binary": binary,
+        "check_crc": check_crc,
+        "on_error": on_error,
+        "strict_tail": strict_tail,
+        "isolation": isolation,
+        "control": control,
+        "start_offset": start_offset,
+        "end_offset": end_offset,
+        "batch_size": batch_size,
+        "batch_bytes": batch_bytes,
+        "topic": topic,
+        "partition": partition,
+        "threads": threads,
+        "format": format,
+        "limits": limits,
+        "null_headers": null_headers,
+        "transactions": transactions,
+    }
+    return _core.decode(source, options)
+
+
+def batches(
+    source: Any,
+    *,
+    check_crc: bool = True,
+    on_error: OnError = "raise",
+    strict_tail: bool = False,
+    format: Format = "auto",
+    limits: Limits | None = None,
+) -> BatchTable:
+    """Read the headers of all entries into an Arrow table, one row per entry. Nothing is decompressed.
+
+    Args:
+        source: as in `decode`.
+        check_crc: fill the column `isValid`; otherwise it is null, and only the headers are touched.
+        on_error: "raise" at what cannot be framed, or "skip" to the next intact entry and leave a finding.
+        strict_tail: raise TruncatedError when the source ends inside an entry.
+        format: as in `decode`.
+        limits: as in `decode`.
+
+    Returns:
+        A `BatchTable` with the columns of Kafka's dump tool: position, size (bytes), baseOffset, lastOffset, count, magic, attributes,
+        compression, timestampType, baseTimestamp, maxTimestamp (ms), crc, isValid, producerId, producerEpoch, baseSequence,
+        lastSequence, partitionLeaderEpoch, isTransactional, isControl, deleteHorizonMs. A wrong checksum does not raise.
+
+    Raises:
+        RecordBatchError: when bytes cannot be framed.
+
+    Example:
+        >>> import logsegment as ls
+        >>> ls.batches(ls.FileSource("00000000000000000000.log")).column_names[:3]
+        ['position', 'size', 'baseOffset']
+
+    Source: `DumpLogSegments` in Kafka's tools.
+    """
+    stream = batch_stream(
+        source, check_crc=check_crc, on_error=on_error, strict_tail=strict_tail, format=format, limits=limits
+    )
+    return stream.read_all()
+
+
+def batch_stream(
+    source: Any,
+    *,
+    check_crc: bool = True,
+    on_error: OnError = "raise",
+    strict_tail: bool = False,
+    batch_size: int = 65536,
+    format: Format = "auto",
+    limits: Limits | None = None,
+) -> RecordStream:
+    """Read the headers of all entries as a stream: the rows of `batches`, in bounded memory.
+
+    Args:
+        source: as in `decode`.
+        check_crc: as in `batches`.
+        on_error: as in `batches`.
+        strict_tail: as in `batches`.
+        batch_size: about how many rows an Arrow batch holds.
+        format: as in `decode`.
+        limits: as in `decode`.
+
+    Returns:
+        A `RecordStream` of batch rows.
+
+    Raises:
+        RecordBatchError: when bytes cannot be framed.
+
+    Example:
+        >>> import logsegment as ls
+        >>> sum(len(rows) for rows in ls.batch_stream(b""))
+        0
+
+    Source: `DumpLogSegments` in Kafka's tools.
+    """
+    options = entry_options(
+        check_crc=check_crc,
+        on_error=on_error,
+        strict_tail=strict_tail,
+        batch_size=batch_size,
+        format=format,
+        limits=limits,
+    )
+    return _core.batch_stream(source, options)

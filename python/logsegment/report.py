@@ -1,0 +1,116 @@
+"""What validation found: `validate`, `Report`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from html import escape
+from typing import Any
+
+from logsegment import _core
+from logsegment._core import ArrowTable, Finding, Limits
+from logsegment._options import Depth, Format, entry_options
+
+#: Findings that a readable form shows; the rest is counted.
+SHOWN = 20
+
+
+class Report:
+    """Findings of a validation, in the order of the input.
+
+    Attributes:
+        ok (bool): no finding of severity "error", so `decode` with the same options does not raise.
+        findings (list[Finding]): all of them.
+        counts (dict[str, int]): findings by severity: "error", "warning", "info".
+        io_stats: counters of what was read.
+    """
+
+    def __init__(self, findings: list[Finding], io_stats: dict[str, int], table: ArrowTable) -> None:
+        self.findings = findings
+        self.io_stats = io_stats
+        self._table = table
+
+    @property
+    def counts(self) -> dict[str, int]:
+        found = Counter(finding.severity for finding in self.findings)
+        return {severity: found[severity] for severity in ("error", "warning", "info")}
+
+    @property
+    def ok(self) -> bool:
+        return self.counts["error"] == 0
+
+    def to_arrow(self) -> ArrowTable:
+        """The findings as an Arrow table, one row each."""
+        return self._table
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python, ready for JSON."""
+        return {
+            "ok": self.ok,
+            "counts": self.counts,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "io_stats": dict(self.io_stats),
+        }
+
+    def __repr__(self) -> str:
+        lines = [self._summary()]
+        lines += [
+            f"  {finding.severity:7} {finding.rule:8} {finding.path}: {finding.message}"
+            for finding in self.findings[:SHOWN]
+        ]
+        if len(self.findings) > SHOWN:
+            lines.append(f"  ... and {len(self.findings) - SHOWN} more")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        cells = ("severity", "rule", "path", "message")
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(str(getattr(finding, cell)))}</td>" for cell in cells) + "</tr>"
+            for finding in self.findings[:SHOWN]
+        )
+        head = "".join(f"<th>{cell}</th>" for cell in cells)
+        more = len(self.findings) - SHOWN
+        tail = f"<p>and {more} more</p>" if more > 0 else ""
+        return f"<p>{escape(self._summary())}</p><table><tr>{head}</tr>{rows}</table>{tail}"
+
+    def _summary(self) -> str:
+        verdict = "ok" if self.ok else "damaged"
+        counts = ", ".join(f"{count} {severity}" for severity, count in self.counts.items())
+        return f"Report({verdict}: {counts}; {self.io_stats['entries_read']} entries, {self.io_stats['records']} records)"
+
+
+def validate(
+    source: Any,
+    *,
+    depth: Depth = "full",
+    check_crc: bool = True,
+    strict_tail: bool = False,
+    format: Format = "auto",
+    limits: Limits | None = None,
+) -> Report:
+    """Validate everything in a source, past every damage. Never raises on bad bytes.
+
+    Args:
+        source: as in `decode`.
+        depth: "headers" looks at framing, headers and checksums and decompresses nothing; "metadata" also at offsets, timestamps and
+            lengths of the records; "full" at everything.
+        check_crc: compare the checksum of every entry.
+        strict_tail: a source that ends inside an entry is an error instead of an information.
+        format: as in `decode`.
+        limits: as in `decode`.
+
+    Returns:
+        A `Report`. At full depth it has a finding of severity "error" if and only if `decode` with the same options raises.
+
+    Raises:
+        OSError: when the file cannot be read.
+        ValueError, TypeError: for arguments that are none.
+
+    Example:
+        >>> import logsegment as ls
+        >>> ls.validate(ls.FileSource("00000000000000000000.log")).ok
+        True
+
+    Source: docs/findings in this project; `LogValidator` and `DumpLogSegments` in Kafka.
+    """
+    options = entry_options(check_crc=check_crc, strict_tail=strict_tail, format=format, limits=limits)
+    return Report(*_core.validate_findings(source, depth, options))

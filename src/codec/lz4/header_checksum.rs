@@ -1,0 +1,62 @@
+//! The header checksum of an LZ4 frame, and which of its values a reader takes (COD-L6 to COD-L8).
+
+use xxhash_rust::xxh32::xxh32;
+
+/// Which LZ4 header checksum to accept.
+///
+/// Kafka 0.8.2 and 0.9 hashed the frame's magic too, and so does magic 0 forever; its readers since 0.10 look at none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeaderChecksum {
+    /// That of the LZ4 frame format: magic 1 and later.
+    Correct,
+    /// Any value: magic 0.
+    Any,
+}
+
+impl HeaderChecksum {
+    /// True when a frame of this descriptor (FLG, BD, content size) may carry `stored`.
+    pub(super) fn accepts(self, descriptor: &[u8], stored: u8) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Correct => correct(descriptor) == stored,
+        }
+    }
+}
+
+/// The second byte of the descriptor's hash.
+fn correct(descriptor: &[u8]) -> u8 {
+    let [_, second, _, _] = xxh32(descriptor, 0).to_le_bytes();
+    second
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cod_l7_known_descriptors() {
+        let known: [(&[u8], u8); 10] = [
+            (b"\x60\x40", 0x82),
+            (b"\x60\x50", 0xfb),
+            (b"\x60\x60", 0x51),
+            (b"\x60\x70", 0x73),
+            (b"\x64\x40", 0xa7),
+            (b"\x64\x60", 0x85),
+            (b"\x64\x70", 0xb9),
+            (b"\x70\x40", 0xad),
+            (b"\x74\x40", 0xbd),
+            (b"\x68\x40\x0b\0\0\0\0\0\0\0", 0x58),
+        ];
+        for (descriptor, checksum) in known {
+            assert!(HeaderChecksum::Correct.accepts(descriptor, checksum), "{descriptor:02x?}");
+            assert!(!HeaderChecksum::Correct.accepts(descriptor, checksum ^ 1), "{descriptor:02x?}");
+        }
+    }
+
+    #[test]
+    fn cod_l8_magic_0_takes_the_broken_one_and_any_other() {
+        assert!(!HeaderChecksum::Correct.accepts(b"\x60\x40", 0x1a));
+        assert!(HeaderChecksum::Any.accepts(b"\x60\x40", 0x1a));
+        assert!(HeaderChecksum::Any.accepts(b"\x60\x40", 0xff));
+    }
+}

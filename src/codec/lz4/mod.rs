@@ -1,0 +1,60 @@
+//! LZ4 as Kafka reads it: exactly one frame of independent blocks.
+//!
+//! Sources: `Lz4BlockInputStream` of Kafka's clients 4.2, the LZ4 frame format 1.6. The frame is walked here and not by the library,
+//! because Kafka's rules are its own: two header checksums, strict flags, content size and content checksum not verified,
+//! and whatever follows the end mark ignored.
+
+mod block;
+mod frame;
+mod header_checksum;
+
+pub use header_checksum::HeaderChecksum;
+
+use super::output::Output;
+use super::{Remark, bad, to_u64};
+use crate::error::{Error, Result};
+use frame::Frame;
+use xxhash_rust::xxh32::xxh32;
+
+/// Unpacks the frame that `input` begins with.
+pub(super) fn unpack(input: &[u8], accepted: HeaderChecksum, out: &mut Output<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<()> {
+    let (frame, blocks) = Frame::parse(input, accepted)?;
+    let (checksum, rest) = frame.split_end(unpack_blocks(&frame, blocks, out)?)?;
+    if let Some(remarks) = remarks {
+        remark(&frame, checksum, rest, out, remarks);
+    }
+    Ok(())
+}
+
+/// Unpacks all blocks; gives what follows the end mark.
+fn unpack_blocks<'a>(frame: &Frame, mut rest: &'a [u8], out: &mut Output<'_>) -> Result<&'a [u8]> {
+    loop {
+        match frame.split_block(rest)? {
+            (Some(block), behind) => {
+                block::unpack(&block, frame.block_maximum, out)?;
+                rest = behind;
+            }
+            (None, behind) => return Ok(behind),
+        }
+    }
+}
+
+/// Looks at what Java does not verify (COD-L9, COD-L11).
+fn remark(frame: &Frame, checksum: Option<u32>, rest: &[u8], out: &Output<'_>, remarks: &mut Vec<Remark>) {
+    let found = to_u64(out.len());
+    if let Some(declared) = frame.content_size.filter(|declared| *declared != found) {
+        remarks.push(Remark::ContentSize { declared, found });
+    }
+    let computed = xxh32(out.from(0), 0);
+    if let Some(stored) = checksum.filter(|stored| *stored != computed) {
+        remarks.push(Remark::ContentChecksum { stored, computed });
+    }
+    if !rest.is_empty() {
+        remarks.push(Remark::TrailingBytes { bytes: to_u64(rest.len()) });
+    }
+}
+
+#[cold]
+fn fault(rule: &'static str, fault: &'static str) -> Error {
+    bad("lz4", rule, fault)
+}

@@ -1,0 +1,134 @@
+//! Compressed records to plain ones, under a `Budget` (FORMAT section 7).
+//!
+//! Accepts what Kafka's Java reader accepts; what that passes over in silence is a `Remark` for those who ask.
+//! Knows neither batches nor magics: the caller names the codec and which LZ4 header checksum to take.
+//! A length in the stream is a claim: storage follows what is really there, never the claim alone.
+
+pub mod gzip;
+pub mod lz4;
+mod output;
+mod plain;
+mod remark;
+pub mod snappy;
+#[cfg(test)]
+mod testing;
+pub mod zstd;
+
+pub use lz4::HeaderChecksum;
+pub use plain::{Plain, SLACK};
+pub use remark::Remark;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Budget;
+use output::Output;
+
+/// The compressed stream's kind, told by the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codec {
+    /// RFC 1952 members.
+    Gzip,
+    /// A raw snappy block, or the chunks of snappy-java.
+    Snappy,
+    /// One LZ4 frame, with this header checksum.
+    Lz4(HeaderChecksum),
+    /// Zstandard frames.
+    Zstd,
+}
+
+/// The unpacking contexts of one thread, kept between entries because making one costs more than a small batch.
+///
+/// Nothing is made before it is needed.
+#[derive(Default)]
+pub struct Unpacker {
+    gzip: gzip::Inflater,
+    snappy: snappy::Decoder,
+    zstd: zstd::Decompressor,
+}
+
+impl Unpacker {
+    /// Unpacks the whole of `input` into `out`, whose former content is gone.
+    ///
+    /// Remarks are added to `remarks`; without it nobody looks for them, and no time is spent.
+    ///
+    /// # Errors
+    /// `Codec` when the stream is bad, `Limit` when it unpacks to more than `budget` or than memory; `out` is empty then.
+    pub fn unpack(
+        &mut self,
+        codec: Codec,
+        input: &[u8],
+        out: &mut Plain,
+        budget: &Budget,
+        remarks: Option<&mut Vec<Remark>>,
+    ) -> Result<()> {
+        let mut output = Output::new(out, budget)?;
+        let unpacked = match codec {
+            Codec::Gzip => self.gzip.unpack(input, &mut output, remarks),
+            Codec::Snappy => self.snappy.unpack(input, &mut output, remarks),
+            Codec::Lz4(accepted) => lz4::unpack(input, accepted, &mut output, remarks),
+            Codec::Zstd => self.zstd.unpack(input, &mut output),
+        };
+        if unpacked.is_err() {
+            out.len = 0;
+        }
+        unpacked
+    }
+}
+
+/// A fault of a stream.
+#[cold]
+fn bad(codec: &'static str, rule: &'static str, fault: &'static str) -> Error {
+    ErrorKind::Codec { rule, codec, fault }.into()
+}
+
+/// A 32-bit length as a length of this machine.
+fn to_len(length: u32) -> usize {
+    usize::try_from(length).unwrap_or(usize::MAX)
+}
+
+/// A length of this machine for a message.
+fn to_u64(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+
+    #[test]
+    fn contexts_move_between_threads() {
+        fn assert_send<T: Send>() {}
+        assert_send::<Unpacker>();
+        assert_send::<Plain>();
+    }
+
+    #[test]
+    fn one_unpacker_takes_every_codec_and_recovers_from_errors() -> Result<()> {
+        const STREAMS: [(Codec, &[u8]); 4] = [
+            (Codec::Gzip, b"\x1f\x8b\x08\0\0\0\0\0\x02\xff\xcb\x48\xcd\xc9\xc9\x07\0\x86\xa6\x10\x36\x05\0\0\0"),
+            (Codec::Snappy, b"\x05\x10hello"),
+            (Codec::Lz4(HeaderChecksum::Correct), b"\x04\x22\x4d\x18\x60\x40\x82\x05\0\0\x80hello\0\0\0\0"),
+            (Codec::Zstd, b"\x28\xb5\x2f\xfd\0\x58\x29\0\0hello"),
+        ];
+        let (mut unpacker, mut plain, budget) = (Unpacker::default(), Plain::default(), Budget::for_entry(&Limits::default(), 100));
+        for (codec, stream) in STREAMS {
+            for (other, _) in STREAMS {
+                assert_eq!(unpacker.unpack(other, stream, &mut plain, &budget, None).is_ok(), other == codec, "{codec:?} as {other:?}");
+                assert_eq!(plain.is_empty(), other != codec);
+            }
+            unpacker.unpack(codec, stream, &mut plain, &budget, None)?;
+            assert_eq!(plain.bytes(), b"hello");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn storage_goes_round() -> Result<()> {
+        let (mut unpacker, budget) = (Unpacker::default(), Budget::for_entry(&Limits::default(), 100));
+        let mut plain = Plain::from_vec(vec![9; 1000]);
+        unpacker.unpack(Codec::Snappy, b"\x05\x10hello", &mut plain, &budget, None)?;
+        assert!(plain.readable().starts_with(b"hello\x09"));
+        assert_eq!((plain.len(), plain.readable().len(), plain.into_vec().len()), (5, 5 + SLACK, 1000));
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! What a lenient reader passes over and a validator reports (FORMAT section 19).
+
+use std::fmt;
+
+/// Something odd in a stream that unpacks nevertheless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// Bytes behind the end of the stream, which Java ignores (FND-8).
+    TrailingBytes {
+        /// How many.
+        bytes: u64,
+    },
+    /// The LZ4 frame declares another content size, which Java does not verify (FND-9).
+    ContentSize {
+        /// Bytes, as declared.
+        declared: u64,
+        /// Bytes, as unpacked.
+        found: u64,
+    },
+    /// The checksum of the LZ4 frame's content is wrong, which Java does not verify (FND-9).
+    ContentChecksum {
+        /// As stored in the frame.
+        stored: u32,
+        /// Of the unpacked bytes.
+        computed: u32,
+    },
+}
+
+impl Remark {
+    /// The id of the rule.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Self::TrailingBytes { .. } => "FND-8",
+            Self::ContentSize { .. } | Self::ContentChecksum { .. } => "FND-9",
+        }
+    }
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TrailingBytes { bytes } => write!(f, "{bytes} bytes left over behind the compressed stream"),
+            Self::ContentSize { declared, found } => write!(f, "LZ4 content size says {declared} bytes, found {found}"),
+            Self::ContentChecksum { stored, computed } => {
+                write!(f, "LZ4 content checksum mismatch: stored {stored:#010x}, computed {computed:#010x}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remarks_name_their_rule_and_their_numbers() {
+        let told = |remark: Remark| format!("{} {remark}", remark.rule());
+        assert_eq!(told(Remark::TrailingBytes { bytes: 3 }), "FND-8 3 bytes left over behind the compressed stream");
+        assert_eq!(told(Remark::ContentSize { declared: 2, found: 1 }), "FND-9 LZ4 content size says 2 bytes, found 1");
+        assert_eq!(
+            told(Remark::ContentChecksum { stored: 1, computed: 0xff }),
+            "FND-9 LZ4 content checksum mismatch: stored 0x00000001, computed 0x000000ff"
+        );
+    }
+}

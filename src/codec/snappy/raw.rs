@@ -1,0 +1,84 @@
+//! One raw snappy block: a varint with the unpacked length, then literals and copies.
+
+use super::fault;
+use crate::codec::output::Output;
+use crate::error::Result;
+
+/// Unpacks one block, which takes all of `input`.
+pub(super) fn unpack(decoder: &mut snap::raw::Decoder, input: &[u8], out: &mut Output<'_>) -> Result<()> {
+    let declared = snap::raw::decompress_len(input).map_err(|_| fault("COD-S1", "the declared length does not end in 5 bytes"))?;
+    if declared > most(input.len()) {
+        return Err(fault("COD-S9", "the declared length is more than the block can hold"));
+    }
+    out.ensure(declared)?;
+    let room = out.room(declared)?;
+    let found = decoder.decompress(input, room).map_err(|error| fault("COD-S1", explain(&error)))?;
+    out.fill(found);
+    Ok(())
+}
+
+/// What a block of `len` bytes can unpack to: a copy of 64 bytes takes 3.
+fn most(len: usize) -> usize {
+    len.saturating_mul(64) / 3
+}
+
+#[cold]
+fn explain(error: &snap::Error) -> &'static str {
+    match error {
+        snap::Error::HeaderMismatch { .. } => "the block ends before its declared length",
+        snap::Error::Literal { .. } => "a literal runs past the block",
+        snap::Error::CopyRead { .. } => "a copy is cut short",
+        snap::Error::CopyWrite { .. } => "a copy runs past the declared length",
+        snap::Error::Offset { .. } => "a copy reaches back before the block",
+        _ => "the block is corrupt",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::codec::Codec::Snappy;
+    use crate::codec::testing::{Outcome, unpack};
+
+    #[test]
+    fn cod_s1_a_raw_block_is_read() {
+        assert_eq!(unpack(Snappy, b"\x05\x10hello"), Outcome::plain(b"hello"));
+        // "abcd", then a copy of 8 bytes from 4 back.
+        assert_eq!(unpack(Snappy, b"\x0c\x0cabcd\x11\x04"), Outcome::plain(b"abcdabcdabcd"));
+    }
+
+    #[test]
+    fn cod_s2_empty_input_is_an_error() {
+        assert_eq!(unpack(Snappy, b""), Outcome::Error("COD-S2"));
+    }
+
+    #[test]
+    fn cod_s5_bytes_behind_a_raw_block_are_an_error() {
+        assert_eq!(unpack(Snappy, b"\x05\x10hello\0x"), Outcome::Error("COD-S1"));
+        assert_eq!(unpack(Snappy, b"\x05\x10hello\x11\x04"), Outcome::Error("COD-S1"));
+    }
+
+    #[test]
+    fn cod_s5_a_cut_block_is_an_error() {
+        assert_eq!(unpack(Snappy, b"\x05\x10hell"), Outcome::Error("COD-S1"));
+        assert_eq!(unpack(Snappy, b"\x85"), Outcome::Error("COD-S1"));
+        assert_eq!(unpack(Snappy, b"\x05"), Outcome::Error("COD-S1"));
+    }
+
+    #[test]
+    fn cod_s5_the_block_of_an_empty_input_is_one_zero() {
+        assert_eq!(unpack(Snappy, b"\0"), Outcome::plain(b""));
+    }
+
+    #[test]
+    fn cod_s9_a_length_that_cannot_be_is_refused_before_it_is_allocated() {
+        assert_eq!(unpack(Snappy, b"\xff\xff\xff\xff\x07\x10hello"), Outcome::Error("COD-S9"));
+        assert_eq!(unpack(Snappy, b"\xff\xff\xff\xff\xff\xff\x01\x10hello"), Outcome::Error("COD-S1"));
+        // 63 bytes from 3 + 2 + 3: the most that the bound lets through still has to be there.
+        assert_eq!(unpack(Snappy, b"\x41\x00a\xfe\x01\x00"), Outcome::plain(&[b'a'; 65]));
+    }
+
+    #[test]
+    fn cod_s10_the_official_framing_is_not_known() {
+        assert_eq!(unpack(Snappy, b"\xff\x06\0\0sNaPpY\x01\x09\0\0\0\0\0\0hello"), Outcome::Error("COD-S9"));
+    }
+}

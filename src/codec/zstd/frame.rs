@@ -1,0 +1,228 @@
+//! A look through one frame: how long it is, what it may unpack to, and whether its window and dictionary are allowed.
+//!
+//! magic 4 | descriptor 1 | [window 1] | [dictionary id 1, 2, 4] | [content size 1, 2, 4, 8] | blocks: header 3, bytes | [checksum 4]; little-endian.
+
+use super::fault;
+use crate::codec::to_len;
+use crate::error::{Error, Result};
+
+const MAGIC: u32 = 0xfd2f_b528;
+const SKIPPABLE: u32 = 0x184d_2a50;
+const SKIPPABLE_MASK: u32 = !0xf;
+
+// The frame header descriptor
+const DICTIONARY_ID: u8 = 0b0000_0011;
+const CHECKSUM: u8 = 0b0000_0100;
+const RESERVED: u8 = 0b0000_1000;
+const SINGLE_SEGMENT: u8 = 0b0010_0000;
+
+/// Java's decoder refuses larger windows (COD-Z4). One-shot decoding needs no window; the limit keeps what we take the same.
+const WINDOW_MAXIMUM: u64 = 1 << 27;
+/// Bytes that no block may exceed, packed or unpacked.
+const BLOCK_MAXIMUM: usize = 128 << 10;
+
+/// What a stream is made of.
+pub(super) enum Part<'a> {
+    /// To be unpacked.
+    Frame(Frame<'a>),
+    /// To be passed over.
+    Skippable,
+}
+
+/// A frame with content.
+pub(super) struct Frame<'a> {
+    /// All its bytes, from the magic to the checksum.
+    pub(super) bytes: &'a [u8],
+    /// What it unpacks to at most, from its content size and its blocks.
+    pub(super) bound: usize,
+}
+
+/// Splits the frame off with which `input` begins.
+pub(super) fn split(input: &[u8]) -> Result<(Part<'_>, &[u8])> {
+    let (magic, behind) = take_u32(input).ok_or_else(|| fault("COD-Z3", "the stream ends inside a frame's magic"))?;
+    match magic {
+        MAGIC => {
+            let header = Header::parse(behind)?;
+            let (bound, rest) = walk(&header)?;
+            let bytes = input.get(..input.len() - rest.len()).unwrap_or_default();
+            Ok((Part::Frame(Frame { bytes, bound }), rest))
+        }
+        _ if magic & SKIPPABLE_MASK == SKIPPABLE => {
+            let (len, behind) = take_u32(behind).ok_or_else(cut)?;
+            Ok((Part::Skippable, behind.get(to_len(len)..).ok_or_else(cut)?))
+        }
+        _ => Err(fault("COD-Z3", "the magic is not that of a zstd frame")),
+    }
+}
+
+/// What stands before the blocks.
+struct Header<'a> {
+    has_checksum: bool,
+    content_size: Option<u64>,
+    block_maximum: usize,
+    blocks: &'a [u8],
+}
+
+impl<'a> Header<'a> {
+    fn parse(bytes: &'a [u8]) -> Result<Self> {
+        let (&descriptor, rest) = bytes.split_first().ok_or_else(cut)?;
+        if descriptor & RESERVED != 0 {
+            return Err(fault("COD-Z6", "a reserved bit is set"));
+        }
+        let single_segment = descriptor & SINGLE_SEGMENT != 0;
+        let (window, rest) = if single_segment { (None, rest) } else { take_window(rest)? };
+        let (dictionary, rest) = take_number(rest, dictionary_id_len(descriptor))?;
+        let (content_size, blocks) = take_content_size(rest, descriptor)?;
+        // A single segment is its own window.
+        let window = window.or(content_size).unwrap_or(u64::MAX);
+        if window > WINDOW_MAXIMUM {
+            return Err(fault("COD-Z4", "the window is larger than 128 MiB"));
+        }
+        if dictionary != 0 {
+            return Err(fault("COD-Z5", "the frame needs a dictionary"));
+        }
+        let block_maximum = usize::try_from(window).unwrap_or(usize::MAX).min(BLOCK_MAXIMUM);
+        Ok(Self { has_checksum: descriptor & CHECKSUM != 0, content_size, block_maximum, blocks })
+    }
+}
+
+/// Walks over the blocks and the checksum: the most they unpack to, and what follows the frame.
+fn walk<'a>(header: &Header<'a>) -> Result<(usize, &'a [u8])> {
+    let mut rest = header.blocks;
+    let mut bound: usize = 0;
+    loop {
+        let (&[low, middle, high], behind) = rest.split_first_chunk::<3>().ok_or_else(cut)?;
+        let word = u32::from_le_bytes([low, middle, high, 0]);
+        let size = to_len(word >> 3);
+        if size > BLOCK_MAXIMUM {
+            return Err(fault("COD-Z6", "a block is larger than 128 KiB"));
+        }
+        let (packed, unpacked) = match (word >> 1) & 0b11 {
+            0 => (size, size),
+            1 => (1, size),
+            2 => (size, header.block_maximum),
+            _ => return Err(fault("COD-Z6", "a block is of the reserved type")),
+        };
+        bound = bound.saturating_add(unpacked);
+        rest = behind.get(packed..).ok_or_else(cut)?;
+        if word & 1 != 0 {
+            break;
+        }
+    }
+    if header.has_checksum {
+        rest = rest.get(4..).ok_or_else(cut)?;
+    }
+    let claimed = header.content_size.and_then(|size| usize::try_from(size).ok()).unwrap_or(usize::MAX);
+    Ok((bound.min(claimed), rest))
+}
+
+fn take_window(bytes: &[u8]) -> Result<(Option<u64>, &[u8])> {
+    let (byte, rest) = bytes.split_first().ok_or_else(cut)?;
+    let base = 1_u64 << (10 + (byte >> 3));
+    Ok((Some(base + (base >> 3) * u64::from(byte & 0b111)), rest))
+}
+
+fn take_content_size(bytes: &[u8], descriptor: u8) -> Result<(Option<u64>, &[u8])> {
+    let len = match descriptor >> 6 {
+        0 if descriptor & SINGLE_SEGMENT == 0 => return Ok((None, bytes)),
+        0 => 1,
+        1 => 2,
+        2 => 4,
+        _ => 8,
+    };
+    let (size, rest) = take_number(bytes, len)?;
+    // Two bytes start where one byte ends.
+    Ok((Some(if len == 2 { size + 256 } else { size }), rest))
+}
+
+fn dictionary_id_len(descriptor: u8) -> usize {
+    match descriptor & DICTIONARY_ID {
+        0 => 0,
+        1 => 1,
+        2 => 2,
+        _ => 4,
+    }
+}
+
+/// Takes a number of `len` bytes, 8 at most.
+fn take_number(bytes: &[u8], len: usize) -> Result<(u64, &[u8])> {
+    let (number, rest) = bytes.split_at_checked(len).ok_or_else(cut)?;
+    Ok((number.iter().rev().fold(0, |number, byte| (number << 8) | u64::from(*byte)), rest))
+}
+
+fn take_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    bytes.split_first_chunk::<4>().map(|(number, rest)| (u32::from_le_bytes(*number), rest))
+}
+
+#[cold]
+fn cut() -> Error {
+    fault("COD-Z6", "a frame is cut short")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Codec::Zstd;
+    use crate::codec::testing::{Outcome, unpack};
+
+    /// A frame of "hello" behind this header.
+    fn hello(header: &[u8]) -> Vec<u8> {
+        [b"\x28\xb5\x2f\xfd", header, b"\x29\0\0hello"].concat()
+    }
+
+    fn bound(input: &[u8]) -> Option<usize> {
+        match split(input) {
+            Ok((Part::Frame(frame), _)) => Some(frame.bound),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn cod_z4_windows_up_to_128_mib() {
+        assert_eq!(unpack(Zstd, &hello(b"\0\x50")), Outcome::plain(b"hello"));
+        assert_eq!(unpack(Zstd, &hello(b"\0\x88")), Outcome::plain(b"hello"));
+        for window in [0x89, 0x90, 0xa0, 0xff] {
+            assert_eq!(unpack(Zstd, &hello(&[0, window])), Outcome::Error("COD-Z4"), "{window:02x}");
+        }
+    }
+
+    #[test]
+    fn cod_z4_a_single_segment_is_its_own_window() {
+        assert_eq!(unpack(Zstd, &hello(b"\xa0\x01\0\0\x08")), Outcome::Error("COD-Z4"));
+        assert_eq!(unpack(Zstd, &hello(b"\xa0\0\0\0\x08")), Outcome::Error("COD-Z6"));
+    }
+
+    #[test]
+    fn cod_z5_dictionary_ids_are_refused_unless_0() {
+        for header in [b"\x01\x50\x07".as_slice(), b"\x02\x50\0\x07", b"\x03\x50\0\0\0\x07"] {
+            assert_eq!(unpack(Zstd, &hello(header)), Outcome::Error("COD-Z5"));
+        }
+        assert_eq!(unpack(Zstd, &hello(b"\x03\x50\0\0\0\0")), Outcome::plain(b"hello"));
+    }
+
+    #[test]
+    fn cod_z6_reserved_bits_and_block_types_are_refused() {
+        assert_eq!(unpack(Zstd, &hello(b"\x08\x50")), Outcome::Error("COD-Z6"));
+        assert_eq!(unpack(Zstd, b"\x28\xb5\x2f\xfd\0\x50\x2f\0\0hello"), Outcome::Error("COD-Z6"));
+        // A run of 128 KiB + 1.
+        assert_eq!(unpack(Zstd, b"\x28\xb5\x2f\xfd\0\x50\x0b\0\x10a"), Outcome::Error("COD-Z6"));
+    }
+
+    #[test]
+    fn cod_6_a_claimed_content_size_is_bounded_by_the_blocks() {
+        // 8 GiB, and blocks of 5 bytes, of a run of 6, and of unknown bytes.
+        let header = b"\x28\xb5\x2f\xfd\xc0\x50\0\0\0\0\x02\0\0\0";
+        assert_eq!(bound(&[header, b"\x29\0\0hello".as_slice()].concat()), Some(5));
+        assert_eq!(bound(&[header, b"\x33\0\0a".as_slice()].concat()), Some(6));
+        assert_eq!(bound(&[header, b"\x0d\0\0a".as_slice()].concat()), Some(BLOCK_MAXIMUM));
+        assert_eq!(bound(header), None);
+        assert_eq!(bound(&hello(b"\x20\x03")), Some(3));
+        assert_eq!(bound(b"\x28\xb5\x2f\xfd\x60\x00\x01\x0d\0\0a"), Some(512));
+    }
+
+    #[test]
+    fn cod_z6_a_cut_skippable_frame_is_an_error() {
+        assert_eq!(unpack(Zstd, b"\x50\x2a\x4d\x18\x03\0\0\0ab"), Outcome::Error("COD-Z6"));
+        assert_eq!(unpack(Zstd, b"\x50\x2a\x4d\x18\x03\0"), Outcome::Error("COD-Z6"));
+    }
+}

@@ -1,0 +1,153 @@
+//! Zstandard frames, one after the other, as one stream.
+//!
+//! Sources: `ZstdCompression` of Kafka's clients, zstd-jni, RFC 8878. Each frame is looked through before it is unpacked in one go:
+//! one-shot decoding honours no window limit, and Java's frames say nothing of their size.
+
+mod frame;
+
+use super::bad;
+use super::output::Output;
+use crate::error::{Error, ErrorKind, Result};
+use frame::{Frame, Part};
+use zstd_safe::DCtx;
+use zstd_safe::zstd_sys::ZSTD_ErrorCode;
+
+/// Room that a frame gets on the word of its header alone.
+const TRUSTED: usize = 8 << 20;
+/// Or this many bytes for each of its own; records rarely shrink more.
+const TRUSTED_RATIO: usize = 64;
+
+/// The decoding context, made when the first frame comes.
+#[derive(Default)]
+pub(super) struct Decompressor(Option<DCtx<'static>>);
+
+impl Decompressor {
+    /// Unpacks all frames; skippable ones give nothing, and no frames at all are an empty stream (COD-Z3).
+    pub(super) fn unpack(&mut self, mut rest: &[u8], out: &mut Output<'_>) -> Result<()> {
+        while !rest.is_empty() {
+            let (part, behind) = frame::split(rest)?;
+            if let Part::Frame(frame) = part {
+                self.unpack_frame(&frame, out)?;
+            }
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// Unpacks one frame. One that claims a lot starts with little room, and starts again with twice as much while it is too little.
+    fn unpack_frame(&mut self, frame: &Frame<'_>, out: &mut Output<'_>) -> Result<()> {
+        let context = self.context()?;
+        let mut wanted = frame.bound.min(frame.bytes.len().saturating_mul(TRUSTED_RATIO).max(TRUSTED));
+        loop {
+            let room = out.room(wanted)?;
+            // Not all the room there may be: what a bad frame gives must not depend on what was unpacked before it.
+            let given = room.len().min(frame.bound);
+            match context.decompress(room.get_mut(..given).unwrap_or_default(), frame.bytes) {
+                Ok(len) => {
+                    out.fill(len);
+                    return Ok(());
+                }
+                Err(code) if !is_too_small(code) => return Err(fault("COD-Z6", zstd_safe::get_error_name(code))),
+                Err(_) if given == frame.bound => return Err(fault("COD-Z6", "a frame unpacks to more than its header and blocks allow")),
+                // Without more to give this is the budget's end.
+                Err(_) if given == out.left() => out.ensure(given.saturating_add(1))?,
+                Err(_) => wanted = given.saturating_mul(2),
+            }
+        }
+    }
+
+    fn context(&mut self) -> Result<&mut DCtx<'static>> {
+        if self.0.is_none() {
+            self.0 = DCtx::try_create();
+        }
+        let none = || Error::from(ErrorKind::Internal { what: "no memory for a zstd context".to_owned() });
+        self.0.as_mut().ok_or_else(none)
+    }
+}
+
+/// True for the code that says that the output was too small; codes are negative numbers in unsigned dress.
+#[expect(clippy::as_conversions, reason = "a C enum with the value 70")]
+fn is_too_small(code: usize) -> bool {
+    code == (ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg()
+}
+
+#[cold]
+fn fault(rule: &'static str, fault: &'static str) -> Error {
+    bad("zstd", rule, fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Codec::Zstd;
+    use crate::codec::testing::{Outcome, unpack, unpack_within};
+    use crate::limits::Limits;
+
+    const HELLO: &[u8] = b"\x28\xb5\x2f\xfd\x20\x05\x29\0\0hello";
+
+    #[test]
+    fn cod_z2_frames_with_and_without_content_size() {
+        assert_eq!(unpack(Zstd, HELLO), Outcome::plain(b"hello"));
+        assert_eq!(unpack(Zstd, b"\x28\xb5\x2f\xfd\0\x58\x29\0\0hello"), Outcome::plain(b"hello"));
+    }
+
+    #[test]
+    fn cod_z2_content_checksums_are_verified() {
+        assert_eq!(unpack(Zstd, b"\x28\xb5\x2f\xfd\x24\x05\x29\0\0hello\xa3\x6d\x9f\x88"), Outcome::plain(b"hello"));
+        assert_eq!(unpack(Zstd, b"\x28\xb5\x2f\xfd\x24\x05\x29\0\0hello\xa3\x6d\x9f\x89"), Outcome::Error("COD-Z6"));
+    }
+
+    #[test]
+    fn cod_z3_frames_and_skippable_frames_are_one_stream() {
+        let skippable = b"\x5f\x2a\x4d\x18\x02\0\0\0ab";
+        assert_eq!(unpack(Zstd, &[skippable, HELLO, skippable, HELLO, skippable].concat()), Outcome::plain(b"hellohello"));
+        assert_eq!(unpack(Zstd, skippable), Outcome::plain(b""));
+        assert_eq!(unpack(Zstd, b""), Outcome::plain(b""));
+    }
+
+    #[test]
+    fn cod_z3_anything_else_behind_a_frame_is_an_error() {
+        assert_eq!(unpack(Zstd, &[HELLO, b"\0"].concat()), Outcome::Error("COD-Z3"));
+        assert_eq!(unpack(Zstd, &[HELLO, b"garbage!"].concat()), Outcome::Error("COD-Z3"));
+    }
+
+    #[test]
+    fn cod_z6_every_cut_is_an_error() {
+        for len in 1..HELLO.len() {
+            let cut = HELLO.get(..len).unwrap_or_default();
+            assert!(matches!(unpack(Zstd, cut), Outcome::Error("COD-Z3" | "COD-Z6")), "{len}");
+        }
+    }
+
+    #[test]
+    fn cod_z6_a_wrong_content_size_is_an_error() {
+        assert_eq!(unpack(Zstd, b"\x28\xb5\x2f\xfd\x20\x09\x29\0\0hello"), Outcome::Error("COD-Z6"));
+        assert_eq!(unpack(Zstd, b"\x28\xb5\x2f\xfd\x20\x04\x29\0\0hello"), Outcome::Error("COD-Z6"));
+    }
+
+    /// A frame of runs: `count` blocks of 128 KiB zeros, 4 bytes each.
+    fn zeros(count: usize) -> Vec<u8> {
+        let mut frame = b"\x28\xb5\x2f\xfd\0\x70".to_vec();
+        for block in 1..=count {
+            let last = u8::from(block == count);
+            frame.extend_from_slice(&[0b10 | last, 0, 0x10, 0]);
+        }
+        frame
+    }
+
+    #[test]
+    fn cod_6_room_follows_what_is_unpacked_up_to_the_budget() {
+        let limits = Limits { max_ratio: 1 << 20, ..Limits::default() };
+        // 32 MiB from 1 KiB: two more attempts.
+        assert_eq!(unpack_within(&limits, Zstd, &zeros(256)), Outcome::plain(&vec![0; 32 << 20]));
+        let limits = Limits { max_decompressed_bytes: (32 << 20) - 1, ..limits };
+        assert_eq!(unpack_within(&limits, Zstd, &zeros(256)), Outcome::Error("COD-6"));
+        assert_eq!(unpack_within(&Limits::default(), Zstd, &zeros(256)), Outcome::Error("COD-6"));
+    }
+
+    #[test]
+    fn the_error_code_of_a_small_output_is_known() {
+        let code = DCtx::create().decompress(&mut [0_u8; 1][..], HELLO);
+        assert!(code.is_err_and(is_too_small));
+    }
+}

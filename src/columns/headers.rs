@@ -1,0 +1,135 @@
+//! Record headers: ordered, repeated, with null values; list<struct<key, value>> per record.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BinaryArray, ListArray, StringArray, StructArray};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, Fields};
+use bytes::Bytes;
+
+use super::bitmap;
+use super::binary::{BytesColumn, Copied};
+use super::slots::Slots;
+use crate::model::{HeaderRef, Section};
+
+/// The headers of the rows of a chunk.
+pub struct HeaderColumns<B> {
+    ends: Slots<i32>,
+    keys: Copied<i32>,
+    values: B,
+    /// Headers written.
+    len: usize,
+    has_null_lists: bool,
+    empty: Vec<usize>,
+}
+
+/// The finished parts, from which both forms of the column are made.
+pub struct FinishedHeaders {
+    ends: OffsetBuffer<i32>,
+    key_ends: OffsetBuffer<i32>,
+    key_data: Buffer,
+    values: ArrayRef,
+    nulls: Option<NullBuffer>,
+}
+
+impl<B: BytesColumn> HeaderColumns<B> {
+    /// No headers yet; with `has_null_lists`, records without headers are null.
+    pub fn new(has_null_lists: bool) -> Self {
+        Self { ends: Slots::new(), keys: Copied::new(), values: B::new(), len: 0, has_null_lists, empty: Vec::new() }
+    }
+
+    /// Room for `rows` rows in all and headers in `bytes` more bytes.
+    pub fn reserve(&mut self, rows: usize, bytes: usize) {
+        self.ends.reserve(rows + 1);
+        if self.len == 0 {
+            self.ends.set(0, 0);
+        }
+        // Most batches have no headers: room for them is made when the first one comes.
+        let _ = bytes;
+    }
+
+    /// Says which memory the next section lies in.
+    pub fn keep(&mut self, owner: &Bytes, start: usize) {
+        self.values.keep(owner, start);
+    }
+
+    /// Writes one header of the coming row.
+    #[inline]
+    pub fn header(&mut self, section: &Section<'_>, header: HeaderRef) {
+        let (key_start, key_len) = header.key();
+        let value = header.value();
+        self.keys.reserve(self.len + 1, key_len);
+        self.values.reserve(self.len + 1, value.map_or(0, |(_, len)| len));
+        self.keys.write(self.len, section, Some((key_start, key_len)));
+        self.values.put(self.len, section, value);
+        self.len += 1;
+    }
+
+    /// Closes a row: the headers since the row before are its own.
+    #[inline(always)]
+    pub fn close(&mut self, row: usize, count: usize) {
+        self.ends.set(row + 1, i32::try_from(self.len).unwrap_or(i32::MAX));
+        if self.has_null_lists && count == 0 {
+            self.empty.push(row);
+        }
+    }
+
+    /// Forgets the rows from `row` on, and headers without a row.
+    pub fn truncate(&mut self, row: usize) {
+        let len = if row == 0 { 0 } else { self.ends.at(row).unwrap_or(0) };
+        self.len = usize::try_from(len).unwrap_or(0);
+        self.keys.truncate(self.len);
+        self.values.truncate(self.len);
+        self.empty.truncate(self.empty.partition_point(|empty| *empty < row));
+    }
+
+    /// Bytes copied so far.
+    pub fn copied(&self) -> usize {
+        self.keys.copied() + self.values.copied()
+    }
+
+    /// Gives the rows away.
+    pub fn finish(&mut self, rows: usize) -> FinishedHeaders {
+        self.ends.reserve(rows + 1);
+        self.ends.set(0, 0);
+        let ends = OffsetBuffer::new(ScalarBuffer::new(self.ends.finish(rows + 1), 0, rows + 1));
+        let (key_ends, key_data, _) = self.keys.finish_parts(self.len);
+        let values = self.values.finish(self.len);
+        let nulls = bitmap::nulls(&self.empty, rows);
+        self.len = 0;
+        self.empty.clear();
+        FinishedHeaders { ends, key_ends, key_data, values, nulls }
+    }
+}
+
+impl FinishedHeaders {
+    /// With keys as text; bytes that are not UTF-8 become replacement characters, as in Kafka's clients (V2-20).
+    pub fn to_text(&self) -> ArrayRef {
+        let keys = StringArray::try_new(self.key_ends.clone(), self.key_data.clone(), None).unwrap_or_else(|_| self.lossy_keys());
+        self.list(Arc::new(keys))
+    }
+
+    /// With keys as they are stored.
+    pub fn to_raw(&self) -> ArrayRef {
+        self.list(Arc::new(self.raw_keys()))
+    }
+
+    fn raw_keys(&self) -> BinaryArray {
+        BinaryArray::new(self.key_ends.clone(), self.key_data.clone(), None)
+    }
+
+    #[cold]
+    fn lossy_keys(&self) -> StringArray {
+        self.raw_keys().iter().map(|key| key.map(String::from_utf8_lossy)).collect()
+    }
+
+    fn list(&self, keys: ArrayRef) -> ArrayRef {
+        let fields = Fields::from(vec![
+            Field::new("key", keys.data_type().clone(), true),
+            Field::new("value", self.values.data_type().clone(), true),
+        ]);
+        let field = Arc::new(Field::new("element", DataType::Struct(fields.clone()), true));
+        let rows = StructArray::new(fields, vec![keys, Arc::clone(&self.values)], None);
+        Arc::new(ListArray::new(field, self.ends.clone(), Arc::new(rows), self.nulls.clone()))
+    }
+}

@@ -1,0 +1,20 @@
+//! Records, batches and findings as Arrow arrays. Knows nothing of Python.
+
+pub mod batches;
+mod binary;
+mod bitmap;
+mod constant;
+pub mod findings;
+mod headers;
+pub mod parallel;
+mod perbatch;
+mod rare;
+pub mod records;
+pub mod schema;
+mod slots;
+pub mod stream;
+pub mod values;
+
+pub use records::RecordColumns;
+pub use schema::{BinaryKind, Column, Projection, UnknownColumn};
+pub use stream::{BatchSource, OnError, StreamOptions};

@@ -1,0 +1,124 @@
+//! Columns that are the same for all records of a batch: remembered once per batch, spread over its rows when the chunk is closed.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{BooleanBuilder, StringBuilder};
+use arrow_array::{ArrayRef, Int8Array, Int16Array, Int32Array, Int64Array};
+use arrow_buffer::{ArrowNativeType, ScalarBuffer};
+use bytemuck::{NoUninit, Zeroable};
+
+use super::records::timestamp_type_id;
+use super::schema::{Column, Projection};
+use super::slots::Slots;
+use crate::model::BatchHeader;
+
+/// Which rows came from which batch.
+pub struct BatchRuns {
+    is_wanted: bool,
+    runs: Vec<(usize, BatchHeader)>,
+    int32: Slots<i32>,
+    int64: Slots<i64>,
+}
+
+impl BatchRuns {
+    /// Remembers batches only when a column needs them.
+    pub fn of(projection: &Projection) -> Self {
+        let needs = |column: &Column| {
+            matches!(
+                column,
+                Column::TimestampType
+                    | Column::ProducerId
+                    | Column::ProducerEpoch
+                    | Column::PartitionLeaderEpoch
+                    | Column::IsTransactional
+                    | Column::IsControl
+                    | Column::Magic
+                    | Column::Compression
+                    | Column::BatchBaseOffset
+                    | Column::EntryPosition
+            )
+        };
+        Self { is_wanted: projection.columns.iter().any(needs), runs: Vec::new(), int32: Slots::new(), int64: Slots::new() }
+    }
+
+    /// The rows up to `end` that have no batch yet came from this one.
+    pub fn close(&mut self, end: usize, header: &BatchHeader) {
+        if self.is_wanted {
+            self.runs.push((end, *header));
+        }
+    }
+
+    /// Forgets the rows from `rows` on.
+    pub fn truncate(&mut self, rows: usize) {
+        self.runs.truncate(self.runs.partition_point(|(end, _)| *end <= rows));
+    }
+
+    /// Forgets all rows.
+    pub fn clear(&mut self) {
+        self.runs.clear();
+    }
+
+    /// One of the columns.
+    pub fn array(&mut self, column: Column) -> ArrayRef {
+        match column {
+            Column::TimestampType => self.int32(timestamp_type_id),
+            Column::PartitionLeaderEpoch => self.int32(|header| header.partition_leader_epoch),
+            Column::ProducerId => self.int64(|header| header.producer.id),
+            Column::BatchBaseOffset => self.int64(|header| header.base_offset),
+            Column::EntryPosition => self.int64(|header| i64::try_from(header.position).unwrap_or(i64::MAX)),
+            Column::ProducerEpoch => Arc::new(Int16Array::from(self.spread(|header| header.producer.epoch))),
+            Column::Magic => Arc::new(Int8Array::from(self.spread(|header| header.format.magic()))),
+            Column::IsTransactional => self.boolean(|header| header.attributes.is_transactional()),
+            Column::IsControl => self.boolean(|header| header.attributes.is_control()),
+            _ => self.text(|header| header.compression().name()),
+        }
+    }
+
+    fn int32(&mut self, value: impl Fn(&BatchHeader) -> i32) -> ArrayRef {
+        let rows = fill(&self.runs, &mut self.int32, value);
+        Arc::new(Int32Array::new(ScalarBuffer::new(self.int32.finish(rows), 0, rows), None))
+    }
+
+    fn int64(&mut self, value: impl Fn(&BatchHeader) -> i64) -> ArrayRef {
+        let rows = fill(&self.runs, &mut self.int64, value);
+        Arc::new(Int64Array::new(ScalarBuffer::new(self.int64.finish(rows), 0, rows), None))
+    }
+
+    fn spread<T: ArrowNativeType>(&self, value: impl Fn(&BatchHeader) -> T) -> Vec<T> {
+        let mut values = Vec::new();
+        for (end, header) in &self.runs {
+            values.resize(*end, value(header));
+        }
+        values
+    }
+
+    fn boolean(&self, value: impl Fn(&BatchHeader) -> bool) -> ArrayRef {
+        let mut builder = BooleanBuilder::new();
+        let mut row = 0;
+        for (end, header) in &self.runs {
+            builder.append_n(end - row, value(header));
+            row = *end;
+        }
+        Arc::new(builder.finish())
+    }
+
+    fn text(&self, value: impl Fn(&BatchHeader) -> &'static str) -> ArrayRef {
+        let mut builder = StringBuilder::new();
+        let mut row = 0;
+        for (end, header) in &self.runs {
+            let text = value(header);
+            (row..*end).for_each(|_| builder.append_value(text));
+            row = *end;
+        }
+        Arc::new(builder.finish())
+    }
+}
+
+fn fill<T: NoUninit + Zeroable + Send + Sync>(runs: &[(usize, BatchHeader)], slots: &mut Slots<T>, value: impl Fn(&BatchHeader) -> T) -> usize {
+    let mut row = 0;
+    for (end, header) in runs {
+        slots.fill(row, *end, value(header));
+        row = *end;
+    }
+    row
+}

@@ -1,0 +1,95 @@
+//! Columns per record that few ask for.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int8Array, Int32Array, StringArray};
+use arrow_buffer::ScalarBuffer;
+
+use super::schema::{Column, Projection};
+use super::slots::Slots;
+use crate::model::{BatchHeader, ControlType, RecordRef, Section};
+
+/// Attributes, sequence, index and control type of each record.
+pub struct RareColumns {
+    attributes: Option<Slots<i8>>,
+    sequence: Option<Slots<i32>>,
+    index_in_entry: Option<Slots<i32>>,
+    control_type: Option<Vec<Option<&'static str>>>,
+}
+
+impl RareColumns {
+    /// The columns that are asked for; `None` when none is.
+    pub fn of(projection: &Projection) -> Option<Self> {
+        let has = |column| projection.has(column);
+        let wanted = [Column::Attributes, Column::Sequence, Column::IndexInEntry, Column::ControlType];
+        wanted.iter().any(|column| has(*column)).then(|| Self {
+            attributes: has(Column::Attributes).then(Slots::new),
+            sequence: has(Column::Sequence).then(Slots::new),
+            index_in_entry: has(Column::IndexInEntry).then(Slots::new),
+            control_type: has(Column::ControlType).then(Vec::new),
+        })
+    }
+
+    /// Room for `rows` rows in all.
+    pub fn reserve(&mut self, rows: usize) {
+        self.attributes.iter_mut().for_each(|slots| slots.reserve(rows));
+        self.sequence.iter_mut().chain(&mut self.index_in_entry).for_each(|slots| slots.reserve(rows));
+    }
+
+    /// Writes one row.
+    pub fn put(&mut self, row: usize, record: &RecordRef, header: &BatchHeader, section: &Section<'_>) {
+        if let Some(slots) = &mut self.attributes {
+            slots.set(row, record.attributes.cast_signed());
+        }
+        if let Some(slots) = &mut self.sequence {
+            slots.set(row, header.sequence(record.offset_delta));
+        }
+        if let Some(slots) = &mut self.index_in_entry {
+            slots.set(row, i32::try_from(record.index).unwrap_or(i32::MAX));
+        }
+        if let Some(types) = &mut self.control_type {
+            types.truncate(row);
+            types.push(control_type(record, header, section));
+        }
+    }
+
+    /// Forgets the rows from `row` on.
+    pub fn truncate(&mut self, row: usize) {
+        if let Some(types) = &mut self.control_type {
+            types.truncate(row);
+        }
+    }
+
+    /// Forgets all rows.
+    pub fn clear(&mut self) {
+        self.truncate(0);
+    }
+
+    /// One of the columns.
+    pub fn array(&mut self, column: Column, rows: usize) -> ArrayRef {
+        let int32 = |slots: &mut Option<Slots<i32>>| -> ArrayRef {
+            let buffer = slots.as_mut().map(|slots| slots.finish(rows)).unwrap_or_default();
+            Arc::new(Int32Array::new(ScalarBuffer::new(buffer, 0, rows), None))
+        };
+        match column {
+            Column::Sequence => int32(&mut self.sequence),
+            Column::IndexInEntry => int32(&mut self.index_in_entry),
+            Column::ControlType => {
+                let types = self.control_type.as_deref().unwrap_or_default();
+                Arc::new(types.iter().copied().collect::<StringArray>())
+            }
+            _ => {
+                let buffer = self.attributes.as_mut().map(|slots| slots.finish(rows)).unwrap_or_default();
+                Arc::new(Int8Array::new(ScalarBuffer::new(buffer, 0, rows), None))
+            }
+        }
+    }
+}
+
+fn control_type(record: &RecordRef, header: &BatchHeader, section: &Section<'_>) -> Option<&'static str> {
+    if !header.attributes.is_control() {
+        return None;
+    }
+    let key = record.key().map(|(start, len)| section.run(start, len));
+    ControlType::parse(key).ok().map(ControlType::name)
+}

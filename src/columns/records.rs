@@ -1,0 +1,283 @@
+//! The chunk being written: one row per record, closed into an Arrow record batch. Columns that nobody asked for do not exist.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, TimestampMicrosecondArray};
+use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_schema::{ArrowError, SchemaRef};
+use bytes::Bytes;
+
+use super::binary::BytesColumn;
+use super::bitmap;
+use super::constant::Constant;
+use super::headers::{FinishedHeaders, HeaderColumns};
+use super::perbatch::BatchRuns;
+use super::rare::RareColumns;
+use super::schema::{Column, Projection};
+use super::slots::Slots;
+use crate::decode::{OffsetRange, Opened};
+use crate::error::Result;
+use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
+
+/// Columns under construction.
+pub struct RecordColumns<B> {
+    projection: Projection,
+    schema: SchemaRef,
+    rows: usize,
+    weight: usize,
+    key: Option<B>,
+    value: Option<B>,
+    headers: Option<HeaderColumns<B>>,
+    offset: Option<Slots<i64>>,
+    timestamp: Option<Slots<i64>>,
+    timestamp_nulls: Vec<usize>,
+    timestamp_ms: Option<Slots<i64>>,
+    rare: Option<RareColumns>,
+    batches: BatchRuns,
+    topic: Constant<String>,
+    partition: Constant<i32>,
+}
+
+/// Microseconds in a millisecond.
+const US_PER_MS: i64 = 1000;
+
+impl<B: BytesColumn> RecordColumns<B> {
+    /// Empty columns. `topic` and `partition` are not in the bytes; the caller knows them or not.
+    pub fn new(projection: Projection, topic: Option<String>, partition: Option<i32>) -> Self {
+        let has = |column| projection.has(column);
+        let bytes = |column| has(column).then(B::new);
+        let integers = |column| has(column).then(Slots::new);
+        let has_headers = has(Column::Headers) || has(Column::HeadersRaw);
+        Self {
+            schema: projection.schema(),
+            rows: 0,
+            weight: 0,
+            key: bytes(Column::Key),
+            value: bytes(Column::Value),
+            headers: has_headers.then(|| HeaderColumns::new(projection.has_null_headers)),
+            offset: integers(Column::Offset),
+            timestamp: integers(Column::Timestamp),
+            timestamp_nulls: Vec::new(),
+            timestamp_ms: integers(Column::TimestampMs),
+            rare: RareColumns::of(&projection),
+            batches: BatchRuns::of(&projection),
+            topic: Constant::new(topic),
+            partition: Constant::new(partition),
+            projection,
+        }
+    }
+
+    /// The Arrow schema.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Rows written.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// About how many bytes of keys, values and headers the rows hold on to.
+    pub fn weight(&self) -> usize {
+        if B::KEEPS_SECTIONS { self.weight } else { self.copied() }
+    }
+
+    /// Most that `bytes` plain bytes of records can add to the weight.
+    pub fn weight_of(&self, bytes: usize) -> usize {
+        let has_bytes = self.key.is_some() || self.value.is_some() || self.headers.is_some();
+        if has_bytes { bytes } else { 0 }
+    }
+
+    /// Bytes copied into the rows written so far.
+    pub fn copied(&self) -> usize {
+        self.key.as_ref().map_or(0, B::copied)
+            + self.value.as_ref().map_or(0, B::copied)
+            + self.headers.as_ref().map_or(0, HeaderColumns::copied)
+    }
+
+    /// Says which memory the next section lies in, and where it starts there.
+    pub fn keep(&mut self, owner: &Bytes, start: usize) {
+        self.key.iter_mut().chain(&mut self.value).for_each(|column| column.keep(owner, start));
+        if let Some(headers) = &mut self.headers {
+            headers.keep(owner, start);
+        }
+    }
+
+    /// Writes the next `records` records of an opened entry. When one of them is bad, the rows of this call are taken back.
+    ///
+    /// # Errors
+    /// As `Walk::advance`.
+    #[inline]
+    pub fn append(&mut self, opened: &mut Opened, section: &Section<'_>, records: usize) -> Result<()> {
+        let before = (self.rows, self.weight);
+        let records = records.min(opened.walk.left());
+        self.reserve(records, section.len().saturating_sub(opened.walk.position()));
+        let (header, filter) = (opened.header, opened.filter);
+        let start = opened.walk.position();
+        let row = self.rows;
+        let mut sink = Sink { columns: self, section: *section, header: &header, filter, row };
+        let walked = opened.walk.advance(section, records, &mut sink).and_then(|()| opened.walk.finish(section));
+        self.rows = sink.row;
+        self.weight += opened.walk.position() - start;
+        if let Err(error) = walked {
+            self.truncate(before);
+            return Err(error);
+        }
+        self.batches.close(self.rows, &header);
+        Ok(())
+    }
+
+    /// Where the rows stand now.
+    pub fn mark(&self) -> (usize, usize) {
+        (self.rows, self.weight)
+    }
+
+    /// Forgets the rows written since the mark.
+    pub fn back_to(&mut self, mark: (usize, usize)) {
+        self.truncate(mark);
+        self.batches.truncate(mark.0);
+    }
+
+    /// Closes the rows into a record batch and starts anew.
+    ///
+    /// # Errors
+    /// Never for columns that this type wrote; Arrow checks them all the same.
+    pub fn finish(&mut self) -> std::result::Result<RecordBatch, ArrowError> {
+        let rows = self.rows;
+        let headers = self.headers.as_mut().map(|headers| headers.finish(rows));
+        let columns = self.projection.columns.clone();
+        let arrays = columns.iter().map(|column| self.array(*column, rows, headers.as_ref())).collect();
+        self.timestamp_nulls.clear();
+        self.batches.clear();
+        if let Some(rare) = &mut self.rare {
+            rare.clear();
+        }
+        (self.rows, self.weight) = (0, 0);
+        RecordBatch::try_new_with_options(self.schema(), arrays, &RecordBatchOptions::new().with_row_count(Some(rows)))
+    }
+
+    fn reserve(&mut self, records: usize, bytes: usize) {
+        let rows = self.rows + records;
+        self.key.iter_mut().chain(&mut self.value).for_each(|column| column.reserve(rows, bytes));
+        self.offset.iter_mut().chain(&mut self.timestamp).chain(&mut self.timestamp_ms).for_each(|slots| slots.reserve(rows));
+        if let Some(headers) = &mut self.headers {
+            headers.reserve(rows, bytes);
+        }
+        if let Some(rare) = &mut self.rare {
+            rare.reserve(rows);
+        }
+    }
+
+    fn truncate(&mut self, (rows, weight): (usize, usize)) {
+        self.key.iter_mut().chain(&mut self.value).for_each(|column| column.truncate(rows));
+        if let Some(headers) = &mut self.headers {
+            headers.truncate(rows);
+        }
+        if let Some(rare) = &mut self.rare {
+            rare.truncate(rows);
+        }
+        self.timestamp_nulls.truncate(self.timestamp_nulls.partition_point(|null| *null < rows));
+        (self.rows, self.weight) = (rows, weight);
+    }
+
+    fn array(&mut self, column: Column, rows: usize, headers: Option<&FinishedHeaders>) -> ArrayRef {
+        let made = match column {
+            Column::Key => self.key.as_mut().map(|column| column.finish(rows)),
+            Column::Value => self.value.as_mut().map(|column| column.finish(rows)),
+            Column::Topic => Some(self.topic.rows(rows)),
+            Column::Partition => Some(self.partition.rows(rows)),
+            Column::Offset => self.offset.as_mut().map(|slots| int64(slots.finish(rows), rows)),
+            Column::TimestampMs => self.timestamp_ms.as_mut().map(|slots| int64(slots.finish(rows), rows)),
+            Column::Timestamp => self.timestamp_array(rows),
+            Column::Headers => headers.map(FinishedHeaders::to_text),
+            Column::HeadersRaw => headers.map(FinishedHeaders::to_raw),
+            Column::Attributes | Column::Sequence | Column::IndexInEntry | Column::ControlType => {
+                self.rare.as_mut().map(|rare| rare.array(column, rows))
+            }
+            _ => Some(self.batches.array(column)),
+        };
+        made.unwrap_or_else(|| arrow_array::new_null_array(&column.data_type(self.projection.binary), rows))
+    }
+
+    fn timestamp_array(&mut self, rows: usize) -> Option<ArrayRef> {
+        let values = ScalarBuffer::new(self.timestamp.as_mut()?.finish(rows), 0, rows);
+        let nulls = bitmap::nulls(&self.timestamp_nulls, rows);
+        Some(Arc::new(TimestampMicrosecondArray::new(values, nulls).with_timezone("UTC")))
+    }
+}
+
+fn int64(buffer: Buffer, rows: usize) -> ArrayRef {
+    Arc::new(Int64Array::new(ScalarBuffer::new(buffer, 0, rows), None))
+}
+
+/// Writes the records of one batch into the columns.
+struct Sink<'a, B> {
+    columns: &'a mut RecordColumns<B>,
+    section: Section<'a>,
+    header: &'a BatchHeader,
+    filter: Option<OffsetRange>,
+    row: usize,
+}
+
+impl<B: BytesColumn> RecordSink for Sink<'_, B> {
+    #[inline(always)]
+    fn header(&mut self, header: HeaderRef) {
+        if let Some(headers) = &mut self.columns.headers {
+            headers.header(&self.section, header);
+        }
+    }
+
+    #[inline(always)]
+    fn record(&mut self, record: RecordRef) {
+        let offset = self.header.base_offset.wrapping_add(i64::from(record.offset_delta));
+        if let Some(filter) = &self.filter
+            && !filter.contains(offset)
+        {
+            self.pass_over();
+            return;
+        }
+        let (columns, row) = (&mut *self.columns, self.row);
+        if let Some(column) = &mut columns.key {
+            column.put(row, &self.section, record.key());
+        }
+        if let Some(column) = &mut columns.value {
+            column.put(row, &self.section, record.value());
+        }
+        if let Some(headers) = &mut columns.headers {
+            headers.close(row, record.headers);
+        }
+        if let Some(slots) = &mut columns.offset {
+            slots.set(row, offset);
+        }
+        let timestamp = self.header.timestamp(record.timestamp_delta);
+        if let Some(slots) = &mut columns.timestamp {
+            let us = timestamp.checked_mul(US_PER_MS);
+            slots.set(row, us.unwrap_or_default());
+            if us.is_none() {
+                columns.timestamp_nulls.push(row);
+            }
+        }
+        if let Some(slots) = &mut columns.timestamp_ms {
+            slots.set(row, timestamp);
+        }
+        if let Some(rare) = &mut columns.rare {
+            rare.put(row, &record, self.header, &self.section);
+        }
+        self.row += 1;
+    }
+}
+
+impl<B: BytesColumn> Sink<'_, B> {
+    #[cold]
+    fn pass_over(&mut self) {
+        if let Some(headers) = &mut self.columns.headers {
+            headers.truncate(self.row);
+        }
+    }
+}
+
+/// The id of a timestamp type, for the column `timestampType`.
+pub(super) fn timestamp_type_id(header: &BatchHeader) -> i32 {
+    let timestamp_type: TimestampType = header.timestamp_type();
+    timestamp_type.id()
+}

@@ -1,0 +1,196 @@
+//! The record columns: names (Spark's, then Kafka's), order and Arrow types. Every field is nullable, as in Spark's Kafka source.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
+
+/// How runs of bytes are laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BinaryKind {
+    /// 32-bit offsets; what Spark takes.
+    #[default]
+    Binary,
+    /// 64-bit offsets.
+    LargeBinary,
+    /// Views into the plain records; nothing is copied.
+    BinaryView,
+}
+
+/// A record column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Column {
+    Key,
+    Value,
+    Topic,
+    Partition,
+    Offset,
+    Timestamp,
+    TimestampType,
+    Headers,
+    HeadersRaw,
+    TimestampMs,
+    Attributes,
+    ProducerId,
+    ProducerEpoch,
+    Sequence,
+    PartitionLeaderEpoch,
+    IsTransactional,
+    IsControl,
+    ControlType,
+    Magic,
+    Compression,
+    BatchBaseOffset,
+    EntryPosition,
+    IndexInEntry,
+}
+
+/// The columns that a user gets without asking, in Spark's order.
+pub const DEFAULT_COLUMNS: [Column; 8] = [
+    Column::Key,
+    Column::Value,
+    Column::Topic,
+    Column::Partition,
+    Column::Offset,
+    Column::Timestamp,
+    Column::TimestampType,
+    Column::Headers,
+];
+
+/// All columns with their names.
+pub const COLUMNS: [(Column, &str); 23] = [
+    (Column::Key, "key"),
+    (Column::Value, "value"),
+    (Column::Topic, "topic"),
+    (Column::Partition, "partition"),
+    (Column::Offset, "offset"),
+    (Column::Timestamp, "timestamp"),
+    (Column::TimestampType, "timestampType"),
+    (Column::Headers, "headers"),
+    (Column::HeadersRaw, "headersRaw"),
+    (Column::TimestampMs, "timestampMs"),
+    (Column::Attributes, "attributes"),
+    (Column::ProducerId, "producerId"),
+    (Column::ProducerEpoch, "producerEpoch"),
+    (Column::Sequence, "sequence"),
+    (Column::PartitionLeaderEpoch, "partitionLeaderEpoch"),
+    (Column::IsTransactional, "isTransactional"),
+    (Column::IsControl, "isControl"),
+    (Column::ControlType, "controlType"),
+    (Column::Magic, "magic"),
+    (Column::Compression, "compression"),
+    (Column::BatchBaseOffset, "batchBaseOffset"),
+    (Column::EntryPosition, "entryPosition"),
+    (Column::IndexInEntry, "indexInEntry"),
+];
+
+/// A name that no record column has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownColumn(pub String);
+
+/// Which columns to build, in order, and how.
+#[derive(Clone, Debug)]
+pub struct Projection {
+    /// The columns.
+    pub columns: Vec<Column>,
+    /// Layout of keys, values and header values.
+    pub binary: BinaryKind,
+    /// Headers of a record without any are null instead of an empty list, as Spark's Kafka source gives them.
+    pub has_null_headers: bool,
+}
+
+impl Projection {
+    /// The columns with these names; the default ones without names.
+    ///
+    /// # Errors
+    /// The first name that is none.
+    pub fn named(names: Option<&[String]>, binary: BinaryKind) -> Result<Self, UnknownColumn> {
+        let columns = match names {
+            None => DEFAULT_COLUMNS.to_vec(),
+            Some(names) => names.iter().map(|name| Column::named(name)).collect::<Result<_, _>>()?,
+        };
+        Ok(Self { columns, binary, has_null_headers: false })
+    }
+
+    /// True when this column is built.
+    pub fn has(&self, column: Column) -> bool {
+        self.columns.contains(&column)
+    }
+
+    /// The Arrow schema.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::new(Schema::new(self.fields()))
+    }
+
+    /// The Arrow fields.
+    pub fn fields(&self) -> Fields {
+        self.columns.iter().map(|column| Field::new(column.name(), column.data_type(self.binary), true)).collect()
+    }
+}
+
+impl Column {
+    /// The column with this name.
+    ///
+    /// # Errors
+    /// `UnknownColumn`.
+    pub fn named(name: &str) -> Result<Self, UnknownColumn> {
+        let found = COLUMNS.iter().find(|(_, known)| *known == name);
+        found.map(|(column, _)| *column).ok_or_else(|| UnknownColumn(name.to_owned()))
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        COLUMNS.iter().find(|(column, _)| *column == self).map_or("", |(_, name)| name)
+    }
+
+    /// Its Arrow type.
+    pub fn data_type(self, binary: BinaryKind) -> DataType {
+        match self {
+            Self::Key | Self::Value => binary.data_type(),
+            Self::Topic | Self::ControlType | Self::Compression => DataType::Utf8,
+            Self::Partition | Self::TimestampType | Self::Sequence | Self::PartitionLeaderEpoch | Self::IndexInEntry => DataType::Int32,
+            Self::Offset | Self::TimestampMs | Self::ProducerId | Self::BatchBaseOffset | Self::EntryPosition => DataType::Int64,
+            Self::Timestamp => timestamp_type(),
+            Self::Headers => headers_type(DataType::Utf8, binary),
+            Self::HeadersRaw => headers_type(DataType::Binary, binary),
+            Self::Attributes | Self::Magic => DataType::Int8,
+            Self::ProducerEpoch => DataType::Int16,
+            Self::IsTransactional | Self::IsControl => DataType::Boolean,
+        }
+    }
+}
+
+impl BinaryKind {
+    /// The kind that users call by this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "binary" => Some(Self::Binary),
+            "large_binary" => Some(Self::LargeBinary),
+            "binary_view" => Some(Self::BinaryView),
+            _ => None,
+        }
+    }
+
+    /// Its Arrow type.
+    pub fn data_type(self) -> DataType {
+        match self {
+            Self::Binary => DataType::Binary,
+            Self::LargeBinary => DataType::LargeBinary,
+            Self::BinaryView => DataType::BinaryView,
+        }
+    }
+}
+
+/// Microseconds, UTC.
+pub fn timestamp_type() -> DataType {
+    DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
+}
+
+/// list<struct<key, value>>; the child is called `element`, as Spark calls it.
+pub fn headers_type(key: DataType, binary: BinaryKind) -> DataType {
+    DataType::List(Arc::new(Field::new("element", DataType::Struct(header_fields(key, binary)), true)))
+}
+
+/// Key and value of a header.
+pub fn header_fields(key: DataType, binary: BinaryKind) -> Fields {
+    Fields::from(vec![Field::new("key", key, true), Field::new("value", binary.data_type(), true)])
+}

@@ -1,0 +1,86 @@
+//! Pooled storage that is written by index. It is always initialised, so that reuse costs nothing and no stale length can expose
+//! anything but zeros or bytes of this same stream.
+
+use arrow_buffer::Buffer;
+use bytemuck::{NoUninit, Zeroable};
+use bytes::Bytes;
+
+use crate::pool::{Pool, Pooled};
+
+/// A run of values of one type.
+#[derive(Debug)]
+pub struct Slots<T> {
+    storage: Vec<T>,
+    pool: Pool<T>,
+}
+
+/// Vectors that one column keeps: the chunk being written, and a few that a consumer still holds.
+const KEPT: usize = 4;
+
+impl<T: NoUninit + Zeroable + Send + Sync> Slots<T> {
+    /// No values yet.
+    pub fn new() -> Self {
+        Self { storage: Vec::new(), pool: Pool::new(KEPT) }
+    }
+
+    /// Makes room for `len` values in all.
+    #[inline]
+    pub fn reserve(&mut self, len: usize) {
+        if self.storage.len() < len {
+            self.grow(len);
+        }
+    }
+
+    /// Writes one value; nothing happens out of room.
+    #[inline(always)]
+    pub fn set(&mut self, index: usize, value: T) {
+        if let Some(slot) = self.storage.get_mut(index) {
+            *slot = value;
+        }
+    }
+
+    /// Writes the same value from `start` to `stop`.
+    pub fn fill(&mut self, start: usize, stop: usize, value: T) {
+        self.reserve(stop);
+        if let Some(run) = self.storage.get_mut(start..stop) {
+            run.fill(value);
+        }
+    }
+
+    /// The value at `index`.
+    #[inline(always)]
+    pub fn at(&self, index: usize) -> Option<T> {
+        self.storage.get(index).copied()
+    }
+
+    /// The storage to write to.
+    #[inline(always)]
+    pub fn storage_mut(&mut self) -> &mut [T] {
+        &mut self.storage
+    }
+
+    /// The first `len` values.
+    pub fn first(&self, len: usize) -> &[T] {
+        self.storage.get(..len).unwrap_or_default()
+    }
+
+    /// Gives the first `len` values away as an Arrow buffer; the storage comes back when the buffer is dropped.
+    pub fn finish(&mut self, len: usize) -> Buffer {
+        let full = std::mem::replace(&mut self.storage, self.pool.take());
+        let bytes = Bytes::from_owner(Shared(self.pool.guard(full)));
+        Buffer::from(bytes).slice_with_length(0, len * size_of::<T>())
+    }
+
+    #[cold]
+    fn grow(&mut self, len: usize) {
+        self.storage.resize(len.max(self.storage.len() * 2).next_multiple_of(64), T::zeroed());
+    }
+}
+
+struct Shared<T>(Pooled<T>);
+
+impl<T: NoUninit> AsRef<[u8]> for Shared<T> {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(self.0.contents())
+    }
+}

@@ -1,0 +1,84 @@
+use std::sync::Arc;
+
+use super::Transactions;
+use crate::limits::Limits;
+
+/// What a decode is asked for.
+#[derive(Clone, Debug)]
+pub struct DecodeOptions {
+    /// Compare checksums.
+    pub check_crc: bool,
+    /// Give control records too.
+    pub is_control_wanted: bool,
+    /// Which records to give.
+    pub offsets: OffsetRange,
+    /// What to do with transactions.
+    pub isolation: Isolation,
+    /// What an entry may claim.
+    pub limits: Limits,
+}
+
+impl Default for DecodeOptions {
+    fn default() -> Self {
+        Self {
+            check_crc: true,
+            is_control_wanted: false,
+            offsets: OffsetRange::default(),
+            isolation: Isolation::ReadUncommitted,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Kafka's `isolation.level`.
+#[derive(Clone, Debug)]
+pub enum Isolation {
+    /// All records.
+    ReadUncommitted,
+    /// No records of aborted transactions, and none from the last stable offset on (TXN-1 to TXN-9).
+    ReadCommitted(Arc<Transactions>),
+}
+
+/// Offsets from `start` (inclusive) to `end` (exclusive).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OffsetRange {
+    /// First offset wanted.
+    pub start: i64,
+    /// First offset not wanted any more; `None` for no end.
+    pub end: Option<i64>,
+}
+
+impl Default for OffsetRange {
+    fn default() -> Self {
+        Self { start: i64::MIN, end: None }
+    }
+}
+
+impl OffsetRange {
+    /// True when this offset is wanted.
+    #[inline(always)]
+    pub fn contains(&self, offset: i64) -> bool {
+        offset >= self.start && self.end.is_none_or(|end| offset < end)
+    }
+
+    /// True when every offset is wanted.
+    pub fn is_all(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// True when no offset from `first` to `last` is wanted.
+    pub fn misses(&self, first: i64, last: i64) -> bool {
+        first <= last && (last < self.start || self.end.is_some_and(|end| first >= end))
+    }
+
+    /// True when every offset from `first` to `last` is wanted.
+    pub fn covers(&self, first: i64, last: i64) -> bool {
+        first <= last && self.contains(first) && self.contains(last)
+    }
+
+    /// The part that lies before `end`.
+    #[must_use]
+    pub fn until(self, end: i64) -> Self {
+        Self { end: Some(self.end.map_or(end, |own| own.min(end))), ..self }
+    }
+}

@@ -1,0 +1,63 @@
+/// What a decode did, counted where it is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Bytes taken from the source.
+    pub bytes_read: u64,
+    /// Entries whose header was parsed.
+    pub entries_read: u64,
+    /// Entries that were not opened, since nothing of them was wanted.
+    pub entries_skipped: u64,
+    /// Entries that were decompressed.
+    pub entries_unpacked: u64,
+    /// Bytes that decompression gave.
+    pub bytes_inflated: u64,
+    /// Bytes that checksums were computed over.
+    pub bytes_checksummed: u64,
+    /// Records given.
+    pub records: u64,
+    /// Bytes of keys, values and headers that were copied into columns.
+    pub bytes_copied: u64,
+}
+
+impl Stats {
+    /// Adds what another decode did.
+    pub fn add(&mut self, other: &Self) {
+        self.bytes_read += other.bytes_read;
+        self.entries_read += other.entries_read;
+        self.entries_skipped += other.entries_skipped;
+        self.entries_unpacked += other.entries_unpacked;
+        self.bytes_inflated += other.bytes_inflated;
+        self.bytes_checksummed += other.bytes_checksummed;
+        self.records += other.records;
+        self.bytes_copied += other.bytes_copied;
+    }
+
+    /// What was done after an earlier reading of the same counters.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            bytes_read: self.bytes_read - earlier.bytes_read,
+            entries_read: self.entries_read - earlier.entries_read,
+            entries_skipped: self.entries_skipped - earlier.entries_skipped,
+            entries_unpacked: self.entries_unpacked - earlier.entries_unpacked,
+            bytes_inflated: self.bytes_inflated - earlier.bytes_inflated,
+            bytes_checksummed: self.bytes_checksummed - earlier.bytes_checksummed,
+            records: self.records - earlier.records,
+            bytes_copied: self.bytes_copied - earlier.bytes_copied,
+        }
+    }
+
+    /// Names and numbers, in the order above.
+    pub fn to_pairs(self) -> [(&'static str, u64); 8] {
+        [
+            ("bytes_read", self.bytes_read),
+            ("entries_read", self.entries_read),
+            ("entries_skipped", self.entries_skipped),
+            ("entries_unpacked", self.entries_unpacked),
+            ("bytes_inflated", self.bytes_inflated),
+            ("bytes_checksummed", self.bytes_checksummed),
+            ("records", self.records),
+            ("bytes_copied", self.bytes_copied),
+        ]
+    }
+}

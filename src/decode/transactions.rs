@@ -1,0 +1,119 @@
+//! Which transactional batches were aborted, and where committed data ends, from markers alone (TXN-8).
+//!
+//! One pass over headers and markers, before the decode; nothing is decompressed. The result answers for each batch by itself,
+//! so that batches can be decoded in any order and on any thread.
+
+use std::collections::HashMap;
+
+use crate::error::Result;
+use crate::format::v2::{layout, parse, records::Walk};
+use crate::framing::Frame;
+use crate::limits::Limits;
+use crate::model::{BatchHeader, CompressionType, ControlType, RecordRef, RecordSink, Section};
+
+/// The transactions of a partition, as far as its batches tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Transactions {
+    /// Aborted ranges by producer id, each first and last offset inclusive, in offset order.
+    aborted: HashMap<i64, Vec<(i64, i64)>>,
+    /// First offset of the oldest transaction without a marker.
+    last_stable_offset: Option<i64>,
+}
+
+/// Reads batches in offset order.
+#[derive(Debug, Default)]
+pub struct Scan {
+    open: HashMap<i64, i64>,
+    aborted: HashMap<i64, Vec<(i64, i64)>>,
+}
+
+impl Scan {
+    /// Looks at one entry. Entries that are not record batches carry no transactions and are passed over, and so are damaged markers:
+    /// the decode that follows reports them.
+    pub fn visit(&mut self, frame: Frame<'_>) {
+        if frame.magic != layout::MAGIC {
+            return;
+        }
+        let Ok(header) = parse::header(frame.bytes, frame.position) else { return };
+        if !header.attributes.is_transactional() || header.producer.id < 0 {
+            return;
+        }
+        if !header.attributes.is_control() {
+            self.open.entry(header.producer.id).or_insert(header.base_offset);
+            return;
+        }
+        if let Ok(Some(marker)) = marker(&header, frame.bytes) {
+            self.close(header.producer.id, marker, header.last_offset);
+        }
+    }
+
+    /// The transactions seen so far; those without a marker are open.
+    pub fn finish(self) -> Transactions {
+        Transactions { last_stable_offset: self.open.into_values().min(), aborted: self.aborted }
+    }
+
+    /// A marker belongs to its producer's data since the marker before (CTL-7: by producer id only).
+    fn close(&mut self, producer_id: i64, marker: ControlType, last_offset: i64) {
+        let first = self.open.remove(&producer_id);
+        if let (Some(first), ControlType::Abort) = (first, marker) {
+            self.aborted.entry(producer_id).or_default().push((first, last_offset));
+        }
+    }
+}
+
+impl Transactions {
+    /// From a list of (producer id, first offset, last offset) and the last stable offset.
+    pub fn from_parts(aborted: impl IntoIterator<Item = (i64, i64, i64)>, last_stable_offset: Option<i64>) -> Self {
+        let mut by_producer: HashMap<i64, Vec<(i64, i64)>> = HashMap::new();
+        for (producer_id, first, last) in aborted {
+            by_producer.entry(producer_id).or_default().push((first, last));
+        }
+        by_producer.values_mut().for_each(|ranges| ranges.sort_unstable());
+        Self { aborted: by_producer, last_stable_offset }
+    }
+
+    /// Aborted transactions as (producer id, first offset, last offset), by first offset.
+    pub fn aborted(&self) -> Vec<(i64, i64, i64)> {
+        let mut all: Vec<_> =
+            self.aborted.iter().flat_map(|(id, ranges)| ranges.iter().map(|(first, last)| (*id, *first, *last))).collect();
+        all.sort_unstable_by_key(|(id, first, _)| (*first, *id));
+        all
+    }
+
+    /// First offset of the oldest open transaction; nothing from it on is committed (TXN-6).
+    pub fn last_stable_offset(&self) -> Option<i64> {
+        self.last_stable_offset
+    }
+
+    /// True when the batch belongs to an aborted transaction.
+    pub fn is_aborted(&self, header: &BatchHeader) -> bool {
+        if !header.attributes.is_transactional() || header.attributes.is_control() {
+            return false;
+        }
+        let Some(ranges) = self.aborted.get(&header.producer.id) else { return false };
+        let after = ranges.partition_point(|(first, _)| *first <= header.base_offset);
+        after.checked_sub(1).and_then(|index| ranges.get(index)).is_some_and(|(_, last)| header.base_offset <= *last)
+    }
+}
+
+/// The marker in a control batch; `None` when it is compressed (no broker does that) or compacted away (CTL-10).
+fn marker(header: &BatchHeader, bytes: &[u8]) -> Result<Option<ControlType>> {
+    if header.compression() != CompressionType::None || header.count == Some(0) {
+        return Ok(None);
+    }
+    let plain = parse::records_section(bytes);
+    let section = Section::new(plain, plain.len());
+    let mut first = FirstRecord(None);
+    Walk::new(1, &Limits::default()).advance(&section, 1, &mut first)?;
+    let Some(record) = first.0 else { return Ok(None) };
+    ControlType::parse(record.key().map(|(start, len)| section.run(start, len))).map(Some)
+}
+
+struct FirstRecord(Option<RecordRef>);
+
+impl RecordSink for FirstRecord {
+    fn header(&mut self, _: crate::model::HeaderRef) {}
+    fn record(&mut self, record: RecordRef) {
+        self.0.get_or_insert(record);
+    }
+}

@@ -1,0 +1,298 @@
+//! What can be wrong with the bytes: a kind with its numbers, and where.
+//!
+//! Errors are data; text is made only when somebody prints them. The kinds are ordered by who is to blame:
+//! the stream that ended, the bytes that lie, this build that cannot, the limits, the caller.
+
+use std::fmt;
+
+/// Shorthand for results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error kind with the place where it was met.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Inner {
+    kind: ErrorKind,
+    position: Position,
+}
+
+/// Where an error or a finding lies. Every part is filled in by the layer that knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// Position of the entry (or of the fault, when framing failed) in the input, in bytes.
+    pub byte: Option<u64>,
+    /// Base offset of the batch.
+    pub base_offset: Option<i64>,
+    /// Index of the record in its batch, from 0.
+    pub record_index: Option<u64>,
+    /// Field of the wire format, in Kafka's spelling.
+    pub field: Option<&'static str>,
+}
+
+/// What is wrong. `rule` is the id of the rule in docs/formats and docs/findings.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The input ended inside an entry; more bytes may come.
+    Truncated { rule: &'static str, needed: u64, available: u64 },
+    /// The stored checksum is not that of the bytes.
+    Checksum { rule: &'static str, stored: u32, computed: u32 },
+    /// A length is below its minimum or runs past what contains it.
+    Length { rule: &'static str, declared: i64, expected: i64 },
+    /// A variable-length integer does not end where it must.
+    Varint { rule: &'static str },
+    /// A count disagrees with what is there.
+    Count { rule: &'static str, declared: i64, found: i64 },
+    /// Bytes are left over where nothing may follow.
+    TrailingBytes { rule: &'static str, bytes: u64 },
+    /// The magic byte belongs to no format.
+    Magic { rule: &'static str, magic: i8 },
+    /// The bytes can be read but break a rule of their format.
+    Invalid { rule: &'static str, what: &'static str },
+    /// The format is known, but not read by this build or not without asking for it.
+    UnsupportedFormat { rule: &'static str, magic: i8, advice: &'static str },
+    /// The compression type is not known here.
+    UnknownCompression { rule: &'static str, id: u8 },
+    /// The compressed stream is bad.
+    Codec { rule: &'static str, codec: &'static str, fault: &'static str },
+    /// A claim over a limit of the caller.
+    Limit { limit: &'static str, asked: u64, allowed: u64 },
+    /// Reading the source failed.
+    Io { kind: std::io::ErrorKind, message: String },
+    /// The work was interrupted by the caller (Ctrl-C).
+    Interrupted,
+    /// The caller's mistake.
+    Usage { argument: &'static str, fault: String },
+    /// A defect of this library, caught before it could spread.
+    Internal { what: String },
+}
+
+impl Error {
+    /// An error of this kind, nowhere yet.
+    #[cold]
+    pub fn new(kind: ErrorKind) -> Self {
+        Self(Box::new(Inner { kind, position: Position::default() }))
+    }
+
+    /// Adds the position of the entry, unless a lower layer said it already.
+    #[must_use]
+    pub fn at_byte(mut self, byte: u64) -> Self {
+        self.0.position.byte.get_or_insert(byte);
+        self
+    }
+
+    /// Adds the base offset of the batch.
+    #[must_use]
+    pub fn in_batch(mut self, base_offset: i64) -> Self {
+        self.0.position.base_offset.get_or_insert(base_offset);
+        self
+    }
+
+    /// Adds the index of the record.
+    #[must_use]
+    pub fn in_record(mut self, index: u64) -> Self {
+        self.0.position.record_index.get_or_insert(index);
+        self
+    }
+
+    /// Adds the name of the field.
+    #[must_use]
+    pub fn in_field(mut self, field: &'static str) -> Self {
+        self.0.position.field.get_or_insert(field);
+        self
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// Where.
+    pub fn position(&self) -> Position {
+        self.0.position
+    }
+
+    /// The id of the rule that is broken.
+    pub fn rule(&self) -> &'static str {
+        self.kind().rule()
+    }
+
+    /// True when the bytes are to blame, not the machine, the caller or this library.
+    pub fn is_about_data(&self) -> bool {
+        !matches!(self.kind(), ErrorKind::Internal { .. } | ErrorKind::Interrupted | ErrorKind::Io { .. } | ErrorKind::Usage { .. })
+    }
+
+    /// The message without its position.
+    pub fn message(&self) -> String {
+        self.kind().to_string()
+    }
+}
+
+impl ErrorKind {
+    /// The id of the rule that is broken.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Self::Truncated { rule, .. }
+            | Self::Checksum { rule, .. }
+            | Self::Length { rule, .. }
+            | Self::Varint { rule }
+            | Self::Count { rule, .. }
+            | Self::TrailingBytes { rule, .. }
+            | Self::Magic { rule, .. }
+            | Self::Invalid { rule, .. }
+            | Self::UnsupportedFormat { rule, .. }
+            | Self::UnknownCompression { rule, .. }
+            | Self::Codec { rule, .. } => rule,
+            Self::Limit { .. } => "COD-6",
+            Self::Io { .. } => "IO",
+            Self::Interrupted => "INTERRUPTED",
+            Self::Usage { .. } => "USAGE",
+            Self::Internal { .. } => "INTERNAL",
+        }
+    }
+
+    /// A stable name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Truncated { .. } => "truncated",
+            Self::Checksum { .. } => "checksum",
+            Self::Length { .. } => "length",
+            Self::Varint { .. } => "varint",
+            Self::Count { .. } => "count",
+            Self::TrailingBytes { .. } => "trailing_bytes",
+            Self::Magic { .. } => "magic",
+            Self::Invalid { .. } => "invalid",
+            Self::UnsupportedFormat { .. } => "unsupported_format",
+            Self::UnknownCompression { .. } => "unknown_compression",
+            Self::Codec { .. } => "codec",
+            Self::Limit { .. } => "limit",
+            Self::Io { .. } => "io",
+            Self::Interrupted => "interrupted",
+            Self::Usage { .. } => "usage",
+            Self::Internal { .. } => "internal",
+        }
+    }
+
+    /// Kafka's wire error code, where Kafka has one for this case (FORMAT section 12).
+    pub fn kafka_error_code(&self) -> Option<i16> {
+        const CORRUPT_MESSAGE: i16 = 2;
+        const MESSAGE_TOO_LARGE: i16 = 10;
+        const INVALID_RECORD: i16 = 87;
+        const UNKNOWN_SERVER_ERROR: i16 = -1;
+        match self {
+            Self::Checksum { .. } | Self::Magic { .. } | Self::UnsupportedFormat { .. } => Some(CORRUPT_MESSAGE),
+            Self::Length { rule, .. } if matches!(*rule, "L8-11" | "V2-30") => Some(CORRUPT_MESSAGE),
+            Self::Length { .. } | Self::Varint { .. } | Self::Count { .. } | Self::TrailingBytes { .. } | Self::Invalid { .. } => {
+                Some(INVALID_RECORD)
+            }
+            Self::UnknownCompression { .. } | Self::Codec { .. } => Some(UNKNOWN_SERVER_ERROR),
+            Self::Limit { limit: "max_batch_bytes", .. } => Some(MESSAGE_TOO_LARGE),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { kind, position } = &*self.0;
+        write!(f, "[{}]", kind.rule())?;
+        if !position.is_unknown() {
+            write!(f, " {position}:")?;
+        }
+        write!(f, " {kind}")
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Position {
+    /// True when no layer said anything.
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        let mut part = |f: &mut fmt::Formatter<'_>, text: fmt::Arguments<'_>| {
+            write!(f, "{separator}{text}")?;
+            separator = ", ";
+            Ok(())
+        };
+        if let Some(byte) = self.byte {
+            part(f, format_args!("at byte {byte}"))?;
+        }
+        if let Some(offset) = self.base_offset {
+            part(f, format_args!("base offset {offset}"))?;
+        }
+        if let Some(index) = self.record_index {
+            part(f, format_args!("record {index}"))?;
+        }
+        if let Some(field) = self.field {
+            part(f, format_args!("field {field}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated { needed, available, .. } => {
+                write!(f, "the entry is cut short: {needed} bytes needed, {available} available")
+            }
+            Self::Checksum { stored, computed, .. } => {
+                write!(f, "checksum mismatch: stored {stored:#010x}, computed {computed:#010x}")
+            }
+            Self::Length { declared, expected, .. } if declared < expected => {
+                write!(f, "length {declared} is below {expected}")
+            }
+            Self::Length { declared, expected, .. } => write!(f, "length {declared} runs past the {expected} bytes at hand"),
+            Self::Varint { .. } => write!(f, "variable-length integer does not end in time"),
+            Self::Count { declared, found, .. } => write!(f, "count says {declared}, found {found}"),
+            Self::TrailingBytes { bytes, .. } => write!(f, "{bytes} bytes left over after the last record"),
+            Self::Magic { magic, .. } => write!(f, "magic {magic} belongs to no record format"),
+            Self::Invalid { what, .. } => write!(f, "{what}"),
+            Self::UnsupportedFormat { magic, advice, .. } => write!(f, "record format of magic {magic} is not read here: {advice}"),
+            Self::UnknownCompression { id, .. } => write!(f, "unknown compression type id: {id}"),
+            Self::Codec { codec, fault, .. } => write!(f, "{codec} stream is bad: {fault}"),
+            Self::Limit { limit, asked, allowed } => write!(f, "{asked} is over the limit {limit} = {allowed}"),
+            Self::Io { message, .. } => write!(f, "reading the source failed: {message}"),
+            Self::Interrupted => write!(f, "interrupted"),
+            Self::Usage { argument, fault } => write!(f, "{argument}: {fault}"),
+            Self::Internal { what } => write!(f, "internal error, please report it: {what}"),
+        }
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self::new(kind)
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        match error.downcast::<Error>() {
+            Ok(ours) => ours,
+            Err(other) => Self::new(ErrorKind::Io { kind: other.kind(), message: other.to_string() }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn position_is_told_in_reading_order_and_never_overwritten() {
+        let error = Error::new(ErrorKind::Varint { rule: "PRM-4" }).in_field("keyLength").in_record(3).in_batch(40).at_byte(7).at_byte(9);
+        assert_eq!(
+            error.to_string(),
+            "[PRM-4] at byte 7, base offset 40, record 3, field keyLength: variable-length integer does not end in time"
+        );
+    }
+}

@@ -1,0 +1,4 @@
+//! One folder per wire format: `layout` (the schema, once), `parse` (headers), `records` (the records of a plain section).
+//! Knows neither codecs nor framing.
+
+pub mod v2;

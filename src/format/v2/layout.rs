@@ -1,0 +1,54 @@
+//! The bytes of a record batch, magic 2, in wire order. All integers are big-endian.
+//!
+//! ```text
+//! RecordBatch =>
+//!   baseOffset           int64     0   offset of the first record as produced
+//!   batchLength          int32     8   bytes after this field, at least 49
+//!   partitionLeaderEpoch int32    12   -1 = none
+//!   magic                int8     16   2
+//!   crc                  uint32   17   CRC-32C of everything from attributes on
+//!   attributes           int16    21   see below
+//!   lastOffsetDelta      int32    23
+//!   baseTimestamp        int64    27   ms; the delete horizon when bit 6 is set
+//!   maxTimestamp         int64    35   ms; the append time when bit 3 is set
+//!   producerId           int64    43   -1 = none
+//!   producerEpoch        int16    51   -1 = none
+//!   baseSequence         int32    53   -1 = none
+//!   recordsCount         int32    57
+//!   records              [Record] 61   plain, or compressed as one stream
+//!
+//! Record =>
+//!   length          varint    bytes after this field
+//!   attributes      int8      unused, written 0
+//!   timestampDelta  varlong   to baseTimestamp, ms, may be negative
+//!   offsetDelta     varint    to baseOffset
+//!   keyLength       varint    -1 = null
+//!   key             bytes
+//!   valueLength     varint    -1 = null
+//!   value           bytes
+//!   headersCount    varint    zigzag, not unsigned
+//!   headers         [keyLength varint, key UTF-8, valueLength varint (-1 = null), value]
+//! ```
+//!
+//! The checksum covers attributes to the end. It does not cover baseOffset, batchLength, partitionLeaderEpoch and magic, so that
+//! a broker assigns offsets and the epoch without touching it (V2-4): damage in these fields shows only where neighbours contradict it.
+//!
+//! Compaction keeps baseOffset, lastOffsetDelta and the producer fields; the count may be smaller than lastOffsetDelta + 1,
+//! and a batch may be empty (V2-7, V2-9).
+//!
+//! ```text
+//! attributes: | 15-7 unused | 6 delete horizon | 5 control | 4 transactional | 3 timestamp type | 2-0 compression |
+//! ```
+
+/// The magic byte of the format.
+pub const MAGIC: i8 = 2;
+/// Where the checksum stands.
+pub const CRC: usize = 17;
+/// Where the checksummed bytes start: right after the checksum.
+pub const CHECKSUMMED: usize = CRC + 4;
+/// Bytes of the header; the records start here.
+pub const HEADER_LEN: usize = 61;
+/// Fewest bytes that a record can have: seven fields of one byte (V2-22).
+pub const MIN_RECORD_LEN: usize = 7;
+/// Fields that no checksum covers, for reports (V2-4).
+pub const UNCOVERED: [&str; 4] = ["baseOffset", "batchLength", "partitionLeaderEpoch", "magic"];

@@ -1,0 +1,5 @@
+//! Record batch, magic 2 (KIP-98; `DefaultRecordBatch` and `DefaultRecord` in Kafka's clients).
+
+pub mod layout;
+pub mod parse;
+pub mod records;

@@ -1,0 +1,265 @@
+//! The records of a plain section, one at a time, as ranges into a sink.
+//!
+//! Two readers of the same schema: `quick` loads fixed windows and only says yes or no; `careful` takes field by field and
+//! says what is wrong. `quick` serves all but the last records of a buffer; whatever it refuses goes to `careful`.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::model::{Discard, HeaderRef, RecordRef, RecordSink, Section};
+use crate::wire::Cursor;
+use crate::wire::varint::Window;
+
+/// A walk over the records of one section; it can stop after any record and go on later.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    count: usize,
+    index: usize,
+    position: usize,
+    max_headers: u64,
+}
+
+/// Bytes read in one go at the head of a record: five integers and the attributes take at most 26.
+const HEAD_WINDOW: usize = 32;
+/// Bytes read in one go for a single length or count.
+const LENGTH_WINDOW: usize = 8;
+
+impl Walk {
+    /// A walk before its first record.
+    pub fn new(count: usize, limits: &Limits) -> Self {
+        Self { count, index: 0, position: 0, max_headers: limits.max_headers }
+    }
+
+    /// Records that have not been given yet.
+    pub fn left(&self) -> usize {
+        self.count - self.index
+    }
+
+    /// Where the next record starts in the section.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Bytes of the next record, its length field included, as it claims; 0 when it cannot be told.
+    pub fn next_len(&self, section: &Section<'_>) -> usize {
+        let mut cursor = Cursor::new(section.bytes().get(self.position..).unwrap_or_default(), "V2-35");
+        let before = cursor.left().len();
+        let length = cursor.take_varint("length").map(non_null).unwrap_or(0);
+        length.saturating_add(before - cursor.left().len())
+    }
+
+    /// Gives the next `records` records to the sink, fewer when fewer are left.
+    ///
+    /// # Errors
+    /// `Length`, `Varint`, `Count`, `TrailingBytes` or `Limit`, with the record's index and the field.
+    #[inline]
+    pub fn advance<S: RecordSink>(&mut self, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
+        let stop = self.index.saturating_add(records).min(self.count);
+        let mut position = self.position;
+        for index in self.index..stop {
+            let record = match quick(section, position, index, self.max_headers, sink) {
+                Quick::Record(record) => record,
+                Quick::NoWindow => careful(section, position, index, self.max_headers, sink)?,
+                Quick::Refused => return Err(refusal(section, position, index, self.max_headers)),
+            };
+            position = record.end;
+            sink.record(record);
+        }
+        self.index = stop;
+        self.position = position;
+        Ok(())
+    }
+
+    /// Checks that the last record ends where the section ends. A batch that counts no records is left alone, as Kafka does (V2-10).
+    ///
+    /// # Errors
+    /// `TrailingBytes` (V2-43).
+    pub fn finish(&self, section: &Section<'_>) -> Result<()> {
+        let bytes = section.len().saturating_sub(self.position);
+        if bytes == 0 || self.left() > 0 || self.count == 0 {
+            return Ok(());
+        }
+        Err(ErrorKind::TrailingBytes { rule: "V2-43", bytes: u64::try_from(bytes).unwrap_or(u64::MAX) }.into())
+    }
+}
+
+enum Quick {
+    Record(RecordRef),
+    NoWindow,
+    Refused,
+}
+
+#[inline(always)]
+fn quick<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_headers: u64, sink: &mut S) -> Quick {
+    let readable = section.readable();
+    let Some(head) = window::<HEAD_WINDOW>(readable, start) else { return Quick::NoWindow };
+    let mut head = Window::new(head);
+    let Some(length) = head.varint() else { return Quick::Refused };
+    let body = start + head.read_len();
+    let attributes = head.byte();
+    let (Some(timestamp_delta), Some(offset_delta), Some(key_len)) = (head.varlong(), head.varint(), head.varint()) else {
+        return Quick::Refused;
+    };
+    let Ok(length) = usize::try_from(length) else { return Quick::Refused };
+    let end = body + length;
+    if end > section.len() {
+        return Quick::Refused;
+    }
+    if end + HEAD_WINDOW > readable.len() {
+        return Quick::NoWindow;
+    }
+    let key_start = start + head.read_len();
+    let Some((value_len, value_start)) = integer(readable, key_start + non_null(key_len), end) else { return Quick::Refused };
+    let Some((headers_count, headers_start)) = integer(readable, value_start + non_null(value_len), end) else { return Quick::Refused };
+    let mut headers = 0;
+    if headers_count == 0 {
+        if headers_start != end {
+            return Quick::Refused;
+        }
+    } else {
+        match quick_headers(readable, headers_start, end, (headers_count, max_headers), sink) {
+            Some(count) => headers = count,
+            None => return Quick::Refused,
+        }
+    }
+    Quick::Record(RecordRef {
+        index,
+        start,
+        body,
+        end,
+        attributes,
+        offset_delta,
+        timestamp_delta,
+        key_start,
+        key_len,
+        value_start,
+        value_len,
+        headers,
+    })
+}
+
+#[inline(always)]
+fn quick_headers<S: RecordSink>(
+    readable: &[u8],
+    start: usize,
+    end: usize,
+    (count, max_headers): (i32, u64),
+    sink: &mut S,
+) -> Option<usize> {
+    let count = usize::try_from(count).ok()?;
+    if count > end - start || u64::try_from(count).ok()? > max_headers {
+        return None;
+    }
+    let mut at = start;
+    for _ in 0..count {
+        let (key_len, key_start) = integer(readable, at, end)?;
+        let value_at = key_start + usize::try_from(key_len).ok()?;
+        let (value_len, value_start) = integer(readable, value_at, end)?;
+        at = value_start + non_null(value_len);
+        if at > end {
+            return None;
+        }
+        sink.header(HeaderRef { key_start, key_len, value_start, value_len });
+    }
+    (at == end).then_some(count)
+}
+
+/// The 32-bit integer at `at` and where it ends; `None` when it is not wholly before `end`.
+#[inline(always)]
+fn integer(readable: &[u8], at: usize, end: usize) -> Option<(i32, usize)> {
+    if at >= end {
+        return None;
+    }
+    let mut bytes = Window::new(window::<LENGTH_WINDOW>(readable, at)?);
+    let value = bytes.varint()?;
+    let stop = at + bytes.read_len();
+    (stop <= end).then_some((value, stop))
+}
+
+#[inline(always)]
+fn window<const N: usize>(readable: &[u8], at: usize) -> Option<&[u8; N]> {
+    readable.get(at..).and_then(|tail| tail.first_chunk::<N>())
+}
+
+/// Bytes that follow a nullable length (PRM-8: every negative length is null).
+#[inline(always)]
+fn non_null(len: i32) -> usize {
+    usize::try_from(len).unwrap_or(0)
+}
+
+/// What is wrong with a record that `quick` refused.
+#[cold]
+#[inline(never)]
+fn refusal(section: &Section<'_>, start: usize, index: usize, max_headers: u64) -> Error {
+    match careful(section, start, index, max_headers, &mut Discard) {
+        Err(error) => error,
+        Ok(_) => ErrorKind::Internal { what: format!("record {index} is refused by one reader and accepted by the other") }.into(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn careful<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_headers: u64, sink: &mut S) -> Result<RecordRef> {
+    let record = u64::try_from(index).unwrap_or(u64::MAX);
+    fields(section, start, index, max_headers, sink).map_err(|error| error.in_record(record))
+}
+
+fn fields<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_headers: u64, sink: &mut S) -> Result<RecordRef> {
+    let bytes = section.bytes();
+    let at = |cursor: &Cursor<'_>, end: usize| end - cursor.left().len();
+    let mut outer = Cursor::new(bytes.get(start..).unwrap_or_default(), "V2-35");
+    let length = outer.take_varint("length")?;
+    let body = at(&outer, bytes.len());
+    let end = body + record_len(length, outer.left().len())?;
+    let mut cursor = Cursor::new(bytes.get(body..end).unwrap_or_default(), "V2-38");
+    let [attributes] = cursor.take_array("attributes")?;
+    let timestamp_delta = cursor.take_varlong("timestampDelta")?;
+    let offset_delta = cursor.take_varint("offsetDelta")?;
+    let key_len = cursor.take_varint("keyLength")?;
+    let key_start = at(&cursor, end);
+    cursor.take(non_null(key_len), "key")?;
+    let value_len = cursor.take_varint("valueLength")?;
+    let value_start = at(&cursor, end);
+    cursor.take(non_null(value_len), "value")?;
+    let headers = careful_headers(&mut cursor, end, max_headers, sink)?;
+    let left = cursor.left().len();
+    if left > 0 {
+        let bytes = u64::try_from(left).unwrap_or(u64::MAX);
+        return Err(Error::from(ErrorKind::TrailingBytes { rule: "V2-42", bytes }).in_field("length"));
+    }
+    Ok(RecordRef { index, start, body, end, attributes, offset_delta, timestamp_delta, key_start, key_len, value_start, value_len, headers })
+}
+
+fn careful_headers<S: RecordSink>(cursor: &mut Cursor<'_>, end: usize, max_headers: u64, sink: &mut S) -> Result<usize> {
+    let count = cursor.take_varint("headersCount")?;
+    let left = cursor.left().len();
+    let declared = i64::from(count);
+    let found = i64::try_from(left).unwrap_or(i64::MAX);
+    let count = usize::try_from(count).map_err(|_| Error::from(ErrorKind::Count { rule: "V2-39", declared, found: 0 }).in_field("headersCount"))?;
+    if count > left {
+        return Err(Error::from(ErrorKind::Count { rule: "V2-40", declared, found }).in_field("headersCount"));
+    }
+    Limits { max_headers, ..Limits::default() }.ensure_headers(u64::try_from(count).unwrap_or(u64::MAX))?;
+    for _ in 0..count {
+        let key_len = cursor.take_varint("headerKeyLength")?;
+        let key_bytes = usize::try_from(key_len).map_err(|_| {
+            Error::from(ErrorKind::Length { rule: "V2-41", declared: i64::from(key_len), expected: 0 }).in_field("headerKeyLength")
+        })?;
+        let key_start = end - cursor.left().len();
+        cursor.take(key_bytes, "headerKey")?;
+        let value_len = cursor.take_varint("headerValueLength")?;
+        let value_start = end - cursor.left().len();
+        cursor.take(non_null(value_len), "headerValue")?;
+        sink.header(HeaderRef { key_start, key_len, value_start, value_len });
+    }
+    Ok(count)
+}
+
+/// The length of a record, held against the bytes that are left (V2-34, V2-36, V2-37).
+fn record_len(length: i32, left: usize) -> Result<usize> {
+    let error = |expected: usize| {
+        let expected = i64::try_from(expected).unwrap_or(i64::MAX);
+        Error::from(ErrorKind::Length { rule: "V2-34", declared: i64::from(length), expected }).in_field("length")
+    };
+    let length = usize::try_from(length).map_err(|_| error(0))?;
+    if length > left { Err(error(left)) } else { Ok(length) }
+}

@@ -1,0 +1,72 @@
+//! Where one entry of the 0.8+ family ends (magic 0 to 3): offset int64, size int32, then `size` bytes with the magic at 16 (MAP-2).
+
+use crate::error::{Error, ErrorKind};
+use crate::limits::Limits;
+
+/// One whole entry and where it stands in the input.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// Position in the input, in bytes.
+    pub position: u64,
+    /// The magic byte; says how to read the rest.
+    pub magic: i8,
+    /// The entry, its offset and size fields included.
+    pub bytes: &'a [u8],
+}
+
+/// How the input ended after the last whole entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// With the entry.
+    Complete,
+    /// Inside an entry that needs `needed` bytes, of which `available` are there (L8-14).
+    Torn { position: u64, needed: u64, available: u64 },
+    /// In zeros up to the end, as a preallocated file does (SEG-2).
+    Zeros { position: u64, bytes: u64 },
+}
+
+/// What stands at the front of some bytes.
+#[derive(Debug)]
+pub enum Step {
+    /// An entry of this many bytes, all of them there.
+    Entry { len: usize, magic: i8 },
+    /// The beginning of an entry of at least `needed` bytes.
+    Incomplete { needed: usize },
+    /// Something that no reader can step over.
+    Fault(Error),
+}
+
+/// Bytes before the counted part of an entry: offset and size.
+pub const LOG_OVERHEAD: usize = 12;
+const HEADER_UP_TO_MAGIC: usize = 17;
+const MIN_SIZE: i32 = 14;
+const MAX_MAGIC: i8 = 3;
+
+/// Looks at the front of `bytes`, in the order of Kafka's reader: size, limit, magic, completeness (L8-10 to L8-15).
+#[inline]
+pub fn step(bytes: &[u8], limits: &Limits) -> Step {
+    let Some(size) = bytes.get(8..LOG_OVERHEAD).and_then(|field| field.first_chunk::<4>()) else {
+        return Step::Incomplete { needed: LOG_OVERHEAD };
+    };
+    let size = i32::from_be_bytes(*size);
+    let Some(len) = usize::try_from(size).ok().filter(|_| size >= MIN_SIZE).map(|size| size + LOG_OVERHEAD) else {
+        return Step::Fault(size_fault(size));
+    };
+    if let Err(limit) = limits.ensure_batch_bytes(u64::try_from(len).unwrap_or(u64::MAX)) {
+        return Step::Fault(limit.in_field("batchLength"));
+    }
+    let Some([magic]) = bytes.get(HEADER_UP_TO_MAGIC - 1..).and_then(|tail| tail.first_chunk::<1>()) else {
+        return Step::Incomplete { needed: len };
+    };
+    let magic = i8::from_be_bytes([*magic]);
+    if !(0..=MAX_MAGIC).contains(&magic) {
+        return Step::Fault(Error::from(ErrorKind::Magic { rule: "L8-13", magic }).in_field("magic"));
+    }
+    if bytes.len() < len { Step::Incomplete { needed: len } } else { Step::Entry { len, magic } }
+}
+
+#[cold]
+fn size_fault(size: i32) -> Error {
+    let kind = ErrorKind::Length { rule: "L8-11", declared: i64::from(size), expected: i64::from(MIN_SIZE) };
+    Error::from(kind).in_field("batchLength")
+}

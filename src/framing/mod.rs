@@ -1,0 +1,12 @@
+//! A run of bytes to entries, one after the other. A torn tail is a state, not an error.
+//! Knows where an entry starts and ends, and nothing of what is in it.
+
+mod entry;
+pub mod plausible;
+pub mod runs;
+pub mod source;
+
+pub use plausible::{Claim, Judge};
+pub use entry::{Frame, LOG_OVERHEAD, Step, Tail, step};
+pub use runs::{Damage, Piece, Run, Runs};
+pub use source::Source;

@@ -1,0 +1,203 @@
+//! Where the bytes come from: counted memory, or a reader whose bytes go into pooled storage.
+
+use std::io::{ErrorKind as IoKind, Read};
+
+use bytes::Bytes;
+
+use crate::error::Result;
+use crate::pool::Pool;
+
+/// Bytes of an input, from a position on.
+pub struct Source {
+    inner: Inner,
+    position: u64,
+}
+
+enum Inner {
+    Memory(Bytes),
+    Reader(Reader),
+}
+
+struct Reader {
+    reader: Box<dyn Read + Send>,
+    pool: Pool<u8>,
+    storage: Vec<u8>,
+    filled: usize,
+    taken: usize,
+    at_end: bool,
+    read: u64,
+}
+
+/// How much is asked of a reader at once when little is needed.
+const READ_LEN: usize = 1 << 20;
+
+impl Source {
+    /// The bytes themselves; nothing is copied.
+    pub fn memory(bytes: Bytes) -> Self {
+        Self { inner: Inner::Memory(bytes), position: 0 }
+    }
+
+    /// What a reader gives, one read after the other, from `position` of the input on.
+    pub fn reader(reader: Box<dyn Read + Send>, position: u64) -> Self {
+        let pool = Pool::new(4);
+        let reader = Reader { reader, pool, storage: Vec::new(), filled: 0, taken: 0, at_end: false, read: 0 };
+        Self { inner: Inner::Reader(reader), position }
+    }
+
+    /// Position of the front.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Bytes that are at hand.
+    pub fn front(&self) -> &[u8] {
+        match &self.inner {
+            Inner::Memory(bytes) => bytes,
+            Inner::Reader(reader) => reader.front(),
+        }
+    }
+
+    /// Bytes read so far; for memory, bytes passed.
+    pub fn bytes_read(&self) -> u64 {
+        match &self.inner {
+            Inner::Memory(_) => self.position,
+            Inner::Reader(reader) => reader.read,
+        }
+    }
+
+    /// True when nothing follows what is at hand.
+    pub fn is_at_end(&self) -> bool {
+        match &self.inner {
+            Inner::Memory(_) => true,
+            Inner::Reader(reader) => reader.at_end,
+        }
+    }
+
+    /// Brings more bytes to the front, up to about `wanted`; false when there are none.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn fill(&mut self, wanted: usize) -> Result<bool> {
+        match &mut self.inner {
+            Inner::Memory(_) => Ok(false),
+            Inner::Reader(reader) => reader.fill(wanted),
+        }
+    }
+
+    /// Takes `len` bytes off the front as counted memory.
+    pub fn take(&mut self, len: usize) -> Bytes {
+        self.position = self.position.saturating_add(as_u64(len));
+        match &mut self.inner {
+            Inner::Memory(bytes) => {
+                let len = len.min(bytes.len());
+                bytes.split_to(len)
+            }
+            Inner::Reader(reader) => reader.take(len),
+        }
+    }
+
+    /// Drops `len` bytes off the front.
+    pub fn discard(&mut self, len: usize) {
+        match &mut self.inner {
+            Inner::Memory(bytes) => {
+                let len = len.min(bytes.len());
+                drop(bytes.split_to(len));
+                self.position = self.position.saturating_add(as_u64(len));
+            }
+            Inner::Reader(reader) => {
+                let len = len.min(reader.front().len());
+                reader.taken += len;
+                self.position = self.position.saturating_add(as_u64(len));
+            }
+        }
+    }
+
+    /// How many zeros follow, when nothing else does up to the end. Otherwise the zeros stay at the front, but for long runs of them,
+    /// of which all but the last 64 KiB are dropped.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn zeros_to_end(&mut self) -> Result<Option<u64>> {
+        const KEPT: usize = 64 << 10;
+        let start = self.position;
+        loop {
+            let front = self.front();
+            if front.iter().any(|byte| *byte != 0) {
+                return Ok(None);
+            }
+            let have = front.len();
+            if self.is_at_end() {
+                let zeros = self.position.saturating_sub(start).saturating_add(as_u64(have));
+                self.discard(have);
+                self.position = start;
+                return Ok(Some(zeros));
+            }
+            self.discard(have.saturating_sub(KEPT));
+            self.fill(READ_LEN)?;
+        }
+    }
+}
+
+impl Reader {
+    fn front(&self) -> &[u8] {
+        self.storage.get(self.taken..self.filled).unwrap_or_default()
+    }
+
+    fn fill(&mut self, wanted: usize) -> Result<bool> {
+        if self.at_end {
+            return Ok(false);
+        }
+        self.make_room(wanted);
+        let before = self.filled;
+        while self.filled < self.storage.len() {
+            let room = self.storage.get_mut(self.filled..).unwrap_or_default();
+            match self.reader.read(room) {
+                Ok(0) => {
+                    self.at_end = true;
+                    break;
+                }
+                Ok(len) => self.filled += len.min(room.len()),
+                Err(error) if error.kind() == IoKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+            if self.front().len() >= wanted {
+                break;
+            }
+        }
+        self.read = self.read.saturating_add(as_u64(self.filled - before));
+        Ok(self.filled > before)
+    }
+
+    /// Room for at least one more byte. Storage doubles as bytes arrive, so a claim of 200 MB costs nothing by itself.
+    fn make_room(&mut self, wanted: usize) {
+        let have = self.filled - self.taken;
+        if self.taken > 0 {
+            self.storage.copy_within(self.taken..self.filled, 0);
+            (self.filled, self.taken) = (have, 0);
+        }
+        let most = have.saturating_mul(2).max(READ_LEN);
+        let len = wanted.max(READ_LEN).min(most);
+        if self.storage.len() < len.max(have + 1) {
+            self.storage.resize(len.max(have + 1), 0);
+        }
+    }
+
+    fn take(&mut self, len: usize) -> Bytes {
+        let (start, stop) = (self.taken, (self.taken + len).min(self.filled));
+        let rest = self.filled - stop;
+        let mut storage = self.pool.take();
+        if storage.len() < rest {
+            storage.resize(rest.max(READ_LEN), 0);
+        }
+        if let (Some(to), Some(from)) = (storage.get_mut(..rest), self.storage.get(stop..self.filled)) {
+            to.copy_from_slice(from);
+        }
+        let full = std::mem::replace(&mut self.storage, storage);
+        (self.filled, self.taken) = (rest, 0);
+        Bytes::from_owner(self.pool.guard(full)).slice(start..stop)
+    }
+}
+
+fn as_u64(len: usize) -> u64 {
+    u64::try_from(len).unwrap_or(u64::MAX)
+}

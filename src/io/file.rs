@@ -1,0 +1,46 @@
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// A range of bytes of a file, read front to back without moving a shared file position.
+#[derive(Debug)]
+pub struct FileRange {
+    file: File,
+    at: u64,
+    end: u64,
+}
+
+impl FileRange {
+    /// The bytes from `start` to `end` (exclusive), or to the end of the file.
+    ///
+    /// # Errors
+    /// When the file cannot be opened for reading, or is a directory.
+    pub fn open(path: &Path, start: u64, end: Option<u64>) -> io::Result<Self> {
+        let file = File::open(path)?;
+        if file.metadata()?.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        }
+        Ok(Self { file, at: start, end: end.unwrap_or(u64::MAX) })
+    }
+}
+
+impl Read for FileRange {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let wanted = buffer.len().min(left);
+        let Some(buffer) = buffer.get_mut(..wanted) else { return Ok(0) };
+        let len = read_at(&self.file, buffer, self.at)?;
+        self.at = self.at.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+        Ok(len)
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, at)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, at)
+}

@@ -1,0 +1,35 @@
+//! Reads, checks and explains the record batches and log segments of Apache Kafka, as Arrow columns, without a broker.
+//!
+//! Bytes go in, records, columns or findings come out; the core does no I/O and knows neither Python nor Arrow.
+//! Rooms in reading order: `wire` (primitives), `model` (the nouns), `format` (one folder per wire format), `codec`
+//! (compressed to plain), `framing` (a run of bytes to entries), `decode` (drives them all), `validate` (the same, as findings),
+//! and, behind features, `columns` (Arrow), `io` (files), `py` (Python).
+
+pub mod error;
+pub mod interrupt;
+pub mod limits;
+pub mod pool;
+
+pub mod wire;
+
+pub mod model;
+
+pub mod codec;
+pub mod format;
+pub mod framing;
+
+pub mod decode;
+
+pub mod validate;
+
+#[cfg(feature = "arrow")]
+pub mod columns;
+
+#[cfg(feature = "io")]
+pub mod io;
+
+#[cfg(feature = "python")]
+mod py;
+
+pub use error::{Error, ErrorKind, Position, Result};
+pub use limits::{Budget, Limits};

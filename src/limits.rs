@@ -1,0 +1,102 @@
+//! How much an entry may claim, and the budget that is spent while it is read.
+//!
+//! Without limits a few megabytes of compressed zeros take all memory, and a count of 2^31 loops for minutes.
+
+use crate::error::{ErrorKind, Result};
+
+/// Limits per entry. The defaults pass every batch that a broker with default settings accepts, and much larger ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one entry as stored. A broker's default maximum is 1 MiB; 256 MiB leaves room for tuned ones.
+    pub max_batch_bytes: u64,
+    /// Bytes of one entry when unpacked.
+    pub max_decompressed_bytes: u64,
+    /// Unpacked bytes per compressed byte. Zeros under zstd reach about 10,000 in batches that a producer would send.
+    pub max_ratio: u64,
+    /// Records of one entry.
+    pub max_records: u64,
+    /// Headers of one record.
+    pub max_headers: u64,
+    /// Levels of compressed sets inside each other (Kafka 0.7 only).
+    pub max_nesting: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_batch_bytes: 256 << 20,
+            max_decompressed_bytes: 1 << 30,
+            max_ratio: 10_000,
+            max_records: 1 << 24,
+            max_headers: 100_000,
+            max_nesting: 8,
+        }
+    }
+}
+
+impl Limits {
+    /// Fails when an entry of `bytes` bytes is over the limit.
+    ///
+    /// # Errors
+    /// `Limit` naming `max_batch_bytes`.
+    pub fn ensure_batch_bytes(&self, bytes: u64) -> Result<()> {
+        ensure("max_batch_bytes", bytes, self.max_batch_bytes)
+    }
+
+    /// Fails when a batch says that it has more records than allowed.
+    ///
+    /// # Errors
+    /// `Limit` naming `max_records`.
+    pub fn ensure_records(&self, count: u64) -> Result<()> {
+        ensure("max_records", count, self.max_records)
+    }
+
+    /// Fails when a record says that it has more headers than allowed.
+    ///
+    /// # Errors
+    /// `Limit` naming `max_headers`.
+    #[inline]
+    pub fn ensure_headers(&self, count: u64) -> Result<()> {
+        ensure("max_headers", count, self.max_headers)
+    }
+}
+
+/// What unpacking one entry may still give out.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    allowed: u64,
+    limit: &'static str,
+}
+
+impl Budget {
+    /// The budget of an entry whose records take `compressed` bytes.
+    pub fn for_entry(limits: &Limits, compressed: usize) -> Self {
+        // Tiny inputs legitimately unpack to a few KiB; the ratio starts to bite above that.
+        const FREE: u64 = 64 << 10;
+        let compressed = u64::try_from(compressed).unwrap_or(u64::MAX);
+        let by_ratio = limits.max_ratio.saturating_mul(compressed).max(FREE);
+        if by_ratio < limits.max_decompressed_bytes {
+            Self { allowed: by_ratio, limit: "max_ratio" }
+        } else {
+            Self { allowed: limits.max_decompressed_bytes, limit: "max_decompressed_bytes" }
+        }
+    }
+
+    /// How many bytes may be unpacked at most.
+    pub fn allowed(&self) -> usize {
+        usize::try_from(self.allowed).unwrap_or(usize::MAX)
+    }
+
+    /// Fails when `bytes` unpacked bytes are more than allowed.
+    ///
+    /// # Errors
+    /// `Limit` naming `max_decompressed_bytes` or `max_ratio`.
+    pub fn ensure(&self, bytes: usize) -> Result<()> {
+        ensure(self.limit, u64::try_from(bytes).unwrap_or(u64::MAX), self.allowed)
+    }
+}
+
+#[inline]
+fn ensure(limit: &'static str, asked: u64, allowed: u64) -> Result<()> {
+    if asked <= allowed { Ok(()) } else { Err(ErrorKind::Limit { limit, asked, allowed }.into()) }
+}

@@ -1,0 +1,98 @@
+//! Storage that comes back: vectors whose owner returns them to a bounded pool when the last view of them is dropped.
+//!
+//! Fresh pages cost more than parsing (a page fault every 4 KiB), so a stream keeps writing into the few vectors it already has.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A bounded store of vectors of one type, shared by a stream and the arrays it gave out.
+#[derive(Debug)]
+pub struct Pool<T> {
+    shared: Arc<Mutex<Vec<Vec<T>>>>,
+    most: usize,
+}
+
+impl<T> Clone for Pool<T> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), most: self.most }
+    }
+}
+
+impl<T> Pool<T> {
+    /// A pool that keeps at most `most` vectors.
+    pub fn new(most: usize) -> Self {
+        Self { shared: Arc::default(), most }
+    }
+
+    /// A vector given back earlier, with the contents it had then, or a new one.
+    pub fn take(&self) -> Vec<T> {
+        self.lock().pop().unwrap_or_default()
+    }
+
+    /// Binds a vector to the pool: it comes back when the guard is dropped.
+    pub fn guard(&self, storage: Vec<T>) -> Pooled<T> {
+        Pooled { storage, pool: self.clone() }
+    }
+
+    /// Keeps `storage`, unless the pool is full.
+    pub fn give_back(&self, storage: Vec<T>) {
+        let mut kept = self.lock();
+        if kept.len() < self.most && storage.capacity() > 0 {
+            kept.push(storage);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Vec<T>>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A vector that returns to its pool when it is dropped.
+#[derive(Debug)]
+pub struct Pooled<T> {
+    storage: Vec<T>,
+    pool: Pool<T>,
+}
+
+impl<T> Pooled<T> {
+    /// The vector's contents.
+    pub fn contents(&self) -> &[T] {
+        &self.storage
+    }
+}
+
+impl AsRef<[u8]> for Pooled<u8> {
+    fn as_ref(&self) -> &[u8] {
+        &self.storage
+    }
+}
+
+impl<T> Drop for Pooled<T> {
+    fn drop(&mut self) {
+        self.pool.give_back(std::mem::take(&mut self.storage));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn storage_comes_back_when_the_last_view_is_dropped() {
+        let pool = Pool::<u8>::new(1);
+        let bytes = bytes::Bytes::from_owner(pool.guard(vec![7; 100]));
+        let view = bytes.slice(3..5);
+        drop(bytes);
+        assert_eq!(pool.take().len(), 0);
+        drop(view);
+        assert_eq!(pool.take().len(), 100);
+    }
+
+    #[test]
+    fn a_full_pool_lets_go() {
+        let pool = Pool::<i64>::new(1);
+        pool.give_back(vec![1; 4]);
+        pool.give_back(vec![2; 4]);
+        assert_eq!(pool.take(), vec![1; 4]);
+        assert_eq!(pool.take(), Vec::<i64>::new());
+    }
+}

@@ -1,0 +1,76 @@
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use super::arrow_out::{ArrowArray, ArrowBatch};
+use super::interrupt::Signals;
+use super::options::{EntryArguments, RecordArguments, committed, depth};
+use super::{arrow_in, errors};
+use crate::columns::StreamOptions;
+use crate::columns::values::{Exploded, OnBadValue, Values};
+use crate::error::Result;
+
+/// Records of every value; see `logsegment.decode_array`.
+#[pyfunction]
+pub fn decode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: RecordArguments) -> PyResult<ArrowArray> {
+    let exploded = explode(py, array, options)?;
+    Ok(ArrowArray(Arc::new(exploded.to_lists())))
+}
+
+/// Records of all values in one batch, and the index of the value that each came from; see `logsegment.explode_array`.
+#[pyfunction]
+pub fn explode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: RecordArguments) -> PyResult<(ArrowBatch, ArrowArray)> {
+    let exploded = explode(py, array, options)?;
+    let parents: ArrayRef = Arc::new(exploded.parents());
+    Ok((ArrowBatch(exploded.rows), ArrowArray(parents)))
+}
+
+/// Header of the first entry of every value; see `logsegment.batch_info_array`.
+#[pyfunction]
+pub fn batch_info_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: EntryArguments) -> PyResult<ArrowArray> {
+    let array = arrow_in::array(array)?;
+    let (on_bad, decode) = (on_bad_value(&options.on_error)?, options.to_decode()?);
+    let made = py.detach(|| Values::of(&array)?.batch_info(&decode, on_bad));
+    made.map(|structs| ArrowArray(Arc::new(structs))).map_err(|error| errors::to_py(py, &error))
+}
+
+/// Findings of every value; see `logsegment.validate_array`.
+#[pyfunction]
+pub fn validate_array(py: Python<'_>, array: &Bound<'_, PyAny>, depth_name: &str, options: EntryArguments) -> PyResult<ArrowArray> {
+    let array = arrow_in::array(array)?;
+    let (signals, interrupt) = Signals::new();
+    let (depth, decode) = (depth(depth_name)?, options.to_decode()?);
+    let made = py.detach(|| Values::of(&array)?.validate(&decode, depth, &interrupt));
+    made.map(|structs| ArrowArray(Arc::new(structs))).map_err(|error| signals.take().unwrap_or_else(|| errors::to_py(py, &error)))
+}
+
+fn explode(py: Python<'_>, array: &Bound<'_, PyAny>, mut options: RecordArguments) -> PyResult<Exploded> {
+    let array = arrow_in::array(array)?;
+    let (signals, interrupt) = Signals::new();
+    let on_bad = on_bad_value(&options.on_error)?;
+    options.on_error = "raise".to_owned();
+    let mut stream = options.to_stream(interrupt)?;
+    if options.is_committed()? {
+        let Some(known) = &options.transactions else {
+            return Err(PyValueError::new_err("read_committed over a column needs transactions= from scan_transactions"));
+        };
+        stream.decode.isolation = committed(known.0.clone());
+    }
+    let exploded = py.detach(|| work(&array, &stream, on_bad));
+    exploded.map_err(|error| signals.take().unwrap_or_else(|| errors::to_py(py, &error)))
+}
+
+fn work(array: &ArrayRef, options: &StreamOptions, on_bad: OnBadValue) -> Result<Exploded> {
+    Values::of(array)?.explode(options, on_bad)
+}
+
+fn on_bad_value(name: &str) -> PyResult<OnBadValue> {
+    match name {
+        "raise" => Ok(OnBadValue::Raise),
+        "skip" => Ok(OnBadValue::Skip),
+        "null" => Ok(OnBadValue::Null),
+        other => Err(PyValueError::new_err(format!("on_error must be \"raise\", \"skip\" or \"null\", not {other:?}"))),
+    }
+}

@@ -1,0 +1,146 @@
+//! Arrow data for other libraries, by the capsules of the Arrow PyCapsule interface. Nothing is copied.
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Schema, SchemaRef};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
+
+/// A record batch: Arrow columns of the same length.
+///
+/// Any library with the Arrow PyCapsule interface takes it (`pyarrow.record_batch(batch)`, `polars.DataFrame(batch)`); nothing is copied.
+#[pyclass(frozen, module = "logsegment")]
+pub struct ArrowBatch(pub RecordBatch);
+
+#[pymethods]
+impl ArrowBatch {
+    /// Number of rows.
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    /// Names of the columns, in order.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        names(&self.0.schema())
+    }
+
+    /// The schema, as an object with `__arrow_c_schema__`.
+    #[getter]
+    fn schema(&self) -> ArrowSchema {
+        ArrowSchema(self.0.schema())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ArrowBatch({} rows: {})", self.0.num_rows(), names(&self.0.schema()).join(", "))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Capsules<'py>> {
+        // The interface allows to answer with what is there; consumers cast.
+        let _ = requested_schema;
+        array_capsules(py, &StructArray::from(self.0.clone()).to_data())
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.0.schema())
+    }
+
+    /// The batch as a `pyarrow.RecordBatch`.
+    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("pyarrow")?.call_method1("record_batch", (slf,))
+    }
+}
+
+/// An Arrow array; any library with the Arrow PyCapsule interface takes it (`pyarrow.array(array)`). Nothing is copied.
+#[pyclass(frozen, module = "logsegment")]
+pub struct ArrowArray(pub ArrayRef);
+
+#[pymethods]
+impl ArrowArray {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ArrowArray({} values)", self.0.len())
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Capsules<'py>> {
+        // The interface allows to answer with what is there; consumers cast.
+        let _ = requested_schema;
+        array_capsules(py, &self.0.to_data())
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        type_capsule(py, self.0.data_type())
+    }
+
+    /// The array as a `pyarrow.Array`.
+    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("pyarrow")?.call_method1("array", (slf,))
+    }
+}
+
+/// An Arrow schema; `pyarrow.schema(schema)` takes it.
+#[pyclass(frozen, module = "logsegment")]
+pub struct ArrowSchema(pub SchemaRef);
+
+#[pymethods]
+impl ArrowSchema {
+    /// Names of the fields, in order.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        names(&self.0)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.fields().len()
+    }
+
+    fn __repr__(&self) -> String {
+        let fields: Vec<_> = self.0.fields().iter().map(|field| format!("{}: {}", field.name(), field.data_type())).collect();
+        format!("ArrowSchema({})", fields.join(", "))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.0)
+    }
+
+    /// The schema as a `pyarrow.Schema`.
+    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("pyarrow")?.call_method1("schema", (slf,))
+    }
+}
+
+/// A capsule named `arrow_schema`.
+pub fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+    let ffi = FFI_ArrowSchema::try_from(schema).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    PyCapsule::new_with_value(py, ffi, c"arrow_schema")
+}
+
+/// A capsule named `arrow_schema` for a type without a name.
+pub fn type_capsule<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Bound<'py, PyCapsule>> {
+    let ffi = FFI_ArrowSchema::try_from(data_type).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    PyCapsule::new_with_value(py, ffi, c"arrow_schema")
+}
+
+fn array_capsules<'py>(py: Python<'py>, data: &ArrayData) -> PyResult<Capsules<'py>> {
+    let schema = type_capsule(py, data.data_type())?;
+    let array = PyCapsule::new_with_value(py, FFI_ArrowArray::new(data), c"arrow_array")?;
+    Ok((schema, array))
+}
+
+fn names(schema: &Schema) -> Vec<String> {
+    schema.fields().iter().map(|field| field.name().clone()).collect()
+}

@@ -1,0 +1,16 @@
+use pyo3::prelude::*;
+
+use super::interrupt::Signals;
+use super::options::EntryArguments;
+use super::source;
+use super::stream::RecordStream;
+use crate::columns::batches::BatchRows;
+
+/// Open a stream of batch rows; see `logsegment.batches`.
+#[pyfunction]
+pub fn batch_stream(source: &Bound<'_, PyAny>, options: EntryArguments) -> PyResult<RecordStream> {
+    let (signals, interrupt) = Signals::new();
+    let stream = options.to_stream(interrupt)?;
+    let opened = source::open(source)?;
+    Ok(RecordStream::new(Box::new(BatchRows::new(opened.source, stream)), signals))
+}

@@ -1,0 +1,90 @@
+//! Errors of the core as Python exceptions with the same numbers. Attributes live in the instance's dict, so all of them pickle.
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use crate::error::{Error, ErrorKind};
+
+create_exception!(logsegment, RecordBatchError, PyValueError, "Base of all errors about record batches.");
+create_exception!(logsegment, TruncatedError, RecordBatchError, "The input ends inside an entry; more bytes may come.");
+create_exception!(logsegment, CorruptError, RecordBatchError, "The bytes lie: a length, a count, a variable-length integer.");
+create_exception!(logsegment, ChecksumError, CorruptError, "The stored checksum is not that of the bytes.");
+create_exception!(logsegment, InvalidError, RecordBatchError, "Readable bytes that break a rule of their format.");
+create_exception!(logsegment, UnsupportedError, RecordBatchError, "A format or feature that is not read here.");
+create_exception!(logsegment, UnknownCompressionError, UnsupportedError, "A compression type or name that is not known here.");
+create_exception!(logsegment, LimitError, RecordBatchError, "A claim over one of the Limits.");
+create_exception!(logsegment, CodecError, RecordBatchError, "A compressed stream that is bad.");
+create_exception!(logsegment, LossError, RecordBatchError, "A conversion that would lose something, refused.");
+create_exception!(logsegment, InternalError, RecordBatchError, "A defect of logsegment itself.");
+
+/// Adds the classes, with every attribute present on the base.
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let base = py.get_type::<RecordBatchError>();
+    for name in ["code", "rule", "kafka_error_code", "position", "base_offset", "record_index", "field"] {
+        base.setattr(name, py.None())?;
+    }
+    let classes: [Bound<'_, PyType>; 11] = [
+        base,
+        py.get_type::<TruncatedError>(),
+        py.get_type::<CorruptError>(),
+        py.get_type::<ChecksumError>(),
+        py.get_type::<InvalidError>(),
+        py.get_type::<UnsupportedError>(),
+        py.get_type::<UnknownCompressionError>(),
+        py.get_type::<LimitError>(),
+        py.get_type::<CodecError>(),
+        py.get_type::<LossError>(),
+        py.get_type::<InternalError>(),
+    ];
+    for class in classes {
+        module.add(class.name()?.to_str()?, class)?;
+    }
+    Ok(())
+}
+
+/// The exception that an error is.
+pub fn to_py(py: Python<'_>, error: &Error) -> PyErr {
+    let raised = exception(error);
+    if raised.is_instance_of::<RecordBatchError>(py)
+        && let Err(failed) = set_attributes(raised.value(py), error)
+    {
+        return failed;
+    }
+    raised
+}
+
+fn set_attributes(value: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
+    let position = error.position();
+    value.setattr("code", error.kind().code())?;
+    value.setattr("rule", error.rule())?;
+    value.setattr("kafka_error_code", error.kind().kafka_error_code())?;
+    value.setattr("position", position.byte)?;
+    value.setattr("base_offset", position.base_offset)?;
+    value.setattr("record_index", position.record_index)?;
+    value.setattr("field", position.field)
+}
+
+fn exception(error: &Error) -> PyErr {
+    let text = error.to_string();
+    match error.kind() {
+        ErrorKind::Truncated { .. } => TruncatedError::new_err(text),
+        ErrorKind::Checksum { .. } => ChecksumError::new_err(text),
+        ErrorKind::Length { .. }
+        | ErrorKind::Varint { .. }
+        | ErrorKind::Count { .. }
+        | ErrorKind::TrailingBytes { .. }
+        | ErrorKind::Magic { .. } => CorruptError::new_err(text),
+        ErrorKind::Invalid { .. } => InvalidError::new_err(text),
+        ErrorKind::UnsupportedFormat { .. } => UnsupportedError::new_err(text),
+        ErrorKind::UnknownCompression { .. } => UnknownCompressionError::new_err(text),
+        ErrorKind::Codec { .. } => CodecError::new_err(text),
+        ErrorKind::Limit { .. } => LimitError::new_err(text),
+        ErrorKind::Io { kind, message } => std::io::Error::new(*kind, message.clone()).into(),
+        ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
+        ErrorKind::Usage { argument, fault } => PyValueError::new_err(format!("{argument}: {fault}")),
+        ErrorKind::Internal { .. } => InternalError::new_err(text),
+    }
+}

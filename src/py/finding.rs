@@ -1,0 +1,121 @@
+use std::collections::HashMap;
+
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::validate as core;
+
+/// One thing worth knowing about the bytes: what is wrong, where, how bad.
+///
+/// Attributes:
+///     rule (str): id of the rule, with a page anchor in the documentation.
+///     severity (str): "error" (decode would raise), "warning" (readable, but it breaks a rule) or "info".
+///     message (str): what is wrong, in words.
+///     path (str): where in the input, from the outside in.
+///     position (int), length (int): the bytes that it is about.
+///     baseOffset, lastOffset, recordIndex (int or None): the batch and the record.
+///     field (str or None): the field, in Kafka's spelling.
+#[pyclass(frozen, eq, get_all, module = "logsegment", rename_all = "camelCase")]
+#[derive(Clone, PartialEq)]
+pub struct Finding {
+    rule: String,
+    severity: String,
+    message: String,
+    path: String,
+    position: u64,
+    length: u64,
+    base_offset: Option<i64>,
+    last_offset: Option<i64>,
+    record_index: Option<u64>,
+    field: Option<String>,
+}
+
+type Fields = (String, String, String, String, u64, u64, Option<i64>, Option<i64>, Option<u64>, Option<String>);
+
+impl From<&core::Finding> for Finding {
+    fn from(finding: &core::Finding) -> Self {
+        Self {
+            rule: finding.rule().to_owned(),
+            severity: finding.severity.name().to_owned(),
+            message: finding.what.to_string(),
+            path: finding.path(),
+            position: finding.position,
+            length: finding.length,
+            base_offset: finding.base_offset,
+            last_offset: finding.last_offset,
+            record_index: finding.record_index,
+            field: finding.field.map(str::to_owned),
+        }
+    }
+}
+
+#[pymethods]
+impl Finding {
+    #[new]
+    #[pyo3(signature = (rule, severity, message, path, position, length, baseOffset=None, lastOffset=None, recordIndex=None, field=None))]
+    #[expect(non_snake_case, reason = "the names of the columns")]
+    fn new(
+        rule: String,
+        severity: String,
+        message: String,
+        path: String,
+        position: u64,
+        length: u64,
+        baseOffset: Option<i64>,
+        lastOffset: Option<i64>,
+        recordIndex: Option<u64>,
+        field: Option<String>,
+    ) -> Self {
+        Self { rule, severity, message, path, position, length, base_offset: baseOffset, last_offset: lastOffset, record_index: recordIndex, field }
+    }
+
+    /// The attributes as a dict.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        dict.set_item("rule", &self.rule)?;
+        dict.set_item("severity", &self.severity)?;
+        dict.set_item("message", &self.message)?;
+        dict.set_item("path", &self.path)?;
+        dict.set_item("position", self.position)?;
+        dict.set_item("length", self.length)?;
+        dict.set_item("baseOffset", self.base_offset)?;
+        dict.set_item("lastOffset", self.last_offset)?;
+        dict.set_item("recordIndex", self.record_index)?;
+        dict.set_item("field", &self.field)?;
+        Ok(dict)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Finding({} {} at byte {}: {})", self.severity, self.rule, self.position, self.message)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, Fields) {
+        let own = slf.get().clone();
+        let fields = (
+            own.rule,
+            own.severity,
+            own.message,
+            own.path,
+            own.position,
+            own.length,
+            own.base_offset,
+            own.last_offset,
+            own.record_index,
+            own.field,
+        );
+        (slf.get_type().into_any(), fields)
+    }
+}
+
+/// Findings as Python objects.
+pub fn to_py(findings: &[core::Finding]) -> Vec<Finding> {
+    findings.iter().map(Finding::from).collect()
+}
+
+/// Counters as a dict with attribute access.
+pub fn counters(py: Python<'_>, stats: &crate::decode::Stats) -> PyResult<Py<PyAny>> {
+    let numbers: HashMap<_, _> = stats.to_pairs().into_iter().collect();
+    let dict = numbers.into_bound_py_any(py)?;
+    Ok(py.import("logsegment._stats")?.getattr("IoStats")?.call1((dict,))?.unbind())
+}

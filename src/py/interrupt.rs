@@ -1,0 +1,51 @@
+//! Ctrl-C during native work: signals are looked at every few dozen milliseconds, whatever thread holds the interpreter.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+
+use crate::interrupt::Interrupt;
+
+/// Looks at Python's signals, and keeps what a handler raised.
+#[derive(Default)]
+pub struct Signals {
+    raised: Mutex<Option<PyErr>>,
+    looked: Mutex<Option<Instant>>,
+}
+
+/// Ctrl-C is noticed well within 100 ms, and the interpreter is asked for only that often.
+const EVERY: Duration = Duration::from_millis(40);
+
+impl Signals {
+    /// The signals, and the question that native work asks.
+    pub fn new() -> (Arc<Self>, Interrupt) {
+        let signals = Arc::new(Self::default());
+        let asked = Arc::clone(&signals);
+        (signals, Interrupt::new(move || asked.is_raised()))
+    }
+
+    /// What a signal handler raised.
+    pub fn take(&self) -> Option<PyErr> {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn is_raised(&self) -> bool {
+        if !self.is_due() {
+            return false;
+        }
+        let Err(error) = Python::attach(|py| py.check_signals()) else { return false };
+        *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        true
+    }
+
+    fn is_due(&self) -> bool {
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let is_due = looked.is_none_or(|last| now.duration_since(last) >= EVERY);
+        if is_due {
+            *looked = Some(now);
+        }
+        is_due
+    }
+}

@@ -1,0 +1,21 @@
+//! The Python module: names, arguments, the GIL. Parses nothing. One file per verb; the only room that names pyo3.
+
+mod array;
+mod arrow_in;
+mod arrow_out;
+mod batches;
+mod buffer;
+mod c_stream;
+mod decode;
+mod errors;
+mod file_object;
+mod finding;
+mod interrupt;
+mod limits;
+mod options;
+mod register;
+mod source;
+mod stream;
+mod table;
+mod transactions;
+mod validate;

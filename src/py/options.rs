@@ -1,0 +1,163 @@
+//! What Python's verbs are given, as the core's options. The Python layer fills in every key; defaults and docs stand there.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use super::limits::Limits;
+use super::transactions::Transactions;
+use crate::columns::{BinaryKind, OnError, Projection, StreamOptions};
+use crate::decode::{DecodeOptions, Isolation, OffsetRange};
+use crate::interrupt::Interrupt;
+use crate::validate::Depth;
+
+/// Options of the verbs that give records.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct RecordArguments {
+    columns: Option<Vec<String>>,
+    binary: String,
+    check_crc: bool,
+    pub on_error: String,
+    strict_tail: bool,
+    pub isolation: String,
+    control: bool,
+    start_offset: Option<i64>,
+    end_offset: Option<i64>,
+    batch_size: usize,
+    batch_bytes: usize,
+    topic: Option<String>,
+    partition: Option<i32>,
+    threads: usize,
+    format: String,
+    limits: Option<Limits>,
+    null_headers: bool,
+    pub transactions: Option<Transactions>,
+}
+
+/// Options of the verbs that look at entries or validate.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct EntryArguments {
+    check_crc: bool,
+    pub on_error: String,
+    strict_tail: bool,
+    batch_size: usize,
+    format: String,
+    limits: Option<Limits>,
+}
+
+impl RecordArguments {
+    /// The core's options. `isolation` is left for the caller, who knows the transactions.
+    pub fn to_stream(&self, interrupt: Interrupt) -> PyResult<StreamOptions> {
+        ensure_format(&self.format)?;
+        let binary = BinaryKind::named(&self.binary).ok_or_else(|| {
+            PyValueError::new_err(format!("binary must be \"binary\", \"large_binary\" or \"binary_view\", not {:?}", self.binary))
+        })?;
+        let projection = Projection::named(self.columns.as_deref(), binary)
+            .map_err(|unknown| PyValueError::new_err(format!("columns: there is no record column {:?}", unknown.0)))?;
+        let offsets = OffsetRange { start: self.start_offset.unwrap_or(i64::MIN), end: self.end_offset };
+        let decode = DecodeOptions {
+            check_crc: self.check_crc,
+            is_control_wanted: self.control,
+            offsets,
+            isolation: Isolation::ReadUncommitted,
+            limits: limits_of(self.limits.as_ref()),
+        };
+        Ok(StreamOptions {
+            decode,
+            projection: Projection { has_null_headers: self.null_headers, ..projection },
+            topic: self.topic.clone(),
+            partition: self.partition,
+            on_error: on_error(&self.on_error)?,
+            is_tail_strict: self.strict_tail,
+            batch_size: positive("batch_size", self.batch_size)?,
+            batch_bytes: positive("batch_bytes", self.batch_bytes)?,
+            threads: positive("threads", self.threads)?,
+            interrupt,
+        })
+    }
+
+    /// True for read_committed.
+    pub fn is_committed(&self) -> PyResult<bool> {
+        match self.isolation.as_str() {
+            "read_uncommitted" => Ok(false),
+            "read_committed" => Ok(true),
+            other => {
+                Err(PyValueError::new_err(format!("isolation must be \"read_uncommitted\" or \"read_committed\", not {other:?}")))
+            }
+        }
+    }
+}
+
+impl EntryArguments {
+    /// The core's options for a stream of entries.
+    pub fn to_stream(&self, interrupt: Interrupt) -> PyResult<StreamOptions> {
+        ensure_format(&self.format)?;
+        Ok(StreamOptions {
+            decode: self.to_decode()?,
+            projection: Projection { columns: Vec::new(), binary: BinaryKind::default(), has_null_headers: false },
+            topic: None,
+            partition: None,
+            on_error: on_error(&self.on_error)?,
+            is_tail_strict: self.strict_tail,
+            batch_size: positive("batch_size", self.batch_size)?,
+            batch_bytes: usize::MAX,
+            threads: 1,
+            interrupt,
+        })
+    }
+
+    /// The core's options for a validation.
+    pub fn to_decode(&self) -> PyResult<DecodeOptions> {
+        ensure_format(&self.format)?;
+        Ok(DecodeOptions { check_crc: self.check_crc, limits: limits_of(self.limits.as_ref()), ..DecodeOptions::default() })
+    }
+
+    /// Whether a torn tail is an error.
+    pub fn is_tail_strict(&self) -> bool {
+        self.strict_tail
+    }
+}
+
+/// read_committed by these transactions.
+pub fn committed(transactions: crate::decode::Transactions) -> Isolation {
+    Isolation::ReadCommitted(Arc::new(transactions))
+}
+
+/// The depth of a validation by its name.
+pub fn depth(name: &str) -> PyResult<Depth> {
+    match name {
+        "headers" => Ok(Depth::Headers),
+        "metadata" => Ok(Depth::Metadata),
+        "full" => Ok(Depth::Full),
+        other => Err(PyValueError::new_err(format!("depth must be \"headers\", \"metadata\" or \"full\", not {other:?}"))),
+    }
+}
+
+fn on_error(name: &str) -> PyResult<OnError> {
+    match name {
+        "raise" => Ok(OnError::Raise),
+        "skip" => Ok(OnError::Skip),
+        other => Err(PyValueError::new_err(format!("on_error must be \"raise\" or \"skip\", not {other:?}"))),
+    }
+}
+
+fn ensure_format(name: &str) -> PyResult<()> {
+    match name {
+        "auto" | "v2" => Ok(()),
+        "0.7" | "v0" | "v1" | "v3" | "sniff" => {
+            Err(super::errors::UnsupportedError::new_err(format!("format {name:?} is not read by this version")))
+        }
+        other => Err(PyValueError::new_err(format!("format must be \"auto\" or \"v2\", not {other:?}"))),
+    }
+}
+
+fn positive(argument: &str, value: usize) -> PyResult<usize> {
+    if value > 0 { Ok(value) } else { Err(PyValueError::new_err(format!("{argument} must be at least 1"))) }
+}
+
+fn limits_of(limits: Option<&Limits>) -> crate::limits::Limits {
+    limits.map_or_else(crate::limits::Limits::default, |limits| limits.0)
+}

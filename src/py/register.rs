@@ -1,0 +1,27 @@
+use pyo3::prelude::*;
+
+use super::{array, arrow_out, batches, decode, errors, finding, limits, source, stream, table, transactions, validate};
+
+/// The native core of logsegment.
+#[pymodule(gil_used = false)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    errors::register(module)?;
+    module.add_class::<limits::Limits>()?;
+    module.add_class::<source::FileSource>()?;
+    module.add_class::<finding::Finding>()?;
+    module.add_class::<transactions::Transactions>()?;
+    module.add_class::<arrow_out::ArrowBatch>()?;
+    module.add_class::<arrow_out::ArrowArray>()?;
+    module.add_class::<table::ArrowTable>()?;
+    module.add_class::<stream::RecordStream>()?;
+    module.add_function(wrap_pyfunction!(decode::decode, module)?)?;
+    module.add_function(wrap_pyfunction!(batches::batch_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(validate::validate_findings, module)?)?;
+    module.add_function(wrap_pyfunction!(transactions::scan_transactions, module)?)?;
+    module.add_function(wrap_pyfunction!(array::decode_array, module)?)?;
+    module.add_function(wrap_pyfunction!(array::batch_info_array, module)?)?;
+    module.add_function(wrap_pyfunction!(array::validate_array, module)?)?;
+    module.add_function(wrap_pyfunction!(array::explode_array, module)?)?;
+    Ok(())
+}

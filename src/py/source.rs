@@ -1,0 +1,80 @@
+//! What a verb reads from: a buffer, a range of a file, or a binary file object.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use super::{buffer, file_object};
+use crate::framing::Source;
+use crate::io::FileRange;
+
+/// A range of bytes of a regular file, opened read-only when it is used and read by position, in bounded memory.
+///
+/// Args:
+///     path: the file.
+///     start: first byte of the range; it must be where an entry starts.
+///     end: byte after the range, or None for the end of the file.
+///
+/// It can be pickled and used any number of times.
+///
+/// Example:
+///     >>> import logsegment as ls
+///     >>> ls.FileSource("00000000000000000000.log").start
+///     0
+#[pyclass(frozen, eq, module = "logsegment", get_all)]
+#[derive(Clone, PartialEq)]
+pub struct FileSource {
+    path: PathBuf,
+    start: u64,
+    end: Option<u64>,
+}
+
+#[pymethods]
+impl FileSource {
+    #[new]
+    #[pyo3(signature = (path, start=0, end=None))]
+    fn new(path: PathBuf, start: u64, end: Option<u64>) -> Self {
+        Self { path, start, end }
+    }
+
+    fn __repr__(&self) -> String {
+        let end = self.end.map_or_else(|| "None".to_owned(), |end| end.to_string());
+        format!("FileSource({:?}, start={}, end={end})", self.path, self.start)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, (PathBuf, u64, Option<u64>)) {
+        let own = slf.get();
+        (slf.get_type().into_any(), (own.path.clone(), own.start, own.end))
+    }
+}
+
+/// A source that was opened, and whether it can be opened again for a second pass.
+pub struct OpenedSource {
+    pub source: Source,
+    pub is_repeatable: bool,
+}
+
+/// Opens whatever a user may give.
+pub fn open(object: &Bound<'_, PyAny>) -> PyResult<OpenedSource> {
+    if let Ok(file) = object.cast::<FileSource>() {
+        let file = file.get();
+        let range = FileRange::open(&file.path, file.start, file.end).map_err(|error| with_path(object.py(), error, &file.path))?;
+        return Ok(OpenedSource { source: Source::reader(Box::new(range), file.start), is_repeatable: true });
+    }
+    match buffer::source(object) {
+        Ok(source) => Ok(OpenedSource { source, is_repeatable: true }),
+        Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => match file_object::FileObject::of(object)? {
+            Some(file) => Ok(OpenedSource { source: Source::reader(Box::new(file), 0), is_repeatable: false }),
+            None => Err(error),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+/// An OSError with its file name, as Python's own `open` raises it.
+fn with_path(py: Python<'_>, error: std::io::Error, path: &std::path::Path) -> PyErr {
+    let raised = PyErr::from(error);
+    let named = raised.value(py).setattr("filename", path.as_os_str());
+    named.err().unwrap_or(raised)
+}

@@ -1,0 +1,201 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use super::arrow_out::{ArrowBatch, ArrowSchema, schema_capsule};
+use super::c_stream::{CStream, Feed};
+use super::errors;
+use super::finding::{self, Finding};
+use super::interrupt::Signals;
+use super::table::ArrowTable;
+use crate::columns::BatchSource;
+use crate::decode::Stats;
+use crate::error::{Error, ErrorKind, Result};
+use crate::validate as core;
+
+/// A stream of Arrow record batches, read as it is consumed.
+///
+/// It goes by once: iterate over it (`ArrowBatch`), hand it to any library with the Arrow PyCapsule interface
+/// (`pyarrow.RecordBatchReader.from_stream(stream)`), or collect it with `read_all()`, `to_pyarrow()`, `to_polars()`, `to_pandas()`.
+/// As a context manager it gives its memory and threads back at the end.
+///
+/// Attributes:
+///     schema: the Arrow schema (`__arrow_c_schema__`).
+///     findings (list[Finding]): torn and zero tails, and damage that was skipped; complete once the stream has ended.
+///     error: the typed exception behind an error that another library reported, or None.
+///     io_stats: counters of what was read, unpacked and copied.
+#[pyclass(frozen, module = "logsegment")]
+pub struct RecordStream(Arc<Shared>);
+
+struct Shared {
+    schema: SchemaRef,
+    state: Mutex<State>,
+    signals: Arc<Signals>,
+}
+
+struct State {
+    source: Option<Box<dyn BatchSource>>,
+    stats: Stats,
+    findings: Vec<core::Finding>,
+    error: Option<Error>,
+    is_exported: bool,
+}
+
+impl RecordStream {
+    /// A stream over this source.
+    pub fn new(source: Box<dyn BatchSource>, signals: Arc<Signals>) -> Self {
+        let schema = source.schema();
+        let state = State { source: Some(source), stats: Stats::default(), findings: Vec::new(), error: None, is_exported: false };
+        Self(Arc::new(Shared { schema, state: Mutex::new(state), signals }))
+    }
+
+    fn next(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        let next = py.detach(|| self.0.lock().next());
+        next.map_err(|error| self.0.raised(py, &error))
+    }
+
+    fn collect(&self, py: Python<'_>) -> PyResult<Vec<RecordBatch>> {
+        std::iter::from_fn(|| self.next(py).transpose()).collect()
+    }
+}
+
+#[pymethods]
+impl RecordStream {
+    #[getter]
+    fn schema(&self) -> ArrowSchema {
+        ArrowSchema(Arc::clone(&self.0.schema))
+    }
+
+    #[getter]
+    fn findings(&self) -> Vec<Finding> {
+        finding::to_py(&self.0.lock().findings)
+    }
+
+    #[getter]
+    fn error(&self, py: Python<'_>) -> Option<PyErr> {
+        self.0.lock().error.as_ref().map(|error| errors::to_py(py, error))
+    }
+
+    #[getter]
+    fn io_stats(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let state = self.0.lock();
+        let stats = state.source.as_ref().map_or(state.stats, |source| source.stats());
+        drop(state);
+        finding::counters(py, &stats)
+    }
+
+    /// Collect what is left into one `ArrowTable`.
+    fn read_all(&self, py: Python<'_>) -> PyResult<ArrowTable> {
+        let batches = self.collect(py)?;
+        let state = self.0.lock();
+        Ok(ArrowTable { schema: Arc::clone(&self.0.schema), batches, findings: state.findings.clone(), stats: state.stats })
+    }
+
+    /// Collect what is left into a `pyarrow.Table`.
+    fn to_pyarrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.read_all(py)?.into_pyarrow(py)
+    }
+
+    /// Collect what is left into a `polars.DataFrame`.
+    fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.read_all(py)?.into_polars(py)
+    }
+
+    /// Collect what is left into a `pandas.DataFrame`.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.to_pyarrow(py)?.call_method0("to_pandas")
+    }
+
+    /// Stop, and give memory and threads back. What was collected stays valid.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.lock().close());
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<ArrowBatch>> {
+        Ok(self.next(py)?.map(ArrowBatch))
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) {
+        self.close(py);
+    }
+
+    fn __repr__(&self) -> String {
+        let names: Vec<_> = self.0.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        format!("RecordStream({})", names.join(", "))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+        // The interface allows to answer with what is there; consumers cast.
+        let _ = requested_schema;
+        let mut state = self.0.lock();
+        if std::mem::replace(&mut state.is_exported, true) || state.source.is_none() {
+            return Err(PyValueError::new_err("the stream was consumed already; it goes by once"));
+        }
+        drop(state);
+        let feed: Arc<dyn Feed> = Arc::clone(&self.0) as Arc<dyn Feed>;
+        PyCapsule::new_with_value(py, CStream::new(feed), c"arrow_array_stream")
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.0.schema)
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a signal handler raised, or the exception that the error is.
+    fn raised(&self, py: Python<'_>, error: &Error) -> PyErr {
+        let signalled = matches!(error.kind(), ErrorKind::Interrupted).then(|| self.signals.take()).flatten();
+        signalled.unwrap_or_else(|| errors::to_py(py, error))
+    }
+}
+
+impl Feed for Shared {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn next(&self) -> std::result::Result<Option<RecordBatch>, String> {
+        self.lock().next().map_err(|error| error.to_string())
+    }
+}
+
+impl State {
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let Some(source) = &mut self.source else { return Ok(None) };
+        let next = source.next_batch();
+        self.findings.extend(source.take_findings());
+        self.stats = source.stats();
+        if let Err(error) = &next {
+            self.error = Some(error.clone());
+        }
+        if !matches!(next, Ok(Some(_))) {
+            self.close();
+        }
+        next
+    }
+
+    fn close(&mut self) {
+        if let Some(mut source) = self.source.take() {
+            self.findings.extend(source.take_findings());
+            self.stats = source.stats();
+        }
+    }
+}

@@ -1,0 +1,91 @@
+use pyo3::prelude::*;
+
+use super::interrupt::Signals;
+use super::{errors, source};
+use crate::decode::{ChecksumJudge, transactions as core};
+use crate::framing::{Frame, Piece, Runs, Source, Step, step};
+use crate::limits::Limits;
+
+/// The transactions of a partition: which offsets were aborted, and where committed data ends.
+///
+/// Made by `scan_transactions`, used by `decode(isolation="read_committed", transactions=...)`. It can be pickled.
+///
+/// Args:
+///     aborted: list of (producerId, firstOffset, lastOffset), last offset inclusive.
+///     last_stable_offset: first offset of the oldest open transaction, or None when none is open.
+#[pyclass(frozen, eq, from_py_object, module = "logsegment")]
+#[derive(Clone, PartialEq)]
+pub struct Transactions(pub core::Transactions);
+
+#[pymethods]
+impl Transactions {
+    #[new]
+    #[pyo3(signature = (aborted, last_stable_offset=None))]
+    fn new(aborted: Vec<(i64, i64, i64)>, last_stable_offset: Option<i64>) -> Self {
+        Self(core::Transactions::from_parts(aborted, last_stable_offset))
+    }
+
+    #[getter]
+    fn aborted(&self) -> Vec<(i64, i64, i64)> {
+        self.0.aborted()
+    }
+
+    #[getter]
+    fn last_stable_offset(&self) -> Option<i64> {
+        self.0.last_stable_offset()
+    }
+
+    fn __repr__(&self) -> String {
+        let stable = self.0.last_stable_offset().map_or_else(|| "None".to_owned(), |offset| offset.to_string());
+        format!("Transactions({} aborted, last_stable_offset={stable})", self.0.aborted().len())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, (Vec<(i64, i64, i64)>, Option<i64>)) {
+        let own = slf.get();
+        (slf.get_type().into_any(), (own.aborted(), own.last_stable_offset()))
+    }
+}
+
+/// Find the aborted and open transactions of a partition, from headers and markers alone (nothing is decompressed).
+///
+/// Args:
+///     sources: the segments of one partition in offset order, each a buffer or a FileSource.
+///
+/// Returns: Transactions.
+///
+/// Damage is passed over; the decode that follows reports it.
+#[pyfunction]
+pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>) -> PyResult<Transactions> {
+    let opened: PyResult<Vec<_>> = sources.iter().map(|object| source::open(object).map(|opened| opened.source)).collect();
+    scan(py, opened?).map(Transactions)
+}
+
+/// Reads the sources one after the other.
+pub fn scan(py: Python<'_>, sources: Vec<Source>) -> PyResult<core::Transactions> {
+    let (signals, interrupt) = Signals::new();
+    let limits = Limits::default();
+    let scanned = py.detach(|| {
+        let mut scan = core::Scan::default();
+        for source in sources {
+            let judge = ChecksumJudge { limits, check_crc: false };
+            let mut runs = Runs::new(source, limits, 1 << 20).recovering(Box::new(judge));
+            while let Some(piece) = runs.next_piece()? {
+                interrupt.ensure_wanted()?;
+                if let Piece::Run(run) = piece {
+                    visit_run(&mut scan, &run.bytes, run.position, &limits);
+                }
+            }
+        }
+        Ok(scan.finish())
+    });
+    scanned.map_err(|error| signals.take().unwrap_or_else(|| errors::to_py(py, &error)))
+}
+
+fn visit_run(scan: &mut core::Scan, bytes: &[u8], position: u64, limits: &Limits) {
+    let mut at = 0;
+    while let Step::Entry { len, magic } = step(bytes.get(at..).unwrap_or_default(), limits) {
+        let position = position.saturating_add(u64::try_from(at).unwrap_or(u64::MAX));
+        scan.visit(Frame { position, magic, bytes: bytes.get(at..at + len).unwrap_or_default() });
+        at += len;
+    }
+}

@@ -1,0 +1,47 @@
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use pyo3::prelude::*;
+
+use super::finding::{self, Finding};
+use super::interrupt::Signals;
+use super::options::{EntryArguments, depth};
+use super::table::ArrowTable;
+use super::{errors, source};
+use crate::columns::findings::{finding_fields, findings_array};
+use crate::decode::Stats;
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::validate as core;
+
+/// Findings and counters of a source; see `logsegment.validate`.
+#[pyfunction]
+#[pyo3(signature = (source, depth_name, options))]
+pub fn validate_findings(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    depth_name: &str,
+    options: EntryArguments,
+) -> PyResult<(Vec<Finding>, Py<PyAny>, Py<ArrowTable>)> {
+    let (signals, interrupt) = Signals::new();
+    let (depth, decode) = (depth(depth_name)?, options.to_decode()?);
+    let opened = source::open(source)?;
+    let mut validator = core::Validator::new(opened.source, decode, depth, options.is_tail_strict());
+    let findings = py.detach(|| run(&mut validator, &interrupt));
+    let findings = findings.map_err(|error| signals.take().unwrap_or_else(|| errors::to_py(py, &error)))?;
+    let table = table(&findings);
+    Ok((finding::to_py(&findings), finding::counters(py, &validator.stats())?, Py::new(py, table)?))
+}
+
+fn run(validator: &mut core::Validator, interrupt: &Interrupt) -> Result<Vec<core::Finding>> {
+    while validator.advance()? {
+        interrupt.ensure_wanted()?;
+    }
+    Ok(validator.take_findings())
+}
+
+fn table(findings: &[core::Finding]) -> ArrowTable {
+    let schema = Arc::new(arrow_schema::Schema::new(finding_fields()));
+    let batches = vec![RecordBatch::from(findings_array(findings))];
+    ArrowTable { schema, batches, findings: Vec::new(), stats: Stats::default() }
+}

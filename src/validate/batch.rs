@@ -1,0 +1,71 @@
+//! What a batch header can get wrong and still be readable, alone and beside the batch before it.
+
+use super::finding::{Finding, Severity, What};
+use crate::model::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
+use crate::model::{BatchHeader, TimestampType};
+
+/// What the batches so far say about the next one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Neighbours {
+    last_offset: Option<i64>,
+    epoch: Option<i32>,
+}
+
+impl Neighbours {
+    /// Holds a batch against those before it.
+    pub fn visit(&mut self, header: &BatchHeader, findings: &mut Vec<Finding>) {
+        if let Some(previous_last) = self.last_offset.filter(|last| header.base_offset <= *last) {
+            let overlap = What::OffsetOverlap { previous_last };
+            findings.push(Finding::in_batch(overlap, Severity::Warning, header).at_field("baseOffset"));
+        }
+        let epoch = header.partition_leader_epoch;
+        if let Some(previous) = self.epoch.filter(|previous| epoch < *previous) {
+            let behind = What::EpochBehind { epoch, previous };
+            findings.push(Finding::in_batch(behind, Severity::Warning, header).at_field("partitionLeaderEpoch"));
+        }
+        self.last_offset = Some(header.last_offset);
+        self.epoch = Some(epoch);
+    }
+}
+
+/// Looks at a header by itself.
+pub fn header_rules(header: &BatchHeader, findings: &mut Vec<Finding>) {
+    let mut warn = |what, field| findings.push(Finding::in_batch(what, Severity::Warning, header).at_field(field));
+    let last_offset_delta = header.last_offset.wrapping_sub(header.base_offset);
+    if last_offset_delta < 0 || header.base_offset < 0 || header.base_offset.checked_add(last_offset_delta).is_none() {
+        warn(What::OffsetRange { base_offset: header.base_offset, last_offset_delta }, "lastOffsetDelta");
+    }
+    if header.attributes.unused() != 0 {
+        warn(What::UnusedBits { bits: i32::from(header.attributes.unused().cast_unsigned()) }, "attributes");
+    }
+    if header.base_timestamp < -1 {
+        warn(What::NegativeTimestamp { timestamp: header.base_timestamp }, "baseTimestamp");
+    }
+    producer_rules(header, &mut warn);
+}
+
+/// Holds the stored maximum against the records' own (FND-16); an append time has nothing to do with them.
+pub fn max_timestamp_rule(header: &BatchHeader, found: Option<i64>, findings: &mut Vec<Finding>) {
+    let Some(found) = found else { return };
+    if header.timestamp_type() == TimestampType::CreateTime && header.max_timestamp != found {
+        let what = What::MaxTimestamp { stored: header.max_timestamp, found };
+        findings.push(Finding::in_batch(what, Severity::Warning, header).at_field("maxTimestamp"));
+    }
+}
+
+fn producer_rules(header: &BatchHeader, warn: &mut impl FnMut(What, &'static str)) {
+    let producer = header.producer;
+    let attributes = header.attributes;
+    if producer.id == NO_PRODUCER_ID {
+        if attributes.is_transactional() {
+            warn(What::Producer { what: "the batch is transactional and has no producer id" }, "producerId");
+        }
+        return;
+    }
+    if producer.epoch < 0 {
+        warn(What::Producer { what: "the batch has a producer id and no producer epoch" }, "producerEpoch");
+    }
+    if producer.base_sequence == NO_SEQUENCE && !attributes.is_control() {
+        warn(What::Producer { what: "the batch has a producer id and no base sequence" }, "baseSequence");
+    }
+}

@@ -1,0 +1,220 @@
+use std::fmt;
+
+use crate::codec::Remark;
+use crate::error::{Error, ErrorKind, Position};
+use crate::framing::{Damage, Tail};
+use crate::model::BatchHeader;
+
+/// One thing worth knowing about the bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What it is.
+    pub what: What,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Position of the bytes that it is about.
+    pub position: u64,
+    /// How many bytes it is about.
+    pub length: u64,
+    /// Base offset of the batch.
+    pub base_offset: Option<i64>,
+    /// Last offset of the batch.
+    pub last_offset: Option<i64>,
+    /// Index of the record in its batch.
+    pub record_index: Option<u64>,
+    /// The field, in Kafka's spelling.
+    pub field: Option<&'static str>,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing: a torn or zero tail.
+    Info,
+    /// Readable, but it breaks a rule.
+    Warning,
+    /// `decode` fails here.
+    Error,
+}
+
+/// The kinds of findings.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum What {
+    /// What `decode` would fail with.
+    Failure(ErrorKind),
+    /// What the codec passed over.
+    Codec(Remark),
+    /// L8-14: the input ends inside an entry.
+    TornTail { needed: u64, available: u64 },
+    /// L8-14: an intact entry lies inside the bytes that a torn entry claims.
+    Swallowed { at: u64 },
+    /// SEG-2: the input ends in zeros.
+    ZeroTail { bytes: u64 },
+    /// FND-1: the count is 0, but bytes follow the header.
+    UncountedBytes { bytes: u64 },
+    /// FND-2: an offset delta is outside of the batch.
+    OffsetOutside { delta: i64, last_delta: i64 },
+    /// FND-2: an offset delta is not above the one before.
+    OffsetNotIncreasing { delta: i64, previous: i64 },
+    /// FND-3: last offset delta below 0, or offsets that pass 2^63.
+    OffsetRange { base_offset: i64, last_offset_delta: i64 },
+    /// FND-4: a length below -1 stands for null.
+    LooseNull { length: i64 },
+    /// FND-5: an integer is longer than it needs to be.
+    LongVarint { bytes: u64 },
+    /// FND-6: bits that no released format uses.
+    UnusedBits { bits: i32 },
+    /// FND-7: a header key is not UTF-8.
+    HeaderKeyNotUtf8,
+    /// FND-14: a timestamp below -1.
+    NegativeTimestamp { timestamp: i64 },
+    /// FND-16: the maximum is not that of the records.
+    MaxTimestamp { stored: i64, found: i64 },
+    /// ORD-1: the batch starts at or before the last offset of the one before.
+    OffsetOverlap { previous_last: i64 },
+    /// ORD-2: the leader epoch is below that of the batch before.
+    EpochBehind { epoch: i32, previous: i32 },
+    /// V2-61: producer fields that contradict each other or the attributes.
+    Producer { what: &'static str },
+    /// CTL-1: a transaction marker batch that is not one record.
+    Marker { what: &'static str },
+}
+
+impl Finding {
+    /// A finding about a whole batch.
+    pub fn in_batch(what: What, severity: Severity, header: &BatchHeader) -> Self {
+        Self {
+            what,
+            severity,
+            position: header.position,
+            length: header.size,
+            base_offset: Some(header.base_offset),
+            last_offset: Some(header.last_offset),
+            record_index: None,
+            field: None,
+        }
+    }
+
+    /// The finding that a failure is, about the bytes that are lost with it.
+    pub fn of_damage(damage: &Damage) -> Self {
+        let start = damage.bytes.start;
+        Self::of_error(&damage.error, start, damage.bytes.end.saturating_sub(start))
+    }
+
+    /// The finding that an error is, about these bytes.
+    pub fn of_error(error: &Error, position: u64, length: u64) -> Self {
+        let Position { base_offset, record_index, field, .. } = error.position();
+        let what = What::Failure(error.kind().clone());
+        Self { what, severity: Severity::Error, position, length, base_offset, last_offset: None, record_index, field }
+    }
+
+    /// The finding that the end of the input is; none for a clean one.
+    pub fn of_tail(tail: Tail) -> Option<Self> {
+        let (what, position, length) = match tail {
+            Tail::Complete => return None,
+            Tail::Torn { position, needed, available } => (What::TornTail { needed, available }, position, available),
+            Tail::Zeros { position, bytes } => (What::ZeroTail { bytes }, position, bytes),
+        };
+        let (base_offset, last_offset, record_index, field) = (None, None, None, None);
+        Some(Self { what, severity: Severity::Info, position, length, base_offset, last_offset, record_index, field })
+    }
+
+    /// The same finding, about one record.
+    #[must_use]
+    pub fn at_record(mut self, index: usize) -> Self {
+        self.record_index = u64::try_from(index).ok();
+        self
+    }
+
+    /// The same finding, about one field.
+    #[must_use]
+    pub fn at_field(mut self, field: &'static str) -> Self {
+        self.field = Some(field);
+        self
+    }
+
+    /// The id of the rule.
+    pub fn rule(&self) -> &'static str {
+        self.what.rule()
+    }
+
+    /// Which part of the input the finding is about, from the outside in: `entry`, `record`, `field`.
+    pub fn path(&self) -> String {
+        let mut path = format!("entry@{}", self.position);
+        if let Some(index) = self.record_index {
+            path.push_str(&format!("/record[{index}]"));
+        }
+        if let Some(field) = self.field {
+            path.push('/');
+            path.push_str(field);
+        }
+        path
+    }
+}
+
+impl Severity {
+    /// `"info"`, `"warning"` or `"error"`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl What {
+    /// The id of the rule.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Self::Failure(kind) => kind.rule(),
+            Self::Codec(remark) => remark.rule(),
+            Self::TornTail { .. } => "L8-14",
+            Self::Swallowed { .. } => "SWALLOWED",
+            Self::ZeroTail { .. } => "FND-17",
+            Self::UncountedBytes { .. } => "FND-1",
+            Self::OffsetOutside { .. } | Self::OffsetNotIncreasing { .. } => "FND-2",
+            Self::OffsetRange { .. } => "FND-3",
+            Self::LooseNull { .. } => "FND-4",
+            Self::LongVarint { .. } => "FND-5",
+            Self::UnusedBits { .. } => "FND-6",
+            Self::HeaderKeyNotUtf8 => "FND-7",
+            Self::NegativeTimestamp { .. } => "FND-14",
+            Self::MaxTimestamp { .. } => "FND-16",
+            Self::OffsetOverlap { .. } => "ORD-1",
+            Self::EpochBehind { .. } => "ORD-2",
+            Self::Producer { .. } => "V2-61",
+            Self::Marker { .. } => "CTL-1",
+        }
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failure(kind) => write!(f, "{kind}"),
+            Self::Codec(remark) => write!(f, "{remark}"),
+            Self::TornTail { needed, available } => {
+                write!(f, "the input ends inside an entry: {available} of at least {needed} bytes are there")
+            }
+            Self::Swallowed { at } => write!(f, "the last entry claims more bytes than there are, and an intact entry lies inside of them at byte {at}"),
+            Self::ZeroTail { bytes } => write!(f, "the input ends in {bytes} zero bytes, as a preallocated segment does"),
+            Self::UncountedBytes { bytes } => write!(f, "the batch counts no records, but {bytes} bytes follow its header"),
+            Self::OffsetOutside { delta, last_delta } => write!(f, "offset delta {delta} is outside of 0 to {last_delta}"),
+            Self::OffsetNotIncreasing { delta, previous } => write!(f, "offset delta {delta} follows {previous}"),
+            Self::OffsetRange { base_offset, last_offset_delta } => {
+                write!(f, "base offset {base_offset} with last offset delta {last_offset_delta} is no range of offsets")
+            }
+            Self::LooseNull { length } => write!(f, "length {length} stands for null, -1 should"),
+            Self::LongVarint { bytes } => write!(f, "integers of the record take {bytes} bytes more than they need"),
+            Self::UnusedBits { bits } => write!(f, "unused attribute bits are set: {bits:#06x}"),
+            Self::HeaderKeyNotUtf8 => write!(f, "header key is not UTF-8"),
+            Self::NegativeTimestamp { timestamp } => write!(f, "timestamp {timestamp} is below -1"),
+            Self::MaxTimestamp { stored, found } => write!(f, "max timestamp is {stored}, the records' largest is {found}"),
+            Self::OffsetOverlap { previous_last } => write!(f, "the batch before ends at offset {previous_last}"),
+            Self::EpochBehind { epoch, previous } => write!(f, "leader epoch {epoch} follows {previous}"),
+            Self::Producer { what } | Self::Marker { what } => write!(f, "{what}"),
+        }
+    }
+}

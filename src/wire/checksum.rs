@@ -1,0 +1,18 @@
+//! CRC-32C (record batches) and CRC-32 (older messages), PRM-7.
+
+use crc_fast::CrcAlgorithm;
+
+/// CRC-32C (Castagnoli) of `bytes`.
+#[inline]
+#[expect(clippy::as_conversions, clippy::cast_possible_truncation, reason = "a 32-bit algorithm gives 32 bits in a u64")]
+pub fn crc32c(bytes: &[u8]) -> u32 {
+    crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn prm_7_check_value() {
+        assert_eq!(super::crc32c(b"123456789"), 0xe306_9283);
+    }
+}

@@ -1,0 +1,7 @@
+//! Bytes to primitives: a cursor of named fields, variable-length integers, checksums. Has never heard of a batch.
+
+pub mod checksum;
+mod cursor;
+pub mod varint;
+
+pub use cursor::Cursor;

@@ -1,0 +1,188 @@
+//! Zigzag base-128 integers, low group first (PRM-1 to PRM-6; `ByteUtils` in Kafka's clients).
+//!
+//! Two ways in: `take` from a slice, exact and slow, and `Window`, which reads several integers out of one
+//! fixed array with a single bounds check. Both drop bits beyond the width, as Java does (PRM-4).
+
+/// Longest encoding of a 32-bit integer.
+pub const MAX_VARINT_LEN: usize = 5;
+/// Longest encoding of a 64-bit integer.
+pub const MAX_VARLONG_LEN: usize = 10;
+
+/// Why an integer could not be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The bytes ended inside it.
+    Ended,
+    /// Its last allowed byte says that more follow.
+    TooLong,
+}
+
+/// Takes one integer off the front of `bytes`: its raw value and the rest.
+///
+/// # Errors
+/// `Ended` or `TooLong`.
+#[inline]
+pub fn take(bytes: &[u8], max_len: usize) -> Result<(u64, &[u8]), Fault> {
+    let mut raw = 0_u64;
+    let mut rest = bytes;
+    for group in 0..max_len {
+        let (byte, tail) = rest.split_first().ok_or(Fault::Ended)?;
+        rest = tail;
+        raw |= u64::from(byte & 0x7f).wrapping_shl(shift_of(group));
+        if *byte < 0x80 {
+            return Ok((raw, rest));
+        }
+    }
+    Err(Fault::TooLong)
+}
+
+/// Reads integers one after the other out of `N` bytes; `N` is a power of two.
+pub struct Window<'a, const N: usize> {
+    bytes: &'a [u8; N],
+    at: usize,
+}
+
+impl<'a, const N: usize> Window<'a, N> {
+    /// A window at its first byte.
+    #[inline(always)]
+    pub fn new(bytes: &'a [u8; N]) -> Self {
+        const { assert!(N.is_power_of_two()) };
+        Self { bytes, at: 0 }
+    }
+
+    /// Bytes read so far.
+    #[inline(always)]
+    pub fn read_len(&self) -> usize {
+        self.at
+    }
+
+    /// The next byte.
+    #[inline(always)]
+    pub fn byte(&mut self) -> u8 {
+        let byte = self.peek(0);
+        self.at += 1;
+        byte
+    }
+
+    /// The next integer, raw; `None` when it does not end within `max_len` bytes.
+    /// The caller must leave room: at most `N` bytes may be read in all.
+    #[inline(always)]
+    pub fn raw(&mut self, max_len: usize) -> Option<u64> {
+        let first = u64::from(self.peek(0));
+        if first < 0x80 {
+            self.at += 1;
+            return Some(first);
+        }
+        let second = u64::from(self.peek(1));
+        if second < 0x80 {
+            self.at += 2;
+            return Some((first & 0x7f) | (second << 7));
+        }
+        self.long(max_len)
+    }
+
+    /// The next 32-bit integer.
+    #[inline(always)]
+    pub fn varint(&mut self) -> Option<i32> {
+        self.raw(MAX_VARINT_LEN).map(zigzag_i32)
+    }
+
+    /// The next 64-bit integer.
+    #[inline(always)]
+    pub fn varlong(&mut self) -> Option<i64> {
+        self.raw(MAX_VARLONG_LEN).map(zigzag_i64)
+    }
+
+    #[inline(never)]
+    fn long(&mut self, max_len: usize) -> Option<u64> {
+        let mut raw = 0_u64;
+        for group in 0..max_len {
+            let byte = self.byte();
+            raw |= u64::from(byte & 0x7f).wrapping_shl(shift_of(group));
+            if byte < 0x80 {
+                return Some(raw);
+            }
+        }
+        None
+    }
+
+    #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "masked to the length of the array, a power of two")]
+    fn peek(&self, ahead: usize) -> u8 {
+        self.bytes[(self.at + ahead) & (N - 1)]
+    }
+}
+
+/// The 32-bit integer behind a raw value; bits above 32 are dropped.
+#[inline(always)]
+#[expect(clippy::as_conversions, clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "PRM-4 drops the upper bits")]
+pub fn zigzag_i32(raw: u64) -> i32 {
+    let raw = raw as u32;
+    ((raw >> 1) as i32) ^ -((raw & 1) as i32)
+}
+
+/// The 64-bit integer behind a raw value.
+#[inline(always)]
+#[expect(clippy::as_conversions, clippy::cast_possible_wrap, reason = "zigzag is defined on the bit pattern")]
+pub fn zigzag_i64(raw: u64) -> i64 {
+    ((raw >> 1) as i64) ^ -((raw & 1) as i64)
+}
+
+/// Bytes of the shortest encoding of `value` (PRM-6).
+#[inline]
+pub fn len_of(value: i64) -> usize {
+    let zigzag = (value.wrapping_shl(1) ^ (value >> 63)).cast_unsigned();
+    let bits = 64 - (zigzag | 1).leading_zeros();
+    usize::try_from(bits.div_ceil(7)).unwrap_or(MAX_VARLONG_LEN)
+}
+
+#[inline(always)]
+fn shift_of(group: usize) -> u32 {
+    u32::try_from(group * 7).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both(hex: &[u8]) -> (i64, usize) {
+        let (raw, rest) = take(hex, MAX_VARLONG_LEN).ok().unwrap_or_default();
+        let mut padded = [0xff_u8; 16];
+        padded.iter_mut().zip(hex).for_each(|(to, from)| *to = *from);
+        let mut window = Window::new(&padded);
+        assert_eq!(window.raw(MAX_VARLONG_LEN), Some(raw));
+        assert_eq!(window.read_len(), hex.len() - rest.len());
+        (zigzag_i64(raw), hex.len() - rest.len())
+    }
+
+    #[test]
+    fn prm_1_zigzag_pairs_around_zero_and_the_group_borders() {
+        for (hex, value) in [
+            (&[0x00_u8][..], 0_i64),
+            (&[0x01], -1),
+            (&[0x7e], 63),
+            (&[0x80, 0x01], 64),
+            (&[0xff, 0x7f], -8192),
+            (&[0x80, 0x80, 0x01], 8192),
+            (&[0xff, 0xff, 0xff, 0xff, 0x0f], -(1 << 31)),
+        ] {
+            assert_eq!(both(hex), (value, hex.len()));
+            assert_eq!(len_of(value), hex.len());
+        }
+    }
+
+    #[test]
+    fn prm_4_upper_bits_are_dropped_and_a_last_byte_that_goes_on_is_a_fault() {
+        let (raw, _) = take(&[0x80, 0x80, 0x80, 0x80, 0x70], MAX_VARINT_LEN).unwrap_or_default();
+        assert_eq!(zigzag_i32(raw), 0);
+        assert_eq!(take(&[0x80; 6], MAX_VARINT_LEN), Err(Fault::TooLong));
+        assert_eq!(take(&[0x80; 11], MAX_VARLONG_LEN), Err(Fault::TooLong));
+        assert_eq!(take(&[0x80; 3], MAX_VARLONG_LEN), Err(Fault::Ended));
+        assert_eq!(Window::new(&[0x80; 16]).varint(), None);
+    }
+
+    #[test]
+    fn prm_5_overlong_encodings_are_read() {
+        assert_eq!(both(&[0x80, 0x00]), (0, 2));
+    }
+}
