@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, StringBuilder};
-use arrow_array::{ArrayRef, BooleanArray, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch};
+use arrow_array::types::{ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, StringArray};
+use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
-use super::stream::{BatchSource, StreamOptions, runs_of, step_over, tail_finding};
+use super::stream::{BatchSource, RUN_LEN, StreamOptions, runs_of, step_over, tail_finding};
 use crate::decode::{Stats, parse_header};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::parse;
@@ -14,30 +15,11 @@ use crate::framing::{Frame, Piece, Run, Runs, Source, Step, step};
 use crate::model::BatchHeader;
 use crate::validate::Finding;
 
-/// The batch columns under construction.
+/// The rows under construction: headers as they come, columns when the rows are closed.
 #[derive(Default)]
 pub struct BatchColumns {
-    position: Vec<i64>,
-    size: Vec<i64>,
-    base_offset: Vec<i64>,
-    last_offset: Vec<i64>,
-    count: Vec<Option<i32>>,
-    magic: Vec<i8>,
-    attributes: Vec<i16>,
-    compression: StringBuilder,
-    timestamp_type: StringBuilder,
-    base_timestamp: Vec<i64>,
-    max_timestamp: Vec<i64>,
-    crc: Vec<i64>,
+    headers: Vec<BatchHeader>,
     is_valid: Vec<Option<bool>>,
-    producer_id: Vec<i64>,
-    producer_epoch: Vec<i16>,
-    base_sequence: Vec<i32>,
-    last_sequence: Vec<i32>,
-    partition_leader_epoch: Vec<i32>,
-    is_transactional: BooleanBuilder,
-    is_control: BooleanBuilder,
-    delete_horizon_ms: Vec<Option<i64>>,
 }
 
 /// Names and types, in order.
@@ -71,60 +53,77 @@ pub fn batch_fields() -> Fields {
 impl BatchColumns {
     /// Rows written.
     pub fn rows(&self) -> usize {
-        self.position.len()
+        self.headers.len()
     }
 
     /// Writes one row. `is_valid` is `None` when checksums are not compared.
+    #[inline]
     pub fn push(&mut self, header: &BatchHeader, is_valid: Option<bool>) {
-        self.position.push(i64::try_from(header.position).unwrap_or(i64::MAX));
-        self.size.push(i64::try_from(header.size).unwrap_or(i64::MAX));
-        self.base_offset.push(header.base_offset);
-        self.last_offset.push(header.last_offset);
-        self.count.push(header.count);
-        self.magic.push(header.format.magic());
-        self.attributes.push(header.attributes.0);
-        self.compression.append_value(header.compression().name());
-        self.timestamp_type.append_value(header.timestamp_type().name());
-        self.base_timestamp.push(header.base_timestamp);
-        self.max_timestamp.push(header.max_timestamp);
-        self.crc.push(i64::from(header.crc));
+        self.headers.push(*header);
         self.is_valid.push(is_valid);
-        self.producer_id.push(header.producer.id);
-        self.producer_epoch.push(header.producer.epoch);
-        self.base_sequence.push(header.producer.base_sequence);
-        self.last_sequence.push(header.last_sequence());
-        self.partition_leader_epoch.push(header.partition_leader_epoch);
-        self.is_transactional.append_value(header.attributes.is_transactional());
-        self.is_control.append_value(header.attributes.is_control());
-        self.delete_horizon_ms.push(header.delete_horizon_ms());
     }
 
     /// Gives the rows away as arrays, in the order of `batch_fields`.
     pub fn finish(&mut self) -> Vec<ArrayRef> {
-        let mut own = std::mem::take(self);
+        let own = std::mem::take(self);
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         vec![
-            Arc::new(Int64Array::from(own.position)),
-            Arc::new(Int64Array::from(own.size)),
-            Arc::new(Int64Array::from(own.base_offset)),
-            Arc::new(Int64Array::from(own.last_offset)),
-            Arc::new(Int32Array::from(own.count)),
-            Arc::new(Int8Array::from(own.magic)),
-            Arc::new(Int16Array::from(own.attributes)),
-            Arc::new(own.compression.finish()),
-            Arc::new(own.timestamp_type.finish()),
-            Arc::new(Int64Array::from(own.base_timestamp)),
-            Arc::new(Int64Array::from(own.max_timestamp)),
-            Arc::new(Int64Array::from(own.crc)),
-            Arc::new(BooleanArray::from(own.is_valid)),
-            Arc::new(Int64Array::from(own.producer_id)),
-            Arc::new(Int16Array::from(own.producer_epoch)),
-            Arc::new(Int32Array::from(own.base_sequence)),
-            Arc::new(Int32Array::from(own.last_sequence)),
-            Arc::new(Int32Array::from(own.partition_leader_epoch)),
-            Arc::new(own.is_transactional.finish()),
-            Arc::new(own.is_control.finish()),
-            Arc::new(Int64Array::from(own.delete_horizon_ms)),
+            own.int64(|header| signed(header.position)),
+            own.int64(|header| signed(header.size)),
+            own.int64(|header| header.base_offset),
+            own.int64(|header| header.last_offset),
+            own.nullable::<Int32Type>(|header| header.count),
+            own.numbers::<Int8Type>(|header| header.format.magic()),
+            own.numbers::<Int16Type>(|header| header.attributes.0),
+            own.text(|header| header.compression().name()),
+            own.text(|header| header.timestamp_type().name()),
+            own.int64(|header| header.base_timestamp),
+            own.int64(|header| header.max_timestamp),
+            own.int64(|header| i64::from(header.crc)),
+            Arc::new(BooleanArray::from(own.is_valid.clone())),
+            own.int64(|header| header.producer.id),
+            own.numbers::<Int16Type>(|header| header.producer.epoch),
+            own.numbers::<Int32Type>(|header| header.producer.base_sequence),
+            own.numbers::<Int32Type>(BatchHeader::last_sequence),
+            own.numbers::<Int32Type>(|header| header.partition_leader_epoch),
+            own.boolean(|header| header.attributes.is_transactional()),
+            own.boolean(|header| header.attributes.is_control()),
+            own.nullable::<Int64Type>(BatchHeader::delete_horizon_ms),
         ]
+    }
+
+    fn numbers<T: ArrowPrimitiveType>(&self, value: impl Fn(&BatchHeader) -> T::Native) -> ArrayRef {
+        let values: Vec<_> = self.headers.iter().map(value).collect();
+        Arc::new(PrimitiveArray::<T>::new(values.into(), None))
+    }
+
+    fn int64(&self, value: impl Fn(&BatchHeader) -> i64) -> ArrayRef {
+        self.numbers::<Int64Type>(value)
+    }
+
+    fn nullable<T: ArrowPrimitiveType>(&self, value: impl Fn(&BatchHeader) -> Option<T::Native>) -> ArrayRef {
+        if self.headers.iter().all(|header| value(header).is_none()) {
+            return Arc::new(PrimitiveArray::<T>::new_null(self.rows()));
+        }
+        let nulls: NullBuffer = self.headers.iter().map(|header| value(header).is_some()).collect();
+        let values: Vec<_> = self.headers.iter().map(|header| value(header).unwrap_or_default()).collect();
+        Arc::new(PrimitiveArray::<T>::new(values.into(), Some(nulls).filter(|nulls| nulls.null_count() > 0)))
+    }
+
+    fn boolean(&self, value: impl Fn(&BatchHeader) -> bool) -> ArrayRef {
+        let bits: BooleanBuffer = self.headers.iter().map(value).collect();
+        Arc::new(BooleanArray::new(bits, None))
+    }
+
+    fn text(&self, value: impl Fn(&BatchHeader) -> &'static str) -> ArrayRef {
+        let mut data = Vec::with_capacity(self.rows() * 10);
+        let mut ends = Vec::with_capacity(self.rows() + 1);
+        ends.push(0_i32);
+        for header in &self.headers {
+            data.extend_from_slice(value(header).as_bytes());
+            ends.push(i32::try_from(data.len()).unwrap_or(i32::MAX));
+        }
+        Arc::new(StringArray::new(OffsetBuffer::new(ends.into()), data.into(), None))
     }
 }
 
@@ -147,7 +146,7 @@ impl BatchRows {
         let mut framing = options.clone();
         framing.decode.check_crc = false;
         Self {
-            runs: runs_of(source, &framing),
+            runs: runs_of(source, &framing, RUN_LEN),
             options,
             columns: BatchColumns::default(),
             schema: Arc::new(Schema::new(batch_fields())),
@@ -164,6 +163,7 @@ impl BatchRows {
             match self.runs.next_piece()? {
                 Some(Piece::Run(run)) => self.visit_run(&run)?,
                 Some(Piece::Damage(damage)) => self.findings.push(Finding::of_damage(&damage)),
+                Some(Piece::Swallowed(bytes)) => self.findings.push(Finding::of_swallowed(bytes)),
                 None => {
                     self.is_done = true;
                     return tail_finding(self.runs.tail(), &self.options, &mut self.findings);
@@ -174,7 +174,7 @@ impl BatchRows {
     }
 
     fn visit_run(&mut self, run: &Run) -> Result<()> {
-        let mut rest: &[u8] = &run.bytes;
+        let mut rest = run.entries_from(0);
         let mut position = run.position;
         while let Step::Entry { len, magic } = step(rest, &self.options.decode.limits) {
             let (bytes, after) = rest.split_at_checked(len).unwrap_or((rest, &[]));
@@ -229,4 +229,3 @@ impl BatchSource for BatchRows {
         Stats { bytes_read: self.runs.bytes_read(), ..self.stats }
     }
 }
-

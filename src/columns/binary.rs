@@ -46,6 +46,8 @@ pub struct Copied<O> {
 
 /// Copies of up to this many bytes are made by one fixed-size load and store when there is room behind both.
 const SHORT: usize = 32;
+/// The same for longer ones.
+const MEDIUM: usize = 128;
 
 /// Integers that can be Arrow offsets here.
 pub trait Offset: OffsetSizeTrait + NoUninit + Zeroable + Send + Sync {}
@@ -94,7 +96,7 @@ impl<O: Offset> BytesColumn for Copied<O> {
 
     fn reserve(&mut self, rows: usize, bytes: usize) {
         self.ends.reserve(rows + 1);
-        self.data.reserve(self.len + bytes + SHORT);
+        self.data.reserve(self.len + bytes + MEDIUM);
     }
 
     fn keep(&mut self, _: &Bytes, _: usize) {}
@@ -118,11 +120,19 @@ impl<O: Offset> BytesColumn for Copied<O> {
     }
 }
 
+/// Copies in fixed-size pieces, which may overshoot into room that the next row overwrites; only what does not leave that room is copied
+/// exactly.
 #[inline(always)]
 fn copy(to: &mut [u8], at: usize, from: &[u8], start: usize, len: usize) {
     let (Some(to), Some(from)) = (to.get_mut(at..), from.get(start..)) else { return };
     if len <= SHORT
         && let (Some(to), Some(from)) = (to.first_chunk_mut::<SHORT>(), from.first_chunk::<SHORT>())
+    {
+        *to = *from;
+        return;
+    }
+    if len <= MEDIUM
+        && let (Some(to), Some(from)) = (to.first_chunk_mut::<MEDIUM>(), from.first_chunk::<MEDIUM>())
     {
         *to = *from;
         return;

@@ -7,8 +7,8 @@ use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use bytes::Bytes;
 
-use super::bitmap;
 use super::binary::{BytesColumn, Copied};
+use super::bitmap;
 use super::slots::Slots;
 use crate::model::{HeaderRef, Section};
 

@@ -202,9 +202,8 @@ impl Feed {
     fn take(&mut self, options: &StreamOptions) -> Job {
         match self.runs.next_piece() {
             Ok(Some(Piece::Run(run))) => Job::Run(run),
-            Ok(Some(Piece::Damage(damage))) => {
-                Job::Ready(Outcome { findings: vec![Finding::of_damage(&damage)], ..Outcome::default() })
-            }
+            Ok(Some(Piece::Damage(damage))) => Job::Ready(Outcome { findings: vec![Finding::of_damage(&damage)], ..Outcome::default() }),
+            Ok(Some(Piece::Swallowed(bytes))) => Job::Ready(Outcome { findings: vec![Finding::of_swallowed(bytes)], ..Outcome::default() }),
             Ok(None) => {
                 self.is_over = true;
                 let mut findings = Vec::new();

@@ -114,7 +114,11 @@ impl BatchRuns {
     }
 }
 
-fn fill<T: NoUninit + Zeroable + Send + Sync>(runs: &[(usize, BatchHeader)], slots: &mut Slots<T>, value: impl Fn(&BatchHeader) -> T) -> usize {
+fn fill<T: NoUninit + Zeroable + Send + Sync>(
+    runs: &[(usize, BatchHeader)],
+    slots: &mut Slots<T>,
+    value: impl Fn(&BatchHeader) -> T,
+) -> usize {
     let mut row = 0;
     for (end, header) in runs {
         slots.fill(row, *end, value(header));

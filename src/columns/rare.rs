@@ -7,7 +7,7 @@ use arrow_buffer::ScalarBuffer;
 
 use super::schema::{Column, Projection};
 use super::slots::Slots;
-use crate::model::{BatchHeader, ControlType, RecordRef, Section};
+use crate::model::{BatchHeader, ControlType};
 
 /// Attributes, sequence, index and control type of each record.
 pub struct RareColumns {
@@ -37,19 +37,20 @@ impl RareColumns {
     }
 
     /// Writes one row.
-    pub fn put(&mut self, row: usize, record: &RecordRef, header: &BatchHeader, section: &Section<'_>) {
+    #[cold]
+    pub fn put(&mut self, row: usize, (attributes, offset_delta, index): (u8, i32, usize), header: &BatchHeader, key: Option<&[u8]>) {
         if let Some(slots) = &mut self.attributes {
-            slots.set(row, record.attributes.cast_signed());
+            slots.set(row, attributes.cast_signed());
         }
         if let Some(slots) = &mut self.sequence {
-            slots.set(row, header.sequence(record.offset_delta));
+            slots.set(row, header.sequence(offset_delta));
         }
         if let Some(slots) = &mut self.index_in_entry {
-            slots.set(row, i32::try_from(record.index).unwrap_or(i32::MAX));
+            slots.set(row, i32::try_from(index).unwrap_or(i32::MAX));
         }
         if let Some(types) = &mut self.control_type {
             types.truncate(row);
-            types.push(control_type(record, header, section));
+            types.push(control_type(header, key));
         }
     }
 
@@ -86,10 +87,9 @@ impl RareColumns {
     }
 }
 
-fn control_type(record: &RecordRef, header: &BatchHeader, section: &Section<'_>) -> Option<&'static str> {
+fn control_type(header: &BatchHeader, key: Option<&[u8]>) -> Option<&'static str> {
     if !header.attributes.is_control() {
         return None;
     }
-    let key = record.key().map(|(start, len)| section.run(start, len));
     ControlType::parse(key).ok().map(ControlType::name)
 }

@@ -18,6 +18,7 @@ use super::slots::Slots;
 use crate::decode::{OffsetRange, Opened};
 use crate::error::Result;
 use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
+use crate::wire::prefetch::Ahead;
 
 /// Columns under construction.
 pub struct RecordColumns<B> {
@@ -103,12 +104,12 @@ impl<B: BytesColumn> RecordColumns<B> {
         }
     }
 
-    /// Writes the next `records` records of an opened entry. When one of them is bad, the rows of this call are taken back.
+    /// Writes the next `records` records of an opened entry; the bytes `next` will be needed after that. When one of them is bad, the rows of this call are taken back.
     ///
     /// # Errors
     /// As `Walk::advance`.
     #[inline]
-    pub fn append(&mut self, opened: &mut Opened, section: &Section<'_>, records: usize) -> Result<()> {
+    pub fn append(&mut self, opened: &mut Opened, section: &Section<'_>, records: usize, next: &[u8]) -> Result<()> {
         let before = (self.rows, self.weight);
         let records = records.min(opened.walk.left());
         self.reserve(records, section.len().saturating_sub(opened.walk.position()));
@@ -116,7 +117,8 @@ impl<B: BytesColumn> RecordColumns<B> {
         let start = opened.walk.position();
         let row = self.rows;
         let mut sink = Sink { columns: self, section: *section, header: &header, filter, row };
-        let walked = opened.walk.advance(section, records, &mut sink).and_then(|()| opened.walk.finish(section));
+        let walked =
+            opened.walk.advance_asking(section, records, Ahead::new(next, records), &mut sink).and_then(|()| opened.walk.finish(section));
         self.rows = sink.row;
         self.weight += opened.walk.position() - start;
         if let Err(error) = walked {
@@ -261,7 +263,14 @@ impl<B: BytesColumn> RecordSink for Sink<'_, B> {
             slots.set(row, timestamp);
         }
         if let Some(rare) = &mut columns.rare {
-            rare.put(row, &record, self.header, &self.section);
+            // By value, field for field: a reference would force every record into memory, asked for or not.
+            let key = record.key();
+            rare.put(
+                row,
+                (record.attributes, record.offset_delta, record.index),
+                self.header,
+                key.map(|(start, len)| self.section.run(start, len)),
+            );
         }
         self.row += 1;
     }

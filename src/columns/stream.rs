@@ -71,6 +71,8 @@ pub struct StreamOptions {
 
 /// Bytes of entries that are cut off a source at a time.
 pub const RUN_LEN: usize = 1 << 20;
+/// Most bytes that are asked for before they are needed.
+const MOST_AHEAD: usize = 64 << 10;
 /// Most bytes behind 32-bit offsets.
 const MOST_BYTES: usize = 0x7fff_ffff;
 
@@ -84,14 +86,17 @@ pub fn open(source: Source, options: StreamOptions) -> Box<dyn BatchSource> {
 }
 
 fn open_as<B: BytesColumn>(source: Source, options: StreamOptions) -> Box<dyn BatchSource> {
-    let runs = runs_of(source, &options);
+    // Entry by entry, the next header is already on its way into the cache when the checksum reaches the end of the one before.
+    // Views want few, large runs instead: each is a buffer of its own in the Arrow array.
+    let is_stepwise = source.is_memory() && options.threads == 1 && !B::KEEPS_SECTIONS;
+    let runs = runs_of(source, &options, if is_stepwise { 1 } else { RUN_LEN });
     if options.threads > 1 { Box::new(Parallel::<B>::new(runs, options)) } else { Box::new(Sequential::<B>::new(runs, options)) }
 }
 
 /// The runs of a source, recovering when damage is to be skipped.
-pub fn runs_of(source: Source, options: &StreamOptions) -> Runs {
+pub fn runs_of(source: Source, options: &StreamOptions, run_len: usize) -> Runs {
     let (limits, check_crc) = (options.decode.limits, options.decode.check_crc);
-    let runs = Runs::new(source, limits, RUN_LEN);
+    let runs = Runs::new(source, limits, run_len);
     match options.on_error {
         OnError::Raise => runs,
         OnError::Skip => runs.recovering(Box::new(ChecksumJudge { limits, check_crc })),
@@ -104,11 +109,15 @@ struct Sequential<B> {
     unroller: Unroller<B>,
     failed: Option<Error>,
     is_done: bool,
+    pieces: u32,
 }
+
+/// Pieces between two questions whether to go on; a piece is one entry or a run of them, microseconds to a few milliseconds.
+const ASK_EVERY: u32 = 16;
 
 impl<B: BytesColumn> Sequential<B> {
     fn new(runs: Runs, options: StreamOptions) -> Self {
-        Self { runs, unroller: Unroller::new(options), failed: None, is_done: false }
+        Self { runs, unroller: Unroller::new(options), failed: None, is_done: false, pieces: 0 }
     }
 
     fn pull(&mut self) -> Result<Option<RecordBatch>> {
@@ -116,10 +125,14 @@ impl<B: BytesColumn> Sequential<B> {
             if let Some(batch) = self.unroller.next_full()? {
                 return Ok(Some(batch));
             }
-            self.unroller.options.interrupt.ensure_wanted()?;
+            self.pieces = self.pieces.wrapping_add(1);
+            if self.pieces % ASK_EVERY == 0 {
+                self.unroller.options.interrupt.ensure_wanted()?;
+            }
             match self.runs.next_piece()? {
                 Some(Piece::Run(run)) => self.unroller.feed(run),
                 Some(Piece::Damage(damage)) => self.unroller.findings.push(Finding::of_damage(&damage)),
+                Some(Piece::Swallowed(bytes)) => self.unroller.findings.push(Finding::of_swallowed(bytes)),
                 None => {
                     self.is_done = true;
                     tail_finding(self.runs.tail(), &self.unroller.options, &mut self.unroller.findings)?;
@@ -260,7 +273,7 @@ impl<B: BytesColumn> Unroller<B> {
     /// Opens the next entry of the run that has wanted records; false when there is none.
     fn open_next(&mut self) -> Result<bool> {
         let Some(run) = &self.run else { return Ok(false) };
-        while let Step::Entry { len, magic } = step(run.bytes.get(self.at..).unwrap_or_default(), &self.options.decode.limits) {
+        while let Step::Entry { len, magic } = step(run.entries_from(self.at), &self.options.decode.limits) {
             let (start, end) = (self.at, self.at + len);
             self.at = end;
             let frame = Frame { position: run.position + as_u64(start), magic, bytes: run.bytes.get(start..end).unwrap_or_default() };
@@ -308,7 +321,7 @@ impl<B: BytesColumn> Unroller<B> {
         let section = match &entry.plain {
             Some((bytes, len)) => {
                 owned = bytes.clone();
-                Section::new(&owned, *len)
+                Section::new(&owned, *len).unpacked()
             }
             None => {
                 let behind = run.bytes.get(entry.start..).unwrap_or_default();
@@ -321,7 +334,10 @@ impl<B: BytesColumn> Unroller<B> {
         let room = Room::of(&self.options, self.columns.rows(), self.columns.weight());
         if room.holds(entry.opened.walk.left(), weight) {
             keep_section(&mut self.columns, entry, run);
-            self.columns.append(&mut entry.opened, &section, usize::MAX)?;
+            // The next entry is likely as long as this one, and longer bytes than that do not stay in the cache anyway.
+            let len = (entry.end - entry.start).min(MOST_AHEAD);
+            let next = run.bytes.get(entry.end..).map(|rest| rest.get(..len).unwrap_or(rest)).unwrap_or_default();
+            self.columns.append(&mut entry.opened, &section, usize::MAX, next)?;
             return Ok(None);
         }
         if self.columns.rows() > 0 {
@@ -341,7 +357,7 @@ impl<B: BytesColumn> Unroller<B> {
             if self.columns.rows() > 0 && (self.columns.weight() >= room.bytes || would_be > MOST_BYTES) {
                 break;
             }
-            self.columns.append(&mut entry.opened, &section, 1)?;
+            self.columns.append(&mut entry.opened, &section, 1, &[])?;
         }
         if entry.opened.walk.left() == 0 {
             return Ok(None);

@@ -203,7 +203,7 @@ impl Exploded {
 
 fn decode_value<B: BytesColumn>(unroller: &mut Unroller<B>, value: Bytes) -> Result<()> {
     unroller.options.interrupt.ensure_wanted()?;
-    let mut runs = runs_of(Source::memory(value), &unroller.options);
+    let mut runs = runs_of(Source::memory(value), &unroller.options, 1);
     while let Some(piece) = runs.next_piece()? {
         let Piece::Run(run) = piece else { continue };
         unroller.feed(run);

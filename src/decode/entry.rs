@@ -76,7 +76,7 @@ impl Decoder {
     #[inline]
     pub fn section<'a>(&'a self, opened: &Opened, entry: &'a [u8], behind: &'a [u8]) -> Section<'a> {
         match opened.plainness {
-            Plainness::Unpacked => Section::new(self.plain.readable(), self.plain.bytes().len()),
+            Plainness::Unpacked => Section::new(self.plain.readable(), self.plain.bytes().len()).unpacked(),
             Plainness::Stored => {
                 let stored = parse::records_section(entry).len();
                 // `behind` starts where the entry starts and ends where the run ends.
@@ -108,7 +108,7 @@ impl Decoder {
             Plainness::Unpacked => self.plain.bytes().len(),
             Plainness::Stored => parse::records_section(frame.bytes).len(),
         };
-        let count = parse::ensure_count(count, len)?;
+        let count = parse::ensure_count(count, len, plainness == Plainness::Unpacked)?;
         let walk = Walk::new(count, &self.options.limits);
         let opened = Opened { header: *header, plainness, walk, filter };
         if header.attributes.is_control() {
@@ -149,7 +149,9 @@ impl Decoder {
             CompressionType::Snappy => Codec::Snappy,
             CompressionType::Lz4 => Codec::Lz4(HeaderChecksum::Correct),
             CompressionType::Zstd => Codec::Zstd,
-            CompressionType::Unknown(id) => return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id }).in_field("attributes")),
+            CompressionType::Unknown(id) => {
+                return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id }).in_field("attributes"));
+            }
         };
         let packed = parse::records_section(entry);
         let budget = Budget::for_entry(&self.options.limits, packed.len());

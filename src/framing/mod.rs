@@ -6,7 +6,7 @@ pub mod plausible;
 pub mod runs;
 pub mod source;
 
-pub use plausible::{Claim, Judge};
 pub use entry::{Frame, LOG_OVERHEAD, Step, Tail, step};
+pub use plausible::{Claim, Judge};
 pub use runs::{Damage, Piece, Run, Runs};
 pub use source::Source;

@@ -18,8 +18,10 @@ use crate::limits::Limits;
 pub struct Run {
     /// Position of the first byte in the input.
     pub position: u64,
-    /// The entries.
+    /// The entries, and bytes behind them that may be read but mean nothing.
     pub bytes: Bytes,
+    /// Bytes of the entries.
+    pub len: usize,
 }
 
 /// Something that was stepped over.
@@ -31,6 +33,14 @@ pub struct Damage {
     pub bytes: Range<u64>,
 }
 
+impl Run {
+    /// What stands at `at`, up to the end of the entries.
+    #[inline]
+    pub fn entries_from(&self, at: usize) -> &[u8] {
+        self.bytes.get(at..self.len).unwrap_or_default()
+    }
+}
+
 /// What comes next out of a source.
 #[derive(Debug)]
 pub enum Piece {
@@ -38,6 +48,9 @@ pub enum Piece {
     Run(Run),
     /// Damage that was stepped over; only when recovering.
     Damage(Damage),
+    /// The bytes of an entry that claims to go on past the end of the source, up to an intact entry that lies inside of it; only when
+    /// recovering. Its length was made larger, or it holds entries in its records.
+    Swallowed(Range<u64>),
 }
 
 /// An iterator over the runs of a source.
@@ -80,11 +93,6 @@ impl Runs {
         self.tail
     }
 
-    /// What was not cut into runs: the torn entry at the end, once the end is reached.
-    pub fn front(&self) -> &[u8] {
-        self.source.front()
-    }
-
     /// Bytes taken from the source so far.
     pub fn bytes_read(&self) -> u64 {
         self.source.bytes_read()
@@ -100,7 +108,7 @@ impl Runs {
         }
         let position = self.source.position();
         match self.cut()? {
-            Cut::Entries(len) => Ok(Some(Piece::Run(Run { position, bytes: self.source.take(len) }))),
+            Cut::Entries(len) => Ok(Some(Piece::Run(Run { position, bytes: self.source.take(len), len }))),
             Cut::Fault(error) if self.recover.is_none() => {
                 self.tail = Some(Tail::Complete);
                 Err(error.at_byte(position))
@@ -108,6 +116,14 @@ impl Runs {
             Cut::Fault(error) => self.step_over(error.at_byte(position), 1).map(Some),
             Cut::Broken { len, error } => self.step_over_broken(error.at_byte(position), len).map(Some),
             Cut::End(tail) => {
+                if let (Tail::Torn { position, .. }, Some(mut recover)) = (tail, self.recover.take()) {
+                    let found = plausible::find(self.source.front(), 1, true, &*recover.judge, &mut recover.effort);
+                    self.recover = Some(recover);
+                    if let Found::At(len) = found {
+                        self.source.discard(len);
+                        return Ok(Some(Piece::Swallowed(position..self.source.position())));
+                    }
+                }
                 self.tail = Some(tail);
                 Ok(None)
             }

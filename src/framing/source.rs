@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind as IoKind, Read};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 
 use crate::error::Result;
 use crate::pool::Pool;
@@ -84,13 +84,19 @@ impl Source {
         }
     }
 
-    /// Takes `len` bytes off the front as counted memory.
+    /// True when the bytes are in memory already, so that small pieces cost nothing.
+    pub fn is_memory(&self) -> bool {
+        matches!(self.inner, Inner::Memory(_))
+    }
+
+    /// Takes `len` bytes off the front as counted memory; what is given may go on behind them.
     pub fn take(&mut self, len: usize) -> Bytes {
         self.position = self.position.saturating_add(as_u64(len));
         match &mut self.inner {
             Inner::Memory(bytes) => {
-                let len = len.min(bytes.len());
-                bytes.split_to(len)
+                let whole = bytes.clone();
+                bytes.advance(len.min(whole.len()));
+                whole
             }
             Inner::Reader(reader) => reader.take(len),
         }
@@ -101,7 +107,7 @@ impl Source {
         match &mut self.inner {
             Inner::Memory(bytes) => {
                 let len = len.min(bytes.len());
-                drop(bytes.split_to(len));
+                bytes.advance(len);
                 self.position = self.position.saturating_add(as_u64(len));
             }
             Inner::Reader(reader) => {
@@ -194,7 +200,7 @@ impl Reader {
         }
         let full = std::mem::replace(&mut self.storage, storage);
         (self.filled, self.taken) = (rest, 0);
-        Bytes::from_owner(self.pool.guard(full)).slice(start..stop)
+        Bytes::from_owner(self.pool.guard(full)).slice(start..)
     }
 }
 

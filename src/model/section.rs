@@ -5,12 +5,24 @@
 pub struct Section<'a> {
     readable: &'a [u8],
     len: usize,
+    is_unpacked: bool,
 }
 
 impl<'a> Section<'a> {
     /// The first `len` bytes of `readable`; all of it when it is shorter.
     pub fn new(readable: &'a [u8], len: usize) -> Self {
-        Self { readable, len: len.min(readable.len()) }
+        Self { readable, len: len.min(readable.len()), is_unpacked: false }
+    }
+
+    /// The same section, told to be the output of a codec: reports name other rules then.
+    #[must_use]
+    pub fn unpacked(self) -> Self {
+        Self { is_unpacked: true, ..self }
+    }
+
+    /// True when a codec gave these bytes.
+    pub fn is_unpacked(&self) -> bool {
+        self.is_unpacked
     }
 
     /// The bytes of the section.

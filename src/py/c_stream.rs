@@ -67,7 +67,8 @@ unsafe extern "C" fn get_schema(stream: *mut CStream, out: *mut FFI_ArrowSchema)
     // SAFETY: the consumer passes a stream that `new` made and has not released, and room for a schema.
     unsafe {
         let private = &mut *(*stream).private_data.cast::<Private>();
-        let made = catch_unwind(AssertUnwindSafe(|| FFI_ArrowSchema::try_from(private.feed.schema().as_ref()).map_err(|error| error.to_string())));
+        let made =
+            catch_unwind(AssertUnwindSafe(|| FFI_ArrowSchema::try_from(private.feed.schema().as_ref()).map_err(|error| error.to_string())));
         match made.unwrap_or_else(|_| Err(PANICKED.to_owned())) {
             Ok(schema) => {
                 std::ptr::write(out, schema);

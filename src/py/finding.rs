@@ -67,7 +67,18 @@ impl Finding {
         recordIndex: Option<u64>,
         field: Option<String>,
     ) -> Self {
-        Self { rule, severity, message, path, position, length, base_offset: baseOffset, last_offset: lastOffset, record_index: recordIndex, field }
+        Self {
+            rule,
+            severity,
+            message,
+            path,
+            position,
+            length,
+            base_offset: baseOffset,
+            last_offset: lastOffset,
+            record_index: recordIndex,
+            field,
+        }
     }
 
     /// The attributes as a dict.

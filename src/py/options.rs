@@ -84,9 +84,7 @@ impl RecordArguments {
         match self.isolation.as_str() {
             "read_uncommitted" => Ok(false),
             "read_committed" => Ok(true),
-            other => {
-                Err(PyValueError::new_err(format!("isolation must be \"read_uncommitted\" or \"read_committed\", not {other:?}")))
-            }
+            other => Err(PyValueError::new_err(format!("isolation must be \"read_uncommitted\" or \"read_committed\", not {other:?}"))),
         }
     }
 }

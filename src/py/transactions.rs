@@ -72,7 +72,7 @@ pub fn scan(py: Python<'_>, sources: Vec<Source>) -> PyResult<core::Transactions
             while let Some(piece) = runs.next_piece()? {
                 interrupt.ensure_wanted()?;
                 if let Piece::Run(run) = piece {
-                    visit_run(&mut scan, &run.bytes, run.position, &limits);
+                    visit_run(&mut scan, run.entries_from(0), run.position, &limits);
                 }
             }
         }

@@ -18,12 +18,16 @@ impl Neighbours {
             let overlap = What::OffsetOverlap { previous_last };
             findings.push(Finding::in_batch(overlap, Severity::Warning, header).at_field("baseOffset"));
         }
+        self.last_offset = Some(header.last_offset);
         let epoch = header.partition_leader_epoch;
+        if epoch < 0 {
+            // Batches that no broker has appended yet have none.
+            return;
+        }
         if let Some(previous) = self.epoch.filter(|previous| epoch < *previous) {
             let behind = What::EpochBehind { epoch, previous };
             findings.push(Finding::in_batch(behind, Severity::Warning, header).at_field("partitionLeaderEpoch"));
         }
-        self.last_offset = Some(header.last_offset);
         self.epoch = Some(epoch);
     }
 }

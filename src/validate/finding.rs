@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::Range;
 
 use crate::codec::Remark;
 use crate::error::{Error, ErrorKind, Position};
@@ -47,7 +48,7 @@ pub enum What {
     Codec(Remark),
     /// L8-14: the input ends inside an entry.
     TornTail { needed: u64, available: u64 },
-    /// L8-14: an intact entry lies inside the bytes that a torn entry claims.
+    /// SWALLOWED: an intact entry lies inside the bytes that a torn entry claims.
     Swallowed { at: u64 },
     /// SEG-2: the input ends in zeros.
     ZeroTail { bytes: u64 },
@@ -77,8 +78,12 @@ pub enum What {
     EpochBehind { epoch: i32, previous: i32 },
     /// V2-61: producer fields that contradict each other or the attributes.
     Producer { what: &'static str },
-    /// CTL-1: a transaction marker batch that is not one record.
-    Marker { what: &'static str },
+    /// CTL-1: a control batch with more than one transaction marker.
+    ManyMarkers { count: u64 },
+    /// CTL-4: the value of a transaction marker is not a version and a coordinator epoch.
+    MarkerValue,
+    /// The same rule is broken by this many more records of the batch, which are not told one by one.
+    Repeated { rule: &'static str, times: u64 },
 }
 
 impl Finding {
@@ -100,6 +105,14 @@ impl Finding {
     pub fn of_damage(damage: &Damage) -> Self {
         let start = damage.bytes.start;
         Self::of_error(&damage.error, start, damage.bytes.end.saturating_sub(start))
+    }
+
+    /// The finding that a torn entry with an intact one inside is, about the bytes before the latter.
+    pub fn of_swallowed(bytes: Range<u64>) -> Self {
+        let what = What::Swallowed { at: bytes.end };
+        let (position, length) = (bytes.start, bytes.end.saturating_sub(bytes.start));
+        let (base_offset, last_offset, record_index) = (None, None, None);
+        Self { what, severity: Severity::Warning, position, length, base_offset, last_offset, record_index, field: Some("batchLength") }
     }
 
     /// The finding that an error is, about these bytes.
@@ -185,7 +198,9 @@ impl What {
             Self::OffsetOverlap { .. } => "ORD-1",
             Self::EpochBehind { .. } => "ORD-2",
             Self::Producer { .. } => "V2-61",
-            Self::Marker { .. } => "CTL-1",
+            Self::ManyMarkers { .. } => "CTL-1",
+            Self::MarkerValue => "CTL-4",
+            Self::Repeated { rule, .. } => rule,
         }
     }
 }
@@ -198,7 +213,9 @@ impl fmt::Display for What {
             Self::TornTail { needed, available } => {
                 write!(f, "the input ends inside an entry: {available} of at least {needed} bytes are there")
             }
-            Self::Swallowed { at } => write!(f, "the last entry claims more bytes than there are, and an intact entry lies inside of them at byte {at}"),
+            Self::Swallowed { at } => {
+                write!(f, "the last entry claims more bytes than there are, and an intact entry lies inside of them at byte {at}")
+            }
             Self::ZeroTail { bytes } => write!(f, "the input ends in {bytes} zero bytes, as a preallocated segment does"),
             Self::UncountedBytes { bytes } => write!(f, "the batch counts no records, but {bytes} bytes follow its header"),
             Self::OffsetOutside { delta, last_delta } => write!(f, "offset delta {delta} is outside of 0 to {last_delta}"),
@@ -214,7 +231,10 @@ impl fmt::Display for What {
             Self::MaxTimestamp { stored, found } => write!(f, "max timestamp is {stored}, the records' largest is {found}"),
             Self::OffsetOverlap { previous_last } => write!(f, "the batch before ends at offset {previous_last}"),
             Self::EpochBehind { epoch, previous } => write!(f, "leader epoch {epoch} follows {previous}"),
-            Self::Producer { what } | Self::Marker { what } => write!(f, "{what}"),
+            Self::Producer { what } => write!(f, "{what}"),
+            Self::ManyMarkers { count } => write!(f, "the control batch holds {count} transaction markers"),
+            Self::MarkerValue => write!(f, "the value of the transaction marker is not a version and a coordinator epoch"),
+            Self::Repeated { times, .. } => write!(f, "the same for {times} more records of the batch"),
         }
     }
 }

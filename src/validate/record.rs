@@ -17,7 +17,11 @@ pub struct RecordRules<'a> {
     loose_header: Option<i32>,
     has_bad_key: bool,
     reads_payload: bool,
+    told: Vec<(&'static str, &'static str, u64)>,
 }
+
+/// Findings of one rule and field that a batch is told one by one; the rest is counted, or a hostile batch would take gigabytes.
+const TOLD: u64 = 8;
 
 impl<'a> RecordRules<'a> {
     /// Rules over the records of this batch. Without `reads_payload`, only offsets, timestamps and lengths are looked at.
@@ -32,10 +36,31 @@ impl<'a> RecordRules<'a> {
             loose_header: None,
             has_bad_key: false,
             reads_payload,
+            told: Vec::new(),
+        }
+    }
+
+    /// Tells how many findings were only counted.
+    pub fn finish(self) {
+        for (rule, field, count) in self.told {
+            if let Some(times) = count.checked_sub(TOLD).filter(|times| *times > 0) {
+                let what = What::Repeated { rule, times };
+                self.findings.push(Finding::in_batch(what, Severity::Warning, self.header).at_field(field));
+            }
         }
     }
 
     fn warn(&mut self, what: What, record: &RecordRef, field: &'static str) {
+        let rule = what.rule();
+        match self.told.iter_mut().find(|(told, at, _)| *told == rule && *at == field) {
+            Some((_, _, count)) => {
+                *count += 1;
+                if *count > TOLD {
+                    return;
+                }
+            }
+            None => self.told.push((rule, field, 1)),
+        }
         self.findings.push(Finding::in_batch(what, Severity::Warning, self.header).at_record(record.index).at_field(field));
     }
 

@@ -7,7 +7,7 @@ use crate::codec::Remark;
 use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, Opened, Stats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::parse;
-use crate::framing::{Frame, Judge, LOG_OVERHEAD, Piece, Run, Runs, Source, Step, Tail, step};
+use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::model::{BatchHeader, ControlType, control};
 use crate::model::{HeaderRef, RecordRef, RecordSink, Section};
 
@@ -31,6 +31,8 @@ pub struct Validator {
     is_tail_strict: bool,
     neighbours: Neighbours,
     findings: Vec<Finding>,
+    /// Findings from this one on lie behind an entry that claims all the rest of the input.
+    beyond: Option<usize>,
     remarks: Vec<Remark>,
     records: u64,
 }
@@ -52,6 +54,7 @@ impl Validator {
             is_tail_strict,
             neighbours: Neighbours::default(),
             findings: Vec::new(),
+            beyond: None,
             remarks: Vec::new(),
             records: 0,
         }
@@ -65,6 +68,10 @@ impl Validator {
         match self.runs.next_piece()? {
             Some(Piece::Run(run)) => self.visit_run(&run)?,
             Some(Piece::Damage(damage)) => self.findings.push(Finding::of_damage(&damage)),
+            Some(Piece::Swallowed(bytes)) => {
+                self.findings.push(Finding::of_swallowed(bytes));
+                self.beyond.get_or_insert(self.findings.len());
+            }
             None => {
                 self.visit_tail();
                 return Ok(false);
@@ -73,8 +80,13 @@ impl Validator {
         Ok(true)
     }
 
-    /// What was found so far, in the order of the input.
+    /// What was found, in the order of the input. Call it at the end.
     pub fn take_findings(&mut self) -> Vec<Finding> {
+        let beyond = self.beyond.take().unwrap_or(self.findings.len());
+        for finding in self.findings.iter_mut().skip(beyond) {
+            // A decode that does not recover ends at the torn entry and never fails here.
+            finding.severity = finding.severity.min(Severity::Warning);
+        }
         std::mem::take(&mut self.findings)
     }
 
@@ -86,7 +98,7 @@ impl Validator {
     fn visit_run(&mut self, run: &Run) -> Result<()> {
         let limits = self.decoder.options().limits;
         let mut at = 0;
-        while let Step::Entry { len, magic } = step(run.bytes.get(at..).unwrap_or_default(), &limits) {
+        while let Step::Entry { len, magic } = step(run.entries_from(at), &limits) {
             let bytes = run.bytes.get(at..at + len).unwrap_or_default();
             let behind = run.bytes.get(at..).unwrap_or_default();
             let frame = Frame { position: run.position + as_u64(at), magic, bytes };
@@ -110,10 +122,11 @@ impl Validator {
             return self.ensure_header(&header, frame);
         }
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
-        let Some(mut opened) = self.decoder.open_remarked(frame, Some(&mut self.remarks))? else { return Ok(()) };
+        let opened = self.decoder.open_remarked(frame, Some(&mut self.remarks));
         for remark in self.remarks.drain(..) {
             self.findings.push(Finding::in_batch(What::Codec(remark), Severity::Warning, &header).at_field("records"));
         }
+        let Some(mut opened) = opened? else { return Ok(()) };
         let section = self.decoder.section(&opened, frame.bytes, behind);
         walk(&mut opened, &section, self.depth, &mut self.findings).map_err(in_batch)?;
         self.records += u64::try_from(header.count.unwrap_or(0)).unwrap_or(0);
@@ -126,11 +139,11 @@ impl Validator {
         let stored = parse::records_section(frame.bytes).len();
         let limited = self.decoder.options().limits.ensure_records(count);
         let counted = match header.compression() {
-            crate::model::CompressionType::None => parse::ensure_count(header.count.unwrap_or(0), stored).map(|_| ()),
+            crate::model::CompressionType::None => parse::ensure_count(header.count.unwrap_or(0), stored, false).map(|_| ()),
             crate::model::CompressionType::Unknown(id) => {
                 Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id }).in_field("attributes"))
             }
-            _ => parse::ensure_count(header.count.unwrap_or(0), usize::MAX).map(|_| ()),
+            _ => parse::ensure_count(header.count.unwrap_or(0), usize::MAX, true).map(|_| ()),
         };
         limited.and(counted).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
     }
@@ -143,31 +156,6 @@ impl Validator {
             finding.what = What::Failure(ErrorKind::Truncated { rule: "L8-14", needed, available });
         }
         self.findings.push(finding);
-        if let Tail::Torn { position, .. } = tail {
-            self.search_tail(position);
-        }
-    }
-
-    /// A length that was made larger hides the entries behind it: a torn tail with an intact entry in it is no honest one.
-    fn search_tail(&mut self, position: u64) {
-        let limits = self.decoder.options().limits;
-        let judge = ChecksumJudge { limits, check_crc: true };
-        if let Some(at) = first_intact(self.runs.front(), &judge) {
-            let what = What::Swallowed { at: position + as_u64(at) };
-            let length = as_u64(self.runs.front().len());
-            let (base_offset, last_offset, record_index) = (None, None, None);
-            let field = Some("batchLength");
-            let severity = Severity::Warning;
-            self.findings.push(Finding { what, severity, position, length, base_offset, last_offset, record_index, field });
-        }
-    }
-}
-
-fn first_intact(front: &[u8], judge: &dyn Judge) -> Option<usize> {
-    let mut effort = crate::framing::plausible::Effort::default();
-    match crate::framing::plausible::find(front, LOG_OVERHEAD, true, judge, &mut effort) {
-        crate::framing::plausible::Found::At(at) => Some(at),
-        crate::framing::plausible::Found::NotBefore(_) => None,
     }
 }
 
@@ -177,6 +165,7 @@ fn walk(opened: &mut Opened, section: &Section<'_>, depth: Depth, findings: &mut
     let mut rules = RecordRules::new(&header, *section, findings, depth == Depth::Full);
     let walked = opened.walk.advance(section, usize::MAX, &mut rules).and_then(|()| opened.walk.finish(section));
     let max_timestamp = rules.max_timestamp;
+    rules.finish();
     if let Err(error) = walked {
         findings.truncate(before);
         return Err(error);
@@ -194,25 +183,26 @@ fn walk(opened: &mut Opened, section: &Section<'_>, depth: Depth, findings: &mut
 
 /// CTL-1, CTL-4: a marker batch has one record, whose value holds the coordinator's epoch.
 fn marker_rules(header: &BatchHeader, section: &Section<'_>, findings: &mut Vec<Finding>) {
-    let mut markers = Markers { section: *section, markers: 0, has_bad_value: false };
-    let Ok(count) = parse::ensure_count(header.count.unwrap_or(0), section.len()) else { return };
+    let mut markers = Markers { section: *section, header, count: 0, findings };
+    let Ok(count) = parse::ensure_count(header.count.unwrap_or(0), section.len(), false) else { return };
     let mut walk = crate::format::v2::records::Walk::new(count, &crate::limits::Limits::default());
     if walk.advance(section, usize::MAX, &mut markers).is_err() {
         return;
     }
-    let mut warn = |what| findings.push(Finding::in_batch(What::Marker { what }, Severity::Warning, header));
-    if markers.markers > 1 {
-        warn("the control batch holds more than one transaction marker");
-    }
-    if markers.has_bad_value {
-        warn("the value of a transaction marker is not a version and a coordinator epoch");
+    let count = markers.count;
+    if count > 1 {
+        findings.push(Finding::in_batch(What::ManyMarkers { count }, Severity::Warning, header).at_field("recordsCount"));
     }
 }
 
+/// Markers of one batch whose values are looked at; a broker writes one.
+const MOST_MARKERS: u64 = 8;
+
 struct Markers<'a> {
     section: Section<'a>,
-    markers: usize,
-    has_bad_value: bool,
+    header: &'a BatchHeader,
+    count: u64,
+    findings: &'a mut Vec<Finding>,
 }
 
 impl RecordSink for Markers<'_> {
@@ -220,8 +210,11 @@ impl RecordSink for Markers<'_> {
     fn record(&mut self, record: RecordRef) {
         let run = |range: Option<(usize, usize)>| range.map(|(start, len)| self.section.run(start, len));
         if matches!(ControlType::parse(run(record.key())), Ok(ControlType::Abort | ControlType::Commit)) {
-            self.has_bad_value |= control::coordinator_epoch(run(record.value())).is_err();
-            self.markers += 1;
+            self.count += 1;
+            if self.count <= MOST_MARKERS && control::coordinator_epoch(run(record.value())).is_err() {
+                let finding = Finding::in_batch(What::MarkerValue, Severity::Warning, self.header);
+                self.findings.push(finding.at_record(record.index).at_field("value"));
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod checksum;
 mod cursor;
+pub mod prefetch;
 pub mod varint;
 
 pub use cursor::Cursor;

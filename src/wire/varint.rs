@@ -78,7 +78,9 @@ impl<'a, const N: usize> Window<'a, N> {
             self.at += 2;
             return Some((first & 0x7f) | (second << 7));
         }
-        self.long(max_len)
+        let (raw, len) = long(self.bytes, self.at, max_len)?;
+        self.at += len;
+        Some(raw)
     }
 
     /// The next 32-bit integer.
@@ -93,24 +95,26 @@ impl<'a, const N: usize> Window<'a, N> {
         self.raw(MAX_VARLONG_LEN).map(zigzag_i64)
     }
 
-    #[inline(never)]
-    fn long(&mut self, max_len: usize) -> Option<u64> {
-        let mut raw = 0_u64;
-        for group in 0..max_len {
-            let byte = self.byte();
-            raw |= u64::from(byte & 0x7f).wrapping_shl(shift_of(group));
-            if byte < 0x80 {
-                return Some(raw);
-            }
-        }
-        None
-    }
-
     #[inline(always)]
     #[expect(clippy::indexing_slicing, reason = "masked to the length of the array, a power of two")]
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes[(self.at + ahead) & (N - 1)]
     }
+}
+
+/// An integer of three bytes or more, and its length. By value, so that the window stays in registers.
+#[inline(never)]
+fn long<const N: usize>(bytes: &[u8; N], at: usize, max_len: usize) -> Option<(u64, usize)> {
+    let mut window = Window { bytes, at };
+    let mut raw = 0_u64;
+    for group in 0..max_len {
+        let byte = window.byte();
+        raw |= u64::from(byte & 0x7f).wrapping_shl(shift_of(group));
+        if byte < 0x80 {
+            return Some((raw, group + 1));
+        }
+    }
+    None
 }
 
 /// The 32-bit integer behind a raw value; bits above 32 are dropped.

@@ -39,13 +39,13 @@ pub fn verify(bytes: &[u8], stored: u32) -> Result<()> {
 /// The count as a number of records that `section_len` plain bytes can hold.
 ///
 /// # Errors
-/// `Count` when it is negative (V2-32), or larger than the bytes allow (V2-37): nothing is reserved on its word.
+/// `Count` when it is negative (V2-32), or larger than the bytes allow (V2-35, V2-37): nothing is reserved on its word.
 #[inline]
-pub fn ensure_count(count: i32, section_len: usize) -> Result<usize> {
+pub fn ensure_count(count: i32, section_len: usize, is_unpacked: bool) -> Result<usize> {
     let most = section_len / MIN_RECORD_LEN;
     match usize::try_from(count) {
         Ok(count) if count <= most => Ok(count),
-        Ok(_) => Err(count_error("V2-37", count, most)),
+        Ok(_) => Err(count_error(if is_unpacked { "V2-37" } else { "V2-35" }, count, most)),
         Err(_) => Err(count_error("V2-32", count, 0)),
     }
 }

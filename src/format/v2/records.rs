@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::model::{Discard, HeaderRef, RecordRef, RecordSink, Section};
 use crate::wire::Cursor;
+use crate::wire::prefetch::Ahead;
 use crate::wire::varint::Window;
 
 /// A walk over the records of one section; it can stop after any record and go on later.
@@ -53,16 +54,30 @@ impl Walk {
     /// `Length`, `Varint`, `Count`, `TrailingBytes` or `Limit`, with the record's index and the field.
     #[inline]
     pub fn advance<S: RecordSink>(&mut self, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
+        self.advance_asking(section, records, Ahead::default(), sink)
+    }
+
+    /// The same; `ahead` is asked for meanwhile.
+    ///
+    /// # Errors
+    /// As `advance`.
+    #[inline]
+    pub fn advance_asking<S: RecordSink>(
+        &mut self,
+        section: &Section<'_>,
+        records: usize,
+        mut ahead: Ahead<'_>,
+        sink: &mut S,
+    ) -> Result<()> {
         let stop = self.index.saturating_add(records).min(self.count);
         let mut position = self.position;
         for index in self.index..stop {
-            let record = match quick(section, position, index, self.max_headers, sink) {
-                Quick::Record(record) => record,
-                Quick::NoWindow => careful(section, position, index, self.max_headers, sink)?,
-                Quick::Refused => return Err(refusal(section, position, index, self.max_headers)),
+            position = match quick(section, position, index, self.max_headers, sink) {
+                Ok(end) => end,
+                Err(Slow::NoWindow) => careful(section, position, index, self.max_headers, sink)?,
+                Err(Slow::Refused) => return Err(refusal(section, position, index, self.max_headers)),
             };
-            position = record.end;
-            sink.record(record);
+            ahead.step();
         }
         self.index = stop;
         self.position = position;
@@ -82,46 +97,51 @@ impl Walk {
     }
 }
 
-enum Quick {
-    Record(RecordRef),
+/// Why `quick` did not give a record.
+enum Slow {
+    /// Too few bytes behind the record to load windows.
     NoWindow,
+    /// Something is wrong with it.
     Refused,
 }
 
+/// Positions only grow from field to field, so that one comparison at the end of the record tells that every field lay inside of it.
 #[inline(always)]
-fn quick<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_headers: u64, sink: &mut S) -> Quick {
+fn quick<S: RecordSink>(
+    section: &Section<'_>,
+    start: usize,
+    index: usize,
+    max_headers: u64,
+    sink: &mut S,
+) -> std::result::Result<usize, Slow> {
     let readable = section.readable();
-    let Some(head) = window::<HEAD_WINDOW>(readable, start) else { return Quick::NoWindow };
+    let Some(head) = window::<HEAD_WINDOW>(readable, start) else { return Err(Slow::NoWindow) };
     let mut head = Window::new(head);
-    let Some(length) = head.varint() else { return Quick::Refused };
+    let Some(length) = head.varint() else { return Err(Slow::Refused) };
     let body = start + head.read_len();
     let attributes = head.byte();
-    let (Some(timestamp_delta), Some(offset_delta), Some(key_len)) = (head.varlong(), head.varint(), head.varint()) else {
-        return Quick::Refused;
-    };
-    let Ok(length) = usize::try_from(length) else { return Quick::Refused };
+    let Some(timestamp_delta) = head.varlong() else { return Err(Slow::Refused) };
+    let Some(offset_delta) = head.varint() else { return Err(Slow::Refused) };
+    let Some(key_len) = head.varint() else { return Err(Slow::Refused) };
+    let Ok(length) = usize::try_from(length) else { return Err(Slow::Refused) };
     let end = body + length;
     if end > section.len() {
-        return Quick::Refused;
+        return Err(Slow::Refused);
     }
     if end + HEAD_WINDOW > readable.len() {
-        return Quick::NoWindow;
+        return Err(Slow::NoWindow);
     }
     let key_start = start + head.read_len();
-    let Some((value_len, value_start)) = integer(readable, key_start + non_null(key_len), end) else { return Quick::Refused };
-    let Some((headers_count, headers_start)) = integer(readable, value_start + non_null(value_len), end) else { return Quick::Refused };
+    let Some((value_len, value_start)) = integer(readable, key_start + non_null(key_len)) else { return Err(Slow::Refused) };
+    let headers_start = value_start + non_null(value_len);
     let mut headers = 0;
-    if headers_count == 0 {
-        if headers_start != end {
-            return Quick::Refused;
-        }
-    } else {
-        match quick_headers(readable, headers_start, end, (headers_count, max_headers), sink) {
+    if headers_start + 1 != end || readable.get(headers_start) != Some(&0) {
+        match quick_headers(readable, headers_start, end, max_headers, sink) {
             Some(count) => headers = count,
-            None => return Quick::Refused,
+            None => return Err(Slow::Refused),
         }
     }
-    Quick::Record(RecordRef {
+    sink.record(RecordRef {
         index,
         start,
         body,
@@ -134,26 +154,22 @@ fn quick<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_h
         value_start,
         value_len,
         headers,
-    })
+    });
+    Ok(end)
 }
 
-#[inline(always)]
-fn quick_headers<S: RecordSink>(
-    readable: &[u8],
-    start: usize,
-    end: usize,
-    (count, max_headers): (i32, u64),
-    sink: &mut S,
-) -> Option<usize> {
+/// Headers from their count on; `None` when they do not end where the record ends.
+#[inline]
+fn quick_headers<S: RecordSink>(readable: &[u8], start: usize, end: usize, max_headers: u64, sink: &mut S) -> Option<usize> {
+    let (count, mut at) = integer(readable, start)?;
     let count = usize::try_from(count).ok()?;
-    if count > end - start || u64::try_from(count).ok()? > max_headers {
+    if at > end || count > end - at || u64::try_from(count).ok()? > max_headers {
         return None;
     }
-    let mut at = start;
     for _ in 0..count {
-        let (key_len, key_start) = integer(readable, at, end)?;
+        let (key_len, key_start) = integer(readable, at)?;
         let value_at = key_start + usize::try_from(key_len).ok()?;
-        let (value_len, value_start) = integer(readable, value_at, end)?;
+        let (value_len, value_start) = integer(readable, value_at)?;
         at = value_start + non_null(value_len);
         if at > end {
             return None;
@@ -163,16 +179,12 @@ fn quick_headers<S: RecordSink>(
     (at == end).then_some(count)
 }
 
-/// The 32-bit integer at `at` and where it ends; `None` when it is not wholly before `end`.
+/// The 32-bit integer at `at`, and where it ends.
 #[inline(always)]
-fn integer(readable: &[u8], at: usize, end: usize) -> Option<(i32, usize)> {
-    if at >= end {
-        return None;
-    }
+fn integer(readable: &[u8], at: usize) -> Option<(i32, usize)> {
     let mut bytes = Window::new(window::<LENGTH_WINDOW>(readable, at)?);
     let value = bytes.varint()?;
-    let stop = at + bytes.read_len();
-    (stop <= end).then_some((value, stop))
+    Some((value, at + bytes.read_len()))
 }
 
 #[inline(always)]
@@ -198,18 +210,21 @@ fn refusal(section: &Section<'_>, start: usize, index: usize, max_headers: u64) 
 
 #[cold]
 #[inline(never)]
-fn careful<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_headers: u64, sink: &mut S) -> Result<RecordRef> {
-    let record = u64::try_from(index).unwrap_or(u64::MAX);
-    fields(section, start, index, max_headers, sink).map_err(|error| error.in_record(record))
+fn careful<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_headers: u64, sink: &mut S) -> Result<usize> {
+    let index_said = u64::try_from(index).unwrap_or(u64::MAX);
+    let record = fields(section, start, index, max_headers, sink).map_err(|error| error.in_record(index_said))?;
+    sink.record(record);
+    Ok(record.end)
 }
 
 fn fields<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_headers: u64, sink: &mut S) -> Result<RecordRef> {
     let bytes = section.bytes();
     let at = |cursor: &Cursor<'_>, end: usize| end - cursor.left().len();
-    let mut outer = Cursor::new(bytes.get(start..).unwrap_or_default(), "V2-35");
+    let (ended, overrun) = if section.is_unpacked() { ("V2-37", "V2-36") } else { ("V2-35", "V2-34") };
+    let mut outer = Cursor::new(bytes.get(start..).unwrap_or_default(), ended);
     let length = outer.take_varint("length")?;
     let body = at(&outer, bytes.len());
-    let end = body + record_len(length, outer.left().len())?;
+    let end = body + record_len(length, outer.left().len(), overrun)?;
     let mut cursor = Cursor::new(bytes.get(body..end).unwrap_or_default(), "V2-38");
     let [attributes] = cursor.take_array("attributes")?;
     let timestamp_delta = cursor.take_varlong("timestampDelta")?;
@@ -226,7 +241,20 @@ fn fields<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_
         let bytes = u64::try_from(left).unwrap_or(u64::MAX);
         return Err(Error::from(ErrorKind::TrailingBytes { rule: "V2-42", bytes }).in_field("length"));
     }
-    Ok(RecordRef { index, start, body, end, attributes, offset_delta, timestamp_delta, key_start, key_len, value_start, value_len, headers })
+    Ok(RecordRef {
+        index,
+        start,
+        body,
+        end,
+        attributes,
+        offset_delta,
+        timestamp_delta,
+        key_start,
+        key_len,
+        value_start,
+        value_len,
+        headers,
+    })
 }
 
 fn careful_headers<S: RecordSink>(cursor: &mut Cursor<'_>, end: usize, max_headers: u64, sink: &mut S) -> Result<usize> {
@@ -234,7 +262,8 @@ fn careful_headers<S: RecordSink>(cursor: &mut Cursor<'_>, end: usize, max_heade
     let left = cursor.left().len();
     let declared = i64::from(count);
     let found = i64::try_from(left).unwrap_or(i64::MAX);
-    let count = usize::try_from(count).map_err(|_| Error::from(ErrorKind::Count { rule: "V2-39", declared, found: 0 }).in_field("headersCount"))?;
+    let count =
+        usize::try_from(count).map_err(|_| Error::from(ErrorKind::Count { rule: "V2-39", declared, found: 0 }).in_field("headersCount"))?;
     if count > left {
         return Err(Error::from(ErrorKind::Count { rule: "V2-40", declared, found }).in_field("headersCount"));
     }
@@ -254,11 +283,11 @@ fn careful_headers<S: RecordSink>(cursor: &mut Cursor<'_>, end: usize, max_heade
     Ok(count)
 }
 
-/// The length of a record, held against the bytes that are left (V2-34, V2-36, V2-37).
-fn record_len(length: i32, left: usize) -> Result<usize> {
+/// The length of a record, held against the bytes that are left.
+fn record_len(length: i32, left: usize, rule: &'static str) -> Result<usize> {
     let error = |expected: usize| {
         let expected = i64::try_from(expected).unwrap_or(i64::MAX);
-        Error::from(ErrorKind::Length { rule: "V2-34", declared: i64::from(length), expected }).in_field("length")
+        Error::from(ErrorKind::Length { rule, declared: i64::from(length), expected }).in_field("length")
     };
     let length = usize::try_from(length).map_err(|_| error(0))?;
     if length > left { Err(error(left)) } else { Ok(length) }
