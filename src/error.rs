@@ -34,6 +34,7 @@ pub struct Position {
 /// What is wrong. `rule` is the id of the rule in docs/formats and docs/findings.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the numbers are named by the message of their kind")]
 pub enum ErrorKind {
     /// The input ended inside an entry; more bytes may come.
     Truncated { rule: &'static str, needed: u64, available: u64 },

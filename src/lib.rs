@@ -5,6 +5,18 @@
 //! (compressed to plain), `framing` (a run of bytes to entries), `decode` (drives them all), `validate` (the same, as findings),
 //! and, behind features, `columns` (Arrow), `io` (files), `py` (Python).
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::as_conversions,
+        reason = "tests may fail loudly"
+    )
+)]
+
 pub mod error;
 pub mod interrupt;
 pub mod limits;

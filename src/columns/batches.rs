@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::{ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type};
-use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, StringArray};
-use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
+use arrow_array::{ArrayRef, BooleanArray, Int8Array, Int16Array, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
 use super::stream::{BatchSource, RUN_LEN, StreamOptions, runs_of, step_over, tail_finding};
@@ -15,12 +14,33 @@ use crate::framing::{Frame, Piece, Run, Runs, Source, Step, step};
 use crate::model::BatchHeader;
 use crate::validate::Finding;
 
-/// The rows under construction: headers as they come, columns when the rows are closed.
+/// The rows under construction. Headers wait in a short list and are spread over the columns in turn, so that neither the list nor more
+/// than one column at a time has to stay in the cache beside the headers that are still to be read.
 #[derive(Default)]
 pub struct BatchColumns {
-    headers: Vec<BatchHeader>,
+    waiting: Vec<(BatchHeader, Option<bool>)>,
+    int64: [Vec<i64>; 8],
+    int32: [Vec<i32>; 3],
+    int16: [Vec<i16>; 2],
+    magic: Vec<i8>,
+    count: Vec<Option<i32>>,
+    delete_horizon_ms: Vec<Option<i64>>,
     is_valid: Vec<Option<bool>>,
+    is_transactional: Vec<bool>,
+    is_control: Vec<bool>,
+    compression: Text,
+    timestamp_type: Text,
 }
+
+/// A column of short texts.
+#[derive(Default)]
+struct Text {
+    data: Vec<u8>,
+    ends: Vec<i32>,
+}
+
+/// Headers that wait.
+const WAITING: usize = 64;
 
 /// Names and types, in order.
 pub fn batch_fields() -> Fields {
@@ -53,78 +73,97 @@ pub fn batch_fields() -> Fields {
 impl BatchColumns {
     /// Rows written.
     pub fn rows(&self) -> usize {
-        self.headers.len()
+        self.magic.len() + self.waiting.len()
     }
 
     /// Writes one row. `is_valid` is `None` when checksums are not compared.
     #[inline]
     pub fn push(&mut self, header: &BatchHeader, is_valid: Option<bool>) {
-        self.headers.push(*header);
-        self.is_valid.push(is_valid);
+        self.waiting.push((*header, is_valid));
+        if self.waiting.len() >= WAITING {
+            self.spread();
+        }
     }
 
     /// Gives the rows away as arrays, in the order of `batch_fields`.
     pub fn finish(&mut self) -> Vec<ArrayRef> {
+        self.spread();
         let own = std::mem::take(self);
-        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let [position, size, base_offset, last_offset, base_timestamp, max_timestamp, crc, producer_id] = own.int64.map(int64);
+        let [base_sequence, last_sequence, leader_epoch] = own.int32.map(|values| -> ArrayRef { Arc::new(Int32Array::from(values)) });
+        let [attributes, producer_epoch] = own.int16.map(|values| -> ArrayRef { Arc::new(Int16Array::from(values)) });
         vec![
-            own.int64(|header| signed(header.position)),
-            own.int64(|header| signed(header.size)),
-            own.int64(|header| header.base_offset),
-            own.int64(|header| header.last_offset),
-            own.nullable::<Int32Type>(|header| header.count),
-            own.numbers::<Int8Type>(|header| header.format.magic()),
-            own.numbers::<Int16Type>(|header| header.attributes.0),
-            own.text(|header| header.compression().name()),
-            own.text(|header| header.timestamp_type().name()),
-            own.int64(|header| header.base_timestamp),
-            own.int64(|header| header.max_timestamp),
-            own.int64(|header| i64::from(header.crc)),
-            Arc::new(BooleanArray::from(own.is_valid.clone())),
-            own.int64(|header| header.producer.id),
-            own.numbers::<Int16Type>(|header| header.producer.epoch),
-            own.numbers::<Int32Type>(|header| header.producer.base_sequence),
-            own.numbers::<Int32Type>(BatchHeader::last_sequence),
-            own.numbers::<Int32Type>(|header| header.partition_leader_epoch),
-            own.boolean(|header| header.attributes.is_transactional()),
-            own.boolean(|header| header.attributes.is_control()),
-            own.nullable::<Int64Type>(BatchHeader::delete_horizon_ms),
+            position,
+            size,
+            base_offset,
+            last_offset,
+            Arc::new(Int32Array::from(own.count)),
+            Arc::new(Int8Array::from(own.magic)),
+            attributes,
+            own.compression.finish(),
+            own.timestamp_type.finish(),
+            base_timestamp,
+            max_timestamp,
+            crc,
+            Arc::new(BooleanArray::from(own.is_valid)),
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            last_sequence,
+            leader_epoch,
+            Arc::new(BooleanArray::from(own.is_transactional)),
+            Arc::new(BooleanArray::from(own.is_control)),
+            Arc::new(Int64Array::from(own.delete_horizon_ms)),
         ]
     }
 
-    fn numbers<T: ArrowPrimitiveType>(&self, value: impl Fn(&BatchHeader) -> T::Native) -> ArrayRef {
-        let values: Vec<_> = self.headers.iter().map(value).collect();
-        Arc::new(PrimitiveArray::<T>::new(values.into(), None))
+    fn spread(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        let headers = || waiting.iter().map(|(header, _)| header);
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let [position, size, base_offset, last_offset, base_timestamp, max_timestamp, crc, producer_id] = &mut self.int64;
+        position.extend(headers().map(|header| signed(header.position)));
+        size.extend(headers().map(|header| signed(header.size)));
+        base_offset.extend(headers().map(|header| header.base_offset));
+        last_offset.extend(headers().map(|header| header.last_offset));
+        base_timestamp.extend(headers().map(|header| header.base_timestamp));
+        max_timestamp.extend(headers().map(|header| header.max_timestamp));
+        crc.extend(headers().map(|header| i64::from(header.crc)));
+        producer_id.extend(headers().map(|header| header.producer.id));
+        let [base_sequence, last_sequence, leader_epoch] = &mut self.int32;
+        base_sequence.extend(headers().map(|header| header.producer.base_sequence));
+        last_sequence.extend(headers().map(BatchHeader::last_sequence));
+        leader_epoch.extend(headers().map(|header| header.partition_leader_epoch));
+        let [attributes, producer_epoch] = &mut self.int16;
+        attributes.extend(headers().map(|header| header.attributes.0));
+        producer_epoch.extend(headers().map(|header| header.producer.epoch));
+        self.magic.extend(headers().map(|header| header.format.magic()));
+        self.count.extend(headers().map(|header| header.count));
+        self.delete_horizon_ms.extend(headers().map(BatchHeader::delete_horizon_ms));
+        self.is_valid.extend(waiting.iter().map(|(_, is_valid)| *is_valid));
+        self.is_transactional.extend(headers().map(|header| header.attributes.is_transactional()));
+        self.is_control.extend(headers().map(|header| header.attributes.is_control()));
+        headers().for_each(|header| self.compression.push(header.compression().name()));
+        headers().for_each(|header| self.timestamp_type.push(header.timestamp_type().name()));
+        self.waiting = waiting;
+        self.waiting.clear();
+    }
+}
+
+impl Text {
+    fn push(&mut self, text: &str) {
+        self.data.extend_from_slice(text.as_bytes());
+        self.ends.push(i32::try_from(self.data.len()).unwrap_or(i32::MAX));
     }
 
-    fn int64(&self, value: impl Fn(&BatchHeader) -> i64) -> ArrayRef {
-        self.numbers::<Int64Type>(value)
+    fn finish(self) -> ArrayRef {
+        let ends: Vec<_> = std::iter::once(0).chain(self.ends).collect();
+        Arc::new(StringArray::new(OffsetBuffer::new(ends.into()), self.data.into(), None))
     }
+}
 
-    fn nullable<T: ArrowPrimitiveType>(&self, value: impl Fn(&BatchHeader) -> Option<T::Native>) -> ArrayRef {
-        if self.headers.iter().all(|header| value(header).is_none()) {
-            return Arc::new(PrimitiveArray::<T>::new_null(self.rows()));
-        }
-        let nulls: NullBuffer = self.headers.iter().map(|header| value(header).is_some()).collect();
-        let values: Vec<_> = self.headers.iter().map(|header| value(header).unwrap_or_default()).collect();
-        Arc::new(PrimitiveArray::<T>::new(values.into(), Some(nulls).filter(|nulls| nulls.null_count() > 0)))
-    }
-
-    fn boolean(&self, value: impl Fn(&BatchHeader) -> bool) -> ArrayRef {
-        let bits: BooleanBuffer = self.headers.iter().map(value).collect();
-        Arc::new(BooleanArray::new(bits, None))
-    }
-
-    fn text(&self, value: impl Fn(&BatchHeader) -> &'static str) -> ArrayRef {
-        let mut data = Vec::with_capacity(self.rows() * 10);
-        let mut ends = Vec::with_capacity(self.rows() + 1);
-        ends.push(0_i32);
-        for header in &self.headers {
-            data.extend_from_slice(value(header).as_bytes());
-            ends.push(i32::try_from(data.len()).unwrap_or(i32::MAX));
-        }
-        Arc::new(StringArray::new(OffsetBuffer::new(ends.into()), data.into(), None))
-    }
+fn int64(values: Vec<i64>) -> ArrayRef {
+    Arc::new(Int64Array::from(values))
 }
 
 /// A stream of batch rows.

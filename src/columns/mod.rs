@@ -6,6 +6,7 @@ mod bitmap;
 mod constant;
 pub mod findings;
 mod headers;
+pub mod jsonl;
 pub mod parallel;
 mod perbatch;
 mod rare;

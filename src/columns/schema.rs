@@ -18,6 +18,7 @@ pub enum BinaryKind {
 
 /// A record column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "API names, listed with their meaning in docs/guide")]
 pub enum Column {
     Key,
     Value,

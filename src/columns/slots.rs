@@ -59,11 +59,6 @@ impl<T: NoUninit + Zeroable + Send + Sync> Slots<T> {
         &mut self.storage
     }
 
-    /// The first `len` values.
-    pub fn first(&self, len: usize) -> &[T] {
-        self.storage.get(..len).unwrap_or_default()
-    }
-
     /// Gives the first `len` values away as an Arrow buffer; the storage comes back when the buffer is dropped.
     pub fn finish(&mut self, len: usize) -> Buffer {
         let full = std::mem::replace(&mut self.storage, self.pool.take());

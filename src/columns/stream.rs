@@ -126,7 +126,7 @@ impl<B: BytesColumn> Sequential<B> {
                 return Ok(Some(batch));
             }
             self.pieces = self.pieces.wrapping_add(1);
-            if self.pieces % ASK_EVERY == 0 {
+            if self.pieces.is_multiple_of(ASK_EVERY) {
                 self.unroller.options.interrupt.ensure_wanted()?;
             }
             match self.runs.next_piece()? {

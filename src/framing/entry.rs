@@ -16,6 +16,7 @@ pub struct Frame<'a> {
 
 /// How the input ended after the last whole entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "positions and lengths in bytes, named by the variants")]
 pub enum Tail {
     /// With the entry.
     Complete,
@@ -27,6 +28,7 @@ pub enum Tail {
 
 /// What stands at the front of some bytes.
 #[derive(Debug)]
+#[expect(missing_docs, reason = "lengths in bytes, named by the variants")]
 pub enum Step {
     /// An entry of this many bytes, all of them there.
     Entry { len: usize, magic: i8 },

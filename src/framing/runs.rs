@@ -234,13 +234,14 @@ impl Runs {
                     self.source.discard(len);
                     return Ok(());
                 }
+                Found::NotBefore(_) if at_end => {
+                    self.source.discard(usize::MAX);
+                    return Ok(());
+                }
                 Found::NotBefore(len) => {
                     self.source.discard(len);
                     from = 0;
                     let have = self.source.front().len();
-                    if at_end && have == 0 {
-                        return Ok(());
-                    }
                     self.source.fill(have.saturating_mul(2).max(self.target))?;
                 }
             }

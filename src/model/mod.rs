@@ -1,13 +1,22 @@
 //! The nouns of Kafka's record package, independent of any wire format.
 
+/// Attribute bits of a batch.
 pub mod attributes;
+/// The header of an entry.
 pub mod batch;
+/// Compression types.
 pub mod compression;
+/// Control records.
 pub mod control;
+/// Records and their headers as ranges.
 pub mod record;
+/// Wire formats.
 pub mod record_format;
+/// The plain records of an entry.
 pub mod section;
+/// What takes records.
 pub mod sink;
+/// Timestamp types.
 pub mod timestamp;
 
 pub use attributes::Attributes;

@@ -4,9 +4,12 @@ use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Schema, SchemaRef};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyBytes, PyCapsule};
+
+use super::errors;
+use crate::columns::jsonl::{BytesForm, JsonLines, RowFilter};
 
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
@@ -58,6 +61,48 @@ impl ArrowBatch {
     /// The batch as a `pyarrow.RecordBatch`.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("pyarrow")?.call_method1("record_batch", (slf,))
+    }
+
+    /// The rows as JSON lines, UTF-8.
+    ///
+    /// Args:
+    ///     bytes: "auto" writes text when the bytes are UTF-8 and {"base64": "..."} otherwise; "utf8", "base64" and "hex" write a string.
+    ///     fields: (column, name in the object) pairs, in order; None for all columns.
+    ///     constants: (name, text) pairs that begin every object.
+    ///     rows: {"since": ..., "until": ..., "keys": ..., "limit": ...}, each may be None: smallest and first too large
+    ///         timestampMs, list of keys, most rows.
+    #[pyo3(signature = (bytes="auto", *, fields=None, constants=Vec::new(), rows=None))]
+    fn to_jsonl<'py>(
+        &self,
+        py: Python<'py>,
+        bytes: &str,
+        fields: Option<Vec<(String, String)>>,
+        constants: Vec<(String, String)>,
+        rows: Option<RowArguments>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let Some(bytes) = BytesForm::named(bytes) else {
+            return Err(PyValueError::new_err(format!("bytes must be \"auto\", \"utf8\", \"base64\" or \"hex\", not {bytes:?}")));
+        };
+        let rows = rows.map(RowFilter::from).unwrap_or_default();
+        let lines = JsonLines { bytes, fields, constants, rows };
+        let written = py.detach(|| lines.write(&self.0)).map_err(|error| errors::to_py(py, &error))?;
+        Ok(PyBytes::new(py, &written))
+    }
+}
+
+/// Which rows are written; every key must be there.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct RowArguments {
+    since: Option<i64>,
+    until: Option<i64>,
+    keys: Option<Vec<Vec<u8>>>,
+    limit: Option<usize>,
+}
+
+impl From<RowArguments> for RowFilter {
+    fn from(given: RowArguments) -> Self {
+        Self { since: given.since, until: given.until, keys: given.keys.map(|keys| keys.into_iter().collect()), limit: given.limit }
     }
 }
 

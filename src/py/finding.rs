@@ -54,7 +54,7 @@ impl From<&core::Finding> for Finding {
 impl Finding {
     #[new]
     #[pyo3(signature = (rule, severity, message, path, position, length, baseOffset=None, lastOffset=None, recordIndex=None, field=None))]
-    #[expect(non_snake_case, reason = "the names of the columns")]
+    #[expect(non_snake_case, clippy::too_many_arguments, reason = "the columns, by their names")]
     fn new(
         rule: String,
         severity: String,

@@ -146,7 +146,7 @@ impl RecordStream {
             return Err(PyValueError::new_err("the stream was consumed already; it goes by once"));
         }
         drop(state);
-        let feed: Arc<dyn Feed> = Arc::clone(&self.0) as Arc<dyn Feed>;
+        let feed: Arc<dyn Feed> = Arc::<Shared>::clone(&self.0);
         PyCapsule::new_with_value(py, CStream::new(feed), c"arrow_array_stream")
     }
 

@@ -6,6 +6,9 @@ use crate::decode::{ChecksumJudge, transactions as core};
 use crate::framing::{Frame, Piece, Runs, Source, Step, step};
 use crate::limits::Limits;
 
+/// What a constructor call takes.
+type Parts = (Vec<(i64, i64, i64)>, Option<i64>);
+
 /// The transactions of a partition: which offsets were aborted, and where committed data ends.
 ///
 /// Made by `scan_transactions`, used by `decode(isolation="read_committed", transactions=...)`. It can be pickled.
@@ -40,7 +43,7 @@ impl Transactions {
         format!("Transactions({} aborted, last_stable_offset={stable})", self.0.aborted().len())
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, (Vec<(i64, i64, i64)>, Option<i64>)) {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, Parts) {
         let own = slf.get();
         (slf.get_type().into_any(), (own.aborted(), own.last_stable_offset()))
     }

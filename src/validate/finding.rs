@@ -41,6 +41,7 @@ pub enum Severity {
 /// The kinds of findings.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the numbers are named by the message of their kind")]
 pub enum What {
     /// What `decode` would fail with.
     Failure(ErrorKind),

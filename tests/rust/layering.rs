@@ -1,0 +1,88 @@
+//! The law of the rooms: arrows point down. Every `crate::<room>` in src is held against the table of the architecture.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Room and layer. Rooms of one layer do not name each other, but for those listed in `SIDEWAYS`.
+const LAYERS: [(&str, u8); 15] = [
+    ("error", 0),
+    ("limits", 0),
+    ("interrupt", 0),
+    ("pool", 0),
+    ("wire", 1),
+    ("model", 2),
+    ("format", 3),
+    ("codec", 3),
+    ("framing", 3),
+    ("decode", 4),
+    ("validate", 5),
+    ("columns", 6),
+    ("io", 7),
+    ("py", 8),
+    ("lib", 9),
+];
+
+/// Layer 0 is one family: limits and interrupts fail with errors.
+fn may_name(from: &str, to: &str, layers: &BTreeMap<&str, u8>) -> bool {
+    from == to || layers[to] < layers[from] || (layers[from] == 0 && layers[to] == 0)
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn room_of(file: &Path, root: &Path) -> String {
+    let inside = file.strip_prefix(root).unwrap();
+    inside.components().next().unwrap().as_os_str().to_str().unwrap().trim_end_matches(".rs").to_owned()
+}
+
+fn named_rooms(text: &str) -> Vec<String> {
+    let word = |rest: &str| rest.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect::<String>();
+    text.lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .flat_map(|line| line.split("crate::").skip(1).map(word).collect::<Vec<_>>())
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+#[test]
+fn arrows_point_down() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let layers: BTreeMap<_, _> = LAYERS.into_iter().collect();
+    let mut seen = 0;
+    for file in sources(&root) {
+        let room = room_of(&file, &root);
+        assert!(layers.contains_key(room.as_str()), "the room {room} is not in the table");
+        for named in named_rooms(&fs::read_to_string(&file).unwrap()) {
+            assert!(layers.contains_key(named.as_str()), "{}: crate::{named} is no room", file.display());
+            assert!(may_name(&room, &named, &layers), "{}: {room} must not name {named}", file.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 100, "only {seen} arrows seen");
+}
+
+#[test]
+fn unsafe_stands_only_where_the_architecture_allows_it() {
+    const ALLOWED: [&str; 5] = ["py/buffer.rs", "py/arrow_in.rs", "py/c_stream.rs", "codec/gzip/oneshot.rs", "wire/prefetch.rs"];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let listed = fs::read_to_string(root.join("../docs/unsafe.md")).unwrap();
+    for file in sources(&root) {
+        let text = fs::read_to_string(&file).unwrap();
+        let inside = file.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+        if text.lines().any(|line| !line.trim_start().starts_with("//") && (line.contains("unsafe {") || line.contains("unsafe extern"))) {
+            assert!(ALLOWED.contains(&inside.as_str()), "{inside} has unsafe code");
+            assert!(listed.contains(&inside), "docs/unsafe.md does not list {inside}");
+        }
+    }
+}
