@@ -9,18 +9,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Pool<T> {
     shared: Arc<Mutex<Vec<Vec<T>>>>,
     most: usize,
+    most_bytes: usize,
 }
 
 impl<T> Clone for Pool<T> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), most: self.most }
+        Self { shared: Arc::clone(&self.shared), ..*self }
     }
 }
 
 impl<T> Pool<T> {
     /// A pool that keeps at most `most` vectors.
     pub fn new(most: usize) -> Self {
-        Self { shared: Arc::default(), most }
+        Self { shared: Arc::default(), most, most_bytes: usize::MAX }
+    }
+
+    /// The same pool, not keeping vectors of more than `bytes` bytes.
+    #[must_use]
+    pub fn up_to(self, bytes: usize) -> Self {
+        Self { most_bytes: bytes, ..self }
     }
 
     /// A vector given back earlier, with the contents it had then, or a new one.
@@ -36,7 +43,7 @@ impl<T> Pool<T> {
     /// Keeps `storage`, unless the pool is full.
     pub fn give_back(&self, storage: Vec<T>) {
         let mut kept = self.lock();
-        if kept.len() < self.most && storage.capacity() > 0 {
+        if kept.len() < self.most && (1..=self.most_bytes).contains(&(storage.capacity() * size_of::<T>())) {
             kept.push(storage);
         }
     }

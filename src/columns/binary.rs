@@ -6,11 +6,10 @@ use arrow_array::types::ByteArrayType;
 use arrow_array::{ArrayRef, BinaryViewArray, GenericByteArray, OffsetSizeTrait};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
-use bytemuck::{NoUninit, Zeroable};
 use bytes::Bytes;
 
 use super::bitmap;
-use super::slots::Slots;
+use super::slots::{Slot, Slots};
 use crate::model::Section;
 
 /// A column of nullable runs of bytes, written row by row.
@@ -50,7 +49,7 @@ const SHORT: usize = 32;
 const MEDIUM: usize = 128;
 
 /// Integers that can be Arrow offsets here.
-pub trait Offset: OffsetSizeTrait + NoUninit + Zeroable + Send + Sync {}
+pub trait Offset: OffsetSizeTrait + Slot {}
 impl Offset for i32 {}
 impl Offset for i64 {}
 

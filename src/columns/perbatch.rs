@@ -5,11 +5,10 @@ use std::sync::Arc;
 use arrow_array::builder::{BooleanBuilder, StringBuilder};
 use arrow_array::{ArrayRef, Int8Array, Int16Array, Int32Array, Int64Array};
 use arrow_buffer::{ArrowNativeType, ScalarBuffer};
-use bytemuck::{NoUninit, Zeroable};
 
 use super::records::timestamp_type_id;
 use super::schema::{Column, Projection};
-use super::slots::Slots;
+use super::slots::{Slot, Slots};
 use crate::model::BatchHeader;
 
 /// Which rows came from which batch.
@@ -114,11 +113,7 @@ impl BatchRuns {
     }
 }
 
-fn fill<T: NoUninit + Zeroable + Send + Sync>(
-    runs: &[(usize, BatchHeader)],
-    slots: &mut Slots<T>,
-    value: impl Fn(&BatchHeader) -> T,
-) -> usize {
+fn fill<T: Slot>(runs: &[(usize, BatchHeader)], slots: &mut Slots<T>, value: impl Fn(&BatchHeader) -> T) -> usize {
     let mut row = 0;
     for (end, header) in runs {
         slots.fill(row, *end, value(header));

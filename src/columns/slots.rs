@@ -1,26 +1,50 @@
 //! Pooled storage that is written by index. It is always initialised, so that reuse costs nothing and no stale length can expose
 //! anything but zeros or bytes of this same stream.
 
+use std::sync::OnceLock;
+
 use arrow_buffer::Buffer;
 use bytemuck::{NoUninit, Zeroable};
 use bytes::Bytes;
 
 use crate::pool::{Pool, Pooled};
 
-/// A run of values of one type.
+/// A run of values of one type. What lies behind the values written is left over from earlier uses and never given away.
 #[derive(Debug)]
 pub struct Slots<T> {
     storage: Vec<T>,
     pool: Pool<T>,
 }
 
-/// Vectors that one column keeps: the chunk being written, and a few that a consumer still holds.
-const KEPT: usize = 4;
+/// A type of slots. The storage of all columns of a type comes from one pool, so that many short streams (a UDF decodes one per batch)
+/// do not meet fresh pages each time.
+pub trait Slot: NoUninit + Zeroable + Send + Sync {
+    /// The pool of this type.
+    fn pool() -> Pool<Self>;
+}
 
-impl<T: NoUninit + Zeroable + Send + Sync> Slots<T> {
+macro_rules! slots_of {
+    ($($slot:ty),*) => {$(
+        impl Slot for $slot {
+            fn pool() -> Pool<Self> {
+                static POOL: OnceLock<Pool<$slot>> = OnceLock::new();
+                POOL.get_or_init(|| Pool::new(KEPT).up_to(MOST_KEPT_BYTES)).clone()
+            }
+        }
+    )*};
+}
+slots_of!(u8, i8, i32, i64, u128);
+
+/// Vectors that wait in the pool of a type at most; the largest that is kept is set by `MOST_KEPT_BYTES`.
+const KEPT: usize = 8;
+/// A vector of more than twice the default chunk goes back to the allocator.
+const MOST_KEPT_BYTES: usize = 4 << 20;
+
+impl<T: Slot> Slots<T> {
     /// No values yet.
     pub fn new() -> Self {
-        Self { storage: Vec::new(), pool: Pool::new(KEPT) }
+        let pool = T::pool();
+        Self { storage: pool.take(), pool }
     }
 
     /// Makes room for `len` values in all.
@@ -69,6 +93,12 @@ impl<T: NoUninit + Zeroable + Send + Sync> Slots<T> {
     #[cold]
     fn grow(&mut self, len: usize) {
         self.storage.resize(len.max(self.storage.len() * 2).next_multiple_of(64), T::zeroed());
+    }
+}
+
+impl<T> Drop for Slots<T> {
+    fn drop(&mut self) {
+        self.pool.give_back(std::mem::take(&mut self.storage));
     }
 }
 

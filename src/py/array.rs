@@ -43,7 +43,7 @@ pub fn validate_array(py: Python<'_>, array: &Bound<'_, PyAny>, depth_name: &str
     let (signals, interrupt) = Signals::new();
     let (depth, decode) = (depth(depth_name)?, options.to_decode()?);
     let made = py.detach(|| Values::of(&array)?.validate(&decode, depth, &interrupt));
-    made.map(|structs| ArrowArray(Arc::new(structs))).map_err(|error| signals.take().unwrap_or_else(|| errors::to_py(py, &error)))
+    made.map(|structs| ArrowArray(Arc::new(structs))).map_err(|error| signals.raised(py, &error))
 }
 
 fn explode(py: Python<'_>, array: &Bound<'_, PyAny>, mut options: RecordArguments) -> PyResult<Exploded> {
@@ -59,7 +59,7 @@ fn explode(py: Python<'_>, array: &Bound<'_, PyAny>, mut options: RecordArgument
         stream.decode.isolation = committed(known.0.clone());
     }
     let exploded = py.detach(|| work(&array, &stream, on_bad));
-    exploded.map_err(|error| signals.take().unwrap_or_else(|| errors::to_py(py, &error)))
+    exploded.map_err(|error| signals.raised(py, &error))
 }
 
 fn work(array: &ArrayRef, options: &StreamOptions, on_bad: OnBadValue) -> Result<Exploded> {

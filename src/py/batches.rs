@@ -11,6 +11,6 @@ use crate::columns::batches::BatchRows;
 pub fn batch_stream(source: &Bound<'_, PyAny>, options: EntryArguments) -> PyResult<RecordStream> {
     let (signals, interrupt) = Signals::new();
     let stream = options.to_stream(interrupt)?;
-    let opened = source::open(source)?;
+    let opened = source::open(source, &signals)?;
     Ok(RecordStream::new(Box::new(BatchRows::new(opened.source, stream)), signals))
 }

@@ -1,4 +1,3 @@
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::interrupt::Signals;
@@ -6,6 +5,7 @@ use super::options::{RecordArguments, committed};
 use super::stream::RecordStream;
 use super::{source, transactions};
 use crate::columns::stream;
+use crate::decode::transactions::Scan;
 
 /// Open a stream of records; see `logsegment.decode`.
 #[pyfunction]
@@ -16,21 +16,14 @@ pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: RecordArgument
         let known = options.transactions.as_ref().map(|known| known.0.clone());
         let transactions = match known {
             Some(transactions) => transactions,
-            None => scan(py, source)?,
+            None => {
+                let mut scan = Scan::default();
+                transactions::visit_source(py, source, &mut scan)?;
+                scan.finish()
+            }
         };
         stream.decode.isolation = committed(transactions);
     }
-    let opened = source::open(source)?;
+    let opened = source::open(source, &signals)?;
     Ok(RecordStream::new(stream::open(opened.source, stream), signals))
-}
-
-/// The transactions of a source that can be read twice.
-fn scan(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<crate::decode::Transactions> {
-    let opened = source::open(object)?;
-    if !opened.is_repeatable {
-        return Err(PyValueError::new_err(
-            "read_committed needs a source that can be read twice (a buffer or a FileSource), or transactions= from scan_transactions",
-        ));
-    }
-    transactions::scan(py, vec![opened.source])
 }

@@ -1,30 +1,48 @@
 //! Binary file objects (standard input, an open file, a BytesIO, an object of a file-system library), read front to back.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// Calls `read(n)` of a Python object.
-pub struct FileObject(Py<PyAny>);
+use super::interrupt::Signals;
+
+/// Calls `read(n)` of a Python object. What it raises is kept aside and raised again by the verb.
+pub struct FileObject {
+    object: Py<PyAny>,
+    signals: Arc<Signals>,
+}
 
 impl FileObject {
     /// The object, when it can be read from.
-    pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        Ok(object.hasattr(intern!(object.py(), "read"))?.then(|| Self(object.clone().unbind())))
+    pub fn of(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Option<Self>> {
+        let has_read = object.hasattr(intern!(object.py(), "read"))?;
+        Ok(has_read.then(|| Self { object: object.clone().unbind(), signals: Arc::clone(signals) }))
+    }
+
+    fn call(&self, py: Python<'_>, to: &mut [u8]) -> PyResult<usize> {
+        let given = self.object.call_method1(py, intern!(py, "read"), (to.len(),))?;
+        let Ok(given) = given.bind(py).cast::<PyBytes>() else {
+            return Err(PyTypeError::new_err("read() must give bytes: open the file in binary mode"));
+        };
+        let bytes = given.as_bytes();
+        let Some(front) = to.get_mut(..bytes.len()) else { return Err(PyValueError::new_err("read(n) gave more than n bytes")) };
+        front.copy_from_slice(bytes);
+        Ok(bytes.len())
     }
 }
 
 impl Read for FileObject {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         Python::attach(|py| {
-            let given = self.0.call_method1(py, intern!(py, "read"), (to.len(),)).map_err(io::Error::other)?;
-            let given = given.bind(py).cast::<PyBytes>().map_err(|_| io::Error::other("read() must give bytes"))?;
-            let bytes = given.as_bytes();
-            let Some(front) = to.get_mut(..bytes.len()) else { return Err(io::Error::other("read(n) gave more than n bytes")) };
-            front.copy_from_slice(bytes);
-            Ok(bytes.len())
+            self.call(py, to).map_err(|error| {
+                let told = io::Error::other(error.to_string());
+                self.signals.keep(error);
+                told
+            })
         })
     }
 }

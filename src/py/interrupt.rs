@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
+use super::errors;
+use crate::error::{Error, ErrorKind};
 use crate::interrupt::Interrupt;
 
-/// Looks at Python's signals, and keeps what a handler raised.
+/// Looks at Python's signals, and keeps what Python code raised.
 #[derive(Default)]
 pub struct Signals {
     raised: Mutex<Option<PyErr>>,
@@ -25,9 +27,16 @@ impl Signals {
         (signals, Interrupt::new(move || asked.is_raised()))
     }
 
-    /// What a signal handler raised.
-    pub fn take(&self) -> Option<PyErr> {
-        self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// Keeps what Python code raised while native work called it.
+    pub fn keep(&self, error: PyErr) {
+        *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+
+    /// The exception for an error: what Python code raised when it was the cause, or the error's own.
+    pub fn raised(&self, py: Python<'_>, error: &Error) -> PyErr {
+        let is_from_python = matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::Io { .. });
+        let kept = is_from_python.then(|| self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()).flatten();
+        kept.unwrap_or_else(|| errors::to_py(py, error))
     }
 
     fn is_raised(&self) -> bool {
@@ -35,7 +44,7 @@ impl Signals {
             return false;
         }
         let Err(error) = Python::attach(|py| py.check_signals()) else { return false };
-        *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        self.keep(error);
         true
     }
 

@@ -1,10 +1,12 @@
 //! What a verb reads from: a buffer, a range of a file, or a binary file object.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use super::interrupt::Signals;
 use super::{buffer, file_object};
 use crate::framing::Source;
 use crate::io::FileRange;
@@ -56,7 +58,7 @@ pub struct OpenedSource {
 }
 
 /// Opens whatever a user may give.
-pub fn open(object: &Bound<'_, PyAny>) -> PyResult<OpenedSource> {
+pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
     if let Ok(file) = object.cast::<FileSource>() {
         let file = file.get();
         let range = FileRange::open(&file.path, file.start, file.end).map_err(|error| with_path(object.py(), error, &file.path))?;
@@ -64,7 +66,7 @@ pub fn open(object: &Bound<'_, PyAny>) -> PyResult<OpenedSource> {
     }
     match buffer::source(object) {
         Ok(source) => Ok(OpenedSource { source, is_repeatable: true }),
-        Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => match file_object::FileObject::of(object)? {
+        Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => match file_object::FileObject::of(object, signals)? {
             Some(file) => Ok(OpenedSource { source: Source::reader(Box::new(file), 0), is_repeatable: false }),
             None => Err(error),
         },

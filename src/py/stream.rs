@@ -14,7 +14,7 @@ use super::interrupt::Signals;
 use super::table::ArrowTable;
 use crate::columns::BatchSource;
 use crate::decode::Stats;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::validate as core;
 
 /// A stream of Arrow record batches, read as it is consumed.
@@ -55,7 +55,7 @@ impl RecordStream {
 
     fn next(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         let next = py.detach(|| self.0.lock().next());
-        next.map_err(|error| self.0.raised(py, &error))
+        next.map_err(|error| self.0.signals.raised(py, &error))
     }
 
     fn collect(&self, py: Python<'_>) -> PyResult<Vec<RecordBatch>> {
@@ -158,12 +158,6 @@ impl RecordStream {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What a signal handler raised, or the exception that the error is.
-    fn raised(&self, py: Python<'_>, error: &Error) -> PyErr {
-        let signalled = matches!(error.kind(), ErrorKind::Interrupted).then(|| self.signals.take()).flatten();
-        signalled.unwrap_or_else(|| errors::to_py(py, error))
     }
 }
 

@@ -1,9 +1,12 @@
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::interrupt::Signals;
-use super::{errors, source};
+use super::source;
 use crate::decode::{ChecksumJudge, transactions as core};
+use crate::error::Result;
 use crate::framing::{Frame, Piece, Runs, Source, Step, step};
+use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 
 /// What a constructor call takes.
@@ -59,29 +62,40 @@ impl Transactions {
 /// Damage is passed over; the decode that follows reports it.
 #[pyfunction]
 pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>) -> PyResult<Transactions> {
-    let opened: PyResult<Vec<_>> = sources.iter().map(|object| source::open(object).map(|opened| opened.source)).collect();
-    scan(py, opened?).map(Transactions)
+    let mut scan = core::Scan::default();
+    for object in &sources {
+        // One at a time: a partition may have more segments than a process may have open files.
+        visit_source(py, object, &mut scan)?;
+    }
+    Ok(Transactions(scan.finish()))
 }
 
-/// Reads the sources one after the other.
-pub fn scan(py: Python<'_>, sources: Vec<Source>) -> PyResult<core::Transactions> {
+/// Reads one source that can be read again.
+///
+/// Fails with ValueError when it cannot: the decode would find it empty.
+pub fn visit_source(py: Python<'_>, object: &Bound<'_, PyAny>, scan: &mut core::Scan) -> PyResult<()> {
     let (signals, interrupt) = Signals::new();
+    let opened = source::open(object, &signals)?;
+    if !opened.is_repeatable {
+        return Err(PyValueError::new_err(
+            "read_committed needs sources that can be read twice (buffers or FileSources), or transactions= from scan_transactions",
+        ));
+    }
+    let scanned = py.detach(|| visit_runs(opened.source, scan, &interrupt));
+    scanned.map_err(|error| signals.raised(py, &error))
+}
+
+fn visit_runs(source: Source, scan: &mut core::Scan, interrupt: &Interrupt) -> Result<()> {
     let limits = Limits::default();
-    let scanned = py.detach(|| {
-        let mut scan = core::Scan::default();
-        for source in sources {
-            let judge = ChecksumJudge { limits, check_crc: false };
-            let mut runs = Runs::new(source, limits, 1 << 20).recovering(Box::new(judge));
-            while let Some(piece) = runs.next_piece()? {
-                interrupt.ensure_wanted()?;
-                if let Piece::Run(run) = piece {
-                    visit_run(&mut scan, run.entries_from(0), run.position, &limits);
-                }
-            }
+    let judge = ChecksumJudge { limits, check_crc: false };
+    let mut runs = Runs::new(source, limits, 1 << 20).recovering(Box::new(judge));
+    while let Some(piece) = runs.next_piece()? {
+        interrupt.ensure_wanted()?;
+        if let Piece::Run(run) = piece {
+            visit_run(scan, run.entries_from(0), run.position, &limits);
         }
-        Ok(scan.finish())
-    });
-    scanned.map_err(|error| signals.take().unwrap_or_else(|| errors::to_py(py, &error)))
+    }
+    Ok(())
 }
 
 fn visit_run(scan: &mut core::Scan, bytes: &[u8], position: u64, limits: &Limits) {

@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use super::finding::{self, Finding};
 use super::interrupt::Signals;
 use super::options::{EntryArguments, depth};
+use super::source;
 use super::table::ArrowTable;
-use super::{errors, source};
 use crate::columns::findings::{finding_fields, findings_array};
 use crate::decode::Stats;
 use crate::error::Result;
@@ -25,10 +25,10 @@ pub fn validate_findings(
 ) -> PyResult<(Vec<Finding>, Py<PyAny>, Py<ArrowTable>)> {
     let (signals, interrupt) = Signals::new();
     let (depth, decode) = (depth(depth_name)?, options.to_decode()?);
-    let opened = source::open(source)?;
+    let opened = source::open(source, &signals)?;
     let mut validator = core::Validator::new(opened.source, decode, depth, options.is_tail_strict());
     let findings = py.detach(|| run(&mut validator, &interrupt));
-    let findings = findings.map_err(|error| signals.take().unwrap_or_else(|| errors::to_py(py, &error)))?;
+    let findings = findings.map_err(|error| signals.raised(py, &error))?;
     let table = table(&findings);
     Ok((finding::to_py(&findings), finding::counters(py, &validator.stats())?, Py::new(py, table)?))
 }

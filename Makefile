@@ -1,0 +1,170 @@
+# `make` alone lists the verbs. CI calls these and nothing else.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMPS := $(VENV)/.stamps
+# In CI a Cargo.lock that does not fit is a fault; at a desk it is being edited.
+LOCKED := $(if $(CI),--locked)
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+# How long the property tests search: `make fuzz FUZZ_CASES=1000000`.
+FUZZ_CASES ?= 20000
+# Optimised, but linked in seconds and with the checks of a debug build.
+FUZZ_TEST = CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
+	CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true cargo test --release $(LOCKED) --features arrow --target-dir target/fuzz propert
+# `make test-python ARGS="-k spark"`, `make bench ARGS="--sections headers"`, `make demo ARGS=...`.
+ARGS ?=
+
+# maturin and pyo3 must see this environment and no other that happens to be active.
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PYO3_PYTHON := $(CURDIR)/$(PY)
+unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
+# The data source's worker processes must run the same Python as the driver.
+export PYSPARK_PYTHON := $(CURDIR)/$(PY)
+export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
+
+RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml) $(shell find src -name '*.rs')
+LICENCE_FILES := LICENSE NOTICE LICENSE-binary $(wildcard licenses/*)
+SETUP := $(STAMPS)/setup
+BUILD := $(STAMPS)/build
+# The stamp outlives the module when the tree is cleaned: then it counts for nothing.
+ifeq ($(wildcard python/logsegment/_core*.so),)
+$(shell rm -f $(BUILD))
+endif
+
+.PHONY: help
+help:
+	@echo "make VERB"
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+##@ Work
+
+.PHONY: setup
+setup: check-setup $(SETUP) ## say what is missing (Rust, Python, Java); make .venv with the development tools
+
+.PHONY: check-setup
+check-setup:
+	@sh tools/check_setup.sh
+
+$(PY):
+	@sh tools/check_setup.sh >/dev/null
+	"$$(sh tools/find_python.sh)" -m venv $(VENV)
+
+$(SETUP): pyproject.toml | $(PY)
+	$(PY) -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
+	$(PY) -m pip install --quiet --disable-pip-version-check --group dev
+	@mkdir -p $(STAMPS) && touch $@
+
+.PHONY: build
+build: $(BUILD) ## compile the extension (release) into .venv; nothing to do if no Rust source changed
+
+$(BUILD): $(SETUP) pyproject.toml $(RUST_SOURCES)
+	$(VENV)/bin/maturin develop --release --quiet $(LOCKED)
+	@mkdir -p $(STAMPS) && touch $@
+
+.PHONY: demo
+demo: $(BUILD) ## a tour on a real segment: set up, build, run examples/demo.py
+	$(PY) examples/demo.py $(ARGS)
+
+##@ Checks
+
+.PHONY: test
+test: setup build test-rust test-python ## set up, build and run every test
+
+.PHONY: test-rust
+test-rust: $(SETUP) ## the core without features (the fence), then with Arrow columns
+	cargo test $(LOCKED)
+	cargo test $(LOCKED) --features arrow
+
+.PHONY: test-python
+test-python: $(BUILD) ## pytest; ARGS="-k name" selects
+	$(PY) -m pytest $(ARGS)
+
+.PHONY: lint
+lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the stub against the module, links, licences
+	cargo fmt --check
+	cargo clippy $(LOCKED) --all-targets -- -D warnings
+	cargo clippy $(LOCKED) --all-targets --features arrow -- -D warnings
+	cargo clippy $(LOCKED) --all-targets --all-features -- -D warnings
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+	$(PY) -m mypy.stubtest logsegment._core --ignore-disjoint-bases
+	$(PY) tools/check_docs.py
+
+.PHONY: fmt
+fmt: $(SETUP) ## rewrite Rust and Python sources in the house format
+	cargo fmt
+	$(VENV)/bin/ruff check --fix
+	$(VENV)/bin/ruff format
+
+.PHONY: deny
+deny: ## dependencies: licences, bans, sources (installs cargo-deny into target/tools once)
+	@tools/cargo_deny.sh $(CHECKS)
+
+.PHONY: msrv
+msrv: ## compile with the oldest Rust that Cargo.toml promises (rustup installs it)
+	rustup run --install $(MSRV) cargo check $(LOCKED)
+	rustup run --install $(MSRV) cargo check $(LOCKED) --all-features
+
+.PHONY: fuzz
+fuzz: ## the Rust property tests with FUZZ_CASES cases each (there are no coverage-guided targets yet)
+	@echo "fuzz: every Rust test named after properties, $(FUZZ_CASES) cases each, overflow checks on"
+	@$(FUZZ_TEST) -- --list 2>/dev/null | grep -q ': test$$' || { echo "fuzz: no test has 'propert' in its name" >&2; exit 1; }
+	PROPTEST_CASES=$(FUZZ_CASES) $(FUZZ_TEST)
+
+.PHONY: interop
+interop: $(BUILD) ## the tests marked interop: bytes and answers of other implementations (sets REQUIRE_INTEROP=1)
+	REQUIRE_INTEROP=1 $(PY) -m pytest -m interop $(ARGS)
+
+.PHONY: miri
+miri: ## the bytes-to-primitives room under Miri (nightly Rust with miri)
+	cargo +nightly miri test $(LOCKED) --lib wire::
+
+.PHONY: asan
+asan: ## the Rust tests under AddressSanitizer (nightly Rust, x86-64 Linux)
+	@# A test asks for more memory than there is, and must be told no instead of being killed.
+	ASAN_OPTIONS=allocator_may_return_null=1 RUSTFLAGS=-Zsanitizer=address cargo +nightly test $(LOCKED) --features arrow --lib --tests \
+		--target x86_64-unknown-linux-gnu --target-dir target/asan
+
+##@ Figures
+
+.PHONY: bench
+bench: $(BUILD) ## measure everything on a quiet machine (half an hour or more); writes docs/benchmarks.md
+	$(PY) -m benches.run $(ARGS)
+
+.PHONY: bench-check
+bench-check: $(SETUP) ## compare the recorded figures with every threshold
+	$(PY) -m benches.check
+
+##@ Pages and packages
+
+.PHONY: docs
+docs: $(SETUP) ## build the Rust documentation (warnings are errors) and check the links of the Markdown pages
+	RUSTDOCFLAGS="-D warnings" cargo doc $(LOCKED) --no-deps --features arrow,io
+	$(PY) tools/check_docs.py
+
+.PHONY: licenses
+licenses: $(SETUP) ## write licenses/ and LICENSE-binary from the bundled crates' own texts
+	$(PY) tools/licenses.py make
+
+.PHONY: licenses-check
+licenses-check: $(SETUP) ## fail if licenses/ or LICENSE-binary is not what `make licenses` would write
+	$(PY) tools/licenses.py check
+
+.PHONY: wheel
+wheel: $(SETUP) $(LICENCE_FILES) ## build the stripped wheel for this Python into target/wheels
+	rm -rf target/wheels
+	$(VENV)/bin/maturin build --release --quiet $(LOCKED) --interpreter $(PY) --out target/wheels
+
+.PHONY: wheel-check
+wheel-check: wheel ## build the wheel; at most 6 MiB, complete with licences, works when installed alone
+	$(PY) tools/wheel_check.py target/wheels/*.whl

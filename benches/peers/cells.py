@@ -1,0 +1,109 @@
+"""One cell of the table: a contestant over a corpus, in its own process, with a note of how busy the machine was."""
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+# A contestant with two threads uses the whole of a two-core machine, so the least company disturbs it.
+THREADED_QUIET_THRESHOLD = 0.12
+TIMEOUT_SECONDS = 900
+
+
+def measure(args, contestants, corpus):
+    """Each contestant over `corpus` in `args.rounds` rounds; returns {id: cell}, the seconds of all rounds pooled."""
+    runs = {c["id"]: [] for c in contestants}
+    for number in range(args.rounds):
+        for contestant in contestants:
+            found = runs[contestant["id"]]
+            if number < contestant.get("rounds", args.rounds) and not any("error" in run for run in found):
+                found.append(quietest(args, contestant, corpus))
+    cells = {identity: pooled(corpus, found) for identity, found in runs.items()}
+    for identity, cell in cells.items():
+        print(f"{corpus['name']:18} {identity:20} {describe(cell)}", flush=True)
+    return cells
+
+
+def quietest(args, contestant, corpus):
+    """Run until the machine was quiet enough, at most `args.retries` more times; the quietest run counts."""
+    threshold = THREADED_QUIET_THRESHOLD if contestant.get("threads", 1) > 1 else args.quiet_threshold
+    repeat = min(args.repeat, contestant.get("repeat", args.repeat))
+    best = None
+    for _ in range(args.retries + 1):
+        run = run_once(contestant, corpus, repeat)
+        if "error" in run:
+            return run
+        if best is None or run["other_cores_busy"] < best["other_cores_busy"]:
+            best = run
+        if best["other_cores_busy"] <= threshold:
+            break
+    return best
+
+
+def run_once(contestant, corpus, repeat):
+    path = f"corpus/{corpus['name']}/00000000000000000000.log"
+    warm_page_cache(path)
+    env = dict(os.environ, **contestant.get("env", {}))
+    before, own_before, start = busy_seconds(), children_seconds(), time.time()
+    done = subprocess.run([*command(contestant, corpus), path, str(repeat)], env=env, capture_output=True, text=True,
+                          timeout=TIMEOUT_SECONDS)
+    elapsed = time.time() - start
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        return {"error": lines[-1][-300:] if lines else f"exit code {done.returncode}"}
+    run = json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])
+    own = children_seconds() - own_before
+    run["other_cores_busy"] = round(max(0, (busy_seconds() - before - own) / elapsed), 2)
+    return run
+
+
+def command(contestant, corpus):
+    words = contestant["cmd"]
+    if corpus["kind"] == "headers":
+        words = contestant.get("cmd_headers", words)
+    python = os.environ.get("PEERS_PYTHON", sys.executable)
+    return [word.replace("{python}", python) for word in words]
+
+
+def warm_page_cache(path):
+    with open(path, "rb") as file:
+        while file.read(1 << 24):
+            pass
+
+
+def busy_seconds():
+    """CPU seconds that all cores of the machine were busy since it started."""
+    with open("/proc/stat") as file:
+        ticks = [int(word) for word in file.readline().split()[1:9]]
+    idle, iowait = ticks[3], ticks[4]
+    return (sum(ticks) - idle - iowait) / os.sysconf("SC_CLK_TCK")
+
+
+def children_seconds():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def pooled(corpus, runs):
+    last = runs[-1]
+    if "error" in last:
+        return last
+    if len({run["checksum"] for run in runs}) > 1:
+        return {"error": "the checksum changes from run to run"}
+    seconds = [second for run in runs for second in run["seconds"]]
+    best = min(seconds)
+    return {
+        "records": last["records"], "checksum": last["checksum"], "light": last["light"],
+        "seconds": seconds, "min": best, "median": statistics.median(seconds),
+        "other_cores_busy": max(run["other_cores_busy"] for run in runs),
+        "mb_s": corpus["uncompressed_bytes"] / best / 1e6, "mrec_s": last["records"] / best / 1e6,
+    }
+
+
+def describe(cell):
+    if "error" in cell:
+        return f"ERROR {cell['error']}"
+    return (f"min {cell['min'] * 1e3:8.1f} ms  med {cell['median'] * 1e3:8.1f} ms  {cell['mb_s']:8.0f} MB/s "
+            f"{cell['mrec_s']:7.2f} Mrec/s  other {cell['other_cores_busy']}")

@@ -1,0 +1,47 @@
+"""logsegment as a contestant: each function takes a segment's bytes and gives an Arrow stream of its records.
+
+The columns are what every peer is asked for: key, value, offset, timestamp (ms as stored), and headers where the
+corpus has them. CRCs are checked. `BATCH_BYTES` was chosen by measuring, see benches/peers/README.md.
+"""
+import os
+
+import logsegment as ls
+
+COLUMNS = ["key", "value", "offset", "timestampMs"]
+WITH_HEADERS = [*COLUMNS, "headers"]
+BATCH_BYTES = int(os.environ.get("PEERS_BATCH_BYTES", 1 << 20))
+
+
+def _decode(data, columns, **options):
+    # Rows never close a batch here: the bytes do, as in the floor's chunks.
+    return ls.decode(data, columns=columns, batch_size=1 << 20, batch_bytes=BATCH_BYTES, **options)
+
+
+def decode(data):
+    """Copy keys and values into 32-bit columns, one thread."""
+    return _decode(data, COLUMNS)
+
+
+def decode_headers(data):
+    """As `decode`, with the headers column."""
+    return _decode(data, WITH_HEADERS)
+
+
+def decode_view(data):
+    """Leave keys and values where they are: Arrow views into the input, or into the section that was unpacked."""
+    return _decode(data, COLUMNS, binary="binary_view")
+
+
+def decode_view_headers(data):
+    """As `decode_view`, with the headers column."""
+    return _decode(data, WITH_HEADERS, binary="binary_view")
+
+
+def decode_threads2(data):
+    """As `decode`, two worker threads."""
+    return _decode(data, COLUMNS, threads=2)
+
+
+def decode_threads2_headers(data):
+    """As `decode_threads2`, with the headers column."""
+    return _decode(data, WITH_HEADERS, threads=2)

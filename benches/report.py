@@ -1,0 +1,192 @@
+"""docs/benchmarks.md out of benches/results.json. `python -m benches.report` writes it again without measuring."""
+
+import json
+
+from benches.paths import REPORT, RESULTS
+from benches.thresholds import CODECS, checks
+
+SHAPES = {
+    "small": "16 KiB producer batches, JSON values of about 120 bytes, 16-byte keys",
+    "headers": "Records with 3 headers, 16 KiB batches, headers column built",
+    "smallbig": "The small records in 1 MiB batches",
+    "large": "4 KiB values, 1 MiB batches",
+}
+INTRODUCTION = """# Benchmarks
+
+<!-- Written by `make bench` from benches/results.json. Do not edit. -->
+
+Every contestant decodes the same bytes, already in memory, to offset, timestamp, key and value of every record, CRCs
+checked, everything decompressed. A checksum over all of it, made outside the clock, proves equal work. One thread unless
+the row says otherwise. MB/s is uncompressed bytes a second, best of the repeats. For logsegment the columns are Arrow
+columns in Python's hands, and the touch of each column by pyarrow is inside the clock.
+
+The floor is what the bytes cost when nothing is wasted: CRC-32C, decompression, and one pass that copies into column
+buffers that are reused. It panics on bad input and is no library. How the peers are driven:
+[benches/peers](../benches/peers/README.md).
+"""
+
+
+def main():
+    write(json.loads(RESULTS.read_text()))
+
+
+def write(results):
+    """Write the report of `results` to docs/benchmarks.md."""
+    REPORT.parent.mkdir(parents=True, exist_ok=True)
+    sections = [INTRODUCTION, machine_section(results["machine"])]
+    sections += [make(results[name]) for name, make in SECTIONS.items() if name in results]
+    sections.append(threshold_section(results))
+    REPORT.write_text("\n".join(sections))
+
+
+def machine_section(machine):
+    lines = ["## Machine", "", *markdown(["what", "value"], [[key, str(value)] for key, value in machine.items()])]
+    return "\n".join([*lines, ""])
+
+
+def peers_section(peers):
+    lines = ["## Decoding, beside the peers", ""]
+    for shape, title in SHAPES.items():
+        cases = [f"{shape}-{codec}" for codec in CODECS if f"{shape}-{codec}" in peers["cells"]]
+        if cases:
+            lines += [f"### {title}", "", "MB/s:", "", *matrix(peers, cases, speed), ""]
+            lines += ["Times the floor's time:", "", *matrix(peers, cases, times_floor), ""]
+    lines += ["### Two threads", "", "Times the speed of one thread:", "", *threads_table(peers["cells"]), ""]
+    return "\n".join(lines)
+
+
+def matrix(peers, cases, value):
+    rows = []
+    for identity, name in peers["names"].items():
+        row = [cell_text(peers["cells"][case], identity, value) for case in cases]
+        if any(text != "-" for text in row):
+            rows.append([name, *row])
+    return markdown(["contestant", *cases], rows)
+
+
+def cell_text(cells, identity, value):
+    cell = cells.get(identity)
+    if cell is None:
+        return "-"
+    return "fails" if "error" in cell else value(cells, cell)
+
+
+def speed(cells, cell):
+    return f"{cell['mb_s']:.0f}"
+
+
+def times_floor(cells, cell):
+    floor = cells.get("floor", {}).get("min")
+    return f"{cell['min'] / floor:.2f}" if floor else "-"
+
+
+def threads_table(cells):
+    rows = []
+    for shape in SHAPES:
+        found = [cells.get(f"{shape}-{codec}", {}) for codec in CODECS]
+        row = [gain(found_cells) for found_cells in found]
+        if any(text != "-" for text in row):
+            rows.append([shape, *row])
+    return markdown(["shape", *CODECS], rows)
+
+
+def gain(cells):
+    one, two = (cells.get(identity, {}).get("min") for identity in ("ours", "ours-threads2"))
+    return f"{one / two:.2f}" if one and two else "-"
+
+
+def headers_section(headers):
+    rows = [
+        [name, f"{row['batches']}", f"{row['bare_loop'] * 1e6:.0f}", f"{row['ours'] * 1e6:.0f}", f"{row['ours'] / row['bare_loop']:.2f}"]
+        for name, row in headers.items()
+    ]
+    lines = [
+        "## Batch headers",
+        "",
+        "`batches(check_crc=False)` beside a bare Rust loop that reads every field of each",
+        "61-byte header; microseconds for the whole segment.",
+        "",
+    ]
+    return "\n".join([*lines, *markdown(["corpus", "batches", "bare loop", "logsegment", "ratio"], rows), ""])
+
+
+def memory_section(rows):
+    table = [
+        [row["way"], row["corpus"], f"{row['bytes'] / 2**30:.2f}", f"{row['seconds']:.1f}", f"{row['peak_rss_mib']:.0f}"] for row in rows
+    ]
+    lines = ["## Memory", "", "Peak resident memory of the whole process that streams one segment, Python included.", ""]
+    return "\n".join([*lines, *markdown(["way", "corpus", "GiB of segment", "seconds", "peak MiB"], table), ""])
+
+
+def spark_section(rows):
+    table = [spark_row(row) for row in rows]
+    header = ["input", "door", "query", "Mrows/s", "ceiling", "share", "CPU us a row", "ceiling", "share"]
+    lines = [
+        "## Spark",
+        "",
+        "local[2], one run. The ceiling is Spark's own boundary: a stand-in that yields ready Arrow batches of the same",
+        "schema, size and number, and decodes nothing. `consumed` sums the lengths of keys and values, `noop` writes to",
+        "Spark's noop sink. CPU is that of the JVM and its Python workers.",
+        "",
+    ]
+    return "\n".join([*lines, *markdown(header, table), ""])
+
+
+def spark_row(row):
+    ours, ceiling = row["ours"], row["ceiling"]
+    rate = f"{ours['mrows_s'] / ceiling['mrows_s']:.0%}"
+    cpu = f"{ceiling['cpu_us_per_row'] / ours['cpu_us_per_row']:.0%}"
+    return [
+        row["corpus"],
+        row["door"],
+        row["query"],
+        f"{ours['mrows_s']:.2f}",
+        f"{ceiling['mrows_s']:.2f}",
+        rate,
+        f"{ours['cpu_us_per_row']:.3f}",
+        f"{ceiling['cpu_us_per_row']:.3f}",
+        cpu,
+    ]
+
+
+def python_section(rows):
+    table = [
+        [
+            row["name"],
+            f"{row['min'] * 1e3:.2f}",
+            f"{row['median'] * 1e3:.2f}",
+            f"{row['bytes'] / row['min'] / 1e6:.0f}",
+            f"{row['records'] / row['min'] / 1e6:.2f}",
+        ]
+        for row in sorted(rows, key=lambda row: row["name"])
+    ]
+    lines = ["## Python calls", "", "pytest-benchmark over the first 8 MiB of each corpus (bytes as stored).", ""]
+    return "\n".join([*lines, *markdown(["bench", "min ms", "median ms", "MB/s stored", "Mrec/s"], table), ""])
+
+
+def threshold_section(results):
+    rows = []
+    for check in checks(results):
+        value = "not measured" if check.value is None else f"{check.value:.2f}"
+        limit = f"{'at most' if check.at_most else 'at least'} {check.limit:g}"
+        rows.append([check.rule, check.subject, value, limit, "held" if check.ok else "**missed**"])
+    lines = ["## Thresholds", "", "As `make bench-check` compares them.", ""]
+    return "\n".join([*lines, *markdown(["rule", "case", "value", "limit", ""], rows), ""])
+
+
+def markdown(header, rows):
+    """A Markdown table as lines; the first column to the left, the rest to the right."""
+    align = "|---|" + "--:|" * (len(header) - 1)
+    return [f"| {' | '.join(header)} |", align, *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+SECTIONS = {
+    "peers": peers_section,
+    "headers": headers_section,
+    "memory": memory_section,
+    "spark": spark_section,
+    "python": python_section,
+}
+
+if __name__ == "__main__":
+    main()

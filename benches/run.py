@@ -1,0 +1,121 @@
+"""`make bench`: runs the benches, merges what they found into benches/results.json, writes docs/benchmarks.md.
+
+python -m benches.run                       everything, quiet machine wanted, about half an hour
+python -m benches.run --sections headers,memory
+python -m benches.run --quick               fewer repeats, the small corpora only: for looking, not for recording
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+
+from benches import machine, report
+from benches.paths import PEERS, RESULTS, ROOT, WORK, manifests
+
+MAIN_CASES = "small-*,headers-*,smallbig-*,large-*"
+
+
+def main():
+    args = parse_arguments()
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for section in args.sections.split(","):
+        results[section] = SECTIONS[section](args)
+        results["machine"] = machine.describe()
+        if not args.quick:
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    if args.quick:
+        print(json.dumps(results, indent=1))
+        return
+    report.write(results)
+    print(f"wrote {RESULTS.relative_to(ROOT)} and {report.REPORT.relative_to(ROOT)}; compare: make bench-check")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sections", default=",".join(SECTIONS), help=f"of {', '.join(SECTIONS)}")
+    parser.add_argument("--quick", action="store_true", help="fewer repeats and corpora; nothing is recorded")
+    return parser.parse_args()
+
+
+def run_peers(args):
+    """All contestants over all corpora; returns {"corpora", "cells", "names"}."""
+    cases, repeat, rounds = ("small-*", "3", "1") if args.quick else (MAIN_CASES, "9", "2")
+    call([ROOT / "benches" / "peers" / "run.sh", PEERS, "--fresh", "--corpus", cases, "--repeat", repeat, "--rounds", rounds])
+    contestants = json.loads((PEERS / "contestants.json").read_text())
+    return {
+        "corpora": manifests(),
+        "names": {contestant["id"]: contestant["name"] for contestant in contestants},
+        "cells": rounded(json.loads((PEERS / "results.json").read_text())),
+    }
+
+
+def rounded(cells):
+    """The cells without the single repeats: those stay in target/peers/results.json."""
+    return {corpus: {identity: trimmed(cell) for identity, cell in found.items()} for corpus, found in cells.items()}
+
+
+def trimmed(cell):
+    numbers = {key: round(value, 6) for key, value in cell.items() if isinstance(value, float)}
+    texts = {key: value for key, value in cell.items() if isinstance(value, (str, int))}
+    repeats = {"repeats": len(cell["seconds"])} if "seconds" in cell else {}
+    return {**texts, **numbers, **repeats}
+
+
+def run_python(args):
+    """pytest-benchmark over benches/python; returns [{"name", "min", "median", "records", "bytes"}]."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    output = WORK / "python.json"
+    chosen = ["-k", "small"] if args.quick else []
+    call(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-o",
+            "python_files=bench_*.py",
+            "-o",
+            "addopts=",
+            "benches/python",
+            "--benchmark-only",
+            "--benchmark-columns=min,median,ops",
+            f"--benchmark-json={output}",
+            *chosen,
+        ]
+    )
+    return [python_row(bench) for bench in json.loads(output.read_text())["benchmarks"]]
+
+
+def python_row(bench):
+    stats = bench["stats"]
+    return {"name": bench["name"], "min": stats["min"], "median": stats["median"], **bench["extra_info"]}
+
+
+def run_headers(args):
+    return call_json("benches.headers.measure")
+
+
+def run_memory(args):
+    return call_json("benches.memory.measure")
+
+
+def run_spark(args):
+    quick = ["--corpora", "small-none", "--rounds", "2"] if args.quick else []
+    return call_json("benches.spark.measure", *quick)
+
+
+def call_json(module, *arguments):
+    """Run a bench module in its own process; returns the last line it prints, read as JSON."""
+    done = call([sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def call(command, **options):
+    return subprocess.run([str(word) for word in command], cwd=ROOT, check=True, **options)
+
+
+SECTIONS = {"peers": run_peers, "python": run_python, "headers": run_headers, "memory": run_memory, "spark": run_spark}
+
+if __name__ == "__main__":
+    main()

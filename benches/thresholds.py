@@ -1,0 +1,164 @@
+"""What the recorded figures must show. Each rule yields a Check; what was not measured fails.
+
+The figures are ratios of times taken in one run on one machine, so they hold on other machines too; only the memory
+limit is absolute.
+"""
+
+from dataclasses import dataclass
+
+CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
+SHAPES = ["small", "headers", "smallbig", "large"]
+BATCHES_OF_16_KIB = ["small", "headers"]
+CASES = [f"{shape}-{codec}" for shape in SHAPES for codec in CODECS]
+PEERS = [
+    "java-view",
+    "java-bytes",
+    "rs-kafka-protocol",
+    "rs-rskafka",
+    "go-franz",
+    "go-sarama",
+    "go-segmentio",
+    "py-aiokafka",
+    "py-kafka-python",
+]
+STREAMING_WAYS = ["logsegment cat", "logsegment verify", "decode(FileSource)"]
+# Not mapInArrow with noop: Spark then never touches the columns, which flatters whoever makes them.
+SPARK_QUERIES = [("data source", "noop"), ("data source", "consumed"), ("mapInArrow", "consumed")]
+
+FLOOR_LIMIT = 1.25
+JAVA_VIEWS_SHARE = 0.95
+THREADS_LIMIT = 1.8
+BARE_LOOP_LIMIT = 2.0
+MEMORY_LIMIT_MIB = 200.0
+SPARK_SHARE = 0.80
+
+
+@dataclass
+class Check:
+    """One comparison: `value` must be at most (or at least) `limit`; None was not measured."""
+
+    rule: str
+    subject: str
+    value: float | None
+    limit: float
+    at_most: bool = True
+    note: str = ""
+
+    @property
+    def ok(self):
+        if self.value is None:
+            return False
+        return self.value <= self.limit if self.at_most else self.value >= self.limit
+
+
+def checks(results):
+    """Every Check of the project over results.json's content."""
+    cells = results.get("peers", {}).get("cells", {})
+    names = results.get("peers", {}).get("names", {})
+    return [
+        *equal_work(cells),
+        *against_floor(cells),
+        *against_peers(cells, names),
+        against_java_views(cells),
+        *two_threads(cells),
+        *bare_loop(results.get("headers", {})),
+        *memory(results.get("memory", [])),
+        *spark(results.get("spark", [])),
+    ]
+
+
+def equal_work(cells):
+    """All contestants decoded the same records, and ours none with an error."""
+    for case in CASES:
+        found = cells.get(case, {})
+        sums = {cell["checksum"] for cell in found.values() if "checksum" in cell}
+        failed = [i for i in ("floor", "ours", "ours-view", "ours-threads2") if "min" not in found.get(i, {})]
+        note = "failed or missing: " + ", ".join(failed) if failed else ""
+        yield Check("checksums equal", case, float(len(sums) + len(failed)) if found else None, 1.0, note=note)
+
+
+def against_floor(cells):
+    for shape in BATCHES_OF_16_KIB:
+        for codec in CODECS:
+            case = f"{shape}-{codec}"
+            yield Check("time / floor", case, ratio(cells, case, "ours", "floor"), FLOOR_LIMIT)
+
+
+def against_peers(cells, names):
+    """Faster than every peer; with 4 KiB values views over kept sections count as ours."""
+    for case in CASES:
+        found = cells.get(case, {})
+        ours = [seconds(found, i) for i in (["ours", "ours-view"] if case.startswith("large-") else ["ours"])]
+        best = min((second for second in ours if second), default=None)
+        peers = {i: seconds(found, i) for i in PEERS if seconds(found, i) and not excepted(case, i)}
+        fastest = min(peers, key=peers.get, default=None)
+        complete = best and fastest and all(i in found for i in PEERS)
+        value = best / peers[fastest] if complete else None
+        yield Check("time / fastest peer", case, value, 1.0, note=peers_note(found, names, fastest))
+
+
+def peers_note(found, names, fastest):
+    """Who the fastest peer was, and which were not measured or failed."""
+    missing = [i for i in PEERS if i not in found]
+    failed = [i for i in PEERS if "error" in found.get(i, {})]
+    parts = [names.get(fastest, fastest or "")]
+    parts += ["missing: " + ", ".join(missing)] if missing else []
+    parts += ["fails: " + ", ".join(failed)] if failed else []
+    return "; ".join(filter(None, parts))
+
+
+def excepted(case, identity):
+    """Java's views copy nothing: on plain 4 KiB values they have a rule of their own."""
+    return case == "large-none" and identity == "java-view"
+
+
+def against_java_views(cells):
+    value = ratio(cells, "large-none", "java-view", "ours-view")
+    return Check("speed / Java views", "large-none, binary_view", value, JAVA_VIEWS_SHARE, at_most=False)
+
+
+def two_threads(cells):
+    for codec in CODECS:
+        case = f"small-{codec}"
+        value = ratio(cells, case, "ours", "ours-threads2")
+        yield Check("2 threads / 1", case, value, THREADS_LIMIT, at_most=False)
+
+
+def bare_loop(headers):
+    for codec in CODECS:
+        case = f"small-{codec}"
+        row = headers.get(case)
+        value = row["ours"] / row["bare_loop"] if row else None
+        yield Check("batches / bare loop", case, value, BARE_LOOP_LIMIT)
+
+
+def memory(rows):
+    for way in STREAMING_WAYS:
+        if not any(row["way"] == way for row in rows):
+            yield Check("peak MiB, 1 GiB segment", way, None, MEMORY_LIMIT_MIB)
+    for row in rows:
+        subject = f"{row['way']}, {row['corpus']}"
+        enough = row["bytes"] >= 1 << 30
+        yield Check("peak MiB, 1 GiB segment", subject, row["peak_rss_mib"] if enough else None, MEMORY_LIMIT_MIB)
+
+
+def spark(rows):
+    """Uncompressed input: rows a second, and CPU a row, beside the ceiling's."""
+    for door, query in SPARK_QUERIES:
+        found = [r for r in rows if (r["corpus"], r["door"], r["query"]) == ("small-none", door, query)]
+        ours, ceiling = (found[0]["ours"], found[0]["ceiling"]) if found else (None, None)
+        rate = ours["mrows_s"] / ceiling["mrows_s"] if found else None
+        cpu = ceiling["cpu_us_per_row"] / ours["cpu_us_per_row"] if found else None
+        yield Check("rows/s / Spark's ceiling", f"{door}, {query}, small-none", rate, SPARK_SHARE, at_most=False)
+        yield Check("ceiling's CPU a row / ours", f"{door}, {query}, small-none", cpu, SPARK_SHARE, at_most=False)
+
+
+def ratio(cells, case, above, below):
+    """Best time of `above` over best time of `below`, or None if one was not measured."""
+    found = cells.get(case, {})
+    numerator, denominator = seconds(found, above), seconds(found, below)
+    return numerator / denominator if numerator and denominator else None
+
+
+def seconds(found, identity):
+    return found.get(identity, {}).get("min")

@@ -1,0 +1,41 @@
+"""The command line `logsegment`, also `python -m logsegment`: batches, cat, verify.
+
+Files, directories and standard input go in; data comes out on stdout, everything else on stderr. Exit codes: 0 clean, 1 findings or
+bad data, 2 usage or unreadable input. This package parses no Kafka bytes: it names sources, calls `logsegment` and writes.
+
+click (arguments) and rich (colour, progress) come with the extra `cli` and are imported only from here on.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+#: What the extra `cli` installs.
+NEEDED = ("click", "rich")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line.
+
+    Args:
+        arguments: what stands behind the program's name; None for those of this process.
+
+    Returns:
+        The exit code.
+
+    Example:
+        >>> from logsegment.cli import main
+        >>> main(["verify", "--quiet", "orders-0/00000000000000000000.log"])
+        0
+    """
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        print(
+            f"logsegment: the command line needs {' and '.join(missing)}: pip install 'logsegment[cli]'",
+            file=sys.stderr,
+        )
+        return 2
+    from logsegment.cli.app import run
+
+    return run(sys.argv[1:] if arguments is None else arguments)

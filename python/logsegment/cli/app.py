@@ -1,0 +1,45 @@
+"""The program: its verbs, and how every way of ending becomes an exit code."""
+
+from __future__ import annotations
+
+import click
+
+import logsegment
+from logsegment.cli.batches import batches
+from logsegment.cli.cat import cat
+from logsegment.cli.ending import Ended, stop_on_signals
+from logsegment.cli.verify import verify
+
+PROGRAM = "logsegment"
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(logsegment.__version__, prog_name=PROGRAM)
+def program() -> None:
+    """Look into the log segments of Apache Kafka, without a broker.
+
+    PATH is a log segment, a partition directory (TOPIC-PARTITION, whose segments are read in the order of their offsets), a tree of
+    such directories, or - for standard input. Inputs are never changed.
+
+    Exit codes: 0 clean, 1 findings or bad data, 2 usage or unreadable input.
+    """
+
+
+program.add_command(batches)
+program.add_command(cat)
+program.add_command(verify)
+
+
+def run(arguments: list[str]) -> int:
+    """Run the program with these arguments and give its exit code."""
+    stop_on_signals()
+    try:
+        code = program.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+    except click.ClickException as mistake:
+        mistake.show()
+        return mistake.exit_code
+    except Ended as ended:
+        return ended.code
+    except (click.Abort, KeyboardInterrupt):
+        return Ended.INTERRUPTED
+    return code if isinstance(code, int) else 0

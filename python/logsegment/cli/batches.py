@@ -1,0 +1,94 @@
+"""`logsegment batches`: the headers of all batches, as a table for people, as JSON lines or into a file."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Protocol
+
+import click
+
+import logsegment as ls
+from logsegment.cli.batch_rows import BatchLines, BatchTable, BatchText
+from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.files import ensure_output
+from logsegment.cli.findings import tell
+from logsegment.cli.messages import count, say
+from logsegment.cli.options import file_options, on_error_option, output_of, paths_argument, quiet_option
+from logsegment.cli.paths import Segment, segments_of
+from logsegment.cli.progress import Progress
+from logsegment.cli.sources import opened
+
+
+class BatchSink(Protocol):
+    """Takes the batch rows of one file after the other.
+
+    Attributes:
+        leaves_terminal: does not write to the terminal itself.
+        written: rows written.
+        invalid: rows with a wrong checksum.
+    """
+
+    leaves_terminal: bool
+    written: int
+    invalid: int
+
+    def begin(self, name: str, stream: ls.RecordStream) -> None:
+        """The rows that come are of this file."""
+
+    def write(self, batch: ls.ArrowBatch) -> None:
+        """Take some rows."""
+
+
+@click.command(short_help="Headers of all batches, as a table, JSON lines or a file.")
+@paths_argument
+@click.option("--json", "is_json", is_flag=True, help="JSON lines.")
+@file_options
+@click.option("--no-crc", is_flag=True, help="Do not compare checksums; only headers are looked at.")
+@on_error_option
+@quiet_option
+@ending
+def batches(
+    paths: tuple[str, ...],
+    is_json: bool,
+    arrow: str | None,
+    parquet: str | None,
+    no_crc: bool,
+    on_error: str,
+    quiet: bool,
+) -> int:
+    """Write one row for every batch of every PATH; nothing is decompressed."""
+    output = output_of(arrow, parquet, is_json=is_json)
+    segments = segments_of(paths)
+    with ExitStack() as stack:
+        sink: BatchSink
+        if output.kind:
+            ensure_output(output.path, segments)
+            sink = BatchTable(output, stack)
+        else:
+            sink = BatchLines() if is_json else BatchText()
+        progress = stack.enter_context(Progress(segments, is_wanted=not quiet and sink.leaves_terminal))
+        codes = [_write(segment, sink, progress, check_crc=not no_crc, on_error=on_error, quiet=quiet) for segment in segments]
+    if output.kind and not quiet:
+        say(f"wrote {count(sink.written, 'row')} to {output.path}")
+    _tell_invalid(sink.invalid)
+    return FOUND if sink.invalid or FOUND in codes else CLEAN
+
+
+def _write(segment: Segment, sink: BatchSink, progress: Progress, *, check_crc: bool, on_error: str, quiet: bool) -> int:
+    progress.begin(segment)
+    with opened(segment) as source:
+        stream = ls.batch_stream(source, check_crc=check_crc, on_error=on_error)  # type: ignore[arg-type]
+        with stream:
+            sink.begin(segment.name, stream)
+            try:
+                for batch in stream:
+                    sink.write(batch)
+                    progress.seen(stream.io_stats.bytes_read)
+            except ls.RecordBatchError as error:
+                raise Damaged(segment.name, error) from None
+        return FOUND if tell(stream.findings, segment.name, progress, quiet=quiet) else CLEAN
+
+
+def _tell_invalid(invalid: int) -> None:
+    if invalid:
+        say(f"{count(invalid, 'batch')} with a wrong checksum")

@@ -1,0 +1,162 @@
+"""`logsegment cat`: records, as JSON lines or into a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+import logsegment as ls
+from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.files import ensure_output
+from logsegment.cli.findings import tell
+from logsegment.cli.messages import count, say
+from logsegment.cli.options import (
+    Base64Type,
+    ColumnsType,
+    InstantType,
+    Offsets,
+    OffsetsType,
+    file_options,
+    on_error_option,
+    output_of,
+    paths_argument,
+    quiet_option,
+)
+from logsegment.cli.paths import Segment, in_range, segments_of, whole_partition
+from logsegment.cli.progress import Progress
+from logsegment.cli.records import Form, JsonLines, RecordSink, RecordTable, Rows
+from logsegment.cli.sources import opened
+
+#: What a record is by default, as JSON and as columns.
+JSON_COLUMNS = ["topic", "partition", "offset", "timestamp", "timestampType", "key", "value", "headers"]
+TABLE_COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to decode, the same for every segment."""
+
+    offsets: Offsets
+    isolation: str
+    control: bool
+    check_crc: bool
+    on_error: str
+    threads: int
+
+
+@click.command(short_help="Records, as JSON lines or into a file.")
+@paths_argument
+@click.option("--offset", "offsets", type=OffsetsType(), default=Offsets(), help="Offsets; the end is exclusive: A..B, A.., ..B, or one.")
+@click.option("--since", type=InstantType(), help="Timestamp at or after; ISO 8601 (UTC if it names no zone) or ms since 1970.")
+@click.option("--until", type=InstantType(), help="Timestamp before.")
+@click.option("--key", "keys", multiple=True, metavar="TEXT", help="The key is this text; may be given more than once.")
+@click.option("--key-base64", "raw_keys", multiple=True, type=Base64Type(), help="The key is these bytes.")
+@click.option("--columns", type=ColumnsType(), help="Record columns, in this order; see the guide for all names.")
+@click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Bytes in JSON; auto: text or {base64}.")
+@click.option("--isolation", type=click.Choice(["read_uncommitted", "read_committed"]), default="read_uncommitted", show_default=True)
+@click.option("--control", is_flag=True, help="Transaction markers and other control records too.")
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records.")
+@click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
+@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that decode and write.")
+@on_error_option
+@file_options
+@quiet_option
+@ending
+def cat(
+    paths: tuple[str, ...],
+    offsets: Offsets,
+    since: int | None,
+    until: int | None,
+    keys: tuple[str, ...],
+    raw_keys: tuple[bytes, ...],
+    columns: list[str] | None,
+    form: Form | None,
+    isolation: str,
+    control: bool,
+    limit: int | None,
+    no_crc: bool,
+    threads: int,
+    on_error: str,
+    arrow: str | None,
+    parquet: str | None,
+    quiet: bool,
+) -> int:
+    """Write the records of every PATH, by default as JSON lines."""
+    output = output_of(arrow, parquet)
+    if output.kind and form:
+        raise click.UsageError("--bytes is about JSON; Arrow and Parquet hold the bytes themselves")
+    wanted_keys = [key.encode("utf-8", "surrogateescape") for key in keys] + list(raw_keys)
+    rows = Rows(since, until, wanted_keys or None, limit)
+    wanted = Wanted(offsets, isolation, control, not no_crc, on_error, threads)
+    segments = in_range(segments_of(paths), offsets.start, offsets.end)
+    with ExitStack() as stack:
+        sink: RecordSink
+        if output.kind:
+            ensure_output(output.path, segments)
+            sink = RecordTable(output, stack, columns or _with_control(TABLE_COLUMNS, control), rows)
+        else:
+            sink = JsonLines(columns or _with_control(JSON_COLUMNS, control), rows, form or "auto", threads)
+        code = _write_all(segments, wanted, sink, stack, quiet)
+    if output.kind and not quiet:
+        say(f"wrote {count(sink.written, 'record')} to {output.path}")
+    return code
+
+
+def _with_control(columns: list[str], control: bool) -> list[str]:
+    return [*columns, "controlType"] if control else columns
+
+
+def _write_all(segments: Sequence[Segment], wanted: Wanted, sink: RecordSink, stack: ExitStack, quiet: bool) -> int:
+    known: dict[str, ls.Transactions] = {}
+    code = CLEAN
+    progress = stack.enter_context(Progress(segments, is_wanted=not quiet and sink.leaves_terminal))
+    for segment in segments:
+        if sink.is_full:
+            break
+        progress.begin(segment)
+        if _write(segment, wanted, sink, progress, known, quiet):
+            code = FOUND
+    return code
+
+
+def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progress, known: dict[str, ls.Transactions], quiet: bool) -> bool:
+    """Write the records of a segment; true when there were errors that were skipped."""
+    is_committed = wanted.isolation == "read_committed"
+    with opened(segment, is_read_twice=is_committed) as source:
+        transactions = _transactions(segment, source, known) if is_committed else None
+        stream = ls.decode(
+            source,
+            columns=sink.columns,
+            check_crc=wanted.check_crc,
+            on_error=wanted.on_error,  # type: ignore[arg-type]
+            isolation=wanted.isolation,  # type: ignore[arg-type]
+            control=wanted.control,
+            start_offset=wanted.offsets.start,
+            end_offset=wanted.offsets.end,
+            batch_size=sink.batch_size,
+            batch_bytes=sink.batch_bytes,
+            topic=segment.topic,
+            partition=segment.partition,
+            threads=wanted.threads,
+            transactions=transactions,
+        )
+        with stream:
+            try:
+                sink.write(stream, lambda: progress.seen(stream.io_stats.bytes_read))
+            except ls.RecordBatchError as error:
+                raise Damaged(segment.name, error) from None
+        return tell(stream.findings, segment.name, progress, quiet=quiet)
+
+
+def _transactions(segment: Segment, source: Any, known: dict[str, ls.Transactions]) -> ls.Transactions:
+    """Aborted and open transactions of the partition that the segment belongs to."""
+    partition = whole_partition(segment)
+    if partition == [segment]:
+        return ls.scan_transactions([source])
+    if segment.directory not in known:
+        known[segment.directory] = ls.scan_transactions([ls.FileSource(part.path) for part in partition])
+    return known[segment.directory]

@@ -1,0 +1,97 @@
+"""Ways of ending that are no faults of this program: a closed pipe, Ctrl-C, a signal, bad data, an unreadable file."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import ParamSpec
+
+import logsegment
+from logsegment.cli.messages import say
+
+CLEAN, FOUND, UNREADABLE = 0, 1, 2
+P = ParamSpec("P")
+
+
+class Ended(BaseException):
+    """The program ends here, with this exit code. No `Exception`, so that nothing on the way takes it for an error."""
+
+    INTERRUPTED = 128 + signal.SIGINT
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Damaged(Exception):
+    """Bad bytes that end a verb, with the name of their file."""
+
+    def __init__(self, name: str, error: logsegment.RecordBatchError) -> None:
+        super().__init__(f"{name}: {error}")
+
+
+def stop_on_signals() -> None:
+    """Let SIGTERM and SIGHUP unwind the program, so that unfinished files are removed."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        with contextlib.suppress(ValueError):  # only the main thread may; an embedder keeps its own handlers
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _stop)
+
+
+def ending(verb: Callable[P, int]) -> Callable[P, int]:
+    """Give a verb's function the endings that all verbs share. It returns its exit code, and so does what is made of it."""
+
+    @functools.wraps(verb)
+    def ended(*args: P.args, **options: P.kwargs) -> int:
+        code = _code_of(lambda: verb(*args, **options))
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _forget_stdout()
+        except OSError as error:
+            _forget_stdout()
+            say(words_of(error))
+            return UNREADABLE
+        return code
+
+    return ended
+
+
+def _code_of(verb: Callable[[], int]) -> int:
+    try:
+        return verb()
+    except BrokenPipeError:
+        # Whoever read our output has enough (`| head`).
+        _forget_stdout()
+        return CLEAN
+    except KeyboardInterrupt:
+        return Ended.INTERRUPTED
+    except Damaged as damaged:
+        say(str(damaged))
+        say("`--on-error skip` goes on past damage, `logsegment verify` tells what is lost")
+        return FOUND
+    except OSError as error:
+        say(words_of(error))
+        return UNREADABLE
+
+
+def words_of(error: OSError) -> str:
+    """An OSError as people read it: the file, then what is wrong."""
+    reason = error.strerror or str(error)
+    return f"{os.fsdecode(error.filename)}: {reason}" if error.filename is not None else reason
+
+
+def _forget_stdout() -> None:
+    """Nothing more can be written, also not by Python at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    raise Ended(128 + number)

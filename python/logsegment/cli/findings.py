@@ -1,0 +1,34 @@
+"""Findings on stderr, for the verbs that give rows; `verify` has its own way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from logsegment import Finding
+from logsegment.cli.messages import count, say
+from logsegment.cli.progress import Progress
+
+#: Findings of a file that are told one by one.
+SHOWN = 10
+
+
+def tell(findings: Sequence[Finding], name: str, progress: Progress, *, quiet: bool) -> bool:
+    """Tell what was met in a file; true when something was left out.
+
+    Errors are always told. An unfinished end is usual in a file in use, so it is a note.
+    """
+    told = [finding for finding in findings if finding.severity == "error" or not quiet]
+    if told:
+        with progress.aside():
+            _say_all(told, name)
+    return any(finding.severity == "error" for finding in findings)
+
+
+def _say_all(told: Sequence[Finding], name: str) -> None:
+    for finding in told[:SHOWN]:
+        say(f"{name}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {finding.message}")
+    if len(told) > SHOWN:
+        kinds = Counter(finding.severity for finding in told[SHOWN:])
+        rest = ", ".join(count(number, severity) for severity, number in kinds.items())
+        say(f"{name}: and {rest} more; `logsegment verify` lists them")

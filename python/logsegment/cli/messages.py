@@ -1,0 +1,23 @@
+"""What is said on stderr."""
+
+from __future__ import annotations
+
+import sys
+
+
+def say(text: str) -> None:
+    """Write one line about this program's work, marked with its name."""
+    print(f"logsegment: {printable(text)}", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """Text without control characters: a file name must not move the cursor of a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def count(number: int, noun: str) -> str:
+    """`1 batch`, `2 batches`, `15,480,000 records`."""
+    ending = "" if number == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{number:,} {noun}{ending}"

@@ -1,0 +1,198 @@
+"""What several verbs are asked on the command line: kinds of arguments, and options that they share."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+if TYPE_CHECKING:
+    # Generic only from click 8.2 on.
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType
+
+#: All record columns, as `logsegment.decode` names them.
+RECORD_COLUMNS = (
+    "key",
+    "value",
+    "topic",
+    "partition",
+    "offset",
+    "timestamp",
+    "timestampType",
+    "headers",
+    "headersRaw",
+    "timestampMs",
+    "attributes",
+    "producerId",
+    "producerEpoch",
+    "sequence",
+    "partitionLeaderEpoch",
+    "isTransactional",
+    "isControl",
+    "controlType",
+    "magic",
+    "compression",
+    "batchBaseOffset",
+    "entryPosition",
+    "indexInEntry",
+)
+
+
+class Offsets(NamedTuple):
+    """Offsets from `start` (inclusive) to `end` (exclusive); None where there is no bound."""
+
+    start: int | None = None
+    end: int | None = None
+
+
+class OffsetsType(ParamType):
+    """`A..B`, `A..`, `..B`, or `A` for one offset."""
+
+    name = "A..B"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Offsets:
+        """Parse the text."""
+        if isinstance(value, Offsets):
+            return value
+        single = re.fullmatch(r"\d+", value)
+        bounds = re.fullmatch(r"(\d*)\.\.(\d*)", value)
+        if single:
+            return Offsets(_offset(self, value), _offset(self, value) + 1)
+        if not bounds or value == "..":
+            self.fail(f"{value!r} is not A..B, A.. or ..B (first offset, first offset no more)")
+        start, end = (_offset(self, bound) if bound else None for bound in bounds.groups())
+        if start is not None and end is not None and start > end:
+            self.fail(f"{value!r} ends before it starts")
+        return Offsets(start, end)
+
+
+class InstantType(ParamType):
+    """A time as milliseconds since 1970: written so, or in ISO 8601; UTC when it names no zone."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Parse the text. Between two milliseconds the later one is meant, so that no earlier record is taken in."""
+        if isinstance(value, int):
+            return value
+        if re.fullmatch(r"-?\d+", value):
+            return _offset(self, value)
+        try:
+            time = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither milliseconds nor a time such as 2026-01-31T12:00:00Z")
+        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+        micros = (aware - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND
+        return -(-micros // 1000)
+
+
+class ColumnsType(ParamType):
+    """Names of record columns with commas between them."""
+
+    name = "NAME,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        """Parse the text."""
+        names = value if isinstance(value, list) else [name.strip() for name in value.split(",")]
+        unknown = [name for name in names if name not in RECORD_COLUMNS]
+        if unknown:
+            self.fail(f"there is no column {unknown[0]!r}; there are {', '.join(RECORD_COLUMNS)}")
+        if len(set(names)) < len(names):
+            self.fail("a column is named twice")
+        return names
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete the last of the names."""
+        before, comma, last = incomplete.rpartition(",")
+        named = before.split(",")
+        return [CompletionItem(before + comma + name) for name in RECORD_COLUMNS if name.startswith(last) and name not in named]
+
+
+class Base64Type(ParamType):
+    """Bytes in base64."""
+
+    name = "BASE64"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
+        """Parse the text."""
+        try:
+            return value if isinstance(value, bytes) else base64.b64decode(value, validate=True)
+        except (binascii.Error, ValueError):
+            self.fail(f"{value!r} is not base64")
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where rows go: a file of this kind, or stdout."""
+
+    kind: str | None = None
+    path: str = ""
+
+
+def paths_argument(function: F) -> F:
+    """Add the argument PATH..."""
+    kind = click.Path(exists=False, allow_dash=True)
+    return click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=kind, callback=_checked_paths)(function)
+
+
+def quiet_option(function: F) -> F:
+    """Add --quiet."""
+    return click.option("-q", "--quiet", is_flag=True, help="No progress and no notes; errors are still told.")(function)
+
+
+def file_options(function: F) -> F:
+    """Add --arrow and --parquet."""
+    file = click.Path(dir_okay=False)
+    parquet = click.option("--parquet", type=file, metavar="FILE", help="Write a Parquet file (needs pyarrow).")
+    arrow = click.option("--arrow", type=file, metavar="FILE", help="Write an Arrow IPC file (needs pyarrow).")
+    return arrow(parquet(function))
+
+
+def on_error_option(function: F) -> F:
+    """Add --on-error."""
+    text = "At damage: stop, or skip to the next intact batch and say what was left out."
+    kind = click.Choice(["raise", "skip"])
+    return click.option("--on-error", type=kind, default="raise", show_default=True, help=text)(function)
+
+
+def output_of(arrow: str | None, parquet: str | None, *, is_json: bool = False) -> Output:
+    """The one output that was asked for.
+
+    Raises:
+        click.UsageError: when there are several.
+    """
+    asked = [Output("arrow", arrow)] if arrow else []
+    asked += [Output("parquet", parquet)] if parquet else []
+    if len(asked) + is_json > 1:
+        raise click.UsageError("only one of --json, --arrow and --parquet can be given")
+    return asked[0] if asked else Output()
+
+
+def _checked_paths(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+    if paths.count("-") > 1:
+        raise click.BadParameter("- (standard input) can be given once", ctx, param)
+    if "-" in paths and sys.stdin.isatty():
+        raise click.BadParameter("standard input is a terminal; - reads a log segment from a pipe or a file", ctx, param)
+    return paths
+
+
+def _offset(kind: ParamType, text: str) -> int:
+    number = int(text) if len(text) < 21 else 2**63
+    if not -(2**63) <= number < 2**63:
+        kind.fail(f"{text} does not fit 64 bits")
+    return number
+
+
+_MICROSECOND = datetime.resolution

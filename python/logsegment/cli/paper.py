@@ -1,0 +1,54 @@
+"""Text for people on stdout: coloured on a terminal (unless NO_COLOR is set), plain lines everywhere else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+
+class Paper:
+    """Lines and small tables."""
+
+    def __init__(self) -> None:
+        self._console: Any = None
+        if sys.stdout.isatty():
+            from rich.console import Console
+
+            self._console = Console(highlight=False, soft_wrap=True)
+
+    def line(self, text: str, style: str | None = None) -> None:
+        """Write one line."""
+        if self._console and style:
+            from rich.text import Text
+
+            self._console.print(Text(text, style))
+        else:
+            sys.stdout.write(text + "\n")
+
+    def table(self, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Write a table that is small enough to be measured first; its last column may be long."""
+        if self._console:
+            self._console.print(_rich_table(titles, rows), soft_wrap=False)
+            return
+        widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+        for row in (titles, *rows):
+            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+            sys.stdout.write(("  " + "  ".join(cells)).rstrip() + "\n")
+
+
+def _rich_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for title in titles:
+        is_last = title == titles[-1]
+        table.add_column(Text(title), no_wrap=not is_last, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell, STYLES.get(cell, "")) for cell in row))
+    return table
+
+
+#: Words that have a colour wherever they stand alone.
+STYLES = {"error": "red", "warning": "yellow", "info": "cyan"}

@@ -1,0 +1,121 @@
+"""What of a segment is intact and what is lost: offsets and bytes, told by its headers and by what validation found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import logsegment as ls
+
+#: Damaged places after which the intact batches between them are no longer listed; each costs a look at the file.
+MOST_PLACES = 10_000
+HEADER_FIELDS = [("baseOffset", "first"), ("lastOffset", "last"), ("count", "records")]
+
+
+@dataclass
+class Intact:
+    """Batches that follow each other without damage; offsets are those of the first and of the last record's place."""
+
+    first_offset: int
+    last_offset: int
+    batches: int = 0
+    records: int = 0
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Bytes that cannot be read, and the offsets between which their records stood (None: at the beginning or the end)."""
+
+    position: int
+    length: int
+    after_offset: int | None = None
+    before_offset: int | None = None
+
+
+@dataclass
+class Survey:
+    """The whole of a segment. `is_complete` is False when there was too much damage to look at every place."""
+
+    intact: list[Intact] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    is_complete: bool = True
+
+    @property
+    def batches(self) -> int:
+        """Intact batches."""
+        return sum(run.batches for run in self.intact)
+
+    @property
+    def records(self) -> int:
+        """Records in intact batches, as their headers count them."""
+        return sum(run.records for run in self.intact)
+
+    @property
+    def lost_bytes(self) -> int:
+        """Bytes that cannot be read."""
+        return sum(place.length for place in self.lost)
+
+
+def survey(path: str, findings: Sequence[ls.Finding]) -> Survey:
+    """Look at the headers of everything that validation did not find damaged; nothing is decompressed."""
+    places = _damaged(findings)
+    if len(places) > MOST_PLACES:
+        return Survey(lost=[Lost(start, end - start) for start, end in places], is_complete=False)
+    found = Survey()
+    begin = 0
+    for start, end in places:
+        _look(found, path, begin, start)
+        found.lost.append(Lost(start, end - start, _last(found)))
+        begin = end
+    _look(found, path, begin, None)
+    return found
+
+
+def _damaged(findings: Sequence[ls.Finding]) -> list[tuple[int, int]]:
+    """Byte ranges of the errors, those that touch joined."""
+    joined: list[tuple[int, int]] = []
+    ranges = ((found.position, found.position + found.length) for found in findings if found.severity == "error")
+    for start, end in sorted(ranges):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _look(found: Survey, path: str, start: int, end: int | None) -> None:
+    """Add what stands in a range that begins and ends where an entry does."""
+    if start == end:
+        return
+    run: Intact | None = None
+    for first, last, records in _headers(path, start, end):
+        if run is None:
+            run = Intact(first, last)
+            found.intact.append(run)
+            _bound_lost(found, first)
+        run.first_offset = min(run.first_offset, first)
+        run.last_offset = max(run.last_offset, last)
+        run.batches += 1
+        run.records += records
+
+
+def _bound_lost(found: Survey, first: int) -> None:
+    for index in range(len(found.lost) - 1, -1, -1):
+        place = found.lost[index]
+        if place.before_offset is not None:
+            return
+        found.lost[index] = Lost(place.position, place.length, place.after_offset, first)
+
+
+def _last(found: Survey) -> int | None:
+    return found.intact[-1].last_offset if found.intact else None
+
+
+def _headers(path: str, start: int, end: int | None) -> Iterator[tuple[int, int, int]]:
+    source = ls.FileSource(path, start, end)
+    with ls.batch_stream(source, check_crc=False, on_error="skip") as stream:
+        for batch in stream:
+            for line in batch.to_jsonl(fields=HEADER_FIELDS).splitlines():
+                row = json.loads(line)
+                yield row["first"], row["last"], row["records"] or 0

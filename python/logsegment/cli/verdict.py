@@ -1,0 +1,152 @@
+"""What `verify` says about one file: words and a table for people, or JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, BinaryIO
+
+import logsegment as ls
+from logsegment.cli.messages import count, printable
+from logsegment.cli.paper import Paper
+from logsegment.cli.survey import Intact, Lost, Survey
+
+#: Findings, runs and places of a file that people are shown; JSON lines have all.
+SHOWN = 20
+STYLES = {"clean": "green", "readable": "yellow", "damaged": "bold red"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A validated file. The survey is None for a stream, which cannot be looked at twice."""
+
+    name: str
+    report: ls.Report
+    survey: Survey | None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Findings by severity."""
+        return self.report.counts
+
+    @property
+    def state(self) -> str:
+        """`clean`, `readable` (warnings) or `damaged` (errors)."""
+        counts = self.counts
+        return "damaged" if counts["error"] else "readable" if counts["warning"] else "clean"
+
+    @property
+    def batches(self) -> int:
+        """Batches that can be read."""
+        return self.survey.batches if self.survey and self.survey.is_complete else self.report.io_stats["entries_read"]
+
+    @property
+    def records(self) -> int | None:
+        """Records that can be read; None when nobody counted them."""
+        if self.survey and self.survey.is_complete:
+            return self.survey.records
+        return self.report.io_stats["records"] or None
+
+
+def write_words(verdict: Verdict, paper: Paper) -> None:
+    """Say it in words; findings follow as a table."""
+    paper.line(f"{printable(verdict.name)}: {_headline(verdict)}", STYLES[verdict.state])
+    if verdict.state == "damaged":
+        for line in _damage(verdict):
+            paper.line(f"  {line}")
+    findings = verdict.report.findings
+    if findings:
+        paper.table(("severity", "rule", "byte", "offset", "what"), [_row(finding) for finding in findings[:SHOWN]])
+    if len(findings) > SHOWN:
+        paper.line(f"  and {count(len(findings) - SHOWN, 'finding')} more; --json has all of them")
+
+
+def write_json(verdict: Verdict, out: BinaryIO) -> None:
+    """A line for each finding, then one for the file."""
+    constants = [("type", "finding"), ("file", verdict.name)]
+    for batch in verdict.report.to_arrow().to_batches():
+        out.write(batch.to_jsonl(constants=constants))
+    summary = json.dumps(_summary(verdict), ensure_ascii=False, separators=(",", ":"))
+    out.write(summary.encode() + b"\n")
+
+
+def _summary(verdict: Verdict) -> dict[str, Any]:
+    survey = verdict.survey
+    is_known = survey is not None and survey.is_complete
+    return {
+        "type": "summary",
+        "file": verdict.name,
+        "state": verdict.state,
+        "ok": verdict.report.ok,
+        **{f"{severity}s" if severity != "info" else "infos": number for severity, number in verdict.counts.items()},
+        "batches": verdict.batches,
+        "records": verdict.records,
+        "bytesRead": verdict.report.io_stats["bytes_read"],
+        "safe": [_camel(asdict(run)) for run in survey.intact] if survey and is_known else None,
+        "lost": [_camel(asdict(place)) for place in survey.lost] if survey else None,
+    }
+
+
+def _headline(verdict: Verdict) -> str:
+    whole = count(verdict.batches, "batch")
+    whole += f" with {count(verdict.records, 'record')}" if verdict.records is not None else ""
+    whole += _offsets(verdict.survey.intact) if verdict.survey and verdict.survey.intact else ""
+    if verdict.state == "damaged":
+        return f"DAMAGED, {count(verdict.counts['error'], 'error')}. Intact: {whole}"
+    if verdict.state == "readable":
+        return f"readable, {count(verdict.counts['warning'], 'warning')}. {whole}"
+    return f"clean. {whole}"
+
+
+def _offsets(runs: list[Intact]) -> str:
+    first, last = min(run.first_offset for run in runs), max(run.last_offset for run in runs)
+    return f", offsets {first:,} to {last:,}" if len(runs) == 1 else f", offsets between {first:,} and {last:,}"
+
+
+def _damage(verdict: Verdict) -> Iterable[str]:
+    survey = verdict.survey
+    if survey is None:
+        yield "Which offsets are safe is told for files only: this was a stream, and is gone."
+        return
+    yield f"Lost: {count(survey.lost_bytes, 'byte')} in {count(len(survey.lost), 'place')}"
+    yield from _shown([_place(place) for place in survey.lost], "place")
+    if not survey.is_complete:
+        yield "Too many places to list what is safe between them; cat --on-error skip reads all of it."
+    elif survey.intact:
+        yield "Safe offsets:"
+        yield from _shown([f"{run.first_offset:,} to {run.last_offset:,} ({count(run.batches, 'batch')})" for run in survey.intact], "run")
+    else:
+        yield "No batch is intact."
+
+
+def _place(place: Lost) -> str:
+    where = f"bytes {place.position:,} to {place.position + place.length - 1:,}"
+    if place.after_offset is not None and place.before_offset is not None:
+        return f"{where}: what stood between offsets {place.after_offset:,} and {place.before_offset:,}"
+    if place.after_offset is not None:
+        return f"{where}: what stood after offset {place.after_offset:,}"
+    if place.before_offset is not None:
+        return f"{where}: what stood before offset {place.before_offset:,}"
+    return f"{where}: no intact batch tells which offsets stood there"
+
+
+def _shown(lines: list[str], noun: str) -> Iterable[str]:
+    yield from (f"  {line}" for line in lines[:SHOWN])
+    if len(lines) > SHOWN:
+        yield f"  and {count(len(lines) - SHOWN, noun)} more; --json has all of them"
+
+
+def _row(finding: ls.Finding) -> tuple[str, ...]:
+    offset = "-" if finding.baseOffset is None else str(finding.baseOffset)
+    where = f" ({finding.field})" if finding.field else ""
+    record = f"record {finding.recordIndex}: " if finding.recordIndex is not None else ""
+    return (finding.severity, finding.rule, str(finding.position), offset, f"{record}{finding.message}{where}")
+
+
+def _camel(fields: dict[str, Any]) -> dict[str, Any]:
+    def camel(name: str) -> str:
+        first, *rest = name.split("_")
+        return first + "".join(part.capitalize() for part in rest)
+
+    return {camel(name): value for name, value in fields.items()}

@@ -1,0 +1,98 @@
+"""`logsegment verify`: validate, and say what is damaged, where, and which offsets are safe."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal, cast
+
+import click
+
+import logsegment as ls
+from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, ending, words_of
+from logsegment.cli.messages import count, say
+from logsegment.cli.options import paths_argument, quiet_option
+from logsegment.cli.paper import Paper
+from logsegment.cli.paths import Segment, segments_of
+from logsegment.cli.progress import Progress
+from logsegment.cli.sources import opened
+from logsegment.cli.survey import Survey, survey
+from logsegment.cli.verdict import Verdict, write_json, write_words
+
+Depth = Literal["headers", "metadata", "full"]
+
+
+@click.command(short_help="Validate; say what is damaged, where, and which offsets are safe.")
+@paths_argument
+@click.option(
+    "--depth",
+    type=click.Choice(["headers", "metadata", "full"]),
+    default="full",
+    show_default=True,
+    help=("headers: framing, headers, checksums; metadata: also offsets, times and lengths of the records; full: everything."),
+)
+@click.option("--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True, help="Exit with 1 from here on.")
+@click.option("--strict-tail", is_flag=True, help="A file that ends inside a batch is an error, not usual.")
+@click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
+@click.option("--json", "is_json", is_flag=True, help="JSON lines: findings, and a summary of each file.")
+@quiet_option
+@ending
+def verify(paths: tuple[str, ...], depth: str, fail_on: str, strict_tail: bool, no_crc: bool, is_json: bool, quiet: bool) -> int:
+    """Validate every PATH, past every damage.
+
+    With --quiet only files with findings are told.
+    """
+    segments = segments_of(paths)
+    options = {"depth": cast(Depth, depth), "check_crc": not no_crc, "strict_tail": strict_tail}
+    paper = None if is_json else Paper()
+    seen: Counter[str] = Counter()
+    with Progress(segments, is_wanted=not quiet) as progress:
+        for segment in segments:
+            progress.begin(segment)
+            try:
+                verdict = _verify(segment, options, progress)
+            except OSError as error:
+                seen["unreadable"] += 1
+                with progress.aside():
+                    say(f"{segment.name}: {error.strerror or words_of(error)}")
+                continue
+            seen.update(verdict.counts)
+            seen[verdict.state] += 1
+            if not (quiet and verdict.state == "clean"):
+                with progress.aside():
+                    _write(verdict, paper)
+    if len(segments) > 1 and not quiet:
+        say(_total(seen, len(segments)))
+    return _code(seen, fail_on)
+
+
+def _verify(segment: Segment, options: dict[str, Any], progress: Progress) -> Verdict:
+    with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
+        report = ls.validate(source, **options)
+    return Verdict(segment.name, report, _survey(segment, report.findings))
+
+
+def _survey(segment: Segment, findings: Sequence[ls.Finding]) -> Survey | None:
+    """Headers are looked at a second time, which a stream does not allow."""
+    return survey(segment.path, findings) if segment.is_regular else None
+
+
+def _write(verdict: Verdict, paper: Paper | None) -> None:
+    if paper:
+        write_words(verdict, paper)
+    else:
+        write_json(verdict, sys.stdout.buffer)
+    sys.stdout.flush()
+
+
+def _total(seen: Counter[str], files: int) -> str:
+    states = [f"{seen[state]:,} {state}" for state in ("clean", "readable", "damaged", "unreadable") if seen[state]]
+    found = [count(seen[severity], severity) for severity in ("error", "warning") if seen[severity]]
+    return "; ".join([f"{count(files, 'file')}: {', '.join(states)}", *found])
+
+
+def _code(seen: Counter[str], fail_on: str) -> int:
+    if seen["unreadable"]:
+        return UNREADABLE
+    return FOUND if seen["error"] or (fail_on == "warning" and seen["warning"]) else CLEAN

@@ -1,0 +1,25 @@
+"""Spark: the data source "logsegment", and functions over binary columns of raw record batches.
+
+>>> from logsegment.spark import decode_batches
+>>> decode = decode_batches(column="batch", keep=["id"])
+>>> rows = raw.mapInArrow(decode, decode.schema(raw.schema))
+
+pyarrow and pandas are imported by what needs them, not here: PySpark imports the data source whenever it looks for one.
+"""
+
+from logsegment.spark.functions import batch_info_udf, decode_udf, validate_udf
+from logsegment.spark.map_batches import BatchDecoder, decode_batches
+from logsegment.spark.registration import register
+from logsegment.spark.schema import record_schema
+from logsegment.spark.source import LogSegmentSource
+
+__all__ = [
+    "BatchDecoder",
+    "LogSegmentSource",
+    "batch_info_udf",
+    "decode_batches",
+    "decode_udf",
+    "record_schema",
+    "register",
+    "validate_udf",
+]

@@ -1,0 +1,154 @@
+"""User-defined functions over a binary column of raw record batches: one result per value, null in, null out.
+
+They only dress the core's verbs over Arrow arrays. Spark runs them in worker processes, one thread each.
+"""
+
+# No `from __future__ import annotations`: PySpark tells the kind of a function from its annotations, which must be types.
+
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+from typing import Any, Literal, cast
+
+import logsegment as ls
+from logsegment._options import Depth, OnBadValue
+from logsegment.spark.errors import located
+from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, type_of
+
+Kind = Literal["arrow", "pandas"]
+#: An Arrow array in, one with a result for each value out.
+ArrayVerb = Callable[..., ls.ArrowArray]
+
+
+def decode_udf(*, columns: Sequence[str] | None = None, on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
+    """Make an arrow_udf: raw batches -> array of record structs.
+
+    Args:
+        columns: record columns as in `logsegment.decode`; None for those of Spark's Kafka source with headers.
+        on_error: "null" gives null for a value that cannot be decoded, "skip" leaves out what is damaged in it, "raise" fails the query.
+        options: others of `logsegment.decode_array`: check_crc, strict_tail, control, start_offset, end_offset, topic, partition,
+            format, limits.
+
+    Returns:
+        The function, to be called with a column. Null for null.
+
+    Raises:
+        TypeError, ValueError: for an option that is none.
+        RecordBatchError: in the query, for a bad value when `on_error` is "raise".
+
+    Example:
+        >>> from logsegment.spark import decode_udf
+        >>> lists = raw.select(decode_udf(columns=["offset", "value"])("batch").alias("records"))
+        >>> lists.selectExpr("inline(records)").columns
+        ['offset', 'value']
+
+    Source: KIP-98.
+    """
+    chosen = list(columns) if columns is not None else [*KAFKA_COLUMNS, HEADERS]
+    return _arrow("kafka_decode", partial(ls.decode_array, columns=chosen, null_headers=True, on_error=on_error, **options))
+
+
+def batch_info_udf(*, kind: Kind = "arrow", on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
+    """Make a function: raw batch -> struct of the fields of its header. Nothing is decompressed.
+
+    Args:
+        kind: "arrow" for an arrow_udf, "pandas" for a pandas_udf. Both give the same.
+        on_error: "null" gives null for a value that does not begin with a whole batch, "raise" fails the query.
+        options: others of `logsegment.batch_info_array`: check_crc, format, limits.
+
+    Returns:
+        The function, to be called with a column. The struct has the columns of `logsegment.batches`; null for null.
+
+    Raises:
+        TypeError, ValueError: for an option that is none.
+        RecordBatchError: in the query, for a bad value when `on_error` is "raise".
+
+    Example:
+        >>> from logsegment.spark import batch_info_udf
+        >>> raw.select(batch_info_udf()("batch").alias("info")).select("info.count").first()["count"]
+        1
+
+    Source: `DumpLogSegments` in Kafka's tools.
+    """
+    return _of_kind(kind)("kafka_batch_info", partial(ls.batch_info_array, on_error=on_error, **options))
+
+
+def validate_udf(*, kind: Kind = "arrow", depth: Depth = "full", **options: Any) -> Callable[..., Any]:
+    """Make a function: raw batches -> struct of what validation found. Bad bytes never fail the query.
+
+    Args:
+        kind: "arrow" for an arrow_udf, "pandas" for a pandas_udf. Both give the same.
+        depth: "headers", "metadata" or "full", as in `logsegment.validate`.
+        options: others of `logsegment.validate_array`: check_crc, format, limits.
+
+    Returns:
+        The function, to be called with a column. The struct has the fields ok, errors, warnings, findings; null for null.
+
+    Raises:
+        TypeError, ValueError: for an option that is none.
+
+    Example:
+        >>> from logsegment.spark import validate_udf
+        >>> raw.where(~validate_udf()("batch")["ok"]).count()
+        0
+
+    Source: docs/findings in this project.
+    """
+    return _of_kind(kind)("kafka_validate", partial(ls.validate_array, depth=depth, **options))
+
+
+def _of_kind(kind: Kind) -> Callable[[str, ArrayVerb], Callable[..., Any]]:
+    try:
+        return {"arrow": _arrow, "pandas": _pandas}[kind]
+    except KeyError:
+        raise ValueError(f'kind must be "arrow" or "pandas", not {kind!r}') from None
+
+
+def _arrow(name: str, verb: ArrayVerb) -> Callable[..., Any]:
+    import pyarrow as pa
+    from pyspark.sql.pandas.functions import arrow_udf
+
+    def per_value(values: pa.Array) -> pa.Array:
+        return pa.array(_called(verb, name, values))
+
+    per_value.__name__ = name
+    return cast(Callable[..., Any], cast(Any, arrow_udf)(per_value, _result_type(verb)))
+
+
+def _pandas(name: str, verb: ArrayVerb) -> Callable[..., Any]:
+    import pandas as pd
+    import pyarrow as pa
+    from pyspark.sql.functions import col, when
+    from pyspark.sql.pandas.functions import pandas_udf
+
+    def per_value(values: pd.Series) -> pd.DataFrame:
+        structs = pa.array(_called(verb, name, pa.array(values, pa.binary(), from_pandas=True)))
+        table = pa.table(structs.flatten(), structs.type.names)
+        # NumPy has no null integers; nested values must be Python's own, with None.
+        return table.to_pandas(types_mapper=lambda type: None if pa.types.is_nested(type) else pd.ArrowDtype(type))
+
+    per_value.__name__ = name
+    result_type = _result_type(verb)
+    raw = cast(Any, pandas_udf)(per_value, result_type)
+    first = result_type.names[0]
+
+    @wraps(raw)
+    def null_for_null(value: Any) -> Any:
+        """A data frame has no null structs: null here is a struct whose first field, which always has a value, is null."""
+        struct = raw(col(value) if isinstance(value, str) else value)
+        return when(struct[first].isNotNull(), struct).alias(name)
+
+    return null_for_null
+
+
+def _called(verb: ArrayVerb, name: str, values: Any) -> ls.ArrowArray:
+    try:
+        return verb(values)
+    except ls.RecordBatchError as error:
+        raise located(error, name) from None
+
+
+def _result_type(verb: ArrayVerb) -> Any:
+    """Spark type of the results; an empty column shows it, and fails now if an option is none."""
+    import pyarrow as pa
+
+    return type_of(verb(pa.array([], pa.binary())))

@@ -1,0 +1,69 @@
+"""Spark types of our columns, told by the core's own Arrow schemas, so that there is one table of types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import logsegment as ls
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructType
+
+#: Columns of Spark's Kafka source, in its order.
+KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
+#: What its option includeHeaders adds.
+HEADERS = "headers"
+
+
+def record_schema(columns: Sequence[str] | None = None) -> StructType:
+    """Spark schema of record columns.
+
+    Args:
+        columns: names as in `logsegment.decode`; None for the columns of Spark's Kafka source with headers.
+
+    Returns:
+        A StructType with all columns nullable.
+
+    Raises:
+        ValueError: when there is no such column.
+
+    Example:
+        >>> from logsegment.spark import record_schema
+        >>> record_schema(["offset", "value"]).simpleString()
+        'struct<offset:bigint,value:binary>'
+
+    Source: `KafkaRecordToRowConverter` in Spark.
+    """
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(pa.schema(ls.decode(b"", columns=columns).schema))
+
+
+def type_of(array: Any) -> DataType:
+    """Spark type of the values of an Arrow array."""
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    return from_arrow_type(pa.array(array).type)
+
+
+def columns_of(wanted: StructType) -> list[str]:
+    """Names of the record columns that a user's schema asks for.
+
+    Raises:
+        ValueError: when a column is unknown or of another type. Spark would otherwise misread it.
+    """
+    names: list[str] = wanted.fieldNames()
+    try:
+        ours = record_schema(names)
+    except ValueError as error:
+        raise ValueError(f"schema: {error}") from None
+    for field, own in zip(wanted.fields, ours.fields, strict=True):
+        if field.dataType != own.dataType:
+            found, right = field.dataType.simpleString(), own.dataType.simpleString()
+            raise ValueError(f"schema: column {field.name} is {right}, not {found}")
+        if not field.nullable:
+            raise ValueError(f"schema: column {field.name} is nullable, as in Spark's Kafka source")
+    return names

@@ -1,0 +1,133 @@
+"""Hostile cases: batches damaged in one named way, what Kafka says to each, and what we say.
+
+`observe` is the one way to look at a case: `tests/tools/build_outcomes.py` writes down what it sees, `test_hostile.py` compares.
+Run as a program it observes cases in a process of its own, under limits of memory and processor time, and prints JSON lines.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import resource
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import corpus
+import logsegment as ls
+
+HOSTILE = corpus.TESTS / "hostile"
+OUTCOMES = HOSTILE / "outcomes.json"
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class HostileCase:
+    """One damaged file. `kafka` is the class that Kafka 4.1.0 throws first, or "ok"; `stages` is what each of its stages did."""
+
+    name: str
+    path: Path
+    damage: str
+    kafka: str
+    stages: Row
+    truth: Path | None
+    sha256: str
+
+    @property
+    def is_bomb(self) -> bool:
+        """Small when stored, more than the default limits when unpacked."""
+        return self.path.suffix == ".gz"
+
+    def read(self) -> bytes:
+        data = self.path.read_bytes()
+        return gzip.decompress(data) if self.is_bomb else data
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@cache
+def cases() -> tuple[HostileCase, ...]:
+    return tuple(map(case_of, manifest()["cases"]))
+
+
+@cache
+def manifest() -> Row:
+    return json.loads((HOSTILE / "manifest.json").read_text())
+
+
+@cache
+def outcomes() -> dict[str, Row]:
+    """The checked-in table: case -> outcome."""
+    return json.loads(OUTCOMES.read_text())["outcomes"] if OUTCOMES.exists() else {}
+
+
+def case_of(line: Row) -> HostileCase:
+    return HostileCase(
+        name=line["case"],
+        path=HOSTILE / line["file"],
+        damage=line["damage"],
+        kafka=line["expected"].rpartition(".")[2],
+        stages=line["kafka"],
+        truth=HOSTILE / line["truth"] if line.get("truth") else None,
+        sha256=line["sha256"],
+    )
+
+
+def observe(data: bytes, limits: ls.Limits | None = None) -> Row:
+    """What we make of some bytes: how `decode` ends, what `validate` finds, how many records `on_error="skip"` gives."""
+    records, error = drain(ls.decode(data, columns=["offset"], control=True, limits=limits))
+    report = ls.validate(data, limits=limits)
+    kept, never = drain(ls.decode(data, columns=["offset"], control=True, limits=limits, on_error="skip"))
+    assert never is None, "on_error='skip' raised"
+    severities = {finding.severity for finding in report.findings}
+    return {
+        "outcome": "error" if error else "warning" if "warning" in severities else "clean",
+        "records": records,
+        "error": error and error_row(error),
+        "findings": list(map(finding_text, report.findings)),
+        "kept": kept,
+    }
+
+
+def drain(stream: ls.RecordStream) -> tuple[int, ls.RecordBatchError | None]:
+    """Rows that a stream gave, and what ended it."""
+    rows = 0
+    try:
+        for batch in stream:
+            rows += batch.num_rows
+    except ls.RecordBatchError as error:
+        return rows, error
+    return rows, None
+
+
+def error_row(error: ls.RecordBatchError) -> Row:
+    fields = ("code", "rule", "kafka_error_code", "position", "base_offset", "record_index", "field")
+    return {"class": type(error).__name__} | {field: getattr(error, field) for field in fields}
+
+
+def finding_text(finding: ls.Finding) -> str:
+    """Severity, rule, bytes, and the record and field when there are any."""
+    parts = [finding.severity, finding.rule, f"{finding.position}+{finding.length}"]
+    if finding.recordIndex is not None:
+        parts.append(f"record {finding.recordIndex}")
+    return " ".join([*parts, *([finding.field] if finding.field else [])])
+
+
+def observe_bounded(names: list[str], address_space: int, seconds: int) -> None:
+    """Observe under limits: `address_space` bytes more than this process has now, `seconds` of processor time for all."""
+    wanted = [case for case in cases() if case.name in names]
+    read = [(case.name, case.read()) for case in wanted]
+    ls.validate(b"")
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    bound = pages * resource.getpagesize() + address_space
+    resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    for name, data in read:
+        print(json.dumps({name: observe(data)}), flush=True)
+
+
+if __name__ == "__main__":
+    observe_bounded(json.loads(sys.stdin.read()), int(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,387 @@
+"""What the options of `decode` and `validate` do, alone and together."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import pickle
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import building
+import corpus
+import logsegment as ls
+
+DEFAULT_COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
+REQUEST_COLUMNS = ["headersRaw", "timestampMs", "attributes", "producerId", "producerEpoch", "sequence", "partitionLeaderEpoch"]
+REQUEST_COLUMNS += ["isTransactional", "isControl", "controlType", "magic", "compression", "batchBaseOffset", "entryPosition", "indexInEntry"]
+TYPES = {
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestampType": pa.int32(),
+    "timestampMs": pa.int64(),
+    "producerId": pa.int64(),
+    "sequence": pa.int32(),
+    "partitionLeaderEpoch": pa.int32(),
+    "isTransactional": pa.bool_(),
+    "isControl": pa.bool_(),
+    "controlType": pa.string(),
+    "compression": pa.string(),
+    "batchBaseOffset": pa.int64(),
+    "entryPosition": pa.int64(),
+}
+GZIP = corpus.CORPUS / "modern-4.1.0/data/codec-gzip-0/00000000000000000000.log"
+DATA = GZIP.read_bytes()
+COUNT = 240
+
+
+def offsets(source: Any, **options: Any) -> list[int]:
+    return [row["offset"] for row in corpus.rows_of(ls.decode(source, columns=["offset"], **options))]
+
+
+# Columns.
+
+
+def test_default_columns_are_those_of_sparks_kafka_source():
+    schema = pa.schema(ls.decode(b""))
+    assert schema.names == DEFAULT_COLUMNS
+    assert schema.field("headers").type == pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
+
+def test_all_columns_have_their_documented_types():
+    schema = pa.schema(ls.decode(b"", columns=DEFAULT_COLUMNS + REQUEST_COLUMNS))
+    assert {name: schema.field(name).type for name in TYPES} == TYPES
+    assert schema.field("headersRaw").type.value_type.field("key").type == pa.binary()
+
+
+def test_columns_come_in_the_order_asked_for():
+    names = list(reversed(DEFAULT_COLUMNS + REQUEST_COLUMNS))
+    table = ls.decode(DATA, columns=names).read_all()
+    assert table.column_names == names
+    assert ls.decode(DATA, columns=tuple(names)).read_all().column_names == names
+
+
+def test_no_columns_still_count_rows():
+    assert sum(batch.num_rows for batch in ls.decode(DATA, columns=[])) == COUNT
+
+
+def test_topic_and_partition_are_what_the_caller_says():
+    rows = corpus.rows_of(ls.decode(DATA, columns=["topic", "partition"], topic="orders", partition=7))
+    assert rows == [{"topic": "orders", "partition": 7}] * COUNT
+    rows = corpus.rows_of(ls.decode(DATA, columns=["topic", "partition"]))
+    assert rows == [{"topic": None, "partition": None}] * COUNT
+
+
+def test_a_header_key_that_is_not_utf8_is_replaced_and_kept_raw():
+    """V2-20, FND-7."""
+    data = building.batch(building.record(None, None, [(b"\xff\xfe", b"v"), (b"", None)]), count=1)
+    [row] = corpus.rows_of(ls.decode(data, columns=["headers", "headersRaw"]))
+    assert row["headers"] == [("\ufffd\ufffd", b"v"), ("", None)]
+    assert row["headersRaw"] == [(b"\xff\xfe", b"v"), (b"", None)]
+
+
+def test_log_append_time_wins_over_the_records_own():
+    """V2-12."""
+    records = building.record(timestamp_delta=5) + building.record(offset_delta=1, timestamp_delta=-9)
+    data = building.batch(records, count=2, attributes=building.LOG_APPEND_TIME, base_timestamp=100, max_timestamp=777)
+    rows = corpus.rows_of(ls.decode(data, columns=["timestampMs", "timestampType"]))
+    assert rows == [{"timestampMs": 777, "timestampType": 1}] * 2
+
+
+def test_a_delete_horizon_is_the_base_of_the_deltas():
+    """V2-14."""
+    records = building.record(timestamp_delta=-50)
+    data = building.batch(records, count=1, attributes=building.DELETE_HORIZON, base_timestamp=100, max_timestamp=50)
+    assert corpus.rows_of(ls.decode(data, columns=["timestampMs"])) == [{"timestampMs": 50}]
+    assert corpus.rows_of(ls.batches(data), ["deleteHorizonMs"]) == [{"deleteHorizonMs": 100}]
+
+
+def test_sequences_wrap_at_the_largest():
+    """V2-6."""
+    data = building.batch(building.records([b""] * 3), count=3, producer_id=1, producer_epoch=0, base_sequence=2**31 - 2)
+    rows = corpus.rows_of(ls.decode(data, columns=["sequence"]))
+    assert [row["sequence"] for row in rows] == [2**31 - 2, 2**31 - 1, 0]
+
+
+# Offsets.
+
+
+@pytest.mark.parametrize("start", [None, -5, 0, 1, 57, 239, 240, 10_000])
+@pytest.mark.parametrize("end", [None, -5, 0, 1, 57, 58, 240, 10_000])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_bounds_are_kept_record_by_record(start: int | None, end: int | None, threads: int):
+    """KIP-107: start inclusive, end exclusive, also inside a batch."""
+    expected = [offset for offset in range(COUNT) if (start is None or offset >= start) and (end is None or offset < end)]
+    assert offsets(DATA, start_offset=start, end_offset=end, threads=threads) == expected
+
+
+def test_bounds_hold_for_compacted_batches_and_control_records():
+    case = next(case for case in corpus.cases() if "compacted-transactions-0" in case.file and case.records)
+    everything = [row["offset"] for row in corpus.expected_records(case)]
+    middle = everything[len(everything) // 2]
+    assert offsets(case.read(), control=True, start_offset=middle) == [offset for offset in everything if offset >= middle]
+
+
+# Sources.
+
+
+def test_a_file_source_can_be_pickled_and_used_again(tmp_path: Path):
+    source = ls.FileSource(str(GZIP), 198, 198 + 3851)
+    again = pickle.loads(pickle.dumps(source))
+    assert again == source
+    assert (again.path, again.start, again.end) == (GZIP, 198, 198 + 3851)
+    assert offsets(again) == offsets(again) == list(range(1, 28))
+    assert "FileSource(" in repr(again)
+
+
+def test_positions_count_from_the_start_of_the_file():
+    source = ls.FileSource(GZIP, 198)
+    assert corpus.rows_of(ls.batches(source))[0]["position"] == 198
+    torn = ls.FileSource(GZIP, 198, 198 + 100)
+    [finding] = ls.validate(torn).findings
+    assert (finding.rule, finding.position, finding.length) == ("L8-14", 198, 100)
+
+
+def test_file_objects_are_read_from_where_they_stand():
+    file = io.BytesIO(b"prefix" + DATA)
+    file.seek(6)
+    assert offsets(file) == list(range(COUNT))
+
+
+def test_an_empty_source_has_no_rows():
+    for source in (b"", bytearray(), io.BytesIO(), ls.FileSource("/dev/null")):
+        assert ls.decode(source).read_all().num_rows == 0
+        assert ls.validate(b"").findings == []
+
+
+# Transactions.
+
+ABORTED, COMMITTED, OPEN = 7, 8, 9
+TRANSACTIONS = b"".join(
+    [
+        building.transactional_batch([b"a0"], ABORTED, 0),
+        building.transactional_batch([b"c1"], COMMITTED, 1),
+        building.simple_batch([b"p2"], 2),
+        building.marker(0, ABORTED, 3),
+        building.transactional_batch([b"a4"], ABORTED, 4, sequence=1),
+        building.marker(1, COMMITTED, 5),
+        building.marker(1, ABORTED, 6),
+        building.transactional_batch([b"o7"], OPEN, 7),
+        building.simple_batch([b"p8"], 8),
+    ]
+)
+
+
+def values(source: Any, **options: Any) -> list[bytes]:
+    return [row["value"] for row in corpus.rows_of(ls.decode(source, columns=["value"], **options))]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_read_committed_leaves_out_aborted_and_open_transactions(threads: int):
+    """TXN-3 to TXN-6: up to the first offset of the oldest open transaction."""
+    assert values(TRANSACTIONS, threads=threads) == [b"a0", b"c1", b"p2", b"a4", b"o7", b"p8"]
+    assert values(TRANSACTIONS, isolation="read_committed", threads=threads) == [b"c1", b"p2", b"a4"]
+
+
+def test_scanning_tells_what_was_aborted_and_what_is_open():
+    """TXN-8."""
+    found = ls.scan_transactions([TRANSACTIONS])
+    assert found.aborted == [(ABORTED, 0, 3)]
+    assert found.last_stable_offset == 7
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert ls.Transactions(found.aborted, found.last_stable_offset) == found
+
+
+def test_a_transaction_over_several_segments_needs_a_scan_of_all():
+    """TXN-8: a marker in a later segment decides about data in an earlier one."""
+    first = building.transactional_batch([b"a"], ABORTED, 0) + building.transactional_batch([b"c"], COMMITTED, 1)
+    second = building.marker(0, ABORTED, 2) + building.marker(1, COMMITTED, 3) + building.simple_batch([b"p"], 4)
+    found = ls.scan_transactions([first, second])
+    options = {"isolation": "read_committed", "transactions": found}
+    assert values(first, **options) + values(second, **options) == [b"c", b"p"]
+    assert values(first, isolation="read_committed") == []
+
+
+def test_aborted_data_is_not_even_unpacked():
+    """TXN-3: damage inside an aborted batch does not matter to a committed reader."""
+    broken = building.transactional_batch([b"a" * 20], ABORTED, 0)
+    broken = building.resealed(broken[:-5] + b"\x7f" * 5)
+    data = broken + building.marker(0, ABORTED, 1) + building.simple_batch([b"p"], 2)
+    assert values(data, isolation="read_committed") == [b"p"]
+    with pytest.raises(ls.RecordBatchError):
+        values(data)
+
+
+def test_read_committed_of_a_pipe_needs_transactions():
+    with pytest.raises(ValueError, match="transactions"):
+        ls.decode(io.BytesIO(TRANSACTIONS), isolation="read_committed")
+    found = ls.scan_transactions([TRANSACTIONS])
+    assert values(io.BytesIO(TRANSACTIONS), isolation="read_committed", transactions=found) == [b"c1", b"p2", b"a4"]
+
+
+def test_markers_match_by_producer_id_only():
+    """CTL-7: with KIP-890 a marker's epoch is one above that of its transaction."""
+    data = building.transactional_batch([b"a"], ABORTED, 0) + building.marker(0, ABORTED, 1, epoch=1)
+    assert values(data, isolation="read_committed") == []
+    assert ls.scan_transactions([data]).aborted == [(ABORTED, 0, 1)]
+
+
+# Limits.
+
+
+@pytest.mark.parametrize(
+    ("limits", "field"),
+    [
+        (ls.Limits(max_batch_bytes=1000), "batchLength"),
+        (ls.Limits(max_decompressed_bytes=1000), None),
+        (ls.Limits(max_records=26), "recordsCount"),
+    ],
+    ids=["max_batch_bytes", "max_decompressed_bytes", "max_records"],
+)
+def test_limits_name_what_was_asked_and_what_is_allowed(limits: ls.Limits, field: str | None):
+    """COD-6."""
+    with pytest.raises(ls.LimitError, match="is over the limit max_") as raised:
+        ls.decode(DATA, limits=limits).read_all()
+    assert raised.value.field == field
+    assert not ls.validate(DATA, limits=limits).ok
+
+
+def test_the_ratio_and_the_headers_are_limited_too():
+    import gzip
+
+    zeros = building.batch(gzip.compress(building.record(None, bytes(1 << 20))), count=1, attributes=building.GZIP)
+    with pytest.raises(ls.LimitError, match="max_ratio"):
+        ls.decode(zeros, limits=ls.Limits(max_ratio=10)).read_all()
+    assert ls.decode(zeros).read_all().num_rows == 1
+    headers = building.batch(building.record(None, None, [(b"h", b"v")] * 5), count=1)
+    with pytest.raises(ls.LimitError, match="max_headers"):
+        ls.decode(headers, limits=ls.Limits(max_headers=4)).read_all()
+    assert ls.decode(headers, limits=ls.Limits(max_headers=5)).read_all().num_rows == 1
+
+
+def test_limits_have_the_documented_defaults_and_compare_and_pickle():
+    limits = ls.Limits()
+    assert limits == ls.Limits(256 << 20, 1 << 30, 10_000, 1 << 24, 100_000, 8)
+    assert pickle.loads(pickle.dumps(ls.Limits(max_records=5))) == ls.Limits(max_records=5) != limits
+
+
+# Streams.
+
+
+def test_a_stream_is_a_context_manager_and_stops_when_left():
+    with ls.decode(DATA, batch_size=10) as stream:
+        assert next(stream).num_rows == 10
+    with pytest.raises(StopIteration):
+        next(stream)
+    with pytest.raises(ValueError, match="consumed"):
+        pa.table(stream)
+
+
+def test_what_is_left_of_a_stream_can_be_collected():
+    stream = ls.decode(DATA, columns=["offset"], batch_size=100)
+    first = next(stream)
+    assert [*(row["offset"] for row in corpus.rows_of(first)), *(row["offset"] for row in corpus.rows_of(stream))] == list(range(COUNT))
+
+
+def test_findings_of_a_stream_are_complete_at_its_end():
+    stream = ls.decode(DATA[:-1])
+    stream.read_all()
+    [finding] = stream.findings
+    assert (finding.rule, finding.severity) == ("L8-14", "info")
+    assert stream.error is None
+
+
+@pytest.mark.parametrize("check_crc", [True, False])
+def test_checksums_can_be_left_out(check_crc: bool):
+    """V2-31."""
+    data = building.simple_batch([b"value"])
+    damaged = data.replace(b"value", b"evalu")
+    if check_crc:
+        with pytest.raises(ls.ChecksumError):
+            values(damaged)
+    else:
+        assert values(damaged, check_crc=False) == [b"evalu"]
+        assert ls.validate(damaged, check_crc=False).ok
+
+
+def test_reading_a_long_file_takes_little_memory(tmp_path: Path):
+    """A stream of small Arrow batches over 30 MB never holds more than a few of them."""
+    import resource
+
+    path = tmp_path / "long.log"
+    large = corpus.CORPUS / "modern-4.1.0/data/large-records-0/00000000000000000000.log"
+    with open(path, "wb") as file:
+        for _ in range(60):
+            file.write(large.read_bytes())
+    for _ in ls.decode(ls.FileSource(large), batch_bytes=1 << 16):
+        pass
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    rows = sum(batch.num_rows for batch in ls.decode(ls.FileSource(path), batch_bytes=1 << 16))
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert rows > 60
+    assert grown < 16 * 1024
+
+
+# Validation.
+
+
+@pytest.mark.parametrize("depth", ["headers", "metadata", "full"])
+def test_depths_look_deeper_and_deeper(depth: str):
+    """FND-2 is about records, FND-7 about their content, FND-6 about the header."""
+    record = building.record(None, None, [(b"\xff", b"")], offset_delta=3)
+    data = building.batch(record, count=1, attributes=1 << 9)
+    rules = {finding.rule for finding in ls.validate(data, depth=depth).findings}
+    assert "FND-6" in rules
+    assert ("FND-2" in rules) == (depth != "headers")
+    assert ("FND-7" in rules) == (depth == "full")
+
+
+def test_a_report_counts_prints_and_converts():
+    report = ls.validate(DATA[:-1] + b"")
+    assert report.counts == {"error": 0, "warning": 0, "info": 1}
+    assert report.ok
+    as_dict = report.to_dict()
+    assert as_dict["findings"] == [finding.to_dict() for finding in report.findings]
+    assert set(as_dict) == {"ok", "counts", "findings", "io_stats"}
+    assert "L8-14" in repr(report)
+    assert "<table>" in report._repr_html_()
+    assert set(as_dict["findings"][0]) == {
+        *("rule", "severity", "message", "path", "position", "length"),
+        *("baseOffset", "lastOffset", "recordIndex", "field"),
+    }
+
+
+def test_a_finding_in_html_cannot_carry_markup():
+    report = ls.validate(building.batch(building.record(None, None, [(b"\xff<b>", b"")]), count=1))
+    assert "<b>" not in report._repr_html_()
+
+
+def test_many_equal_findings_stay_few():
+    """A batch of records that all break the same rule is told in bounded memory."""
+    count = 200_000
+    data = building.batch(building.record() * count, count=count)
+    tracemalloc.start()
+    report = ls.validate(data)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert {finding.rule for finding in report.findings} == {"FND-2"}
+    assert len(report.findings) < 100
+    assert peak < 1 << 20
+
+
+def test_the_verbs_have_the_options_of_the_contract():
+    decode = inspect.signature(ls.decode).parameters
+    defaults = {name: parameter.default for name, parameter in decode.items() if parameter.kind is parameter.KEYWORD_ONLY}
+    contract: dict[str, Any] = {"columns": None, "binary": "binary", "check_crc": True, "on_error": "raise", "strict_tail": False}
+    contract |= {"isolation": "read_uncommitted", "control": False, "start_offset": None, "end_offset": None, "batch_size": 65536}
+    contract |= {"batch_bytes": 1 << 20, "topic": None, "partition": None, "threads": 1, "format": "auto", "limits": None}
+    assert defaults.items() >= contract.items()
+    assert inspect.signature(ls.validate).parameters["depth"].default == "full"

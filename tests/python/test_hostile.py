@@ -1,0 +1,209 @@
+"""Every hostile case has exactly the outcome of the checked-in table, in bounded memory and time.
+
+Rules: COD-6 (limits), V2-30 to V2-47, COD-G/S/L/Z, CTL-2, L8-10 to L8-15, FND-1 to FND-17.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import corpus
+import hostile
+import logsegment as ls
+from hostile import HostileCase
+
+CASES = [case for case in hostile.cases() if not case.is_bomb]
+BOMBS = [case for case in hostile.cases() if case.is_bomb]
+MIB = 1 << 20
+#: A zstd window of 128 MiB is allowed (COD-Z4); the rest is the allocator's.
+SMALL_CASE_MEMORY = 256 * MIB
+#: `max_decompressed_bytes` is 1 GiB; a buffer is moved when it grows, and glibc keeps address space for itself.
+BOMB_MEMORY = 1024 * MIB + 512 * MIB
+
+all_cases = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+def rows_of(case: HostileCase, **options: Any) -> list[corpus.Row]:
+    return corpus.rows_of(ls.decode(case.read(), columns=corpus.RECORD_COLUMNS, control=True, **options))
+
+
+def observe_in_a_child(cases: list[HostileCase], memory: int, seconds: int) -> dict[str, corpus.Row]:
+    names = json.dumps([case.name for case in cases])
+    command = [sys.executable, hostile.__file__, str(memory), str(seconds)]
+    child = subprocess.run(command, input=names, capture_output=True, text=True, timeout=seconds * 4, check=False)
+    assert child.returncode == 0, f"{child.returncode}: {child.stderr[-2000:]}"
+    return {name: row for line in child.stdout.splitlines() for name, row in json.loads(line).items()}
+
+
+@pytest.fixture(scope="module")
+def observed() -> dict[str, corpus.Row]:
+    """What every small case gives in a process that can hardly take more memory than it has."""
+    return observe_in_a_child(CASES, SMALL_CASE_MEMORY, seconds=30)
+
+
+def expected(case: HostileCase) -> corpus.Row:
+    return {key: value for key, value in hostile.outcomes()[case.name].items() if key not in ("kafka", "deviation")}
+
+
+def test_the_table_and_the_manifest_name_the_same_cases():
+    corpus.seen_all(hostile.cases(), hostile.manifest()["counts"]["cases"])
+    corpus.seen_all(BOMBS, 9)
+    assert {case.name for case in hostile.cases()} == set(hostile.outcomes())
+    assert all(hostile.outcomes()[case.name]["kafka"] == case.kafka for case in hostile.cases())
+
+
+@pytest.mark.parametrize("case", hostile.cases(), ids=str)
+def test_the_bytes_are_those_that_the_manifest_names(case: HostileCase):
+    assert hashlib.sha256(case.path.read_bytes()).hexdigest() == case.sha256
+
+
+@all_cases
+def test_outcome_is_the_one_of_the_table(case: HostileCase, observed: dict[str, corpus.Row]):
+    assert observed[case.name] == expected(case)
+
+
+@pytest.mark.parametrize("case", BOMBS, ids=str)
+def test_bombs_are_refused_within_the_limits(case: HostileCase):
+    """COD-6: what unpacks to more than the limits allow takes no more memory than they say."""
+    assert observe_in_a_child([case], BOMB_MEMORY, seconds=60)[case.name] == expected(case)
+
+
+@pytest.mark.parametrize("case", BOMBS, ids=str)
+def test_smaller_limits_refuse_bombs_sooner(case: HostileCase):
+    """COD-6."""
+    limits = ls.Limits(max_decompressed_bytes=MIB, max_records=1000)
+    with pytest.raises(ls.LimitError) as raised:
+        ls.decode(case.read(), limits=limits).read_all()
+    assert raised.value.base_offset == 100
+
+
+@pytest.mark.parametrize("case", hostile.cases(), ids=str)
+def test_deviations_from_kafkas_verdict_are_explained(case: HostileCase):
+    row = hostile.outcomes()[case.name]
+    deviates = (case.kafka == "ok") != (row["error"] is None)
+    assert deviates == ("deviation" in row)
+    assert len(row.get("deviation", "a line that explains")) > 10
+
+
+@pytest.mark.parametrize("case", hostile.cases(), ids=str)
+def test_the_table_says_error_only_with_an_error_finding(case: HostileCase):
+    """`validate` has an error finding if and only if `decode` raises; both name the same rule."""
+    row = hostile.outcomes()[case.name]
+    errors = [finding.split()[1] for finding in row["findings"] if finding.startswith("error ")]
+    assert bool(errors) == (row["error"] is not None) == (row["outcome"] == "error")
+    assert row["error"] is None or row["error"]["rule"] == errors[0]
+
+
+@all_cases
+def test_what_we_read_is_what_kafka_read(case: HostileCase):
+    """Where we do not fail, our records are those of Kafka's lenient reader, oddities included."""
+    if hostile.outcomes()[case.name]["error"] is not None:
+        with pytest.raises(ls.RecordBatchError):
+            rows_of(case)
+        return
+    unread = broken_for_kafka(case)
+    assert [row for row in rows_of(case) if row["entryPosition"] not in unread] == corpus.records_of(corpus.truth_rows(case.truth))
+
+
+@all_cases
+@pytest.mark.parametrize("threads", [1, 2])
+def test_records_before_the_damage_are_given_first(case: HostileCase, threads: int):
+    """A reader gets every record of the batches before the damage, then the error."""
+    row = hostile.outcomes()[case.name]
+    end = row["error"]["position"] if row["error"] else 1 << 62
+    before = [record for record in truth_of_intact(case) if record["entryPosition"] < end]
+    stream = ls.decode(case.read(), columns=corpus.RECORD_COLUMNS, control=True, threads=threads)
+    rows: list[corpus.Row] = []
+    error = None
+    try:
+        for batch in stream:
+            rows += corpus.rows_of(batch)
+    except ls.RecordBatchError as raised:
+        error = raised
+    unread = broken_for_kafka(case)
+    assert [record for record in rows if record["entryPosition"] not in unread] == before
+    assert (error is None) == (row["error"] is None)
+    assert error is None or hostile.error_row(error) == row["error"]
+
+
+@all_cases
+@pytest.mark.parametrize("threads", [1, 2])
+def test_skipping_gives_all_records_of_intact_batches(case: HostileCase, threads: int):
+    """`on_error="skip"` never raises; what Kafka read of intact batches is there, in order, and more only past its last step."""
+    rows = rows_of(case, on_error="skip", threads=threads)
+    known = truth_of_intact(case)
+    last = max((record["entryPosition"] for record in known), default=-1)
+    unread = broken_for_kafka(case)
+    assert [row for row in rows if row["entryPosition"] <= last and row["entryPosition"] not in unread] == known
+    assert [row["offset"] for row in rows if row["entryPosition"] > last] in ([], [1000, 1001], [100, 101, 102, 103])
+
+
+@all_cases
+def test_skipping_accounts_for_what_it_left_out(case: HostileCase):
+    """Findings name the bytes that are lost: with the entries that were read they add up to the file."""
+    data = case.read()
+    stream = ls.decode(data, columns=["entryPosition"], control=True, on_error="skip")
+    read = {row["entryPosition"] for row in corpus.rows_of(stream)}
+    lost = [(finding.position, finding.position + finding.length) for finding in stream.findings]
+    assert all(not start <= position < end for position in read for start, end in lost)
+    at = 0
+    for start, end in [*lost, (len(data), len(data))]:
+        while at < start:
+            at += size_of(data, at)
+        assert at == start
+        at = end
+
+
+def size_of(data: bytes, position: int) -> int:
+    """Bytes of the entry at a position, by its length field."""
+    return 12 + int.from_bytes(data[position + 8 : position + 12], "big")
+
+
+@pytest.mark.xfail(strict=True, reason="the torn tail is not searched when recovering")
+def test_skipping_finds_the_intact_batch_that_a_torn_one_claims_to_hold():
+    """L8-14: a length that was made larger hides the entries behind it."""
+    case = next(case for case in CASES if case.name == "v2-length-100000000")
+    assert [row["offset"] for row in rows_of(case, on_error="skip")] == [0, 1, 2, 1000, 1001]
+
+
+@pytest.mark.xfail(strict=True, reason="the length of a batch with a wrong checksum is believed")
+def test_skipping_finds_every_intact_batch_for_the_batch_table_too():
+    """V2-31: a wrong length makes a wrong checksum; the batch after it starts elsewhere."""
+    case = next(case for case in CASES if case.name == "v2-length-plus-one")
+    table = ls.batches(case.read(), on_error="skip")
+    assert [row["baseOffset"] for row in corpus.rows_of(table) if row["isValid"]] == [0, 1000]
+
+
+@pytest.mark.xfail(strict=True, reason="a codec's remark about a batch that fails is told about the next one")
+def test_findings_about_a_stream_stand_at_its_batch():
+    """FND-8."""
+    case = next(case for case in CASES if case.name == "v2-lz4-split-inside-a-record")
+    report = ls.validate(case.read())
+    error = next(finding for finding in report.findings if finding.severity == "error")
+    assert {finding.position for finding in report.findings if finding.rule == "FND-8"} <= {error.position}
+
+
+@all_cases
+def test_without_checksums_nothing_panics_and_the_two_verdicts_agree(case: HostileCase):
+    report = ls.validate(case.read(), check_crc=False)
+    _, error = hostile.drain(ls.decode(case.read(), control=True, check_crc=False))
+    assert report.ok == (error is None)
+
+
+def truth_of_intact(case: HostileCase) -> list[corpus.Row]:
+    """The truth about records of batches in which Kafka and we found nothing wrong."""
+    error = hostile.outcomes()[case.name]["error"]
+    broken = broken_for_kafka(case) | ({error["position"]} if error else set())
+    records = corpus.records_of(corpus.truth_rows(case.truth))
+    return [row for row in records if row["entryPosition"] not in broken and row["magic"] == 2]
+
+
+def broken_for_kafka(case: HostileCase) -> set[int]:
+    """Positions of batches in which reading for the truth failed; one of them on the value of a marker that iterates well."""
+    return {row["position"] for row in corpus.truth_rows(case.truth) if row["type"] == "batch" and "error" in row}
