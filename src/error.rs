@@ -23,6 +23,8 @@ struct Inner {
 pub struct Position {
     /// Position of the entry (or of the fault, when framing failed) in the input, in bytes.
     pub byte: Option<u64>,
+    /// Row of the column that the bytes come from, when they come from a column.
+    pub row: Option<u64>,
     /// Base offset of the batch.
     pub base_offset: Option<i64>,
     /// Index of the record in its batch, from 0.
@@ -81,6 +83,13 @@ impl Error {
     #[must_use]
     pub fn at_byte(mut self, byte: u64) -> Self {
         self.0.position.byte.get_or_insert(byte);
+        self
+    }
+
+    /// Adds the row of the column that the bytes come from.
+    #[must_use]
+    pub fn in_row(mut self, row: usize) -> Self {
+        self.0.position.row.get_or_insert(u64::try_from(row).unwrap_or(u64::MAX));
         self
     }
 
@@ -223,6 +232,9 @@ impl fmt::Display for Position {
             separator = ", ";
             Ok(())
         };
+        if let Some(row) = self.row {
+            part(f, format_args!("in row {row}"))?;
+        }
         if let Some(byte) = self.byte {
             part(f, format_args!("at byte {byte}"))?;
         }

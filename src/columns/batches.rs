@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use super::stream::{BatchSource, RUN_LEN, StreamOptions, runs_of, step_over, tail_finding};
 use crate::decode::{Stats, parse_header};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::v2::parse;
+use crate::format::v2::{layout, parse};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, step};
 use crate::model::BatchHeader;
 use crate::validate::Finding;
@@ -231,7 +231,7 @@ impl BatchRows {
 
     fn push(&mut self, header: &BatchHeader, bytes: &[u8]) {
         let is_valid = self.options.decode.check_crc.then(|| {
-            self.stats.bytes_checksummed += header.size;
+            self.stats.bytes_checksummed += u64::try_from(bytes.len().saturating_sub(layout::CHECKSUMMED)).unwrap_or(u64::MAX);
             parse::verify(bytes, header.crc).is_ok()
         });
         self.columns.push(header, is_valid);

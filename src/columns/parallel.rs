@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
@@ -59,6 +59,9 @@ struct Outcome {
     is_last: bool,
 }
 
+/// Threads of one stream; more than any machine of today decodes with.
+const MOST_THREADS: usize = 256;
+
 /// How long the consumer waits before it asks whether it should go on.
 const PATIENCE: Duration = Duration::from_millis(50);
 
@@ -91,9 +94,11 @@ impl<B: BytesColumn> Parallel<B> {
     fn start(&mut self) {
         let (sender, receiver) = channel();
         self.outcomes = Some(receiver);
-        for _ in 0..self.options.threads {
+        for _ in 0..self.options.threads.min(MOST_THREADS) {
             let (shared, options, sender) = (Arc::clone(&self.shared), self.options.clone(), sender.clone());
-            self.workers.push(std::thread::spawn(move || work::<B>(&shared, &options, &sender)));
+            let spawned = Builder::new().name("logsegment".to_owned()).spawn(move || work::<B>(&shared, &options, &sender));
+            // A machine that gives no more threads still decodes with those it gave; without any, the channel is closed.
+            self.workers.extend(spawned);
         }
     }
 
@@ -148,7 +153,7 @@ impl<B: BytesColumn> BatchSource for Parallel<B> {
             if self.outcomes.is_none() {
                 self.start();
             }
-            let lost = || Outcome { error: Some(internal("a decoding thread is gone")), ..Outcome::default() };
+            let lost = || Outcome { error: Some(internal("no decoding thread could be started, or one is gone")), ..Outcome::default() };
             let outcome = self.next_outcome().unwrap_or_else(lost);
             self.accept(outcome);
         }

@@ -94,7 +94,7 @@ impl Values {
                 None => None,
                 Some(value) => match (first_header(value, options), on_bad) {
                     (Ok(found), _) => Some(found),
-                    (Err(error), OnBadValue::Raise) => return Err(error),
+                    (Err(error), OnBadValue::Raise) => return Err(error.in_row(index)),
                     (Err(_), _) => None,
                 },
             };
@@ -166,7 +166,7 @@ impl Values {
             };
             if let Err(error) = decoded {
                 if on_bad != OnBadValue::Null || !error.is_about_data() {
-                    return Err(error);
+                    return Err(error.in_row(index));
                 }
                 unroller.drop_run();
                 unroller.columns.back_to(before);

@@ -98,7 +98,7 @@ impl Decoder {
             return Ok(None);
         };
         if self.options.check_crc {
-            self.stats.bytes_checksummed += as_u64(frame.bytes.len());
+            self.stats.bytes_checksummed += as_u64(frame.bytes.len().saturating_sub(layout::CHECKSUMMED));
             parse::verify(frame.bytes, header.crc)?;
         }
         let count = header.count.unwrap_or(0);

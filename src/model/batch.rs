@@ -42,6 +42,8 @@ pub struct Producer {
 
 /// The stored value of an absent producer id.
 pub const NO_PRODUCER_ID: i64 = -1;
+/// The stored value of an absent leader epoch.
+pub const NO_PARTITION_LEADER_EPOCH: i32 = -1;
 /// The stored value of an absent sequence.
 pub const NO_SEQUENCE: i32 = -1;
 

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::arrow_out::{ArrowArray, ArrowBatch};
 use super::interrupt::Signals;
@@ -14,22 +15,23 @@ use crate::error::Result;
 
 /// Records of every value; see `logsegment.decode_array`.
 #[pyfunction]
-pub fn decode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: RecordArguments) -> PyResult<ArrowArray> {
-    let exploded = explode(py, array, options)?;
+pub fn decode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<ArrowArray> {
+    let exploded = explode(py, array, RecordArguments::from_dict(options)?)?;
     Ok(ArrowArray(Arc::new(exploded.to_lists())))
 }
 
 /// Records of all values in one batch, and the index of the value that each came from; see `logsegment.explode_array`.
 #[pyfunction]
-pub fn explode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: RecordArguments) -> PyResult<(ArrowBatch, ArrowArray)> {
-    let exploded = explode(py, array, options)?;
+pub fn explode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<(ArrowBatch, ArrowArray)> {
+    let exploded = explode(py, array, RecordArguments::from_dict(options)?)?;
     let parents: ArrayRef = Arc::new(exploded.parents());
     Ok((ArrowBatch(exploded.rows), ArrowArray(parents)))
 }
 
 /// Header of the first entry of every value; see `logsegment.batch_info_array`.
 #[pyfunction]
-pub fn batch_info_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: EntryArguments) -> PyResult<ArrowArray> {
+pub fn batch_info_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<ArrowArray> {
+    let options = EntryArguments::from_dict(options)?;
     let array = arrow_in::array(array)?;
     let (on_bad, decode) = (on_bad_value(&options.on_error)?, options.to_decode()?);
     let made = py.detach(|| Values::of(&array)?.batch_info(&decode, on_bad));
@@ -38,7 +40,8 @@ pub fn batch_info_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: Entry
 
 /// Findings of every value; see `logsegment.validate_array`.
 #[pyfunction]
-pub fn validate_array(py: Python<'_>, array: &Bound<'_, PyAny>, depth_name: &str, options: EntryArguments) -> PyResult<ArrowArray> {
+pub fn validate_array(py: Python<'_>, array: &Bound<'_, PyAny>, depth_name: &str, options: &Bound<'_, PyDict>) -> PyResult<ArrowArray> {
+    let options = EntryArguments::from_dict(options)?;
     let array = arrow_in::array(array)?;
     let (signals, interrupt) = Signals::new();
     let (depth, decode) = (depth(depth_name)?, options.to_decode()?);

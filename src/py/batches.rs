@@ -1,4 +1,5 @@
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::interrupt::Signals;
 use super::options::EntryArguments;
@@ -8,7 +9,8 @@ use crate::columns::batches::BatchRows;
 
 /// Open a stream of batch rows; see `logsegment.batches`.
 #[pyfunction]
-pub fn batch_stream(source: &Bound<'_, PyAny>, options: EntryArguments) -> PyResult<RecordStream> {
+pub fn batch_stream(source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<RecordStream> {
+    let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
     let stream = options.to_stream(interrupt)?;
     let opened = source::open(source, &signals)?;

@@ -1,4 +1,5 @@
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::interrupt::Signals;
 use super::options::{RecordArguments, committed};
@@ -9,7 +10,8 @@ use crate::decode::transactions::Scan;
 
 /// Open a stream of records; see `logsegment.decode`.
 #[pyfunction]
-pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: RecordArguments) -> PyResult<RecordStream> {
+pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<RecordStream> {
+    let options = RecordArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
     let mut stream = options.to_stream(interrupt)?;
     if options.is_committed()? {

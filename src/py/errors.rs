@@ -23,7 +23,7 @@ create_exception!(logsegment, InternalError, RecordBatchError, "A defect of logs
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let base = py.get_type::<RecordBatchError>();
-    for name in ["code", "rule", "kafka_error_code", "position", "base_offset", "record_index", "field"] {
+    for name in ["code", "rule", "kafka_error_code", "row", "position", "base_offset", "record_index", "field"] {
         base.setattr(name, py.None())?;
     }
     let classes: [Bound<'_, PyType>; 11] = [
@@ -61,6 +61,7 @@ fn set_attributes(value: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
     value.setattr("code", error.kind().code())?;
     value.setattr("rule", error.rule())?;
     value.setattr("kafka_error_code", error.kind().kafka_error_code())?;
+    value.setattr("row", position.row)?;
     value.setattr("position", position.byte)?;
     value.setattr("base_offset", position.base_offset)?;
     value.setattr("record_index", position.record_index)?;

@@ -1,6 +1,3 @@
-use std::collections::HashMap;
-
-use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -126,7 +123,9 @@ pub fn to_py(findings: &[core::Finding]) -> Vec<Finding> {
 
 /// Counters as a dict with attribute access.
 pub fn counters(py: Python<'_>, stats: &crate::decode::Stats) -> PyResult<Py<PyAny>> {
-    let numbers: HashMap<_, _> = stats.to_pairs().into_iter().collect();
-    let dict = numbers.into_bound_py_any(py)?;
+    let dict = PyDict::new(py);
+    for (name, count) in stats.to_pairs() {
+        dict.set_item(name, count)?;
+    }
     Ok(py.import("logsegment._stats")?.getattr("IoStats")?.call1((dict,))?.unbind())
 }

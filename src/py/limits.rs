@@ -1,3 +1,4 @@
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -14,7 +15,7 @@ use crate::limits as core;
 ///     max_headers: headers of a record.
 ///     max_nesting: levels of compressed sets inside each other.
 ///
-/// None for a number means unlimited; it must be said.
+/// "unlimited" in place of a number lifts the limit; it must be said.
 ///
 /// Example:
 ///     >>> import logsegment as ls
@@ -27,61 +28,62 @@ pub struct Limits(pub core::Limits);
 #[pymethods]
 impl Limits {
     #[new]
-    #[pyo3(signature = (*, max_batch_bytes=Some(268_435_456), max_decompressed_bytes=Some(1_073_741_824), max_ratio=Some(10_000),
-        max_records=Some(16_777_216), max_headers=Some(100_000), max_nesting=Some(8)))]
+    #[pyo3(signature = (*, max_batch_bytes=Limit(268_435_456), max_decompressed_bytes=Limit(1_073_741_824), max_ratio=Limit(10_000),
+        max_records=Limit(16_777_216), max_headers=Limit(100_000), max_nesting=Limit(8)),
+        text_signature = "(*, max_batch_bytes=268435456, max_decompressed_bytes=1073741824, max_ratio=10000, max_records=16777216, max_headers=100000, max_nesting=8)")]
     fn new(
-        max_batch_bytes: Option<u64>,
-        max_decompressed_bytes: Option<u64>,
-        max_ratio: Option<u64>,
-        max_records: Option<u64>,
-        max_headers: Option<u64>,
-        max_nesting: Option<u32>,
+        max_batch_bytes: Limit,
+        max_decompressed_bytes: Limit,
+        max_ratio: Limit,
+        max_records: Limit,
+        max_headers: Limit,
+        max_nesting: Limit,
     ) -> PyResult<Self> {
-        if max_ratio == Some(0) {
+        if max_ratio.0 == 0 {
             return Err(PyValueError::new_err("max_ratio must be at least 1"));
         }
         Ok(Self(core::Limits {
-            max_batch_bytes: max_batch_bytes.unwrap_or(u64::MAX),
-            max_decompressed_bytes: max_decompressed_bytes.unwrap_or(u64::MAX),
-            max_ratio: max_ratio.unwrap_or(u64::MAX),
-            max_records: max_records.unwrap_or(u64::MAX),
-            max_headers: max_headers.unwrap_or(u64::MAX),
-            max_nesting: max_nesting.unwrap_or(u32::MAX),
+            max_batch_bytes: max_batch_bytes.0,
+            max_decompressed_bytes: max_decompressed_bytes.0,
+            max_ratio: max_ratio.0,
+            max_records: max_records.0,
+            max_headers: max_headers.0,
+            max_nesting: u32::try_from(max_nesting.0).unwrap_or(u32::MAX),
         }))
     }
 
     #[getter]
-    fn max_batch_bytes(&self) -> Option<u64> {
-        limited(self.0.max_batch_bytes)
+    fn max_batch_bytes(&self) -> Limit {
+        Limit(self.0.max_batch_bytes)
     }
 
     #[getter]
-    fn max_decompressed_bytes(&self) -> Option<u64> {
-        limited(self.0.max_decompressed_bytes)
+    fn max_decompressed_bytes(&self) -> Limit {
+        Limit(self.0.max_decompressed_bytes)
     }
 
     #[getter]
-    fn max_ratio(&self) -> Option<u64> {
-        limited(self.0.max_ratio)
+    fn max_ratio(&self) -> Limit {
+        Limit(self.0.max_ratio)
     }
 
     #[getter]
-    fn max_records(&self) -> Option<u64> {
-        limited(self.0.max_records)
+    fn max_records(&self) -> Limit {
+        Limit(self.0.max_records)
     }
 
     #[getter]
-    fn max_headers(&self) -> Option<u64> {
-        limited(self.0.max_headers)
+    fn max_headers(&self) -> Limit {
+        Limit(self.0.max_headers)
     }
 
     #[getter]
-    fn max_nesting(&self) -> Option<u32> {
-        (self.0.max_nesting != u32::MAX).then_some(self.0.max_nesting)
+    fn max_nesting(&self) -> Limit {
+        Limit(if self.0.max_nesting == u32::MAX { u64::MAX } else { u64::from(self.0.max_nesting) })
     }
 
     fn __repr__(&self) -> String {
-        let number = |value: Option<u64>| value.map_or_else(|| "None".to_owned(), |value| value.to_string());
+        let number = |limit: Limit| if limit.0 == u64::MAX { format!("{UNLIMITED:?}") } else { limit.0.to_string() };
         format!(
             "Limits(max_batch_bytes={}, max_decompressed_bytes={}, max_ratio={}, max_records={}, max_headers={}, max_nesting={})",
             number(self.max_batch_bytes()),
@@ -89,7 +91,7 @@ impl Limits {
             number(self.max_ratio()),
             number(self.max_records()),
             number(self.max_headers()),
-            number(self.max_nesting().map(u64::from)),
+            number(self.max_nesting()),
         )
     }
 
@@ -107,6 +109,29 @@ impl Limits {
     }
 }
 
-fn limited(value: u64) -> Option<u64> {
-    (value != u64::MAX).then_some(value)
+/// A number, or "unlimited".
+struct Limit(u64);
+
+const UNLIMITED: &str = "unlimited";
+
+impl<'py> FromPyObject<'_, 'py> for Limit {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = value.extract::<String>() {
+            let unlimited = (text == UNLIMITED).then_some(Self(u64::MAX));
+            return unlimited.ok_or_else(|| PyValueError::new_err(format!("a limit is a number or \"unlimited\", not {text:?}")));
+        }
+        Ok(Self(value.extract()?))
+    }
+}
+
+impl<'py> IntoPyObject<'py> for Limit {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if self.0 == u64::MAX { UNLIMITED.into_bound_py_any(py) } else { self.0.into_bound_py_any(py) }
+    }
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::limits::Limits;
 use super::transactions::Transactions;
@@ -13,8 +14,6 @@ use crate::interrupt::Interrupt;
 use crate::validate::Depth;
 
 /// Options of the verbs that give records.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
 pub struct RecordArguments {
     columns: Option<Vec<String>>,
     binary: String,
@@ -37,8 +36,6 @@ pub struct RecordArguments {
 }
 
 /// Options of the verbs that look at entries or validate.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
 pub struct EntryArguments {
     check_crc: bool,
     pub on_error: String,
@@ -46,6 +43,60 @@ pub struct EntryArguments {
     batch_size: usize,
     format: String,
     limits: Option<Limits>,
+}
+
+/// One option; a wrong type is a TypeError that begins with its name.
+macro_rules! option {
+    ($options:expr, $name:literal) => {
+        match $options.get_item($name)?.ok_or_else(|| PyKeyError::new_err($name))?.extract() {
+            Ok(value) => value,
+            Err(error) => return Err(named($options.py(), $name, PyErr::from(error))),
+        }
+    };
+}
+
+fn named(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
+    PyTypeError::new_err(format!("{name}: {}", error.value(py)))
+}
+
+impl EntryArguments {
+    /// The options out of the dict that the Python layer makes.
+    pub fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self {
+            check_crc: option!(options, "check_crc"),
+            on_error: option!(options, "on_error"),
+            strict_tail: option!(options, "strict_tail"),
+            batch_size: option!(options, "batch_size"),
+            format: option!(options, "format"),
+            limits: option!(options, "limits"),
+        })
+    }
+}
+
+impl RecordArguments {
+    /// The options out of the dict that the Python layer makes.
+    pub fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self {
+            columns: option!(options, "columns"),
+            binary: option!(options, "binary"),
+            check_crc: option!(options, "check_crc"),
+            on_error: option!(options, "on_error"),
+            strict_tail: option!(options, "strict_tail"),
+            isolation: option!(options, "isolation"),
+            control: option!(options, "control"),
+            start_offset: option!(options, "start_offset"),
+            end_offset: option!(options, "end_offset"),
+            batch_size: option!(options, "batch_size"),
+            batch_bytes: option!(options, "batch_bytes"),
+            topic: option!(options, "topic"),
+            partition: option!(options, "partition"),
+            threads: option!(options, "threads"),
+            format: option!(options, "format"),
+            limits: option!(options, "limits"),
+            null_headers: option!(options, "null_headers"),
+            transactions: option!(options, "transactions"),
+        })
+    }
 }
 
 impl RecordArguments {

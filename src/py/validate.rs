@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::finding::{self, Finding};
 use super::interrupt::Signals;
@@ -21,8 +22,9 @@ pub fn validate_findings(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     depth_name: &str,
-    options: EntryArguments,
+    options: &Bound<'_, PyDict>,
 ) -> PyResult<(Vec<Finding>, Py<PyAny>, Py<ArrowTable>)> {
+    let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
     let (depth, decode) = (depth(depth_name)?, options.to_decode()?);
     let opened = source::open(source, &signals)?;

@@ -1,7 +1,7 @@
 //! What a batch header can get wrong and still be readable, alone and beside the batch before it.
 
 use super::finding::{Finding, Severity, What};
-use crate::model::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
+use crate::model::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE};
 use crate::model::{BatchHeader, TimestampType};
 
 /// What the batches so far say about the next one.
@@ -20,15 +20,15 @@ impl Neighbours {
         }
         self.last_offset = Some(header.last_offset);
         let epoch = header.partition_leader_epoch;
-        if epoch < 0 {
-            // Batches that no broker has appended yet have none.
+        if epoch == NO_PARTITION_LEADER_EPOCH {
+            // No broker has appended the batch yet.
             return;
         }
-        if let Some(previous) = self.epoch.filter(|previous| epoch < *previous) {
+        if let Some(previous) = self.epoch.or(Some(0)).filter(|previous| epoch < *previous) {
             let behind = What::EpochBehind { epoch, previous };
             findings.push(Finding::in_batch(behind, Severity::Warning, header).at_field("partitionLeaderEpoch"));
         }
-        self.epoch = Some(epoch);
+        self.epoch = Some(epoch.max(0));
     }
 }
 

@@ -60,35 +60,59 @@ fn is_control(byte: u8) -> bool {
     (byte < 0x20) | (byte == 0x7f) | (byte == 0xc2)
 }
 
-fn is_quoted(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\')
+/// The same byte eight times.
+const fn eight(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
 }
 
-/// Bytes that are copied at once when none of them needs an escape.
-const STRIDE: usize = 16;
+/// The top bit of every byte of the word that is a quotation mark or a backslash.
+fn quoted(word: u64) -> u64 {
+    let low = word & eight(0x7f);
+    // No sum carries into the next byte: both parts are below 0x80.
+    let unequal = |byte: u8| (low ^ eight(byte)) + eight(0x7f);
+    !(word | unequal(b'"') & unequal(b'\\')) & eight(0x80)
+}
 
-/// Writes text without control characters. Much of it is JSON, with a quotation mark every few bytes, so there is no branch on a byte:
-/// two bytes are written for each, and the next one goes over the second when one was enough.
+/// Writes text without control characters, eight bytes at a time. Much of it is JSON, with a quotation mark every few bytes, which
+/// would mislead a branch on each: whole words are written, and the next write goes over what was too much.
 fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     let mut end = out.len();
-    out.resize(end + 2 * bytes.len(), 0);
-    for chunk in bytes.chunks(STRIDE) {
-        let is_plain = !chunk.iter().fold(false, |any, byte| any | is_quoted(*byte));
-        if let (true, Some(room)) = (is_plain, out.get_mut(end..end + chunk.len())) {
-            room.copy_from_slice(chunk);
-            end += chunk.len();
-            continue;
-        }
-        for byte in chunk {
-            let is_quoted = is_quoted(*byte);
-            if let Some([first, second]) = out.get_mut(end..end + 2) {
-                *first = if is_quoted { b'\\' } else { *byte };
-                *second = *byte;
-            }
-            end += 1 + usize::from(is_quoted);
-        }
+    out.resize(end + 2 * bytes.len() + 8, 0);
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        end = put_word(out, end, *word);
+    }
+    for byte in rest {
+        let is_quoted = matches!(byte, b'"' | b'\\');
+        put(out, end, if is_quoted { [b'\\', *byte] } else { [*byte, 0] });
+        end += 1 + usize::from(is_quoted);
     }
     out.truncate(end);
+}
+
+/// Writes eight bytes and the backslashes that belong before some of them; gives where they end.
+fn put_word(out: &mut [u8], mut end: usize, word: [u8; 8]) -> usize {
+    let mut left = u64::from_le_bytes(word);
+    let mut marks = quoted(left);
+    let mut len = 8;
+    while marks != 0 {
+        let before = marks.trailing_zeros() & !7;
+        let plain = usize::try_from(before / 8).unwrap_or(0);
+        put(out, end, left.to_le_bytes());
+        left >>= before;
+        let [byte, ..] = left.to_le_bytes();
+        put(out, end + plain, [b'\\', byte]);
+        (left, marks) = (left >> 8, (marks >> before) >> 8);
+        (end, len) = (end + plain + 2, len - plain - 1);
+    }
+    put(out, end, left.to_le_bytes());
+    end + len
+}
+
+fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) {
+    if let Some(room) = out.get_mut(at..at + N) {
+        room.copy_from_slice(&bytes);
+    }
 }
 
 fn put_char(out: &mut Vec<u8>, char: char) {
