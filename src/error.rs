@@ -63,7 +63,7 @@ pub enum ErrorKind {
     /// A claim over a limit of the caller.
     Limit { limit: &'static str, asked: u64, allowed: u64 },
     /// Reading the source failed.
-    Io { kind: std::io::ErrorKind, message: String },
+    Io { kind: std::io::ErrorKind, os_code: Option<i32>, message: String },
     /// The work was interrupted by the caller (Ctrl-C).
     Interrupted,
     /// The caller's mistake.
@@ -291,7 +291,7 @@ impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         match error.downcast::<Error>() {
             Ok(ours) => ours,
-            Err(other) => Self::new(ErrorKind::Io { kind: other.kind(), message: other.to_string() }),
+            Err(other) => Self::new(ErrorKind::Io { kind: other.kind(), os_code: other.raw_os_error(), message: other.to_string() }),
         }
     }
 }

@@ -10,11 +10,13 @@ import logsegment as ls
 COLUMNS = ["key", "value", "offset", "timestampMs"]
 WITH_HEADERS = [*COLUMNS, "headers"]
 BATCH_BYTES = int(os.environ.get("PEERS_BATCH_BYTES", 1 << 20))
+# Views copy nothing, so that a chunk need not stay in the cache: fewer, larger ones.
+VIEW_BYTES = int(os.environ.get("PEERS_VIEW_BYTES", 16 << 20))
 
 
-def _decode(data, columns, **options):
+def _decode(data, columns, batch_bytes=BATCH_BYTES, **options):
     # Rows never close a batch here: the bytes do, as in the floor's chunks.
-    return ls.decode(data, columns=columns, batch_size=1 << 20, batch_bytes=BATCH_BYTES, **options)
+    return ls.decode(data, columns=columns, batch_size=1 << 20, batch_bytes=batch_bytes, **options)
 
 
 def decode(data):
@@ -29,12 +31,12 @@ def decode_headers(data):
 
 def decode_view(data):
     """Leave keys and values where they are: Arrow views into the input, or into the section that was unpacked."""
-    return _decode(data, COLUMNS, binary="binary_view")
+    return _decode(data, COLUMNS, binary="binary_view", batch_bytes=VIEW_BYTES)
 
 
 def decode_view_headers(data):
     """As `decode_view`, with the headers column."""
-    return _decode(data, WITH_HEADERS, binary="binary_view")
+    return _decode(data, WITH_HEADERS, binary="binary_view", batch_bytes=VIEW_BYTES)
 
 
 def decode_threads2(data):

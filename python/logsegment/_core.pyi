@@ -42,6 +42,8 @@ __version__: str
 
 #: (producerId, firstOffset, lastOffset), last offset inclusive.
 _Aborted: TypeAlias = tuple[int, int, int]
+#: A number, or no limit.
+_Limit: TypeAlias = int | Literal["unlimited"]
 #: A capsule of the Arrow C data interface; `types.CapsuleType` is younger than the oldest Python here.
 _Capsule: TypeAlias = object
 #: An object of pyarrow, Polars or pandas, none of which must be installed.
@@ -55,6 +57,7 @@ class RecordBatchError(ValueError):
     code: str | None
     rule: str | None
     kafka_error_code: int | None
+    row: int | None
     position: int | None
     base_offset: int | None
     record_index: int | None
@@ -76,25 +79,25 @@ class Limits:
     def __new__(
         cls,
         *,
-        max_batch_bytes: int | None = ...,
-        max_decompressed_bytes: int | None = ...,
-        max_ratio: int | None = ...,
-        max_records: int | None = ...,
-        max_headers: int | None = ...,
-        max_nesting: int | None = ...,
+        max_batch_bytes: _Limit = 268435456,
+        max_decompressed_bytes: _Limit = 1073741824,
+        max_ratio: _Limit = 10000,
+        max_records: _Limit = 16777216,
+        max_headers: _Limit = 100000,
+        max_nesting: _Limit = 8,
     ) -> Self: ...
     @property
-    def max_batch_bytes(self) -> int | None: ...
+    def max_batch_bytes(self) -> _Limit: ...
     @property
-    def max_decompressed_bytes(self) -> int | None: ...
+    def max_decompressed_bytes(self) -> _Limit: ...
     @property
-    def max_ratio(self) -> int | None: ...
+    def max_ratio(self) -> _Limit: ...
     @property
-    def max_records(self) -> int | None: ...
+    def max_records(self) -> _Limit: ...
     @property
-    def max_headers(self) -> int | None: ...
+    def max_headers(self) -> _Limit: ...
     @property
-    def max_nesting(self) -> int | None: ...
+    def max_nesting(self) -> _Limit: ...
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     # Equal by value, and so without a hash.

@@ -22,6 +22,11 @@ class Report:
         findings (list[Finding]): all of them.
         counts (dict[str, int]): findings by severity: "error", "warning", "info".
         io_stats: counters of what was read.
+
+    Example:
+        >>> import logsegment as ls
+        >>> ls.validate(ls.FileSource("00000000000000000000.log")).counts
+        {'error': 0, 'warning': 0, 'info': 0}
     """
 
     def __init__(self, findings: list[Finding], io_stats: dict[str, int], table: ArrowTable) -> None:

@@ -14,6 +14,7 @@ pub mod records;
 pub mod schema;
 mod slots;
 pub mod stream;
+mod unroller;
 pub mod values;
 
 pub use records::RecordColumns;

@@ -14,7 +14,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::binary::BytesColumn;
-use super::stream::{BatchSource, StreamOptions, Unroller, schema_of, tail_finding};
+use super::stream::{BatchSource, StreamOptions, schema_of, tail_finding};
+use super::unroller::Unroller;
 use crate::decode::Stats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Piece, Run, Runs};

@@ -18,11 +18,15 @@ impl FileRange {
     pub fn open(path: &Path, start: u64, end: Option<u64>) -> io::Result<Self> {
         let file = File::open(path)?;
         if file.metadata()?.is_dir() {
-            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+            // Unix opens a directory and fails at the first read; say it as `open` in Python does.
+            return Err(io::Error::from_raw_os_error(EISDIR));
         }
         Ok(Self { file, at: start, end: end.unwrap_or(u64::MAX) })
     }
 }
+
+/// "Is a directory", the same number on every system that this runs on.
+const EISDIR: i32 = 21;
 
 impl Read for FileRange {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

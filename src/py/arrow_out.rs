@@ -16,6 +16,12 @@ type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 /// A record batch: Arrow columns of the same length.
 ///
 /// Any library with the Arrow PyCapsule interface takes it (`pyarrow.record_batch(batch)`, `polars.DataFrame(batch)`); nothing is copied.
+///
+/// Example:
+///     >>> import logsegment as ls
+///     >>> batch = next(ls.decode(ls.FileSource("00000000000000000000.log"), columns=["offset", "key"]))
+///     >>> batch.column_names
+///     ['offset', 'key']
 #[pyclass(frozen, module = "logsegment")]
 pub struct ArrowBatch(pub RecordBatch);
 
@@ -107,6 +113,11 @@ impl From<RowArguments> for RowFilter {
 }
 
 /// An Arrow array; any library with the Arrow PyCapsule interface takes it (`pyarrow.array(array)`). Nothing is copied.
+///
+/// Example:
+///     >>> import logsegment as ls, pyarrow as pa
+///     >>> ls.batch_info_array(pa.array([None], pa.binary()))
+///     ArrowArray(1 values)
 #[pyclass(frozen, module = "logsegment")]
 pub struct ArrowArray(pub ArrayRef);
 

@@ -1,7 +1,9 @@
 //! Errors of the core as Python exceptions with the same numbers. Attributes live in the instance's dict, so all of them pickle.
 
+use std::path::Path;
+
 use pyo3::create_exception;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
@@ -47,13 +49,23 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// The exception that an error is.
 pub fn to_py(py: Python<'_>, error: &Error) -> PyErr {
-    let raised = exception(error);
+    let raised = exception(py, error);
     if raised.is_instance_of::<RecordBatchError>(py)
         && let Err(failed) = set_attributes(raised.value(py), error)
     {
         return failed;
     }
     raised
+}
+
+/// The OSError for a number of the operating system, as Python's own `open` raises it: FileNotFoundError and so on, with errno.
+pub fn os_error(py: Python<'_>, code: i32, path: Option<&Path>) -> PyErr {
+    let text = py.import("os").and_then(|os| os.call_method1("strerror", (code,))).map(|text| text.to_string());
+    let text = text.unwrap_or_else(|_| "operating system error".to_owned());
+    match path {
+        Some(path) => PyOSError::new_err((code, text, path.as_os_str().to_owned())),
+        None => PyOSError::new_err((code, text)),
+    }
 }
 
 fn set_attributes(value: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
@@ -68,7 +80,7 @@ fn set_attributes(value: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
     value.setattr("field", position.field)
 }
 
-fn exception(error: &Error) -> PyErr {
+fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let text = error.to_string();
     match error.kind() {
         ErrorKind::Truncated { .. } => TruncatedError::new_err(text),
@@ -83,7 +95,8 @@ fn exception(error: &Error) -> PyErr {
         ErrorKind::UnknownCompression { .. } => UnknownCompressionError::new_err(text),
         ErrorKind::Codec { .. } => CodecError::new_err(text),
         ErrorKind::Limit { .. } => LimitError::new_err(text),
-        ErrorKind::Io { kind, message } => std::io::Error::new(*kind, message.clone()).into(),
+        ErrorKind::Io { os_code: Some(code), .. } => os_error(py, *code, None),
+        ErrorKind::Io { kind, message, .. } => std::io::Error::new(*kind, message.clone()).into(),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         ErrorKind::Usage { argument, fault } => PyValueError::new_err(format!("{argument}: {fault}")),
         ErrorKind::Internal { .. } => InternalError::new_err(text),

@@ -13,6 +13,11 @@ use crate::validate as core;
 ///     position (int), length (int): the bytes that it is about.
 ///     baseOffset, lastOffset, recordIndex (int or None): the batch and the record.
 ///     field (str or None): the field, in Kafka's spelling.
+///
+/// Example:
+///     >>> import logsegment as ls
+///     >>> ls.validate(bytes(20)).findings
+///     [Finding(info FND-17 at byte 0: the input ends in 20 zero bytes, as a preallocated segment does)]
 #[pyclass(frozen, eq, get_all, module = "logsegment", rename_all = "camelCase")]
 #[derive(Clone, PartialEq)]
 pub struct Finding {

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::interrupt::Signals;
-use super::{buffer, file_object};
+use super::{buffer, errors, file_object};
 use crate::framing::Source;
 use crate::io::FileRange;
 
@@ -74,9 +74,10 @@ pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Opene
     }
 }
 
-/// An OSError with its file name, as Python's own `open` raises it.
+/// An OSError with its number and file name.
 fn with_path(py: Python<'_>, error: std::io::Error, path: &std::path::Path) -> PyErr {
-    let raised = PyErr::from(error);
-    let named = raised.value(py).setattr("filename", path.as_os_str());
-    named.err().unwrap_or(raised)
+    match error.raw_os_error() {
+        Some(code) => errors::os_error(py, code, Some(path)),
+        None => error.into(),
+    }
 }

@@ -28,6 +28,13 @@ use crate::validate as core;
 ///     findings (list[Finding]): torn and zero tails, and damage that was skipped; complete once the stream has ended.
 ///     error: the typed exception behind an error that another library reported, or None.
 ///     io_stats: counters of what was read, unpacked and copied.
+///
+/// Example:
+///     >>> import logsegment as ls
+///     >>> with ls.decode(ls.FileSource("00000000000000000000.log"), columns=["offset"]) as stream:
+///     ...     rows = sum(batch.num_rows for batch in stream)
+///     >>> stream.io_stats.records == rows
+///     True
 #[pyclass(frozen, module = "logsegment")]
 pub struct RecordStream(Arc<Shared>);
 

@@ -19,6 +19,12 @@ use crate::validate as core;
 ///     schema, num_rows, column_names: as in pyarrow.
 ///     findings (list[Finding]): what was met on the way.
 ///     io_stats: counters of what was read.
+///
+/// Example:
+///     >>> import logsegment as ls
+///     >>> table = ls.batches(ls.FileSource("00000000000000000000.log"))
+///     >>> table.num_rows == len(table.to_pylist())
+///     True
 #[pyclass(frozen, module = "logsegment")]
 pub struct ArrowTable {
     pub schema: SchemaRef,

@@ -19,6 +19,11 @@ type Parts = (Vec<(i64, i64, i64)>, Option<i64>);
 /// Args:
 ///     aborted: list of (producerId, firstOffset, lastOffset), last offset inclusive.
 ///     last_stable_offset: first offset of the oldest open transaction, or None when none is open.
+///
+/// Example:
+///     >>> import logsegment as ls
+///     >>> ls.Transactions([(7, 100, 120)]).aborted
+///     [(7, 100, 120)]
 #[pyclass(frozen, eq, from_py_object, module = "logsegment")]
 #[derive(Clone, PartialEq)]
 pub struct Transactions(pub core::Transactions);
@@ -57,9 +62,16 @@ impl Transactions {
 /// Args:
 ///     sources: the segments of one partition in offset order, each a buffer or a FileSource.
 ///
-/// Returns: Transactions.
+/// Returns:
+///     `Transactions`. Damage is passed over; the decode that follows reports it.
 ///
-/// Damage is passed over; the decode that follows reports it.
+/// Raises:
+///     OSError: when a file cannot be read.
+///
+/// Example:
+///     >>> import logsegment as ls
+///     >>> ls.scan_transactions([ls.FileSource("00000000000000000000.log")]).last_stable_offset is None
+///     True
 #[pyfunction]
 pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>) -> PyResult<Transactions> {
     let mut scan = core::Scan::default();

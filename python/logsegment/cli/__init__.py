@@ -36,6 +36,9 @@ def main(arguments: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    from logsegment.cli.app import run
+    try:
+        from logsegment.cli.app import run
 
-    return run(sys.argv[1:] if arguments is None else arguments)
+        return run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:
+        return 130

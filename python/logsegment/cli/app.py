@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 import logsegment
 from logsegment.cli.batches import batches
 from logsegment.cli.cat import cat
-from logsegment.cli.ending import Ended, stop_on_signals
+from logsegment.cli.ending import UNREADABLE, Ended, stop_on_signals
+from logsegment.cli.messages import say
 from logsegment.cli.verify import verify
 
 PROGRAM = "logsegment"
@@ -33,6 +36,9 @@ program.add_command(verify)
 def run(arguments: list[str]) -> int:
     """Run the program with these arguments and give its exit code."""
     stop_on_signals()
+    if sys.stdout is None:
+        say("standard output is closed")
+        return UNREADABLE
     try:
         code = program.main(arguments, prog_name=PROGRAM, standalone_mode=False)
     except click.ClickException as mistake:

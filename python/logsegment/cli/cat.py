@@ -127,7 +127,7 @@ def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progres
     """Write the records of a segment; true when there were errors that were skipped."""
     is_committed = wanted.isolation == "read_committed"
     with opened(segment, is_read_twice=is_committed) as source:
-        transactions = _transactions(segment, source, known) if is_committed else None
+        transactions = _transactions(segment, source, known, quiet) if is_committed else None
         stream = ls.decode(
             source,
             columns=sink.columns,
@@ -152,11 +152,14 @@ def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progres
         return tell(stream.findings, segment.name, progress, quiet=quiet)
 
 
-def _transactions(segment: Segment, source: Any, known: dict[str, ls.Transactions]) -> ls.Transactions:
-    """Aborted and open transactions of the partition that the segment belongs to."""
+def _transactions(segment: Segment, source: Any, known: dict[str, ls.Transactions], quiet: bool) -> ls.Transactions:
+    """Aborted and open transactions of the partition that the segment belongs to, looked for once."""
     partition = whole_partition(segment)
-    if partition == [segment]:
-        return ls.scan_transactions([source])
-    if segment.directory not in known:
-        known[segment.directory] = ls.scan_transactions([ls.FileSource(part.path) for part in partition])
-    return known[segment.directory]
+    place = segment.path if partition == [segment] else segment.directory
+    if place not in known:
+        sources = [source] if partition == [segment] else [ls.FileSource(part.path) for part in partition]
+        known[place] = ls.scan_transactions(sources)
+        stable = known[place].last_stable_offset
+        if stable is not None and not quiet:
+            say(f"{segment.name}: a transaction is open from offset {stable:,}; nothing from there on is committed yet")
+    return known[place]

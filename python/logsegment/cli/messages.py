@@ -7,7 +7,9 @@ import sys
 
 def say(text: str) -> None:
     """Write one line about this program's work, marked with its name."""
-    print(f"logsegment: {printable(text)}", file=sys.stderr)
+    # Without a stderr `print` would write into the data.
+    if sys.stderr is not None:
+        print(f"logsegment: {printable(text)}", file=sys.stderr)
 
 
 def printable(text: str) -> str:

@@ -183,8 +183,8 @@ def output_of(arrow: str | None, parquet: str | None, *, is_json: bool = False) 
 def _checked_paths(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
     if paths.count("-") > 1:
         raise click.BadParameter("- (standard input) can be given once", ctx, param)
-    if "-" in paths and sys.stdin.isatty():
-        raise click.BadParameter("standard input is a terminal; - reads a log segment from a pipe or a file", ctx, param)
+    if "-" in paths and (sys.stdin is None or sys.stdin.isatty()):
+        raise click.BadParameter("standard input is no pipe and no file; - reads a log segment from one", ctx, param)
     return paths
 
 

@@ -18,7 +18,7 @@ class Progress:
     """
 
     def __init__(self, segments: Sequence[Segment], *, is_wanted: bool) -> None:
-        self.is_shown = is_wanted and sys.stderr.isatty()
+        self.is_shown = is_wanted and sys.stderr is not None and sys.stderr.isatty()
         self._total = sum(segment.size for segment in segments)
         self._before = 0
         self._size = 0

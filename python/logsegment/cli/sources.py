@@ -78,7 +78,7 @@ def opened(segment: Segment, *, is_read_twice: bool = False, seen: Seen | None =
 @contextlib.contextmanager
 def _raw(segment: Segment) -> Iterator[BinaryIO]:
     if segment.path == STDIN:
-        # Unbuffered, so that what a slow writer has given so far is shown at once.
+        # The core asks for large pieces; a buffer in between would only copy them.
         yield getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
         return
     with open(segment.path, "rb", buffering=0) as file:

@@ -10,9 +10,9 @@ import click
 from logsegment.cli.files import WholeFile
 from logsegment.cli.options import Output
 
-#: Rows and bytes of an Arrow batch on its way into a file; a Parquet row group is one.
-BATCH_SIZE = 1 << 17
-BATCH_BYTES = 16 << 20
+#: Rows and bytes of an Arrow batch on its way into a file; a Parquet row group is one. pyarrow holds about ten of them while it writes.
+BATCH_SIZE = 1 << 16
+BATCH_BYTES = 4 << 20
 
 
 class TableFile:
