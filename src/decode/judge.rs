@@ -1,12 +1,13 @@
 //! What makes an entry believable to framing: a header that makes sense and a checksum that matches.
 
+use super::parse_header;
 use crate::error::Error;
 use crate::format::v2::{layout, parse};
-use crate::framing::{Claim, Judge, LOG_OVERHEAD};
+use crate::framing::{Claim, Frame, Judge, LOG_OVERHEAD};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, CompressionType};
 
-/// Judges record batches by their checksum; entries of formats that this build does not read are left alone.
+/// Judges record batches by their checksum. Entries of formats that this build does not read cannot be believed at all.
 #[derive(Clone, Copy, Debug)]
 pub struct ChecksumJudge {
     /// Limits of the decode, so that no candidate is larger than what may be read.
@@ -18,7 +19,8 @@ pub struct ChecksumJudge {
 impl Judge for ChecksumJudge {
     fn damage_of(&self, entry: &[u8], magic: i8) -> Option<Error> {
         if magic != layout::MAGIC {
-            return None;
+            // Bytes out of step look like an entry of an older format now and then: its length needs the same proof as a broken one's.
+            return parse_header(Frame { position: 0, magic, bytes: entry }).err();
         }
         match parse::header(entry, 0) {
             Ok(header) if self.check_crc => parse::verify(entry, header.crc).err().map(|error| error.in_batch(header.base_offset)),

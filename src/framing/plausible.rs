@@ -68,10 +68,11 @@ pub fn find(bytes: &[u8], start: usize, at_end: bool, judge: &dyn Judge, effort:
         let front = bytes.get(candidate..).unwrap_or_default();
         match judge.claim(front) {
             Claim::Whole(len) if effort.allows(len) => {
-                effort.checksummed = effort.checksummed.saturating_add(as_u64(len));
                 if judge.is_intact(front.get(..len).unwrap_or_default()) {
+                    // What was found is progress, not effort: many short gaps must not use up what one long gap may cost.
                     return Found::At(candidate);
                 }
+                effort.checksummed = effort.checksummed.saturating_add(as_u64(len));
             }
             Claim::Cut if !at_end => return Found::NotBefore(candidate),
             Claim::Cut | Claim::Whole(_) | Claim::No => {}

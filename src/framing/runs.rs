@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::plausible::{self, Effort, Found, Judge};
+use super::plausible::{self, Claim, Effort, Found, Judge};
 use super::source::Source;
 use super::{Step, Tail, step};
 use crate::error::{Error, ErrorKind, Result};
@@ -194,11 +194,13 @@ impl Runs {
         }
     }
 
-    /// A broken entry: its length is believed when it leads to an intact entry or to the end.
+    /// A broken entry. Its length is believed when no intact entry contradicts it and what follows it fits.
     fn step_over_broken(&mut self, error: Error, len: usize) -> Result<Piece> {
+        if let Some(found) = self.contradiction(len)? {
+            return Ok(self.leave_out(error, found));
+        }
         loop {
-            let front = self.source.front();
-            let next = front.get(len..).unwrap_or_default();
+            let next = self.source.front().get(len..).unwrap_or_default();
             let ends = self.source.is_at_end();
             match step(next, &self.limits) {
                 Step::Entry { len: entry, magic } => {
@@ -213,6 +215,37 @@ impl Runs {
                 Step::Fault(_) => return self.step_over(error, 1),
             }
         }
+    }
+
+    /// Where an intact entry starts that the claimed length cuts through: it begins inside of the claim and ends at its end or behind it.
+    /// (An entry that somebody stored in a value lies wholly inside: at least the count of headers follows it.)
+    fn contradiction(&mut self, claimed: usize) -> Result<Option<usize>> {
+        let Some(mut recover) = self.recover.take() else { return Ok(None) };
+        let found = self.search_across(&mut recover, claimed);
+        self.recover = Some(recover);
+        found
+    }
+
+    fn search_across(&mut self, recover: &mut Recover, claimed: usize) -> Result<Option<usize>> {
+        let mut from = 1;
+        while from < claimed {
+            let at_end = self.source.is_at_end();
+            let front = self.source.front();
+            match plausible::find(front, from, at_end, &*recover.judge, &mut recover.effort) {
+                Found::At(at) if at >= claimed => return Ok(None),
+                Found::At(at) => match recover.judge.claim(front.get(at..).unwrap_or_default()) {
+                    Claim::Whole(len) if at.saturating_add(len) >= claimed => return Ok(Some(at)),
+                    _ => from = at + 1,
+                },
+                Found::NotBefore(_) if at_end => return Ok(None),
+                Found::NotBefore(at) => {
+                    from = at.max(from);
+                    let have = front.len();
+                    self.source.fill(have.saturating_mul(2).max(self.target))?;
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// Searches the next intact entry from `from` bytes on and leaves out what lies before it.

@@ -83,6 +83,8 @@ pub enum What {
     ManyMarkers { count: u64 },
     /// CTL-4: the value of a transaction marker is not a version and a coordinator epoch.
     MarkerValue,
+    /// This many more findings of a rule, which are not told one by one.
+    Untold { rule: &'static str, times: u64 },
     /// The same rule is broken by this many more records of the batch, which are not told one by one.
     Repeated { rule: &'static str, times: u64 },
 }
@@ -114,6 +116,13 @@ impl Finding {
         let (position, length) = (bytes.start, bytes.end.saturating_sub(bytes.start));
         let (base_offset, last_offset, record_index) = (None, None, None);
         Self { what, severity: Severity::Warning, position, length, base_offset, last_offset, record_index, field: Some("batchLength") }
+    }
+
+    /// Findings of one rule that were only counted, the first of them at this position.
+    pub fn of_untold(rule: &'static str, severity: Severity, times: u64, position: u64) -> Self {
+        let what = What::Untold { rule, times };
+        let (base_offset, last_offset, record_index, field) = (None, None, None, None);
+        Self { what, severity, position, length: 0, base_offset, last_offset, record_index, field }
     }
 
     /// The finding that an error is, about these bytes.
@@ -201,7 +210,7 @@ impl What {
             Self::Producer { .. } => "V2-61",
             Self::ManyMarkers { .. } => "CTL-1",
             Self::MarkerValue => "CTL-4",
-            Self::Repeated { rule, .. } => rule,
+            Self::Repeated { rule, .. } | Self::Untold { rule, .. } => rule,
         }
     }
 }
@@ -235,6 +244,7 @@ impl fmt::Display for What {
             Self::Producer { what } => write!(f, "{what}"),
             Self::ManyMarkers { count } => write!(f, "the control batch holds {count} transaction markers"),
             Self::MarkerValue => write!(f, "the value of the transaction marker is not a version and a coordinator epoch"),
+            Self::Untold { times, .. } => write!(f, "{times} more findings of this rule follow, which are only counted"),
             Self::Repeated { times, .. } => write!(f, "the same for {times} more records of the batch"),
         }
     }

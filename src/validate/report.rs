@@ -1,5 +1,7 @@
 //! Drives the decoder over everything, and collects.
 
+use std::collections::BTreeMap;
+
 use super::batch::{Neighbours, header_rules, max_timestamp_rule};
 use super::finding::{Finding, Severity, What};
 use super::record::RecordRules;
@@ -33,9 +35,14 @@ pub struct Validator {
     findings: Vec<Finding>,
     /// Findings from this one on lie behind an entry that claims all the rest of the input.
     beyond: Option<usize>,
+    /// Findings that are only counted, by rule and severity: how many, and where the first one is.
+    untold: BTreeMap<(&'static str, Severity), (u64, u64)>,
     remarks: Vec<Remark>,
     records: u64,
 }
+
+/// Findings that are kept, some 20 MiB of them; a hostile gigabyte could have a hundred million.
+const MOST_FINDINGS: usize = 100_000;
 
 /// Bytes of entries that are cut off a source at a time.
 const RUN_LEN: usize = 1 << 20;
@@ -55,6 +62,7 @@ impl Validator {
             neighbours: Neighbours::default(),
             findings: Vec::new(),
             beyond: None,
+            untold: BTreeMap::new(),
             remarks: Vec::new(),
             records: 0,
         }
@@ -65,6 +73,7 @@ impl Validator {
     /// # Errors
     /// `Io` only: bad bytes are findings.
     pub fn advance(&mut self) -> Result<bool> {
+        self.count_the_rest();
         match self.runs.next_piece()? {
             Some(Piece::Run(run)) => self.visit_run(&run)?,
             Some(Piece::Damage(damage)) => self.findings.push(Finding::of_damage(&damage)),
@@ -87,12 +96,24 @@ impl Validator {
             // A decode that does not recover ends at the torn entry and never fails here.
             finding.severity = finding.severity.min(Severity::Warning);
         }
+        self.count_the_rest();
+        let untold = std::mem::take(&mut self.untold);
+        self.findings.extend(untold.into_iter().map(|((rule, severity), (times, at))| Finding::of_untold(rule, severity, times, at)));
         std::mem::take(&mut self.findings)
     }
 
     /// What was done so far.
     pub fn stats(&self) -> Stats {
         Stats { bytes_read: self.runs.bytes_read(), records: self.records, ..self.decoder.stats }
+    }
+
+    /// Counts the findings beyond those that are kept.
+    fn count_the_rest(&mut self) {
+        let is_beyond = self.beyond.is_some();
+        for finding in self.findings.drain(MOST_FINDINGS.min(self.findings.len())..) {
+            let severity = if is_beyond { finding.severity.min(Severity::Warning) } else { finding.severity };
+            self.untold.entry((finding.rule(), severity)).or_insert((0, finding.position)).0 += 1;
+        }
     }
 
     fn visit_run(&mut self, run: &Run) -> Result<()> {
