@@ -8,10 +8,10 @@ import subprocess
 import time
 
 import pyarrow.compute as pc
-from benches.paths import ROOT, WORK
-from benches.segments import write_repeated
 
 import logsegment as ls
+from benches.paths import ROOT, WORK
+from benches.segments import write_repeated
 
 CORPORA = ["small-none", "small-lz4"]
 # A whole segment: the headers of a smaller file stay in the cache between repeats, which no user meets.

@@ -3,9 +3,9 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from benches.segments import entries
 
 import logsegment as ls
+from benches.segments import entries
 
 
 @pytest.fixture

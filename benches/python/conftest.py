@@ -1,6 +1,7 @@
 """Input and names for the Python benches: `<verb>/<format>/<codec>/<shape>`, each over the head of a corpus."""
 
 import pytest
+
 from benches.segments import head
 
 HEAD_BYTES = 8 << 20

@@ -4,10 +4,11 @@ import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import functions as F
+
 from benches.paths import corpus
 from benches.segments import entries, write_directory
 from benches.spark.standin import ReadySource, write_ready, yield_ready
-from pyspark.sql import functions as F
 
 
 def data_source_frames(spark, name, directory, segments):
@@ -37,8 +38,9 @@ def first_batch_of_source(path, schema):
 
 def map_in_arrow_frames(spark, name, directory, segments):
     """(ours, ceiling, rows) of mapInArrow over a Parquet file with one raw batch a row."""
-    from logsegment.spark import decode_batches
     from pyspark.sql.pandas.types import from_arrow_schema
+
+    from logsegment.spark import decode_batches
 
     raw, rows = write_raw_batches(name, directory, segments)
     frame = spark.read.parquet(str(raw))

@@ -140,9 +140,7 @@ def batches(
 
     Source: `DumpLogSegments` in Kafka's tools.
     """
-    stream = batch_stream(
-        source, check_crc=check_crc, on_error=on_error, strict_tail=strict_tail, format=format, limits=limits
-    )
+    stream = batch_stream(source, check_crc=check_crc, on_error=on_error, strict_tail=strict_tail, format=format, limits=limits)
     return stream.read_all()
 
 

@@ -36,11 +36,13 @@ class Report:
 
     @property
     def counts(self) -> dict[str, int]:
+        """Findings by severity; every severity is there."""
         found = Counter(finding.severity for finding in self.findings)
         return {severity: found[severity] for severity in ("error", "warning", "info")}
 
     @property
     def ok(self) -> bool:
+        """Whether no finding is of severity "error"."""
         return self.counts["error"] == 0
 
     def to_arrow(self) -> ArrowTable:
@@ -58,10 +60,7 @@ class Report:
 
     def __repr__(self) -> str:
         lines = [self._summary()]
-        lines += [
-            f"  {finding.severity:7} {finding.rule:8} {finding.path}: {finding.message}"
-            for finding in self.findings[:SHOWN]
-        ]
+        lines += [f"  {finding.severity:7} {finding.rule:8} {finding.path}: {finding.message}" for finding in self.findings[:SHOWN]]
         if len(self.findings) > SHOWN:
             lines.append(f"  ... and {len(self.findings) - SHOWN} more")
         return "\n".join(lines)

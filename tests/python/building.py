@@ -36,9 +36,7 @@ def batch(
     """A record batch around these record bytes (compressed already, if `attributes` say so)."""
     last = max(count - 1, 0) if last_offset_delta is None else last_offset_delta
     largest = base_timestamp if max_timestamp is None else max_timestamp
-    checked = CHECKED_HEADER.pack(
-        attributes, last, base_timestamp, largest, producer_id, producer_epoch, base_sequence, count
-    )
+    checked = CHECKED_HEADER.pack(attributes, last, base_timestamp, largest, producer_id, producer_epoch, base_sequence, count)
     body = checked + records
     stored = crc32c(body) if crc is None else crc
     return struct.pack(">qiibI", base_offset, len(body) + 9, leader_epoch, magic, stored) + body

@@ -121,12 +121,17 @@ def observe_bounded(names: list[str], address_space: int, seconds: int) -> None:
     wanted = [case for case in cases() if case.name in names]
     read = [(case.name, case.read()) for case in wanted]
     ls.validate(b"")
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    bound = pages * resource.getpagesize() + address_space
-    resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+    bound_memory(address_space)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     for name, data in read:
         print(json.dumps({name: observe(data)}), flush=True)
+
+
+def bound_memory(address_space: int) -> None:
+    """Let this process get only so many bytes more than it has now (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    bound = pages * resource.getpagesize() + address_space
+    resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
 
 
 if __name__ == "__main__":

@@ -86,7 +86,9 @@ def test_any_object_with_the_array_capsule_is_taken():
 
 
 @pytest.mark.parametrize("column", [pa.array(["text"]), pa.array([1]), b"bytes", None, [GOOD]], ids=lambda value: type(value).__name__)
-@pytest.mark.parametrize("verb", [ls.decode_array, ls.batch_info_array, ls.validate_array, ls.explode_array], ids=lambda verb: verb.__name__)
+@pytest.mark.parametrize(
+    "verb", [ls.decode_array, ls.batch_info_array, ls.validate_array, ls.explode_array], ids=lambda verb: verb.__name__
+)
 def test_what_is_no_binary_column_is_refused(verb: Callable[[Any], Any], column: Any):
     with pytest.raises((TypeError, ValueError)):
         verb(column)

@@ -221,9 +221,8 @@ def test_signals_are_noticed_during_native_work(verb: str, much: bytes):
     try:
         start = time.monotonic()
         timer.start()
-        with pytest.raises(BaseException) as caught:
+        with pytest.raises((Stopped, pa.ArrowException)) as caught:
             VERBS[verb](much * 4)
-            pytest.fail("the call went on to its end")
         took = time.monotonic() - start
     finally:
         timer.join()

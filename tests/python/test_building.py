@@ -15,9 +15,7 @@ def test_checksum_has_the_check_value_of_its_polynomial():
 def test_two_records_are_the_worked_example():
     """V2-65: offsets 5 and 6, a header, nulls."""
     content = building.record(b"k", b"hello", [(b"h", b"v")]) + building.record(offset_delta=1, timestamp_delta=7)
-    data = building.batch(
-        content, count=2, base_offset=5, base_timestamp=TIME, max_timestamp=TIME + 7, leader_epoch=-1
-    )
+    data = building.batch(content, count=2, base_offset=5, base_timestamp=TIME, max_timestamp=TIME + 7, leader_epoch=-1)
     assert data == bytes.fromhex(
         "0000000000000005 00000049 ffffffff 02 c0283d54 0000 00000001 00000174876e8000 00000174876e8007"
         "ffffffffffffffff ffff ffffffff 00000002 20000000026b0a68656c6c6f0202680276 0c000e02010100"

@@ -58,6 +58,8 @@ def test_the_walk_sees_every_case_of_the_manifest():
     corpus.seen_all(CASES + corpus.mixed_cases(), listed["cases"])
     assert sum(case.batches for case in corpus.all_cases()) == listed["batches"]
     assert sum(case.records for case in corpus.all_cases()) == listed["records"]
+    corpus.seen_all(corpus.all_cases(), 196)
+    corpus.seen_all([case for case in CASES if case.set == "modern-4.1.0"], 61)
     corpus.seen_all(corpus.consumed_partitions(), 16)
     corpus.seen_all(RICH, 12)
 
@@ -224,10 +226,7 @@ def test_skipping_older_formats_gives_the_record_batches_and_accounts_for_the_re
 def consume(partition: Partition, isolation: str, **options: Any) -> list[corpus.Row]:
     sources = [ls.FileSource(str(case.path)) for case in partition.segments]
     transactions = ls.scan_transactions(sources)
-    streams = [
-        ls.decode(source, columns=CONSUMED_COLUMNS, isolation=isolation, transactions=transactions, **options)
-        for source in sources
-    ]
+    streams = [ls.decode(source, columns=CONSUMED_COLUMNS, isolation=isolation, transactions=transactions, **options) for source in sources]
     return [row for stream in streams for row in rows_of(stream)]
 
 
@@ -240,9 +239,7 @@ def test_partitions_give_what_kafkas_consumer_returned(partition: Partition, iso
     assert expected
 
 
-@pytest.mark.parametrize(
-    "partition", [found for found in corpus.partitions() if len(found.segments) == 1], ids=str
-)
+@pytest.mark.parametrize("partition", [found for found in corpus.partitions() if len(found.segments) == 1], ids=str)
 def test_read_committed_of_one_segment_needs_no_scan_by_hand(partition: Partition):
     """TXN-8: from the markers alone, when the range starts at a transaction boundary."""
     case = partition.segments[0]

@@ -204,7 +204,6 @@ class Failing:
         raise self.error
 
 
-@pytest.mark.xfail(strict=True, reason="all of them become an OSError without errno")
 @pytest.mark.parametrize("error", [OSError(5, "disk on fire"), RuntimeError("no such thing"), KeyboardInterrupt()], ids=repr)
 def test_what_a_file_object_raises_comes_through(error: BaseException):
     with pytest.raises(type(error)) as raised:
@@ -212,7 +211,6 @@ def test_what_a_file_object_raises_comes_through(error: BaseException):
     assert raised.value.args == error.args
 
 
-@pytest.mark.xfail(strict=True, reason="it is an OSError")
 def test_a_text_file_is_a_type_error():
     import io
 

@@ -13,7 +13,16 @@ import corpus
 import logsegment as ls
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-NAMES = {"bytes_read", "entries_read", "entries_skipped", "entries_unpacked", "bytes_inflated", "bytes_checksummed", "records", "bytes_copied"}
+NAMES = {
+    "bytes_read",
+    "entries_read",
+    "entries_skipped",
+    "entries_unpacked",
+    "bytes_inflated",
+    "bytes_checksummed",
+    "records",
+    "bytes_copied",
+}
 per_codec = pytest.mark.parametrize("codec", CODECS)
 
 
@@ -163,9 +172,9 @@ def test_counters_do_not_depend_on_threads_or_batch_size(codec: str, threads: in
 
 def test_counters_of_a_running_stream_grow():
     stream = ls.decode(segment("gzip").read_bytes(), batch_size=10)
-    next(stream)
+    first = next(stream)
     early = stream.io_stats
-    assert 0 < early.records < 240
+    assert early.records == len(first)
     for _ in stream:
         pass
     assert stream.io_stats.records == 240

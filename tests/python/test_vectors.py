@@ -216,7 +216,7 @@ def test_control_keys_have_the_type_of_the_vector(vector: Vector):
     stream = ls.decode(data, columns=["controlType"], control=True)
     expected = vector["expected"]
     if "error" in expected:
-        with pytest.raises((ls.InvalidError, ls.CorruptError), match="CTL-2|V2-47") as raised:
+        with pytest.raises((ls.InvalidError, ls.CorruptError), match=r"CTL-2|V2-47") as raised:
             stream.read_all()
         assert raised.value.kafka_error_code == WIRE_CODES[expected["error"]["kind"]]
         return
@@ -285,7 +285,8 @@ def first_error(vector: Vector) -> str | None:
     if vector["name"] in LENIENT_ENDS:
         return None
     errors = [fault for entry in vector["expected"]["batches"] for fault in faults(entry)]
-    return (errors + [vector["expected"]["error"]])[0] and (errors + [vector["expected"]["error"]])[0]["kind"]
+    first = [*errors, vector["expected"]["error"]][0]
+    return first and first["kind"]
 
 
 def faults(entry: Vector) -> Iterator[Vector]:

@@ -26,8 +26,11 @@ Case = dict[str, Any]
 TESTS = Path(__file__).resolve().parents[1]
 #: Sets of clean bytes. The down-conversions hold magic 0 and 1 only.
 CLEAN = ("modern-4.1.0", "other-clients", "lib-3.6.2", "legacy-0.11.0.3", "legacy-2.4.1", "conversions-up")
+#: Sets of which everything is copied, segments without entries too.
+WHOLE = ("modern-4.1.0",)
 #: What a case keeps of its line in the corpus manifest.
-KEPT = ("file", "set", "kind", "kafkaVersion", "truth", "consumerTruth", "magics", "codecs", "timestampTypes", "batches", "records", "features")
+KEPT = ("file", "set", "kind", "kafkaVersion", "truth", "consumerTruth")
+KEPT += ("magics", "codecs", "timestampTypes", "batches", "records", "features")
 KEPT_HOSTILE = ("file", "case", "damage", "expected", "truth", "magics", "codecs", "storedGzip")
 #: Kinds of files that hold log entries.
 ENTRIES = ("segment", "records", "kraft-snapshot")
@@ -44,20 +47,20 @@ def main(corpus: Path, vectors: Path) -> None:
 
 
 def build_clean(corpus: Path, cases: list[Case]) -> None:
-    target = empty(TESTS / "corpus")
-    read = [case for case in cases if case["kind"] in ENTRIES and is_read(case)]
-    wanted = {Path(case["file"]).parent for case in read if case["kind"] != "records"}
+    target = empty(TESTS / "corpus", keep=("README.md",))
+    entries = [case for case in cases if case["kind"] in ENTRIES]
+    listed = [case for case in entries if is_read(case) or is_empty_neighbour(case, entries)]
+    wanted = {Path(case["file"]).parent for case in listed if case["kind"] != "records"}
     neighbours = [case for case in cases if case["kind"] not in ENTRIES and Path(case["file"]).parent in wanted]
-    empties = [case for case in cases if case["kind"] == "segment" and not case["magics"] and Path(case["file"]).parent in wanted]
-    for case in read + empties + neighbours:
+    for case in listed + neighbours:
         copy(corpus, target, files_of(case))
-    for name in sorted({case["set"] for case in read}):
+    for name in sorted({case["set"] for case in listed}):
         copy(corpus, target, [f"{name}/set.json"])
-    write_manifest(target, [kept(target, case, KEPT) for case in sorted(read + empties, key=lambda case: case["file"])])
+    write_manifest(target, [kept(target, case, KEPT) for case in sorted(listed, key=lambda case: case["file"])])
 
 
 def build_hostile(corpus: Path, cases: list[Case]) -> None:
-    target = empty(TESTS / "hostile", keep=("outcomes.json",))
+    target = empty(TESTS / "hostile", keep=("README.md", "outcomes.json"))
     read = [case for case in cases if is_hostile_to_magic_2(case)]
     verdicts = {line["file"]: line for line in json_lines(corpus / "hostile/outcomes.jsonl.gz")}
     rows = []
@@ -71,12 +74,19 @@ def build_hostile(corpus: Path, cases: list[Case]) -> None:
 def build_vectors(vectors: Path) -> None:
     """The vectors of magic 2, and those whose output is magic 2, one a line."""
     listed = [vector for vector in json.loads(vectors.read_text())["vectors"] if is_about_magic_2(vector)]
-    lines = ",\n".join(json.dumps(vector, sort_keys=True) for vector in listed)
-    (TESTS / "corpus/vectors.json").write_text('{"count": %d, "vectors": [\n%s\n]}\n' % (len(listed), lines))
+    write_lines(TESTS / "corpus/vectors.json", {"count": len(listed)}, "vectors", listed)
 
 
 def is_read(case: Case) -> bool:
     return 2 in (case["magics"] or [])
+
+
+def is_empty_neighbour(case: Case, entries: list[Case]) -> bool:
+    """A segment without entries: of a whole set that is wanted, or beside segments that are."""
+    if case["magics"]:
+        return False
+    directory = Path(case["file"]).parent
+    return case["set"] in WHOLE or any(is_read(other) and Path(other["file"]).parent == directory for other in entries)
 
 
 def is_hostile_to_magic_2(case: Case) -> bool:
@@ -121,9 +131,14 @@ def empty(directory: Path, keep: Iterable[str] = ()) -> Path:
 
 def write_manifest(target: Path, rows: list[Case]) -> None:
     """One case a line; `counts` is what a walk must see."""
-    counts = {"cases": len(rows), "batches": total(rows, "batches"), "records": total(rows, "records")}
+    counts = {"cases": len(rows)} | {key: total(rows, key) for key in ("batches", "records") if key in rows[0]}
+    write_lines(target / "manifest.json", {"counts": counts}, "cases", rows)
+
+
+def write_lines(path: Path, front: dict[str, Any], name: str, rows: list[Case]) -> None:
+    """An object whose last member is a list, with a line for each of its elements."""
     lines = ",\n".join(json.dumps(row, sort_keys=True) for row in rows)
-    (target / "manifest.json").write_text('{"counts": %s,\n"cases": [\n%s\n]}\n' % (json.dumps(counts), lines))
+    path.write_text(f"{json.dumps(front)[:-1]}, {json.dumps(name)}: [\n{lines}\n]}}\n")
 
 
 def total(rows: list[Case], key: str) -> int:

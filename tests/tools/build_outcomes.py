@@ -45,7 +45,7 @@ def main() -> None:
     if unexplained:
         sys.exit(f"deviations and explanations do not match: {sorted(unexplained)}")
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in sorted(rows.items()))
-    hostile.OUTCOMES.write_text('{"count": %d, "outcomes": {\n%s\n}}\n' % (len(rows), lines))
+    hostile.OUTCOMES.write_text(f'{{"count": {len(rows)}, "outcomes": {{\n{lines}\n}}}}\n')
 
 
 def row_of(case: hostile.HostileCase) -> dict[str, Any]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import logsegment as ls
 
 #: Damaged places after which the intact batches between them are no longer listed; each costs a look at the file.
 MOST_PLACES = 10_000
+#: The rule of an entry that claims all the rest of the file, although intact ones follow.
+SWALLOWED = "SWALLOWED"
+#: Such entries after which nobody looks further; each costs a validation of what follows.
+MOST_SWALLOWED = 8
 HEADER_FIELDS = [("baseOffset", "first"), ("lastOffset", "last"), ("count", "records")]
 
 
@@ -57,10 +61,16 @@ class Survey:
         return sum(place.length for place in self.lost)
 
 
-def survey(path: str, findings: Sequence[ls.Finding]) -> Survey:
-    """Look at the headers of everything that validation did not find damaged; nothing is decompressed."""
-    places = _damaged(findings)
-    if len(places) > MOST_PLACES:
+def survey(path: str, findings: Sequence[ls.Finding], validate_from: Callable[[int], Sequence[ls.Finding]]) -> Survey:
+    """Look at the headers of everything that validation did not find damaged; nothing is decompressed.
+
+    Args:
+        path: a regular file.
+        findings: what validation found in it.
+        validate_from: validates what stands from a position on.
+    """
+    places, is_complete = _damaged(findings, validate_from)
+    if not is_complete or len(places) > MOST_PLACES:
         return Survey(lost=[Lost(start, end - start) for start, end in places], is_complete=False)
     found = Survey()
     begin = 0
@@ -72,10 +82,25 @@ def survey(path: str, findings: Sequence[ls.Finding]) -> Survey:
     return found
 
 
-def _damaged(findings: Sequence[ls.Finding]) -> list[tuple[int, int]]:
-    """Byte ranges of the errors, those that touch joined."""
+def _damaged(findings: Sequence[ls.Finding], validate_from: Callable[[int], Sequence[ls.Finding]]) -> tuple[list[tuple[int, int]], bool]:
+    """Byte ranges that cannot be read, those that touch joined; and whether these are all."""
+    places: list[tuple[int, int]] = []
+    for _ in range(MOST_SWALLOWED):
+        suspects = [found for found in findings if found.severity == "error" or found.rule == SWALLOWED]
+        # Findings of which there are too many are only counted, and take no bytes.
+        is_complete = all(found.length for found in suspects)
+        swallowed = next((found for found in suspects if found.rule == SWALLOWED and found.length), None)
+        end = swallowed.position + swallowed.length if swallowed else None
+        places += [(found.position, found.position + found.length) for found in suspects if end is None or found.position < end]
+        if end is None or not is_complete:
+            return _joined(places), is_complete
+        # What stands behind an entry that claims all the rest is no error to a reader that ends there, so it is asked for anew.
+        findings = validate_from(end)
+    return _joined(places), False
+
+
+def _joined(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     joined: list[tuple[int, int]] = []
-    ranges = ((found.position, found.position + found.length) for found in findings if found.severity == "error")
     for start, end in sorted(ranges):
         if joined and start <= joined[-1][1]:
             joined[-1] = (joined[-1][0], max(end, joined[-1][1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, BinaryIO
 
 import logsegment as ls
@@ -25,7 +26,7 @@ class Verdict:
     report: ls.Report
     survey: Survey | None
 
-    @property
+    @cached_property
     def counts(self) -> dict[str, int]:
         """Findings by severity."""
         return self.report.counts
@@ -52,7 +53,7 @@ class Verdict:
 def write_words(verdict: Verdict, paper: Paper) -> None:
     """Say it in words; findings follow as a table."""
     paper.line(f"{printable(verdict.name)}: {_headline(verdict)}", STYLES[verdict.state])
-    if verdict.state == "damaged":
+    if verdict.state == "damaged" or (verdict.survey and verdict.survey.lost):
         for line in _damage(verdict):
             paper.line(f"  {line}")
     findings = verdict.report.findings

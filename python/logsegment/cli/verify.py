@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 import click
@@ -17,7 +16,7 @@ from logsegment.cli.paper import Paper
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.cli.survey import Survey, survey
+from logsegment.cli.survey import survey
 from logsegment.cli.verdict import Verdict, write_json, write_words
 
 Depth = Literal["headers", "metadata", "full"]
@@ -70,12 +69,14 @@ def verify(paths: tuple[str, ...], depth: str, fail_on: str, strict_tail: bool, 
 def _verify(segment: Segment, options: dict[str, Any], progress: Progress) -> Verdict:
     with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
         report = ls.validate(source, **options)
-    return Verdict(segment.name, report, _survey(segment, report.findings))
+    if not segment.is_regular:
+        # Headers are looked at a second time, which a stream does not allow.
+        return Verdict(segment.name, report, None)
 
+    def validate_from(start: int) -> list[ls.Finding]:
+        return ls.validate(ls.FileSource(segment.path, start), **options).findings
 
-def _survey(segment: Segment, findings: Sequence[ls.Finding]) -> Survey | None:
-    """Headers are looked at a second time, which a stream does not allow."""
-    return survey(segment.path, findings) if segment.is_regular else None
+    return Verdict(segment.name, report, survey(segment.path, report.findings, validate_from))
 
 
 def _write(verdict: Verdict, paper: Paper | None) -> None:

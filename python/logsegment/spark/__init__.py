@@ -3,6 +3,8 @@
 >>> from logsegment.spark import decode_batches
 >>> decode = decode_batches(column="batch", keep=["id"])
 >>> rows = raw.mapInArrow(decode, decode.schema(raw.schema))
+>>> rows.columns[:3]
+['id', 'key', 'value']
 
 pyarrow and pandas are imported by what needs them, not here: PySpark imports the data source whenever it looks for one.
 """

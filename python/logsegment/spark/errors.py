@@ -5,8 +5,12 @@ from __future__ import annotations
 import logsegment as ls
 
 
-def located(error: ls.RecordBatchError, where: str) -> ls.RecordBatchError:
-    """The same error with the file or column in front of its message."""
-    same = type(error)(f"{where}: {error}")
+def located(error: ls.RecordBatchError, where: str, first_row: int = 0) -> ls.RecordBatchError:
+    """The same error with the file or column in front of its message, and the row that it has counted from `first_row` on."""
+    text = str(error)
+    if error.row is not None:
+        text = text.replace(f"in row {error.row},", f"in row {error.row + first_row},", 1)
+    same = type(error)(f"{where}: {text}")
     same.__dict__.update(error.__dict__)
+    same.row = None if error.row is None else error.row + first_row
     return same

@@ -124,7 +124,7 @@ def _pandas(name: str, verb: ArrayVerb) -> Callable[..., Any]:
         structs = pa.array(_called(verb, name, pa.array(values, pa.binary(), from_pandas=True)))
         table = pa.table(structs.flatten(), structs.type.names)
         # NumPy has no null integers; nested values must be Python's own, with None.
-        return table.to_pandas(types_mapper=lambda type: None if pa.types.is_nested(type) else pd.ArrowDtype(type))
+        return table.to_pandas(types_mapper=lambda own: None if pa.types.is_nested(own) else pd.ArrowDtype(own))
 
     per_value.__name__ = name
     result_type = _result_type(verb)

@@ -97,27 +97,24 @@ class BatchDecoder:
         """What Spark calls in a worker process."""
         for batch in batches:
             for start, length, size in _groups(batch.column(self.column)):
-                yield from self._located_rows(batch.slice(start, length), size > LARGE_BYTES)
+                rows = self._streamed if size > LARGE_BYTES else self._exploded
+                yield from rows(batch.slice(start, length), start)
 
-    def _located_rows(self, batch: pa.RecordBatch, is_large: bool) -> Iterator[pa.RecordBatch]:
-        try:
-            yield from self._streamed(batch) if is_large else self._exploded(batch)
-        except ls.RecordBatchError as error:
-            raise located(error, f"column {self.column}") from None
-
-    def _exploded(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def _exploded(self, batch: pa.RecordBatch, first_row: int) -> Iterator[pa.RecordBatch]:
         """Records of all values in one piece; of one value after the other if they are more than an Arrow column holds."""
         try:
             rows, parents = ls.explode_array(batch.column(self.column), on_error=self.on_error, **self.settings)
         except ls.LimitError:
             for index in range(batch.num_rows):
-                yield from self._streamed(batch.slice(index, 1))
+                yield from self._streamed(batch.slice(index, 1), first_row + index)
             return
+        except ls.RecordBatchError as error:
+            raise located(error, f"column {self.column}", first_row) from None
         whole = self._with_kept(batch, rows, parents)
         for start in range(0, whole.num_rows, ROWS):
             yield whole.slice(start, ROWS)
 
-    def _streamed(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def _streamed(self, batch: pa.RecordBatch, row: int) -> Iterator[pa.RecordBatch]:
         """Records of the one value of a batch in bounded memory."""
         import pyarrow as pa
 
@@ -125,8 +122,11 @@ class BatchDecoder:
         if value is None or (self.on_error == "null" and not self._is_readable(value)):
             return
         on_error: OnError = "skip" if self.on_error == "skip" else "raise"
-        for rows in ls.decode(value, on_error=on_error, batch_size=ROWS, batch_bytes=GROUP_BYTES, **self.settings):
-            yield self._with_kept(batch, rows, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows))
+        try:
+            for rows in ls.decode(value, on_error=on_error, batch_size=ROWS, batch_bytes=GROUP_BYTES, **self.settings):
+                yield self._with_kept(batch, rows, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows))
+        except ls.RecordBatchError as error:
+            raise located(error, f"column {self.column}, row {row}") from None
 
     def _is_readable(self, value: pa.Buffer) -> bool:
         """Whether all of a value can be decoded. Rows that were given cannot be taken back, so this is a pass of its own."""

@@ -29,7 +29,7 @@ class LogSegmentSource(DataSource):
     `partition` for files that lie in no partition directory.
 
     Example:
-        >>> records = spark.read.format("logsegment").load("00000000000000000000.log")
+        >>> records = spark.read.format("logsegment").load(directory)
         >>> records.columns
         ['key', 'value', 'topic', 'partition', 'offset', 'timestamp', 'timestampType']
     """
@@ -67,14 +67,11 @@ class SegmentReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Records of one task, in a worker process."""
         assert isinstance(partition, SegmentTask)
-        path = partition.source.path
         try:
             for batch in self._records(partition):
                 yield batch.to_pyarrow()
         except ls.RecordBatchError as error:
-            raise located(error, str(path)) from None
-        except OSError as error:
-            raise type(error)(f"{path}: {error}") from None
+            raise located(error, str(partition.source.path)) from None
 
     def _records(self, task: SegmentTask) -> ls.RecordStream:
         return ls.decode(

@@ -1,0 +1,82 @@
+"""What a committed reader sees: aborted and open transactions left out, over one segment or several (rules TXN, CTL-7)."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import Any
+
+import pytest
+
+import building
+import corpus
+import logsegment as ls
+
+ABORTED, COMMITTED, OPEN = 7, 8, 9
+TRANSACTIONS = b"".join(
+    [
+        building.transactional_batch([b"a0"], ABORTED, 0),
+        building.transactional_batch([b"c1"], COMMITTED, 1),
+        building.simple_batch([b"p2"], 2),
+        building.marker(0, ABORTED, 3),
+        building.transactional_batch([b"a4"], ABORTED, 4, sequence=1),
+        building.marker(1, COMMITTED, 5),
+        building.marker(1, ABORTED, 6),
+        building.transactional_batch([b"o7"], OPEN, 7),
+        building.simple_batch([b"p8"], 8),
+    ]
+)
+
+
+def values(source: Any, **options: Any) -> list[bytes]:
+    return [row["value"] for row in corpus.rows_of(ls.decode(source, columns=["value"], **options))]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_read_committed_leaves_out_aborted_and_open_transactions(threads: int):
+    """TXN-3 to TXN-6: up to the first offset of the oldest open transaction."""
+    assert values(TRANSACTIONS, threads=threads) == [b"a0", b"c1", b"p2", b"a4", b"o7", b"p8"]
+    assert values(TRANSACTIONS, isolation="read_committed", threads=threads) == [b"c1", b"p2", b"a4"]
+
+
+def test_scanning_tells_what_was_aborted_and_what_is_open():
+    """TXN-8."""
+    found = ls.scan_transactions([TRANSACTIONS])
+    assert found.aborted == [(ABORTED, 0, 3)]
+    assert found.last_stable_offset == 7
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert ls.Transactions(found.aborted, found.last_stable_offset) == found
+
+
+def test_a_transaction_over_several_segments_needs_a_scan_of_all():
+    """TXN-8: a marker in a later segment decides about data in an earlier one."""
+    first = building.transactional_batch([b"a"], ABORTED, 0) + building.transactional_batch([b"c"], COMMITTED, 1)
+    second = building.marker(0, ABORTED, 2) + building.marker(1, COMMITTED, 3) + building.simple_batch([b"p"], 4)
+    found = ls.scan_transactions([first, second])
+    options = {"isolation": "read_committed", "transactions": found}
+    assert values(first, **options) + values(second, **options) == [b"c", b"p"]
+    assert values(first, isolation="read_committed") == []
+
+
+def test_aborted_data_is_not_even_unpacked():
+    """TXN-3: damage inside an aborted batch does not matter to a committed reader."""
+    broken = building.transactional_batch([b"a" * 20], ABORTED, 0)
+    broken = building.resealed(broken[:-5] + b"\x7f" * 5)
+    data = broken + building.marker(0, ABORTED, 1) + building.simple_batch([b"p"], 2)
+    assert values(data, isolation="read_committed") == [b"p"]
+    with pytest.raises(ls.RecordBatchError):
+        values(data)
+
+
+def test_read_committed_of_a_pipe_needs_transactions():
+    with pytest.raises(ValueError, match="transactions"):
+        ls.decode(io.BytesIO(TRANSACTIONS), isolation="read_committed")
+    found = ls.scan_transactions([TRANSACTIONS])
+    assert values(io.BytesIO(TRANSACTIONS), isolation="read_committed", transactions=found) == [b"c1", b"p2", b"a4"]
+
+
+def test_markers_match_by_producer_id_only():
+    """CTL-7: with KIP-890 a marker's epoch is one above that of its transaction."""
+    data = building.transactional_batch([b"a"], ABORTED, 0) + building.marker(0, ABORTED, 1, epoch=1)
+    assert values(data, isolation="read_committed") == []
+    assert ls.scan_transactions([data]).aborted == [(ABORTED, 0, 1)]

@@ -1,0 +1,241 @@
+"""`decode_batches` and the user-defined functions over a column of raw batches, in a real Spark."""
+
+from __future__ import annotations
+
+import doctest
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PythonException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import corpus
+import logsegment as ls
+import logsegment.spark
+from corpus import BATCH_COLUMNS, Row, rows_of
+from logsegment.spark import batch_info_udf, decode_batches, decode_udf, map_batches, record_schema, register, validate_udf
+from spark_session import spark_session
+
+pytestmark = pytest.mark.spark
+
+CASES = corpus.cases()
+#: What a raw batch by itself can tell: nothing of its place in a file.
+TOLD = [column for column in corpus.RECORD_COLUMNS if column not in ("controlType", "entryPosition", "sequence")]
+GOOD = (corpus.CORPUS / "modern-4.1.0/data/codec-lz4-0/00000000000000000000.log").read_bytes()
+FIRST_BATCH = GOOD[: rows_of(ls.batches(GOOD))[0]["size"]]
+BAD = GOOD[:70] + bytes([GOOD[70] ^ 1]) + GOOD[71:]
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return spark_session()
+
+
+@pytest.fixture(scope="module")
+def batches() -> list[tuple[int, bytes]]:
+    """Every batch of the cases by itself, numbered."""
+    found = []
+    for number, case in enumerate(CASES):
+        data = case.read()
+        for row in corpus.expected_batches(case):
+            found.append((number * 100_000_000 + row["position"], data[row["position"] :][: row["size"]]))
+    corpus.seen_all(found, sum(case.batches for case in CASES))
+    return found
+
+
+@pytest.fixture(scope="module")
+def raw(spark: SparkSession, batches: list[tuple[int, bytes]]) -> DataFrame:
+    return frame_of(spark, batches)
+
+
+@pytest.fixture(scope="module")
+def mixed(spark: SparkSession) -> DataFrame:
+    """Good, null, bad, empty, cut short, good."""
+    return frame_of(spark, list(enumerate([GOOD, None, BAD, b"", GOOD[:9], GOOD])))
+
+
+def frame_of(spark: SparkSession, values: list[tuple[int, bytes | None]]) -> DataFrame:
+    table = pa.table({"id": pa.array([number for number, _ in values], pa.int64()), "batch": pa.array([v for _, v in values], pa.binary())})
+    return spark.createDataFrame(table).coalesce(1)
+
+
+def expected_records() -> list[Row]:
+    """The truth of all cases, each record with the number of its batch."""
+    found = []
+    for number, case in enumerate(CASES):
+        for row in corpus.expected_records(case, control=False):
+            found.append({"id": number * 100_000_000 + row["entryPosition"], **{column: row[column] for column in TOLD}})
+    return found
+
+
+def rows(frame: DataFrame) -> list[Row]:
+    found = rows_of(frame.toArrow())
+    return [row | {"headers": row["headers"] or []} if "headers" in row else row for row in found]
+
+
+def test_decode_batches_gives_the_records_of_the_truth_beside_kept_columns(raw: DataFrame):
+    decode = decode_batches(column="batch", keep=["id"], columns=TOLD)
+    frame = raw.mapInArrow(decode, decode.schema(raw.schema))
+    assert frame.columns == ["id", *TOLD]
+    assert rows(frame) == expected_records()
+
+
+def test_decode_udf_gives_the_records_of_the_truth(raw: DataFrame):
+    lists = raw.select("id", decode_udf(columns=TOLD)("batch").alias("records"))
+    assert rows(lists.selectExpr("id", "inline(records)")) == expected_records()
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas"])
+def test_batch_info_gives_the_headers_of_the_truth(raw: DataFrame, kind: Any):
+    expected = [row | {"position": 0} for case in CASES for row in corpus.expected_batches(case)]
+    frame = raw.select(batch_info_udf(kind=kind)("batch").alias("info")).select("info.*")
+    assert frame.columns == BATCH_COLUMNS
+    assert rows_of(frame.toArrow()) == expected
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas"])
+def test_validate_tells_which_values_are_bad(mixed: DataFrame, kind: Any):
+    frame = mixed.select("id", validate_udf(kind=kind)("batch").alias("report"))
+    reports = [row["report"] for row in frame.orderBy("id").collect()]
+    assert [None if report is None else report["ok"] for report in reports] == [True, None, False, True, True, True]
+    assert [(found["rule"], found["severity"]) for found in reports[2]["findings"]] == [("V2-31", "error")]
+    assert (reports[2]["errors"], reports[0]["findings"]) == (1, [])
+    assert [found["severity"] for found in reports[4]["findings"]] == ["info"], "a torn tail"
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas"])
+def test_null_gives_null_and_one_bad_value_does_not_fail_the_query(mixed: DataFrame, kind: Any):
+    found = mixed.select("id", batch_info_udf(kind=kind)("batch").alias("info")).orderBy("id").collect()
+    assert [row["info"] and row["info"]["isValid"] for row in found] == [True, None, False, None, None, True]
+
+
+def test_decode_udf_gives_null_for_null_and_for_bad_values(mixed: DataFrame):
+    counted = mixed.select("id", F.size(decode_udf(columns=["offset"])("batch")).alias("records"))
+    assert [row["records"] for row in counted.orderBy("id").collect()] == [240, None, None, 0, 0, 240]
+
+
+@pytest.mark.parametrize(("on_error", "counts"), [("null", {0: 240, 5: 240}), ("skip", {0: 240, 2: 239, 5: 240})])
+def test_decode_batches_goes_on_past_bad_values(mixed: DataFrame, on_error: Any, counts: dict[int, int]):
+    decode = decode_batches(keep=["id"], columns=["offset"], on_error=on_error)
+    found = mixed.mapInArrow(decode, decode.schema(mixed.schema)).groupBy("id").count().collect()
+    assert {row["id"]: row["count"] for row in found} == counts
+
+
+def test_a_bad_value_fails_the_query_when_asked(mixed: DataFrame):
+    decode = decode_batches(on_error="raise")
+    with pytest.raises(PythonException, match=r"logsegment.ChecksumError: column batch: \[V2-31\] in row 2, at byte 0, base offset 0"):
+        mixed.mapInArrow(decode, decode.schema(mixed.schema)).collect()
+    with pytest.raises(PythonException, match=r"logsegment.ChecksumError: kafka_decode: \[V2-31\] in row 2, at byte 0"):
+        mixed.select(decode_udf(on_error="raise")("batch")).collect()
+    with pytest.raises(PythonException, match=r"logsegment.TruncatedError: kafka_batch_info: "):
+        mixed.select(batch_info_udf(on_error="raise")("batch")).collect()
+
+
+def test_default_columns_are_those_of_kafkas_source_without_the_kept_ones(spark: SparkSession):
+    table = pa.table({"topic": ["orders"], "batch": pa.array([GOOD], pa.binary())})
+    frame = spark.createDataFrame(table)
+    decode = decode_batches(keep=["topic"])
+    found = frame.mapInArrow(decode, decode.schema(frame.schema))
+    assert found.columns == ["topic", "key", "value", "partition", "offset", "timestamp", "timestampType", "headers"]
+    assert [row["topic"] for row in found.select("topic").distinct().collect()] == ["orders"]
+    assert found.where("headers is null").count() > 0
+    assert found.where("size(headers) = 0").count() == 0
+
+
+def test_one_call_registers_the_sql_functions(spark: SparkSession, mixed: DataFrame):
+    register(spark)
+    mixed.createOrReplaceTempView("mixed")
+    query = (
+        "select kafka_batch_info(batch).count as n, kafka_validate(batch).ok as ok, size(kafka_decode(batch)) as m from mixed order by id"
+    )
+    found = [tuple(row) for row in spark.sql(query).collect()]
+    assert [row[1:] for row in found] == [(True, 240), (None, None), (False, None), (True, 0), (True, 0), (True, 240)]
+    assert found[1][0] is None
+    assert found[0][0] == found[2][0] == rows_of(ls.batches(GOOD))[0]["count"]
+    assert schema_columns(spark.sql("select inline(kafka_decode(batch)) from mixed")) == record_schema().fieldNames()
+
+
+def schema_columns(frame: DataFrame) -> list[str]:
+    return frame.columns
+
+
+def test_mistakes_are_found_before_the_query_runs(raw: DataFrame):
+    with pytest.raises(ValueError, match="kept and decoded: offset"):
+        decode_batches(keep=["offset"], columns=["offset"])
+    with pytest.raises(ValueError, match='no record column "colour"'):
+        decode_batches(columns=["colour"])
+    with pytest.raises(TypeError, match="check_crcs"):
+        decode_batches(check_crcs=False)
+    with pytest.raises(TypeError, match="not one string"):
+        decode_batches(keep="id")
+    with pytest.raises(ValueError, match="on_error must be"):
+        decode_udf(on_error="ignore")
+    with pytest.raises(ValueError, match="kind must be"):
+        batch_info_udf(kind="polars")
+    with pytest.raises(KeyError, match="colour"):
+        decode_batches(keep=["colour"]).schema(raw.schema)
+
+
+def decoded(values: list[bytes | None], **options: Any) -> list[Row]:
+    """Rows of `decode_batches` without Spark."""
+    batch = pa.record_batch({"id": pa.array(range(len(values)), pa.int32()), "batch": pa.array(values, pa.binary())})
+    decode = decode_batches(keep=["id"], **options)
+    made = list(decode(iter([batch])))
+    assert all(0 < one.num_rows <= map_batches.ROWS for one in made)
+    return [row for one in made for row in rows_of(pa.Table.from_batches([one]))]
+
+
+@pytest.fixture(params=["large values are streamed", "groups of one", "short batches", "more than a column holds"])
+def another_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each way that values may take, with limits lowered so that small ones take it."""
+    if request.param == "large values are streamed":
+        monkeypatch.setattr(map_batches, "LARGE_BYTES", 1000)
+    if request.param == "short batches":
+        monkeypatch.setattr(map_batches, "ROWS", 7)
+    if request.param == "more than a column holds":
+        monkeypatch.setattr(map_batches.ls, "explode_array", refuse_full_columns)
+    else:
+        monkeypatch.setattr(map_batches, "GROUP_BYTES", 1000)
+
+
+def refuse_full_columns(array: pa.Array, **options: Any) -> Any:
+    if len(array):
+        raise ls.LimitError("2^31-1 bytes or rows of one array")
+
+
+@pytest.mark.usefixtures("another_way")
+@pytest.mark.parametrize("on_error", ["null", "skip"])
+def test_every_way_gives_the_same_rows(on_error: Any):
+    values = [b"", GOOD, None, BAD, GOOD[:100], GOOD]
+    whole = rows_of(ls.decode(GOOD, null_headers=True))
+    rest = rows_of(ls.decode(BAD, null_headers=True, on_error="skip")) if on_error == "skip" else []
+    expected = [{"id": number} | row for number, found in [(1, whole), (3, rest), (5, whole)] for row in found]
+    assert decoded(values, on_error=on_error) == expected
+
+
+@pytest.mark.usefixtures("another_way")
+def test_every_way_raises_the_same_error():
+    with pytest.raises(ls.ChecksumError, match=r"^column batch.* row 3.* at byte 0"):
+        decoded([GOOD, None, GOOD, BAD], on_error="raise")
+
+
+def test_a_giant_input_becomes_batches_that_fit_the_cache():
+    """Spark hands over 10,000 values at a time."""
+    batch = pa.record_batch({"batch": pa.array([GOOD] * 500, pa.binary())})
+    sizes = [one.num_rows for one in decode_batches(columns=["offset", "value"])(iter([batch]))]
+    assert sum(sizes) == 500 * 240
+    assert max(sizes) * len(GOOD) / 240 <= map_batches.GROUP_BYTES
+
+
+@pytest.mark.parametrize("name", [None, *logsegment.spark.__all__])
+def test_docstrings_are_complete_and_their_examples_run(spark: SparkSession, name: str | None):
+    text = (getattr(logsegment.spark, name) if name else logsegment.spark).__doc__
+    if name in ("decode_batches", "decode_udf", "batch_info_udf", "validate_udf", "record_schema"):
+        assert [part for part in ("Args:", "Returns:", "Raises:", "Example:") if part not in text] == []
+    names = {"spark": spark, "raw": frame_of(spark, [(1, FIRST_BATCH)]), "directory": str(corpus.CORPUS / "modern-4.1.0/data/codec-lz4-0")}
+    test = doctest.DocTestParser().get_doctest(text, names, name or "logsegment.spark", None, 0)
+    report: list[str] = []
+    assert doctest.DocTestRunner().run(test, out=report.append) == (0, len(test.examples)), "".join(report)
+    assert test.examples or name == "BatchDecoder"
