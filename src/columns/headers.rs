@@ -88,6 +88,11 @@ impl<B: BytesColumn> HeaderColumns<B> {
         self.keys.copied() + self.values.copied()
     }
 
+    /// Bytes of offsets and nulls that the headers take beside their contents.
+    pub fn overhead(&self) -> usize {
+        16 * self.len
+    }
+
     /// Gives the rows away.
     pub fn finish(&mut self, rows: usize) -> FinishedHeaders {
         self.ends.reserve(rows + 1);

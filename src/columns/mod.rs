@@ -18,5 +18,5 @@ mod unroller;
 pub mod values;
 
 pub use records::RecordColumns;
-pub use schema::{BinaryKind, Column, Projection, UnknownColumn};
+pub use schema::{BinaryKind, Column, ColumnError, Projection};
 pub use stream::{BatchSource, OnError, StreamOptions};

@@ -74,7 +74,7 @@ enum Job {
 impl<B: BytesColumn> Parallel<B> {
     /// A stream over these runs; nothing is started yet.
     pub fn new(runs: Runs, options: StreamOptions) -> Self {
-        let window = u64::try_from(options.threads).unwrap_or(1).saturating_mul(2);
+        let window = u64::try_from(options.threads.min(MOST_THREADS)).unwrap_or(1).saturating_mul(2);
         let feed = Feed { runs, cut: 0, delivered: 0, is_over: false };
         Self {
             shared: Arc::new(Shared { feed: Mutex::new(feed), changed: Condvar::new(), window }),

@@ -42,8 +42,13 @@ impl BatchRuns {
 
     /// The rows up to `end` that have no batch yet came from this one.
     pub fn close(&mut self, end: usize, header: &BatchHeader) {
-        if self.is_wanted {
-            self.runs.push((end, *header));
+        if !self.is_wanted {
+            return;
+        }
+        match self.runs.last_mut() {
+            Some((last, _)) if *last == end => {}
+            Some((last, same)) if same == header => *last = end,
+            _ => self.runs.push((end, *header)),
         }
     }
 

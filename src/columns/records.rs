@@ -80,7 +80,8 @@ impl<B: BytesColumn> RecordColumns<B> {
 
     /// About how many bytes of keys, values and headers the rows hold on to.
     pub fn weight(&self) -> usize {
-        if B::KEEPS_SECTIONS { self.weight } else { self.copied() }
+        let bytes = if B::KEEPS_SECTIONS { self.weight } else { self.copied() };
+        bytes + self.headers.as_ref().map_or(0, HeaderColumns::overhead)
     }
 
     /// Most that `bytes` plain bytes of records can add to the weight.
@@ -112,7 +113,10 @@ impl<B: BytesColumn> RecordColumns<B> {
     pub fn append(&mut self, opened: &mut Opened, section: &Section<'_>, records: usize, next: &[u8]) -> Result<()> {
         let before = (self.rows, self.weight);
         let records = records.min(opened.walk.left());
-        self.reserve(records, section.len().saturating_sub(opened.walk.position()));
+        let left = section.len().saturating_sub(opened.walk.position());
+        // An entry that is spread over chunks is written record by record: room for all of it in each chunk would be quadratic.
+        let bytes = if records == 1 { opened.walk.next_len(section).min(left) } else { left };
+        self.reserve(records, bytes);
         let (header, filter) = (opened.header, opened.filter);
         let start = opened.walk.position();
         let row = self.rows;

@@ -84,9 +84,23 @@ pub const COLUMNS: [(Column, &str); 23] = [
     (Column::IndexInEntry, "indexInEntry"),
 ];
 
-/// A name that no record column has.
+/// A name that cannot be asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownColumn(pub String);
+pub enum ColumnError {
+    /// No record column has it.
+    Unknown(String),
+    /// It was named twice; a column is built once.
+    Repeated(&'static str),
+}
+
+impl std::fmt::Display for ColumnError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unknown(name) => write!(f, "there is no record column {name:?}"),
+            Self::Repeated(name) => write!(f, "the column {name:?} is named twice"),
+        }
+    }
+}
 
 /// Which columns to build, in order, and how.
 #[derive(Clone, Debug)]
@@ -103,12 +117,16 @@ impl Projection {
     /// The columns with these names; the default ones without names.
     ///
     /// # Errors
-    /// The first name that is none.
-    pub fn named(names: Option<&[String]>, binary: BinaryKind) -> Result<Self, UnknownColumn> {
+    /// The first name that is none or stands twice.
+    pub fn named(names: Option<&[String]>, binary: BinaryKind) -> Result<Self, ColumnError> {
         let columns = match names {
             None => DEFAULT_COLUMNS.to_vec(),
             Some(names) => names.iter().map(|name| Column::named(name)).collect::<Result<_, _>>()?,
         };
+        let repeated = columns.iter().enumerate().find(|(index, column)| columns.iter().take(*index).any(|earlier| earlier == *column));
+        if let Some((_, column)) = repeated {
+            return Err(ColumnError::Repeated(column.name()));
+        }
         Ok(Self { columns, binary, has_null_headers: false })
     }
 
@@ -132,10 +150,10 @@ impl Column {
     /// The column with this name.
     ///
     /// # Errors
-    /// `UnknownColumn`.
-    pub fn named(name: &str) -> Result<Self, UnknownColumn> {
+    /// `Unknown`.
+    pub fn named(name: &str) -> Result<Self, ColumnError> {
         let found = COLUMNS.iter().find(|(_, known)| *known == name);
-        found.map(|(column, _)| *column).ok_or_else(|| UnknownColumn(name.to_owned()))
+        found.map(|(column, _)| *column).ok_or_else(|| ColumnError::Unknown(name.to_owned()))
     }
 
     /// Its name.

@@ -235,6 +235,8 @@ impl Runs {
                 Found::At(at) if at >= claimed => return Ok(None),
                 Found::At(at) => match recover.judge.claim(front.get(at..).unwrap_or_default()) {
                     Claim::Whole(len) if at.saturating_add(len) >= claimed => return Ok(Some(at)),
+                    // Wholly inside: somebody's entry in a value, and what is in that one is its own affair.
+                    Claim::Whole(len) => from = at.saturating_add(len.max(1)),
                     _ => from = at + 1,
                 },
                 Found::NotBefore(_) if at_end => return Ok(None),

@@ -106,8 +106,8 @@ impl RecordArguments {
         let binary = BinaryKind::named(&self.binary).ok_or_else(|| {
             PyValueError::new_err(format!("binary must be \"binary\", \"large_binary\" or \"binary_view\", not {:?}", self.binary))
         })?;
-        let projection = Projection::named(self.columns.as_deref(), binary)
-            .map_err(|unknown| PyValueError::new_err(format!("columns: there is no record column {:?}", unknown.0)))?;
+        let projection =
+            Projection::named(self.columns.as_deref(), binary).map_err(|error| PyValueError::new_err(format!("columns: {error}")))?;
         let offsets = OffsetRange { start: self.start_offset.unwrap_or(i64::MIN), end: self.end_offset };
         let decode = DecodeOptions {
             check_crc: self.check_crc,

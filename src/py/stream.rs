@@ -78,28 +78,27 @@ impl RecordStream {
     }
 
     #[getter]
-    fn findings(&self) -> Vec<Finding> {
-        finding::to_py(&self.0.lock().findings)
+    fn findings(&self, py: Python<'_>) -> Vec<Finding> {
+        finding::to_py(&self.0.look(py, |state| state.findings.clone()))
     }
 
     #[getter]
     fn error(&self, py: Python<'_>) -> Option<PyErr> {
-        self.0.lock().error.as_ref().map(|error| errors::to_py(py, error))
+        let error = self.0.look(py, |state| state.error.clone());
+        error.map(|error| errors::to_py(py, &error))
     }
 
     #[getter]
     fn io_stats(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let state = self.0.lock();
-        let stats = state.source.as_ref().map_or(state.stats, |source| source.stats());
-        drop(state);
+        let stats = self.0.look(py, |state| state.source.as_ref().map_or(state.stats, |source| source.stats()));
         finding::counters(py, &stats)
     }
 
     /// Collect what is left into one `ArrowTable`.
     fn read_all(&self, py: Python<'_>) -> PyResult<ArrowTable> {
         let batches = self.collect(py)?;
-        let state = self.0.lock();
-        Ok(ArrowTable { schema: Arc::clone(&self.0.schema), batches, findings: state.findings.clone(), stats: state.stats })
+        let (findings, stats) = self.0.look(py, |state| (state.findings.clone(), state.stats));
+        Ok(ArrowTable { schema: Arc::clone(&self.0.schema), batches, findings, stats })
     }
 
     /// Collect what is left into a `pyarrow.Table`.
@@ -148,11 +147,10 @@ impl RecordStream {
     fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface allows to answer with what is there; consumers cast.
         let _ = requested_schema;
-        let mut state = self.0.lock();
-        if std::mem::replace(&mut state.is_exported, true) || state.source.is_none() {
+        let is_gone = self.0.look(py, |state| std::mem::replace(&mut state.is_exported, true) || state.source.is_none());
+        if is_gone {
             return Err(PyValueError::new_err("the stream was consumed already; it goes by once"));
         }
-        drop(state);
         let feed: Arc<dyn Feed> = Arc::<Shared>::clone(&self.0);
         PyCapsule::new_with_value(py, CStream::new(feed), c"arrow_array_stream")
     }
@@ -165,6 +163,22 @@ impl RecordStream {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the state without holding the interpreter: whoever holds the lock may be waiting for it (a file object is Python code).
+    fn look<T: Send>(&self, py: Python<'_>, at: impl FnOnce(&mut State) -> T + Send) -> T {
+        py.detach(|| at(&mut self.lock()))
+    }
+}
+
+impl Drop for Shared {
+    /// A stream that is dropped unread waits for its threads, and they may wait for the interpreter: let go of it meanwhile.
+    fn drop(&mut self) {
+        let source = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).source.take();
+        if source.is_some() {
+            // While the interpreter shuts down nothing can be attached any more; nothing waits for it then either.
+            let _ = Python::try_attach(|py| py.detach(|| drop(source)));
+        }
     }
 }
 

@@ -349,3 +349,9 @@ def test_the_verbs_have_the_options_of_the_contract():
     contract |= {"batch_bytes": 1 << 20, "topic": None, "partition": None, "threads": 1, "format": "auto", "limits": None}
     assert defaults.items() >= contract.items()
     assert inspect.signature(ls.validate).parameters["depth"].default == "full"
+
+
+def test_a_column_named_twice_is_refused():
+    """A column is built once; the second one would show storage that belongs to nobody."""
+    with pytest.raises(ValueError, match="named twice"):
+        ls.decode(b"", columns=["offset", "offset"])

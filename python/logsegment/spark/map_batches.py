@@ -136,7 +136,10 @@ class BatchDecoder:
     def _with_kept(self, batch: pa.RecordBatch, rows: ls.ArrowBatch, parents: Any) -> pa.RecordBatch:
         import pyarrow as pa
 
-        records, indices = rows.to_pyarrow(), pa.array(parents)
+        records = rows.to_pyarrow()
+        if not self.keep:
+            return records
+        indices = pa.array(parents)
         kept = [batch.column(name).take(indices) for name in self.keep]
         return pa.RecordBatch.from_arrays([*kept, *records.columns], [*self.keep, *records.schema.names])
 
