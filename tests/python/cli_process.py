@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -54,8 +55,12 @@ def run(*arguments: str | Path, stdin: bytes | None = None, **environment: str) 
 
 
 def start(*arguments: str | Path, **streams: Any) -> subprocess.Popen[bytes]:
-    """Start, and leave the rest to the test."""
-    return subprocess.Popen([*COMMAND, *map(str, arguments)], env=clean_environment(), **streams)
+    """Start, and leave the rest to the test. A hang-up ends it, also where the tests themselves run under nohup, which it would inherit."""
+    wanted = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        return subprocess.Popen([*COMMAND, *map(str, arguments)], env=clean_environment(), **streams)
+    finally:
+        signal.signal(signal.SIGHUP, wanted)
 
 
 def run_on_terminal(*arguments: str | Path, out: bool, err: bool, **environment: str) -> Done:

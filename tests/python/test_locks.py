@@ -1,9 +1,10 @@
-"""No call waits for the interpreter while it keeps others from it. Each case runs in a process of its own, since a deadlock holds everything."""
+"""No call waits for the interpreter while it keeps others from it. A case has a process of its own: a deadlock holds everything."""
 
 import subprocess
 import sys
 
 import pytest
+
 from corpus import CORPUS
 
 SEGMENT = CORPUS / "modern-4.1.0/data/many-tiny-records-0/00000000000000000000.log"
