@@ -5,7 +5,8 @@ use super::interrupt::Signals;
 use super::options::{RecordArguments, committed};
 use super::stream::RecordStream;
 use super::{source, transactions};
-use crate::columns::stream;
+use crate::columns::{OnError, stream};
+use crate::decode::ChecksumJudge;
 use crate::decode::transactions::Scan;
 
 /// Open a stream of records; see `logsegment.decode`.
@@ -20,7 +21,10 @@ pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyD
             Some(transactions) => transactions,
             None => {
                 let mut scan = Scan::default();
-                transactions::visit_source(py, source, &mut scan)?;
+                // Where damage is skipped, a batch with a wrong checksum must not open or end a transaction.
+                let check_crc = stream.decode.check_crc && stream.on_error == OnError::Skip;
+                let judge = ChecksumJudge { limits: stream.decode.limits, check_crc };
+                transactions::visit_source(py, source, &mut scan, judge)?;
                 scan.finish()
             }
         };

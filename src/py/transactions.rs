@@ -77,15 +77,16 @@ pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>) -> PyRe
     let mut scan = core::Scan::default();
     for object in &sources {
         // One at a time: a partition may have more segments than a process may have open files.
-        visit_source(py, object, &mut scan)?;
+        visit_source(py, object, &mut scan, ChecksumJudge { limits: Limits::default(), check_crc: false })?;
     }
     Ok(Transactions(scan.finish()))
 }
 
 /// Reads one source that can be read again.
 ///
-/// Fails with ValueError when it cannot: the decode would find it empty.
-pub fn visit_source(py: Python<'_>, object: &Bound<'_, PyAny>, scan: &mut core::Scan) -> PyResult<()> {
+/// What the judge does not believe is passed over, as the decode that follows passes over it. Fails with ValueError when the source can be
+/// read only once: the decode would find it empty.
+pub fn visit_source(py: Python<'_>, object: &Bound<'_, PyAny>, scan: &mut core::Scan, judge: ChecksumJudge) -> PyResult<()> {
     let (signals, interrupt) = Signals::new();
     let opened = source::open(object, &signals)?;
     if !opened.is_repeatable {
@@ -93,13 +94,12 @@ pub fn visit_source(py: Python<'_>, object: &Bound<'_, PyAny>, scan: &mut core::
             "read_committed needs sources that can be read twice (buffers or FileSources), or transactions= from scan_transactions",
         ));
     }
-    let scanned = py.detach(|| visit_runs(opened.source, scan, &interrupt));
+    let scanned = py.detach(|| visit_runs(opened.source, scan, judge, &interrupt));
     scanned.map_err(|error| signals.raised(py, &error))
 }
 
-fn visit_runs(source: Source, scan: &mut core::Scan, interrupt: &Interrupt) -> Result<()> {
-    let limits = Limits::default();
-    let judge = ChecksumJudge { limits, check_crc: false };
+fn visit_runs(source: Source, scan: &mut core::Scan, judge: ChecksumJudge, interrupt: &Interrupt) -> Result<()> {
+    let limits = judge.limits;
     let mut runs = Runs::new(source, limits, 1 << 20).recovering(Box::new(judge));
     while let Some(piece) = runs.next_piece()? {
         interrupt.ensure_wanted()?;

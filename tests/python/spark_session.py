@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
+import tempfile
 from functools import cache
+from pathlib import Path
 
 from pyspark.sql import SparkSession
+
+import corpus
 
 #: Small, without a web server, in UTC as the columns are.
 OPTIONS = {
@@ -18,6 +23,12 @@ OPTIONS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.driver.memory": "1g",
 }
+#: What relative paths in examples lead to, as docs/guide/README.md lists it: name -> where it is in the corpus.
+PLACES = {
+    "00000000000000000000.log": "codec-zstd-0/00000000000000000000.log",
+    "orders-0": "codec-zstd-0",
+    "payments-0": "transactions-multi-segment-0",
+}
 
 
 @cache
@@ -27,7 +38,18 @@ def spark_session() -> SparkSession:
     builder = SparkSession.builder.master("local[2]").appName("logsegment tests")
     for name, value in OPTIONS.items():
         builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    # A relative path in a query is relative to where the session was started, whatever a test changes to later.
+    with contextlib.chdir(start_directory()):
+        spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     atexit.register(spark.stop)
     return spark
+
+
+def start_directory() -> Path:
+    """A directory of links to the files that examples name; it goes when the tests end."""
+    made = tempfile.TemporaryDirectory(prefix="logsegment-spark-")
+    atexit.register(made.cleanup)
+    for name, source in PLACES.items():
+        (Path(made.name) / name).symlink_to(corpus.CORPUS / "modern-4.1.0/data" / source)
+    return Path(made.name)

@@ -80,3 +80,14 @@ def test_markers_match_by_producer_id_only():
     data = building.transactional_batch([b"a"], ABORTED, 0) + building.marker(0, ABORTED, 1, epoch=1)
     assert values(data, isolation="read_committed") == []
     assert ls.scan_transactions([data]).aborted == [(ABORTED, 0, 1)]
+
+
+def test_a_damaged_batch_opens_no_transaction_when_damage_is_skipped():
+    """TXN-8, V2-31: a flipped transactional bit would put everything behind it beyond the last stable offset."""
+    plain = building.simple_batch([b"a", b"b"], base_offset=0)
+    damaged = bytearray(building.simple_batch([b"c"], base_offset=2))
+    damaged[22] |= 0x10
+    damaged[43:51] = (7).to_bytes(8, "big")
+    data = plain + bytes(damaged) + building.simple_batch([b"d"], base_offset=3)
+    stream = ls.decode(data, columns=["offset"], isolation="read_committed", on_error="skip")
+    assert [row["offset"] for row in corpus.rows_of(stream)] == [0, 1, 3]
