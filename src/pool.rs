@@ -7,9 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A bounded store of vectors of one type, shared by a stream and the arrays it gave out.
 #[derive(Debug)]
 pub struct Pool<T> {
-    shared: Arc<Mutex<Vec<Vec<T>>>>,
+    shared: Arc<Mutex<Kept<T>>>,
     most: usize,
     most_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Kept<T> {
+    vectors: Vec<Vec<T>>,
+    bytes: usize,
 }
 
 impl<T> Clone for Pool<T> {
@@ -21,10 +27,11 @@ impl<T> Clone for Pool<T> {
 impl<T> Pool<T> {
     /// A pool that keeps at most `most` vectors.
     pub fn new(most: usize) -> Self {
-        Self { shared: Arc::default(), most, most_bytes: usize::MAX }
+        let kept = Kept { vectors: Vec::new(), bytes: 0 };
+        Self { shared: Arc::new(Mutex::new(kept)), most, most_bytes: usize::MAX }
     }
 
-    /// The same pool, not keeping vectors of more than `bytes` bytes.
+    /// The same pool, keeping at most `bytes` bytes in all.
     #[must_use]
     pub fn up_to(self, bytes: usize) -> Self {
         Self { most_bytes: bytes, ..self }
@@ -32,7 +39,10 @@ impl<T> Pool<T> {
 
     /// A vector given back earlier, with the contents it had then, or a new one.
     pub fn take(&self) -> Vec<T> {
-        self.lock().pop().unwrap_or_default()
+        let mut kept = self.lock();
+        let storage = kept.vectors.pop().unwrap_or_default();
+        kept.bytes = kept.bytes.saturating_sub(bytes_of(&storage));
+        storage
     }
 
     /// Binds a vector to the pool: it comes back when the guard is dropped.
@@ -43,14 +53,20 @@ impl<T> Pool<T> {
     /// Keeps `storage`, unless the pool is full.
     pub fn give_back(&self, storage: Vec<T>) {
         let mut kept = self.lock();
-        if kept.len() < self.most && (1..=self.most_bytes).contains(&(storage.capacity() * size_of::<T>())) {
-            kept.push(storage);
+        let bytes = kept.bytes.saturating_add(bytes_of(&storage));
+        if kept.vectors.len() < self.most && storage.capacity() > 0 && bytes <= self.most_bytes {
+            kept.bytes = bytes;
+            kept.vectors.push(storage);
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Vec<T>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept<T>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn bytes_of<T>(storage: &Vec<T>) -> usize {
+    storage.capacity() * size_of::<T>()
 }
 
 /// A vector that returns to its pool when it is dropped.
@@ -101,5 +117,15 @@ mod tests {
         pool.give_back(vec![2; 4]);
         assert_eq!(pool.take(), vec![1; 4]);
         assert_eq!(pool.take(), Vec::<i64>::new());
+    }
+
+    #[test]
+    fn bytes_are_counted_in_all_and_forgotten_when_they_leave() {
+        let pool = Pool::<i64>::new(9).up_to(64);
+        pool.give_back(vec![1; 4]);
+        pool.give_back(vec![2; 5]);
+        assert_eq!(pool.take(), vec![1; 4]);
+        pool.give_back(vec![3; 8]);
+        assert_eq!(pool.take(), vec![3; 8]);
     }
 }

@@ -9,7 +9,7 @@ import logsegment as ls
 
 COLUMNS = ["key", "value", "offset", "timestampMs"]
 WITH_HEADERS = [*COLUMNS, "headers"]
-BATCH_BYTES = int(os.environ.get("PEERS_BATCH_BYTES", 1 << 20))
+BATCH_BYTES = int(os.environ.get("PEERS_BATCH_BYTES", 2 << 20))
 # Views copy nothing, so that a chunk need not stay in the cache: fewer, larger ones.
 VIEW_BYTES = int(os.environ.get("PEERS_VIEW_BYTES", 16 << 20))
 

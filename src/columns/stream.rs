@@ -67,6 +67,8 @@ pub struct StreamOptions {
 
 /// Bytes of entries that are cut off a source at a time.
 pub const RUN_LEN: usize = 1 << 20;
+/// Most of them that a worker thread takes at a time.
+const MOST_RUN_LEN: usize = 8 << 20;
 
 /// Opens a stream.
 pub fn open(source: Source, options: StreamOptions) -> Box<dyn BatchSource> {
@@ -81,7 +83,9 @@ fn open_as<B: BytesColumn>(source: Source, options: StreamOptions) -> Box<dyn Ba
     // Entry by entry, the next header is already on its way into the cache when the checksum reaches the end of the one before.
     // Views want few, large runs instead: each is a buffer of its own in the Arrow array.
     let is_stepwise = source.is_memory() && options.threads == 1 && !B::KEEPS_SECTIONS;
-    let runs = runs_of(source, &options, if is_stepwise { 1 } else { RUN_LEN });
+    // A worker's run is a chunk: handing fewer, larger ones over costs less.
+    let run_len = if options.threads > 1 { options.batch_bytes.clamp(RUN_LEN, MOST_RUN_LEN) } else { RUN_LEN };
+    let runs = runs_of(source, &options, if is_stepwise { 1 } else { run_len });
     if options.threads > 1 { Box::new(Parallel::<B>::new(runs, options)) } else { Box::new(Sequential::<B>::new(runs, options)) }
 }
 

@@ -98,6 +98,11 @@ impl Runs {
         self.source.bytes_read()
     }
 
+    /// True when only the thread that asks for records may call `next_piece`.
+    pub fn needs_caller(&self) -> bool {
+        self.source.needs_caller()
+    }
+
     /// The next piece; `None` at the end.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use crate::pool::Pool;
 pub struct Source {
     inner: Inner,
     position: u64,
+    needs_caller: bool,
 }
 
 enum Inner {
@@ -34,14 +35,26 @@ const READ_LEN: usize = 1 << 20;
 impl Source {
     /// The bytes themselves; nothing is copied.
     pub fn memory(bytes: Bytes) -> Self {
-        Self { inner: Inner::Memory(bytes), position: 0 }
+        Self { inner: Inner::Memory(bytes), position: 0, needs_caller: false }
     }
 
     /// What a reader gives, one read after the other, from `position` of the input on.
     pub fn reader(reader: Box<dyn Read + Send>, position: u64) -> Self {
         let pool = Pool::new(4);
         let reader = Reader { reader, pool, storage: Vec::new(), filled: 0, taken: 0, at_end: false, read: 0 };
-        Self { inner: Inner::Reader(reader), position }
+        Self { inner: Inner::Reader(reader), position, needs_caller: false }
+    }
+
+    /// The same source, to be read on the thread that asks for its records only: another one might wait for a lock that thread holds
+    /// (Python's interpreter).
+    #[must_use]
+    pub fn read_by_caller(self) -> Self {
+        Self { needs_caller: true, ..self }
+    }
+
+    /// True when only the thread that asks for records may read.
+    pub fn needs_caller(&self) -> bool {
+        self.needs_caller
     }
 
     /// Position of the front.

@@ -16,7 +16,7 @@ pub fn source(object: &Bound<'_, PyAny>) -> PyResult<Source> {
     if buffer.readonly() {
         return Ok(Source::memory(Bytes::from_owner(Borrowed(buffer))));
     }
-    Ok(Source::reader(Box::new(Copying { buffer, at: 0 }), 0))
+    Ok(Source::reader(Box::new(Copying { buffer, at: 0 }), 0).read_by_caller())
 }
 
 fn contiguous(object: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {

@@ -67,7 +67,7 @@ pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Opene
     match buffer::source(object) {
         Ok(source) => Ok(OpenedSource { source, is_repeatable: true }),
         Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => match file_object::FileObject::of(object, signals)? {
-            Some(file) => Ok(OpenedSource { source: Source::reader(Box::new(file), 0), is_repeatable: false }),
+            Some(file) => Ok(OpenedSource { source: Source::reader(Box::new(file), 0).read_by_caller(), is_repeatable: false }),
             None => Err(error),
         },
         Err(error) => Err(error),

@@ -1,0 +1,205 @@
+//! The same stream on several threads: they take runs in turn, and the batches come out in the order of the input.
+//!
+//! The thread that asks decodes too, while it has to wait: more threads than were asked for would only push each other aside.
+//! A thread may be at most a window of runs ahead of the consumer, and holds at most a few chunks, so memory stays bounded however slow
+//! the consumer is. Threads start with the first batch that is asked for, never at import (Spark forks its workers).
+
+mod feed;
+mod worker;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use self::feed::{Job, Outcome, Shared, internal};
+use self::worker::{MOST_HELD, Unrolling, work};
+use super::binary::BytesColumn;
+use super::stream::{BatchSource, StreamOptions, schema_of};
+use crate::decode::Stats;
+use crate::error::{Error, Result};
+use crate::framing::Runs;
+use crate::validate::Finding;
+
+/// A stream made by several threads.
+pub struct Parallel<B> {
+    options: StreamOptions,
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+    outcomes: Option<Receiver<(u64, Outcome)>>,
+    /// What came before its turn.
+    early: BTreeMap<u64, Outcome>,
+    /// The consumer's own share, and the number of the job it is at.
+    own: Unrolling<B>,
+    own_job: Option<u64>,
+    next: u64,
+    ready: VecDeque<RecordBatch>,
+    findings: Vec<Finding>,
+    failed: Option<Error>,
+    is_done: bool,
+    stats: Stats,
+}
+
+/// Threads of one stream; more than any machine of today decodes with.
+const MOST_THREADS: usize = 256;
+
+/// How long the consumer waits before it asks whether it should go on.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+impl<B: BytesColumn> Parallel<B> {
+    /// A stream over these runs; nothing is started yet.
+    pub fn new(runs: Runs, options: StreamOptions) -> Self {
+        Self {
+            shared: Arc::new(Shared::new(runs, options.threads.min(MOST_THREADS))),
+            own: Unrolling::new(&options),
+            options,
+            workers: Vec::new(),
+            outcomes: None,
+            early: BTreeMap::new(),
+            own_job: None,
+            next: 0,
+            ready: VecDeque::new(),
+            findings: Vec::new(),
+            failed: None,
+            is_done: false,
+            stats: Stats::default(),
+        }
+    }
+
+    fn start(&mut self) {
+        let (sender, receiver) = channel();
+        self.outcomes = Some(receiver);
+        for _ in 1..self.options.threads.min(MOST_THREADS) {
+            let (shared, options, sender) = (Arc::clone(&self.shared), self.options.clone(), sender.clone());
+            let spawned = Builder::new().name("logsegment".to_owned()).spawn(move || work::<B>(&shared, &options, &sender));
+            // A machine that gives no more threads still decodes with those it gave.
+            self.workers.extend(spawned);
+        }
+    }
+
+    /// The next outcome in order. While it is not there, decodes a run of its own.
+    fn next_outcome(&mut self) -> Outcome {
+        self.shared.ask(self.next);
+        loop {
+            self.receive_early();
+            if let Some(outcome) = self.early.remove(&self.next) {
+                return outcome;
+            }
+            if self.own_job == Some(self.next) {
+                return self.own_part();
+            }
+            if !self.take_own() {
+                if let Some(outcome) = self.wait() {
+                    return outcome;
+                }
+            }
+            if let Err(error) = self.options.interrupt.ensure_wanted() {
+                return Outcome { error: Some(error), ..Outcome::default() };
+            }
+        }
+    }
+
+    fn receive_early(&mut self) {
+        let Some(outcomes) = &self.outcomes else { return };
+        while let Ok((number, outcome)) = outcomes.try_recv() {
+            self.early.insert(number, outcome);
+        }
+    }
+
+    /// The next part of the own job, whose turn it is.
+    fn own_part(&mut self) -> Outcome {
+        let outcome = self.own.make(1);
+        if !outcome.is_part {
+            self.own_job = None;
+        }
+        outcome
+    }
+
+    /// Takes a job and works on it as far as may be held; false when there is none, or the one at hand must wait for its turn.
+    fn take_own(&mut self) -> bool {
+        if self.own_job.is_some() {
+            return false;
+        }
+        let Some((number, job)) = self.shared.try_job(&self.options) else { return false };
+        let outcome = match job {
+            Job::Ready(outcome) => outcome,
+            Job::Run(run) => {
+                self.own.feed(run);
+                self.own.make(if number == self.next { 1 } else { MOST_HELD })
+            }
+        };
+        self.own_job = outcome.is_part.then_some(number);
+        self.early.insert(number, outcome);
+        true
+    }
+
+    /// Waits a moment for a worker; an outcome when none is left to wait for.
+    fn wait(&mut self) -> Option<Outcome> {
+        match self.outcomes.as_ref()?.recv_timeout(PATIENCE) {
+            Ok((number, outcome)) => {
+                self.early.insert(number, outcome);
+                None
+            }
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                Some(Outcome { error: Some(internal("a decoding thread is gone")), ..Outcome::default() })
+            }
+        }
+    }
+
+    fn accept(&mut self, outcome: Outcome) {
+        self.ready.extend(outcome.batches);
+        self.findings.extend(outcome.findings);
+        self.stats.add(&outcome.stats);
+        self.is_done = outcome.is_last || outcome.error.is_some();
+        self.failed = outcome.error;
+        self.next += u64::from(!outcome.is_part);
+    }
+}
+
+impl<B: BytesColumn> BatchSource for Parallel<B> {
+    fn schema(&self) -> SchemaRef {
+        schema_of(&self.options)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Ok(Some(batch));
+            }
+            if let Some(error) = self.failed.take() {
+                return Err(error);
+            }
+            if self.is_done {
+                return Ok(None);
+            }
+            if self.outcomes.is_none() {
+                self.start();
+            }
+            let outcome = self.next_outcome();
+            self.accept(outcome);
+        }
+    }
+
+    fn take_findings(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.findings)
+    }
+
+    fn stats(&self) -> Stats {
+        Stats { bytes_read: self.shared.bytes_read(), ..self.stats }
+    }
+}
+
+impl<B> Drop for Parallel<B> {
+    fn drop(&mut self) {
+        self.shared.close();
+        for worker in self.workers.drain(..) {
+            // A worker that panicked has said so in its outcome.
+            let _ = worker.join();
+        }
+    }
+}
