@@ -1,4 +1,6 @@
 //! One folder per wire format: `layout` (the schema, once), `parse` (headers), `records` (the records of a plain section).
 //! Knows neither codecs nor framing.
 
+pub mod v07;
+pub mod v0_v1;
 pub mod v2;

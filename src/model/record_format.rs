@@ -1,22 +1,33 @@
 /// Which bytes an entry is made of. The magic byte alone does not say it: Kafka 0.7 used 0 and 1 for other layouts (MAP-1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum RecordFormat {
+    /// Message of Kafka 0.6 and 0.7; its magic is 0 or 1.
+    V07,
+    /// Message set entry, magic 0.
+    V0,
+    /// Message set entry, magic 1 (KIP-31, KIP-32).
+    V1,
     /// Record batch, magic 2 (KIP-98).
     V2,
 }
 
 impl RecordFormat {
-    /// The magic byte of the format.
+    /// The magic byte of the format; the larger one for 0.7, which its producers wrote.
     pub fn magic(self) -> i8 {
         match self {
+            Self::V0 => 0,
+            Self::V07 | Self::V1 => 1,
             Self::V2 => 2,
         }
     }
 
-    /// The name users give: `"v2"`.
+    /// The name users give: `"0.7"`, `"v0"`, `"v1"`, `"v2"`.
     pub fn name(self) -> &'static str {
         match self {
+            Self::V07 => "0.7",
+            Self::V0 => "v0",
+            Self::V1 => "v1",
             Self::V2 => "v2",
         }
     }

@@ -1,0 +1,36 @@
+//! The bytes of a message of Kafka 0.6 and 0.7, in wire order. All integers are big-endian.
+//!
+//! ```text
+//! Entry =>               magic 0  magic 1
+//!   length      int32      0        0      bytes after this field, at least 5 or 6
+//!   magic       int8       4        4      0 or 1: other bytes than those of 0.8 and later
+//!   attributes  int8       -        5      see below
+//!   crc         uint32     5        6      CRC-32 of the payload alone
+//!   payload     bytes      9       10      in a compressed message, entries of the same layout, compressed as one stream
+//! ```
+//!
+//! The checksum covers neither length, magic nor attributes: a flipped codec bit is not noticed by it (L7-3).
+//!
+//! There is no offset in the bytes. An offset is a position in the partition's log: that after a message, or for all inner messages but
+//! the last, that of their wrapper (L7-22 to L7-25). Compressed messages may hold compressed messages (L7-17).
+//!
+//! ```text
+//! attributes: | 7-2 unused | 1-0 compression |
+//! ```
+
+/// Bytes of the length field.
+pub const LENGTH_LEN: usize = 4;
+/// Where the magic stands.
+pub const MAGIC: usize = 4;
+/// Where the attributes of magic 1 stand.
+pub const ATTRIBUTES: usize = 5;
+/// Where the checksum of magic 0 stands.
+pub const CRC_V0: usize = 5;
+/// Where the checksum of magic 1 stands.
+pub const CRC_V1: usize = 6;
+/// Where the payload of magic 0 starts, and the fewest bytes of an entry.
+pub const PAYLOAD_V0: usize = 9;
+/// Where the payload of magic 1 starts, and the fewest bytes of an entry.
+pub const PAYLOAD_V1: usize = 10;
+/// Fields that no checksum covers, for reports (L7-3).
+pub const UNCOVERED: [&str; 3] = ["length", "magic", "attributes"];
