@@ -33,6 +33,8 @@ BUNDLED_C: dict[str, tuple[str, str, str] | None] = {
     "libdeflate-sys": ("libdeflate", "MIT", "libdeflate/COPYING"),
     # zstd is offered under BSD-3-Clause or GPL-2.0 (zstd/COPYING): the former is taken.
     "zstd-sys": ("zstd", "BSD-3-Clause", "zstd/LICENSE"),
+    # Only liblz4/lib is compiled; the GPL of the programs beside it does not reach it.
+    "lz4-sys": ("liblz4", "BSD-2-Clause", "liblz4/lib/LICENSE"),
     "pyo3": None,
     "pyo3-ffi": None,
 }

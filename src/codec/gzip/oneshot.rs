@@ -1,4 +1,4 @@
-//! Deflated data unpacked in one go by libdeflate, 1.4 times as fast as streaming; the only C called directly.
+//! Deflated data unpacked in one go by libdeflate, 1.4 times as fast as streaming.
 #![expect(unsafe_code, reason = "libdeflate has no safe binding that tells how much of the input was read")]
 
 use libdeflate_sys::{

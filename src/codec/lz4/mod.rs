@@ -7,6 +7,7 @@
 mod block;
 mod frame;
 mod header_checksum;
+mod oneshot;
 
 pub use header_checksum::HeaderChecksum;
 
