@@ -12,27 +12,31 @@ THREADED_QUIET_THRESHOLD = 0.12
 TIMEOUT_SECONDS = 900
 
 
-def measure(args, contestants, corpus):
-    """Each contestant over `corpus` in `args.rounds` rounds; returns {id: cell}, the seconds of all rounds pooled."""
+def measure(args, contestants, corpus, lock):
+    """Each contestant over `corpus` in `args.rounds` rounds; returns {id: cell}, the seconds of all rounds pooled.
+
+    `lock()` is held around each run, so that others who take it keep quiet meanwhile.
+    """
     runs = {c["id"]: [] for c in contestants}
     for number in range(args.rounds):
         for contestant in contestants:
             found = runs[contestant["id"]]
             if number < contestant.get("rounds", args.rounds) and not any("error" in run for run in found):
-                found.append(quietest(args, contestant, corpus))
+                found.append(quietest(args, contestant, corpus, lock))
     cells = {identity: pooled(corpus, found) for identity, found in runs.items()}
     for identity, cell in cells.items():
         print(f"{corpus['name']:18} {identity:20} {describe(cell)}", flush=True)
     return cells
 
 
-def quietest(args, contestant, corpus):
+def quietest(args, contestant, corpus, lock):
     """Run until the machine was quiet enough, at most `args.retries` more times; the quietest run counts."""
     threshold = THREADED_QUIET_THRESHOLD if contestant.get("threads", 1) > 1 else args.quiet_threshold
     repeat = min(args.repeat, contestant.get("repeat", args.repeat))
     best = None
     for _ in range(args.retries + 1):
-        run = run_once(contestant, corpus, repeat)
+        with lock():
+            run = run_once(contestant, corpus, repeat)
         if "error" in run:
             return run
         if best is None or run["other_cores_busy"] < best["other_cores_busy"]:

@@ -10,8 +10,10 @@ import logsegment as ls
 COLUMNS = ["key", "value", "offset", "timestampMs"]
 WITH_HEADERS = [*COLUMNS, "headers"]
 BATCH_BYTES = int(os.environ.get("PEERS_BATCH_BYTES", 2 << 20))
-# Views copy nothing, so that a chunk need not stay in the cache: fewer, larger ones.
+# Views into the input copy nothing, so that a chunk need not stay in the cache: fewer, larger ones. Views into unpacked
+# sections hold what was unpacked: small chunks give it back while it is still in the cache.
 VIEW_BYTES = int(os.environ.get("PEERS_VIEW_BYTES", 16 << 20))
+UNPACKED_VIEW_BYTES = int(os.environ.get("PEERS_VIEW_BYTES", 1 << 20))
 
 
 def _decode(data, columns, batch_bytes=BATCH_BYTES, **options):
@@ -31,12 +33,19 @@ def decode_headers(data):
 
 def decode_view(data):
     """Leave keys and values where they are: Arrow views into the input, or into the section that was unpacked."""
-    return _decode(data, COLUMNS, binary="binary_view", batch_bytes=VIEW_BYTES)
+    return _decode_view(data, COLUMNS)
 
 
 def decode_view_headers(data):
     """As `decode_view`, with the headers column."""
-    return _decode(data, WITH_HEADERS, binary="binary_view", batch_bytes=VIEW_BYTES)
+    return _decode_view(data, WITH_HEADERS)
+
+
+def _decode_view(data, columns):
+    with ls.batch_stream(data, batch_size=1) as batches:
+        compression = next(iter(batches)).to_pyarrow()["compression"][0].as_py()
+    batch_bytes = VIEW_BYTES if compression == "none" else UNPACKED_VIEW_BYTES
+    return _decode(data, columns, binary="binary_view", batch_bytes=batch_bytes)
 
 
 def decode_threads2(data):

@@ -12,6 +12,7 @@ import json
 import os
 import tempfile
 import time
+from contextlib import contextmanager, nullcontext
 
 from cells import measure
 from tables import show
@@ -90,15 +91,12 @@ def matches(name, globs):
 
 
 def run_corpus(args, contestants, corpus, results):
-    """Every chosen contestant over one corpus, under the machine-wide bench lock."""
+    """Every chosen contestant over one corpus, each run under the machine-wide bench lock."""
     name = corpus["name"]
     chosen = [c for c in contestants if matches(c["id"], args.only) and fits(c, corpus)]
     if not chosen or not matches(name, args.corpus):
         return
-    with open(LOCK, "a") as lock:
-        if not args.nolock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        cells = measure(args, chosen, corpus)
+    cells = measure(args, chosen, corpus, nullcontext if args.nolock else bench_lock)
     kept = results.setdefault(name, {})
     for identity, cell in cells.items():
         old = kept.get(identity, {})
@@ -106,7 +104,14 @@ def run_corpus(args, contestants, corpus, results):
             kept[identity] = cell
     with open("results.json", "w") as file:
         json.dump(results, file, indent=1)
-    time.sleep(0.3)  # lets another holder of the lock in
+
+
+@contextmanager
+def bench_lock():
+    with open(LOCK, "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    time.sleep(0.1)  # lets another holder of the lock in
 
 
 def fits(contestant, corpus):

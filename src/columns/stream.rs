@@ -70,8 +70,13 @@ pub const RUN_LEN: usize = 1 << 20;
 /// Most of them that a worker thread takes at a time.
 const MOST_RUN_LEN: usize = 8 << 20;
 
+/// Most bytes that the topic's name takes in a chunk; its column is made for up to twice the rows, behind 32-bit offsets.
+const MOST_TOPIC_BYTES: usize = 1 << 29;
+
 /// Opens a stream.
-pub fn open(source: Source, options: StreamOptions) -> Box<dyn BatchSource> {
+pub fn open(source: Source, mut options: StreamOptions) -> Box<dyn BatchSource> {
+    let topic_len = options.topic.as_ref().map_or(1, |topic| topic.len().max(1));
+    options.batch_size = options.batch_size.min((MOST_TOPIC_BYTES / topic_len).max(1));
     match options.projection.binary {
         BinaryKind::Binary => open_as::<Copied<i32>>(source, options),
         BinaryKind::LargeBinary => open_as::<Copied<i64>>(source, options),

@@ -1,8 +1,10 @@
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -41,8 +43,19 @@ pub struct RecordStream(Arc<Shared>);
 struct Shared {
     schema: SchemaRef,
     state: Mutex<State>,
+    /// The thread that holds the state, 0 for none.
+    holder: AtomicUsize,
     signals: Arc<Signals>,
 }
+
+/// The state, held.
+struct Held<'a> {
+    state: MutexGuard<'a, State>,
+    holder: &'a AtomicUsize,
+}
+
+/// The stream was asked by Python code that the stream itself called: a signal handler, or the file object that it reads.
+struct Reentered;
 
 struct State {
     source: Option<Box<dyn BatchSource>>,
@@ -57,11 +70,11 @@ impl RecordStream {
     pub fn new(source: Box<dyn BatchSource>, signals: Arc<Signals>) -> Self {
         let schema = source.schema();
         let state = State { source: Some(source), stats: Stats::default(), findings: Vec::new(), error: None, is_exported: false };
-        Self(Arc::new(Shared { schema, state: Mutex::new(state), signals }))
+        Self(Arc::new(Shared { schema, state: Mutex::new(state), holder: AtomicUsize::new(0), signals }))
     }
 
     fn next(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
-        let next = py.detach(|| self.0.lock().next());
+        let next = py.detach(|| self.0.lock().map(|mut state| state.next()))?;
         next.map_err(|error| self.0.signals.raised(py, &error))
     }
 
@@ -78,26 +91,26 @@ impl RecordStream {
     }
 
     #[getter]
-    fn findings(&self, py: Python<'_>) -> Vec<Finding> {
-        finding::to_py(&self.0.look(py, |state| state.findings.clone()))
+    fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
+        Ok(finding::to_py(&self.0.look(py, |state| state.findings.clone())?))
     }
 
     #[getter]
-    fn error(&self, py: Python<'_>) -> Option<PyErr> {
-        let error = self.0.look(py, |state| state.error.clone());
-        error.map(|error| errors::to_py(py, &error))
+    fn error(&self, py: Python<'_>) -> PyResult<Option<PyErr>> {
+        let error = self.0.look(py, |state| state.error.clone())?;
+        Ok(error.map(|error| errors::to_py(py, &error)))
     }
 
     #[getter]
     fn io_stats(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let stats = self.0.look(py, |state| state.source.as_ref().map_or(state.stats, |source| source.stats()));
+        let stats = self.0.look(py, |state| state.source.as_ref().map_or(state.stats, |source| source.stats()))?;
         finding::counters(py, &stats)
     }
 
     /// Collect what is left into one `ArrowTable`.
     fn read_all(&self, py: Python<'_>) -> PyResult<ArrowTable> {
         let batches = self.collect(py)?;
-        let (findings, stats) = self.0.look(py, |state| (state.findings.clone(), state.stats));
+        let (findings, stats) = self.0.look(py, |state| (state.findings.clone(), state.stats))?;
         Ok(ArrowTable { schema: Arc::clone(&self.0.schema), batches, findings, stats })
     }
 
@@ -117,8 +130,8 @@ impl RecordStream {
     }
 
     /// Stop, and give memory and threads back. What was collected stays valid.
-    fn close(&self, py: Python<'_>) {
-        py.detach(|| self.0.lock().close());
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.look(py, State::close)
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -134,8 +147,8 @@ impl RecordStream {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) {
-        self.close(py);
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
+        self.close(py)
     }
 
     fn __repr__(&self) -> String {
@@ -147,7 +160,7 @@ impl RecordStream {
     fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface allows to answer with what is there; consumers cast.
         let _ = requested_schema;
-        let is_gone = self.0.look(py, |state| std::mem::replace(&mut state.is_exported, true) || state.source.is_none());
+        let is_gone = self.0.look(py, |state| std::mem::replace(&mut state.is_exported, true) || state.source.is_none())?;
         if is_gone {
             return Err(PyValueError::new_err("the stream was consumed already; it goes by once"));
         }
@@ -161,13 +174,55 @@ impl RecordStream {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::result::Result<Held<'_>, Reentered> {
+        let own = thread_token();
+        if self.holder.load(Ordering::Relaxed) == own {
+            return Err(Reentered);
+        }
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.holder.store(own, Ordering::Relaxed);
+        Ok(Held { state, holder: &self.holder })
     }
 
     /// Looks at the state without holding the interpreter: whoever holds the lock may be waiting for it (a file object is Python code).
-    fn look<T: Send>(&self, py: Python<'_>, at: impl FnOnce(&mut State) -> T + Send) -> T {
-        py.detach(|| at(&mut self.lock()))
+    fn look<T: Send>(&self, py: Python<'_>, at: impl FnOnce(&mut State) -> T + Send) -> PyResult<T> {
+        Ok(py.detach(|| self.lock().map(|mut state| at(&mut state)))?)
+    }
+}
+
+/// A number that no other living thread has.
+fn thread_token() -> usize {
+    thread_local!(static TOKEN: u8 = const { 0 });
+    TOKEN.with(|token| std::ptr::from_ref(token).addr())
+}
+
+impl Deref for Held<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Held<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.holder.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Reentered {
+    const TEXT: &str = "the stream is asked while it reads, by a signal handler or by the file object that it reads";
+}
+
+impl From<Reentered> for PyErr {
+    fn from(_: Reentered) -> Self {
+        PyRuntimeError::new_err(Reentered::TEXT)
     }
 }
 
@@ -188,7 +243,8 @@ impl Feed for Shared {
     }
 
     fn next(&self) -> std::result::Result<Option<RecordBatch>, String> {
-        self.lock().next().map_err(|error| error.to_string())
+        let mut state = self.lock().map_err(|_| Reentered::TEXT.to_owned())?;
+        state.next().map_err(|error| error.to_string())
     }
 }
 

@@ -35,8 +35,56 @@ for _ in range(20):
     del stream
 """
 
+READING_WITH_THE_INTERPRETER_HELD = """
+import io, polars
+data = open(path, "rb").read() * 50
+for source in (io.BytesIO(data), bytearray(data)):
+    rows = polars.DataFrame(ls.decode(source, threads=2, columns=["offset"], batch_bytes=10_000)).height
+    assert rows == ls.decode(data, columns=["offset"]).read_all().num_rows
+"""
 
-@pytest.mark.parametrize("script", [LOOKING, DROPPING], ids=["looking at a stream that another thread reads", "dropping an unread stream"])
+ASKING_FROM_THE_FILE_OBJECT = """
+class Asking:
+    def __init__(self, path): self.file = open(path, "rb")
+    def read(self, n):
+        stream.findings
+        return self.file.read(n)
+stream = ls.decode(Asking(path), columns=["offset"])
+try:
+    list(stream)
+except RuntimeError as error:
+    assert "while it reads" in str(error)
+else:
+    raise AssertionError("nothing was raised")
+assert stream.findings == []
+"""
+
+ASKING_FROM_A_SIGNAL_HANDLER = """
+import signal, threading, time
+told = []
+def handler(number, frame):
+    try: stream.io_stats
+    except RuntimeError as error: told.append(str(error))
+signal.signal(signal.SIGALRM, handler)
+data = open(path, "rb").read() * 3000
+for _ in range(20):
+    stream = ls.decode(data, batch_size=1 << 30, batch_bytes=1 << 30)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    list(stream)
+    if told: break
+assert told and "while it reads" in told[0]
+"""
+
+SCRIPTS = {
+    "looking at a stream that another thread reads": LOOKING,
+    "dropping an unread stream": DROPPING,
+    "reading with the interpreter held": READING_WITH_THE_INTERPRETER_HELD,
+    "asking from the file object": ASKING_FROM_THE_FILE_OBJECT,
+    "asking from a signal handler": ASKING_FROM_A_SIGNAL_HANDLER,
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 def test_nothing_waits_for_ever(script: str):
     program = f"import logsegment as ls\npath = {str(SEGMENT)!r}\n{script}"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
