@@ -21,6 +21,10 @@ TESTS = Path(__file__).resolve().parents[1]
 CORPUS = TESTS / "corpus"
 Row = dict[str, Any]
 
+#: Formats whose entries this version reads; cases with others are copied and counted only.
+READ = frozenset({"v2"})
+#: Sets of log directories in which no entry is read.
+UNREAD_SETS = ("legacy-0.8.2.2", "legacy-0.10.2.2")
 #: Longer keys and values stand as sha256 in the truth files.
 LONGEST_PLAIN = 4096
 #: Columns that a record row of the truth files tells about; `timestampType` and those after it come from its batch.
@@ -52,6 +56,8 @@ class Case:
     kind: str
     sha256: str
     truth: Path
+    #: "0.7" where the bytes do not say it, else "auto".
+    format: str
     magics: tuple[int, ...]
     codecs: tuple[str, ...]
     features: tuple[str, ...]
@@ -69,11 +75,39 @@ class Case:
         topic, _, partition = self.path.parent.name.rpartition("-")
         return topic, int(partition)
 
+    @property
+    def formats(self) -> frozenset[str]:
+        """Formats of its entries, by the names of the option `format`."""
+        return formats_of(self.format, self.magics)
+
+    @property
+    def options(self) -> Row:
+        """What a reader must be told besides the bytes: a file of 0.7 is named after the position of its first byte (L7-22)."""
+        return {"format": self.format, "base_position": int(self.path.stem)} if self.format == "0.7" else {}
+
     def read(self) -> bytes:
         return self.path.read_bytes()
 
     def __str__(self) -> str:
         return self.file.replace("/data/", "/")
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What Kafka's classes made of a case: `output`, or the class of the error in its place. `line` is all that is told about it."""
+
+    source: Case
+    output: Case | None
+    error: str | None
+    line: Row
+
+    @property
+    def is_down(self) -> bool:
+        return self.line["op"] == "downConvert"
+
+    def __str__(self) -> str:
+        made = [f"{self.source}-to-v{self.line['toMagic']}", self.line.get("timestampType", "")]
+        return "-".join(filter(None, made))
 
 
 @dataclass(frozen=True)
@@ -98,13 +132,20 @@ def all_cases() -> tuple[Case, ...]:
 
 
 def cases() -> list[Case]:
-    """Cases in which all entries are of magic 2; a segment without entries is one."""
-    return [case for case in all_cases() if set(case.magics) <= {2}]
+    """Cases of which all entries are read; a segment without entries is one, unless all that Kafka kept beside it is not."""
+    return [case for case in all_cases() if case.formats <= READ and (case.formats or case.set not in UNREAD_SETS)]
 
 
 def mixed_cases() -> list[Case]:
     """Logs with magic 0, 1 and 2 one after the other."""
-    return [case for case in all_cases() if len(case.magics) > 1]
+    return [case for case in all_cases() if len(case.formats) > 1]
+
+
+@cache
+def conversions() -> tuple[Conversion, ...]:
+    """Every conversion that Kafka's classes made, or refused to make."""
+    lists = sorted(CORPUS.glob("conversions-*/conversions.jsonl"))
+    return tuple(conversion_of(path.parent, json.loads(line)) for path in lists for line in path.read_text().splitlines())
 
 
 def partitions() -> list[Partition]:
@@ -185,6 +226,18 @@ def manifest() -> Row:
     return json.loads((CORPUS / "manifest.json").read_text())
 
 
+def formats_of(family: str, magics: Iterable[int]) -> frozenset[str]:
+    """The names of formats; magic 0 and 1 of Kafka 0.7 are other bytes (MAP-1)."""
+    return frozenset({"0.7"} if family == "0.7" else {f"v{magic}" for magic in magics})
+
+
+def conversion_of(directory: Path, line: Row) -> Conversion:
+    by_file = {case.file: case for case in all_cases()}
+    output = by_file[f"{directory.name}/data/{line['output']}"] if "output" in line else None
+    error = line["error"].partition(":")[0].rpartition(".")[2] if "error" in line else None
+    return Conversion(by_file[line["input"]], output, error, line)
+
+
 def case_of(line: Row) -> Case:
     return Case(
         file=line["file"],
@@ -192,6 +245,7 @@ def case_of(line: Row) -> Case:
         kind=line["kind"],
         sha256=line["sha256"],
         truth=CORPUS / line["truth"],
+        format=line["format"],
         magics=tuple(line["magics"]),
         codecs=tuple(line["codecs"]),
         features=tuple(line["features"]),

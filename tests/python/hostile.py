@@ -34,6 +34,20 @@ class HostileCase:
     stages: Row
     truth: Path | None
     sha256: str
+    #: "0.7" where the bytes do not say it, else "auto".
+    format: str
+    magics: tuple[int, ...] | None
+
+    @property
+    def formats(self) -> frozenset[str]:
+        """Formats of its entries; nobody listed those of the bombs."""
+        magics = self.magics if self.magics is not None else [1 if "-v1-" in self.name else 2]
+        return corpus.formats_of(self.format, magics)
+
+    @property
+    def options(self) -> Row:
+        """What a reader must be told besides the bytes."""
+        return {"format": self.format} if self.format == "0.7" else {}
 
     @property
     def is_bomb(self) -> bool:
@@ -49,8 +63,15 @@ class HostileCase:
 
 
 @cache
-def cases() -> tuple[HostileCase, ...]:
+def all_cases() -> tuple[HostileCase, ...]:
+    """Every case of the manifest."""
     return tuple(map(case_of, manifest()["cases"]))
+
+
+@cache
+def cases() -> tuple[HostileCase, ...]:
+    """Cases with entries that are read, or with none."""
+    return tuple(case for case in all_cases() if not case.formats or case.formats & corpus.READ)
 
 
 @cache
@@ -73,6 +94,8 @@ def case_of(line: Row) -> HostileCase:
         stages=line["kafka"],
         truth=HOSTILE / line["truth"] if line.get("truth") else None,
         sha256=line["sha256"],
+        format=line["format"],
+        magics=None if line.get("magics") is None else tuple(line["magics"]),
     )
 
 
