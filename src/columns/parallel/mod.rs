@@ -92,10 +92,10 @@ impl<B: BytesColumn> Parallel<B> {
             if self.own_job == Some(self.next) {
                 return self.own_part();
             }
-            if !self.take_own() {
-                if let Some(outcome) = self.wait() {
-                    return outcome;
-                }
+            if !self.take_own()
+                && let Some(outcome) = self.wait()
+            {
+                return outcome;
             }
             if let Err(error) = self.options.interrupt.ensure_wanted() {
                 return Outcome { error: Some(error), ..Outcome::default() };
