@@ -1,6 +1,6 @@
 """`make bench`: runs the benches, merges what they found into benches/results.json, writes docs/benchmarks.md.
 
-python -m benches.run                       everything, quiet machine wanted, about half an hour
+python -m benches.run                       everything, quiet machine wanted, more than an hour
 python -m benches.run --sections headers,memory
 python -m benches.run --quick               fewer repeats, the small corpora only: for looking, not for recording
 """
@@ -14,6 +14,7 @@ from benches import machine, report
 from benches.paths import PEERS, RESULTS, ROOT, WORK, manifests
 
 MAIN_CASES = "small-*,headers-*,smallbig-*,large-*"
+MESSAGE_SET_CASES = "v1-*"
 
 
 def main():
@@ -40,7 +41,16 @@ def parse_arguments():
 
 def run_peers(args):
     """All contestants over all corpora; returns {"corpora", "cells", "names"}."""
-    cases, repeat, rounds = ("small-*", "3", "1") if args.quick else (MAIN_CASES, "9", "2")
+    return decoding("small-*" if args.quick else MAIN_CASES, args)
+
+
+def run_message_sets(args):
+    """As `run_peers`, over the corpora of magic 1."""
+    return decoding(MESSAGE_SET_CASES, args)
+
+
+def decoding(cases, args):
+    repeat, rounds = ("3", "1") if args.quick else ("9", "2")
     call([ROOT / "benches" / "peers" / "run.sh", PEERS, "--fresh", "--corpus", cases, "--repeat", repeat, "--rounds", rounds])
     contestants = json.loads((PEERS / "contestants.json").read_text())
     return {
@@ -92,6 +102,16 @@ def python_row(bench):
     return {"name": bench["name"], "min": stats["min"], "median": stats["median"], **bench["extra_info"]}
 
 
+def run_encode(args):
+    call([ROOT / "benches" / "peers" / "run.sh", PEERS, "--only", "none"])
+    quick = ["--cases", "small *", "--repeat", "2", "--rounds", "1"] if args.quick else []
+    return call_json("benches.encode.measure", *quick)
+
+
+def run_convert(args):
+    return call_json("benches.convert.measure")
+
+
 def run_headers(args):
     return call_json("benches.headers.measure")
 
@@ -115,7 +135,16 @@ def call(command, **options):
     return subprocess.run([str(word) for word in command], cwd=ROOT, check=True, **options)
 
 
-SECTIONS = {"peers": run_peers, "python": run_python, "headers": run_headers, "memory": run_memory, "spark": run_spark}
+SECTIONS = {
+    "peers": run_peers,
+    "message_sets": run_message_sets,
+    "encode": run_encode,
+    "convert": run_convert,
+    "python": run_python,
+    "headers": run_headers,
+    "memory": run_memory,
+    "spark": run_spark,
+}
 
 if __name__ == "__main__":
     main()

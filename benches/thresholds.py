@@ -21,6 +21,12 @@ PEERS = [
     "py-aiokafka",
     "py-kafka-python",
 ]
+# The Rust peers do not read magic 1.
+MESSAGE_SET_CASES = ["v1-small-lz4", "v1-small-snappy"]
+MESSAGE_SET_PEERS = ["java-view", "java-bytes", "go-franz", "go-sarama", "go-segmentio", "py-aiokafka", "py-kafka-python"]
+ENCODE_SHAPES = ["small", "headers", "large"]
+ENCODE_CODECS = ["none", "gzip-6", "gzip-9", "snappy", "lz4", "lz4-hc4", "lz4-hc8", "zstd-3"]
+ENCODE_CASES = [f"{shape} {codec}" for shape in ENCODE_SHAPES for codec in ENCODE_CODECS]
 STREAMING_WAYS = ["logsegment cat", "logsegment verify", "decode(FileSource)"]
 # Not mapInArrow with noop: Spark then never touches the columns, which flatters whoever makes them.
 SPARK_QUERIES = [("data source", "noop"), ("data source", "consumed"), ("mapInArrow", "consumed")]
@@ -31,6 +37,10 @@ THREADS_LIMIT = 1.8
 BARE_LOOP_LIMIT = 2.0
 MEMORY_LIMIT_MIB = 200.0
 SPARK_SHARE = 0.80
+ENCODED_SIZE_LIMIT = 1.02
+ZSTD_SHARE = 0.95
+CONVERT_SHARE = 0.80
+FIX_LZ4_GIB_S = 1.0
 
 
 @dataclass
@@ -59,6 +69,9 @@ def checks(results):
         *equal_work(cells),
         *against_floor(cells),
         *against_peers(cells, names),
+        *message_sets(results.get("message_sets", {})),
+        *encoding(results.get("encode", {})),
+        *converting(results.get("convert", {})),
         against_java_views(cells),
         *two_threads(cells),
         *bare_loop(results.get("headers", {})),
@@ -110,6 +123,47 @@ def peers_note(found, names, fastest):
 def excepted(case, identity):
     """Java's views copy nothing: on plain 4 KiB values they have a rule of their own."""
     return case == "large-none" and identity == "java-view"
+
+
+def message_sets(section):
+    """Magic 1 is decoded to the same records as all peers find, and faster than each."""
+    cells, names = section.get("cells", {}), section.get("names", {})
+    for case in MESSAGE_SET_CASES:
+        found = cells.get(case, {})
+        sums = {cell["checksum"] for cell in found.values() if "checksum" in cell}
+        yield Check("checksums equal", case, float(len(sums)) if found else None, 1.0)
+        peers = {i: seconds(found, i) for i in MESSAGE_SET_PEERS if seconds(found, i)}
+        fastest = min(peers, key=peers.get, default=None)
+        complete = seconds(found, "ours") and all(i in found for i in MESSAGE_SET_PEERS)
+        value = seconds(found, "ours") / peers[fastest] if complete and fastest else None
+        yield Check("time / fastest peer", case, value, 1.0, note=names.get(fastest, ""))
+
+
+def encoding(section):
+    """Ahead of every peer that writes the case's codec and level (zstd: nearly), and as small as each of them."""
+    cases, names = section.get("cases", {}), section.get("names", {})
+    for case in ENCODE_CASES:
+        cells = cases.get(case, {}).get("cells", {})
+        failed = [i for i, cell in cells.items() if "error" in cell]
+        peers = {i: cell for i, cell in cells.items() if i != "ours" and "min" in cell}
+        ours = cells.get("ours") if peers and not failed else None
+        fastest = min(peers, key=lambda i: peers[i]["min"], default=None)
+        smallest = min(peers, key=lambda i: peers[i]["bytes"], default=None)
+        speed = peers[fastest]["min"] / ours["min"] if ours else None
+        size = ours["bytes"] / peers[smallest]["bytes"] if ours else None
+        note = "fails: " + ", ".join(failed) if failed else names.get(fastest, "")
+        yield Check("encode: speed / fastest peer", case, speed, ZSTD_SHARE if "zstd" in case else 1.0, at_most=False, note=note)
+        yield Check("encode: size / smallest peer", case, size, ENCODED_SIZE_LIMIT, note=names.get(smallest, ""))
+
+
+def converting(section):
+    for case in MESSAGE_SET_CASES:
+        row = section.get("up", {}).get(case)
+        value = row["decode_encode"] / row["convert"] if row else None
+        yield Check("convert to v2: speed / decode + encode", case, value, CONVERT_SHARE, at_most=False)
+    row = section.get("fix_lz4")
+    value = row["bytes"] / row["seconds"] / 2**30 if row else None
+    yield Check("fix_lz4, GiB/s", "v1-small-lz4", value, FIX_LZ4_GIB_S, at_most=False)
 
 
 def against_java_views(cells):

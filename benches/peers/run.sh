@@ -24,7 +24,7 @@ cd "$to"
 mkdir -p bin corpus java/classes
 
 [ -d java/clients/lib ] || (cd java/clients && mvn -q -B dependency:copy-dependencies -DoutputDirectory="$PWD/lib")
-if [ ! -f java/classes/KafkaClientsPeer.class ] || [ -n "$(find java/src -newer java/classes/KafkaClientsPeer.class)" ]; then
+if [ ! -f java/classes/KafkaClientsEncodePeer.class ] || [ -n "$(find java/src -newer java/classes/KafkaClientsEncodePeer.class)" ]; then
   javac -nowarn -cp 'java/clients/lib/*' -d java/classes java/src/*.java
 fi
 if [ ! -f venv/ready ]; then
@@ -39,6 +39,12 @@ if [ ! -d go-sarama/copy ]; then
 fi
 cp -u go-sarama/shim.go.txt go-sarama/copy/shim.go
 (cd go-sarama && go build -o ../bin/sarama .)
+if [ ! -d go-franz/copy ]; then
+  (cd go && cp -r "$(go mod download -json github.com/twmb/franz-go@v1.22.2 | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')" ../go-franz/copy)
+  chmod -R u+w go-franz/copy
+fi
+cp -u go-franz/shim.go.txt go-franz/copy/pkg/kgo/shim.go
+(cd go-franz && go build -o ../bin/franz-encode .)
 for crate in floor peers; do
   (cd rust/$crate && cargo build -q --locked --release --target-dir target)
 done
