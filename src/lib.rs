@@ -26,12 +26,15 @@ pub mod wire;
 
 pub mod model;
 
+pub mod compat;
+
 pub mod codec;
 pub mod format;
 pub mod framing;
 
 pub mod decode;
 
+pub mod convert;
 pub mod validate;
 
 #[cfg(feature = "arrow")]

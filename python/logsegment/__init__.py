@@ -10,6 +10,7 @@ Bytes are parsed by a native core (`logsegment._core`); this package holds argum
 command line. pyarrow, pyspark, polars and pandas are imported only by what needs them.
 """
 
+from logsegment import compat
 from logsegment._core import (
     ArrowArray,
     ArrowBatch,
@@ -34,6 +35,7 @@ from logsegment._core import (
     scan_transactions,
 )
 from logsegment.arrays import batch_info_array, decode_array, explode_array, validate_array
+from logsegment.lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
 from logsegment.reading import BatchTable, batch_stream, batches, decode
 from logsegment.report import Report, validate
 
@@ -52,6 +54,7 @@ __all__ = [
     "LimitError",
     "Limits",
     "LossError",
+    "Lz4Frames",
     "RecordBatchError",
     "RecordStream",
     "Report",
@@ -63,9 +66,14 @@ __all__ = [
     "batch_info_array",
     "batch_stream",
     "batches",
+    "break_lz4",
+    "check_lz4",
+    "compat",
     "decode",
     "decode_array",
     "explode_array",
+    "fix_lz4",
+    "lz4_header_checksum",
     "scan_transactions",
     "validate",
     "validate_array",

@@ -14,7 +14,7 @@ pub mod snappy;
 mod testing;
 pub mod zstd;
 
-pub use lz4::HeaderChecksum;
+pub use lz4::{ChecksumForm, FoundChecksum, HeaderChecksum};
 pub use plain::{Plain, SLACK};
 pub use remark::Remark;
 

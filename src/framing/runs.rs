@@ -93,6 +93,11 @@ impl Runs {
         self.tail
     }
 
+    /// After the end: the bytes of the torn tail.
+    pub fn left(&self) -> &[u8] {
+        self.source.front()
+    }
+
     /// Bytes taken from the source so far.
     pub fn bytes_read(&self) -> u64 {
         self.source.bytes_read()

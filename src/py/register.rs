@@ -1,6 +1,6 @@
 use pyo3::prelude::*;
 
-use super::{array, arrow_out, batches, decode, errors, finding, limits, source, stream, table, transactions, validate};
+use super::{array, arrow_out, batches, compat, decode, errors, finding, limits, lz4, source, stream, table, transactions, validate};
 
 /// The native core of logsegment.
 #[pymodule(gil_used = false)]
@@ -23,5 +23,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(array::batch_info_array, module)?)?;
     module.add_function(wrap_pyfunction!(array::validate_array, module)?)?;
     module.add_function(wrap_pyfunction!(array::explode_array, module)?)?;
+    module.add_class::<lz4::Lz4Rewriter>()?;
+    module.add_function(wrap_pyfunction!(lz4::lz4_header_checksum, module)?)?;
+    module.add_function(wrap_pyfunction!(lz4::lz4_survey, module)?)?;
+    module.add_function(wrap_pyfunction!(compat::compat_versions, module)?)?;
+    module.add_function(wrap_pyfunction!(compat::compat_clients, module)?)?;
+    module.add_function(wrap_pyfunction!(compat::compat_client, module)?)?;
+    module.add_function(wrap_pyfunction!(compat::compat_errors, module)?)?;
+    module.add_function(wrap_pyfunction!(compat::compat_verdict, module)?)?;
     Ok(())
 }

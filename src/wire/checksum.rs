@@ -9,10 +9,18 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
+/// CRC-32 (zlib, IEEE) of `bytes`.
+#[inline]
+#[expect(clippy::as_conversions, clippy::cast_possible_truncation, reason = "a 32-bit algorithm gives 32 bits in a u64")]
+pub fn crc32(bytes: &[u8]) -> u32 {
+    crc_fast::checksum(CrcAlgorithm::Crc32IsoHdlc, bytes) as u32
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn prm_7_check_value() {
         assert_eq!(super::crc32c(b"123456789"), 0xe306_9283);
+        assert_eq!(super::crc32(b"123456789"), 0xcbf4_3926);
     }
 }

@@ -135,7 +135,7 @@ def test_every_door_has_its_page_and_examples():
 
 
 PUBLIC = [name for name in ls.__all__ if name != "__version__"]
-FUNCTIONS = [name for name in PUBLIC if not isinstance(getattr(ls, name), type)]
+FUNCTIONS = [name for name in PUBLIC if callable(getattr(ls, name)) and not isinstance(getattr(ls, name), type)]
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -154,6 +154,7 @@ def test_functions_tell_arguments_result_errors_and_an_example(name: str):
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 def test_docstring_examples_run(place: Path):
     documented = {"logsegment": ls.__doc__} | {name: getattr(ls, name).__doc__ for name in PUBLIC}
+    documented |= {f"compat.{name}": getattr(ls.compat, name).__doc__ for name in ("produce", "fetch", "client")}
     ran = {name: run_examples(text, name, {}) for name, text in documented.items() if text and ">>> " in text}
     assert ran.keys() >= {"logsegment", "Limits", "FileSource", "decode", "batches", "batch_stream", "validate"}
     assert ran.keys() >= {"decode_array", "explode_array", "batch_info_array", "validate_array"}

@@ -5,17 +5,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room and layer. Rooms of one layer do not name each other, but for those listed in `SIDEWAYS`.
-const LAYERS: [(&str, u8); 15] = [
+const LAYERS: [(&str, u8); 17] = [
     ("error", 0),
     ("limits", 0),
     ("interrupt", 0),
     ("pool", 0),
     ("wire", 1),
     ("model", 2),
+    ("compat", 3),
     ("format", 3),
     ("codec", 3),
     ("framing", 3),
     ("decode", 4),
+    ("convert", 5),
     ("validate", 5),
     ("columns", 6),
     ("io", 7),

@@ -10,6 +10,7 @@ import logsegment
 from logsegment.cli.batches import batches
 from logsegment.cli.cat import cat
 from logsegment.cli.ending import UNREADABLE, Ended, stop_on_signals
+from logsegment.cli.lz4 import lz4
 from logsegment.cli.messages import say
 from logsegment.cli.verify import verify
 
@@ -30,6 +31,7 @@ def program() -> None:
 
 program.add_command(batches)
 program.add_command(cat)
+program.add_command(lz4)
 program.add_command(verify)
 
 

@@ -29,10 +29,13 @@ class Ended(BaseException):
 
 
 class Damaged(Exception):
-    """Bad bytes that end a verb, with the name of their file."""
+    """Bad bytes that end a verb, with the name of their file and what to do about them."""
 
-    def __init__(self, name: str, error: logsegment.RecordBatchError) -> None:
+    SKIPPING = "`--on-error skip` goes on past damage, `logsegment verify` tells what is lost"
+
+    def __init__(self, name: str, error: logsegment.RecordBatchError, advice: str = SKIPPING) -> None:
         super().__init__(f"{name}: {error}")
+        self.advice = advice
 
 
 def stop_on_signals() -> None:
@@ -74,7 +77,7 @@ def _code_of(verb: Callable[[], int]) -> int:
         return Ended.INTERRUPTED
     except Damaged as damaged:
         say(str(damaged))
-        say("`--on-error skip` goes on past damage, `logsegment verify` tells what is lost")
+        say(damaged.advice)
         return FOUND
     except OSError as error:
         say(words_of(error))

@@ -7,19 +7,19 @@ use crate::codec::to_len;
 use crate::error::{Error, Result};
 use xxhash_rust::xxh32::xxh32;
 
-const MAGIC: [u8; 4] = *b"\x04\x22\x4d\x18";
+pub(super) const MAGIC: [u8; 4] = *b"\x04\x22\x4d\x18";
 
 // FLG
-const RESERVED: u8 = 0b0000_0011;
-const CONTENT_CHECKSUM: u8 = 0b0000_0100;
-const CONTENT_SIZE: u8 = 0b0000_1000;
-const BLOCK_CHECKSUM: u8 = 0b0001_0000;
+pub(super) const RESERVED: u8 = 0b0000_0011;
+pub(super) const CONTENT_CHECKSUM: u8 = 0b0000_0100;
+pub(super) const CONTENT_SIZE: u8 = 0b0000_1000;
+pub(super) const BLOCK_CHECKSUM: u8 = 0b0001_0000;
 const INDEPENDENT: u8 = 0b0010_0000;
-const VERSION: u8 = 0b1100_0000;
-const VERSION_1: u8 = 0b0100_0000;
+pub(super) const VERSION: u8 = 0b1100_0000;
+pub(super) const VERSION_1: u8 = 0b0100_0000;
 
 // Block size
-const STORED: u32 = 1 << 31;
+pub(super) const STORED: u32 = 1 << 31;
 
 /// What the descriptor says.
 pub(super) struct Frame {

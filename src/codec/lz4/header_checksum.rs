@@ -23,6 +23,47 @@ impl HeaderChecksum {
     }
 }
 
+/// The form of a header checksum to write (COD-L7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChecksumForm {
+    /// Of FLG, BD and content size, as the LZ4 frame format says: magic 1 and later.
+    Correct,
+    /// Of the frame's magic as well: magic 0, since Kafka 0.8.2 and 0.9 take no other.
+    Broken,
+}
+
+/// The form of a header checksum that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FoundChecksum {
+    /// That of the LZ4 frame format.
+    Correct,
+    /// That of Kafka 0.8.2 and 0.9.
+    Broken,
+    /// Another value.
+    Neither,
+}
+
+impl ChecksumForm {
+    /// The checksum of a descriptor (FLG, BD, content size) behind the frame's magic.
+    pub fn of(self, magic_and_descriptor: &[u8]) -> u8 {
+        match self {
+            Self::Correct => correct(magic_and_descriptor.get(4..).unwrap_or_default()),
+            Self::Broken => correct(magic_and_descriptor),
+        }
+    }
+}
+
+impl FoundChecksum {
+    /// `"correct"`, `"broken"` or `"neither"`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Correct => "correct",
+            Self::Broken => "broken",
+            Self::Neither => "neither",
+        }
+    }
+}
+
 /// The second byte of the descriptor's hash.
 fn correct(descriptor: &[u8]) -> u8 {
     let [_, second, _, _] = xxh32(descriptor, 0).to_le_bytes();

@@ -5,11 +5,12 @@
 //! and whatever follows the end mark ignored.
 
 mod block;
+pub mod descriptor;
 mod frame;
 mod header_checksum;
 mod oneshot;
 
-pub use header_checksum::HeaderChecksum;
+pub use header_checksum::{ChecksumForm, FoundChecksum, HeaderChecksum};
 
 use super::output::Output;
 use super::{Remark, bad, to_u64};

@@ -1,0 +1,147 @@
+"""`logsegment lz4`: which header checksums LZ4 frames have, and a copy with the other ones."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import click
+
+import logsegment as ls
+from logsegment import _core
+from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.files import WholeFile, ensure_output
+from logsegment.cli.messages import count, say
+from logsegment.cli.options import paths_argument, quiet_option
+from logsegment.cli.paper import Paper
+from logsegment.cli.paths import Segment, segments_of
+from logsegment.cli.progress import Progress
+from logsegment.cli.sources import opened
+
+#: At damage: a new checksum would hide it.
+ADVICE = "nothing is rewritten around damage; `logsegment verify` tells what is damaged"
+
+
+@click.group(short_help="Check, fix or break the header checksums of LZ4 frames (KIP-57).")
+def lz4() -> None:
+    """The header checksum of LZ4 frames.
+
+    Kafka 0.8.2 and 0.9 compute it wrongly ("broken") and take no other. Since 0.10 magic 0 keeps the broken one, which newer readers do
+    not look at, and magic 1 and 2 have the correct one, on which they insist.
+    """
+
+
+@lz4.command()
+@paths_argument
+@quiet_option
+@ending
+def check(paths: tuple[str, ...], quiet: bool) -> int:
+    """Tell which checksums the frames of every PATH have.
+
+    Exit code 1 when readers of their magic refuse some: not "broken" in magic 0 (Kafka 0.8.2 and 0.9), not "correct" in magic 1 and 2.
+    """
+    segments = segments_of(paths)
+    paper = Paper()
+    is_good = True
+    with Progress(segments, is_wanted=not quiet) as progress:
+        for segment in segments:
+            progress.begin(segment)
+            with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
+                frames = _survey(segment, source)
+            is_good &= all(row.ok for row in frames)
+            with progress.aside():
+                _write(segment, frames, paper, quiet=quiet)
+    return CLEAN if is_good else FOUND
+
+
+@lz4.command()
+@click.argument("path", metavar="PATH", type=click.Path(allow_dash=True))
+@click.option(
+    "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="Where to; - for stdout."
+)
+@quiet_option
+@ending
+def fix(path: str, output: str, quiet: bool) -> int:
+    """Write PATH with correct checksums into FILE, for readers of LZ4 frames that insist on them.
+
+    FILE appears when it is complete. PATH is never changed.
+    """
+    return _rewrite(path, output, "correct", quiet=quiet)
+
+
+@lz4.command(name="break")
+@click.argument("path", metavar="PATH", type=click.Path(allow_dash=True))
+@click.option(
+    "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="Where to; - for stdout."
+)
+@quiet_option
+@ending
+def break_(path: str, output: str, quiet: bool) -> int:
+    """Write PATH with the checksums of Kafka 0.8.2 and 0.9 into FILE, and without content sizes and checksums, which they refuse.
+
+    These clients read magic 0 only. FILE appears when it is complete. PATH is never changed.
+    """
+    return _rewrite(path, output, "broken", quiet=quiet)
+
+
+def _survey(segment: Segment, source: Any) -> list[ls.Lz4Frames]:
+    try:
+        return ls.check_lz4(source)
+    except ls.RecordBatchError as error:
+        raise Damaged(segment.name, error, ADVICE) from error
+
+
+def _write(segment: Segment, frames: list[ls.Lz4Frames], paper: Paper, *, quiet: bool) -> None:
+    if quiet and all(row.ok for row in frames):
+        return
+    if not frames:
+        paper.line(f"{segment.name}: no LZ4 frames")
+        return
+    total = sum(row.count for row in frames)
+    verdict = "as their magic asks for" if all(row.ok for row in frames) else "REFUSED by readers of their magic"
+    paper.line(f"{segment.name}: {count(total, 'LZ4 frame')}, {verdict}")
+    titles = ("magic", "checksum", "frames", "first at byte", "what")
+    paper.table(titles, [(str(row.magic), row.form, f"{row.count:,}", f"{row.position:,}", _words(row)) for row in frames])
+
+
+def _words(row: ls.Lz4Frames) -> str:
+    if row.ok:
+        return "ok"
+    if row.magic:
+        return "refused by every reader: `logsegment lz4 fix`"
+    return "refused by Kafka 0.8.2 and 0.9: `logsegment lz4 break`"
+
+
+def _rewrite(path: str, output: str, form: str, *, quiet: bool) -> int:
+    segments = segments_of([path])
+    if len(segments) > 1:
+        raise click.UsageError("PATH must be one segment; a directory of several is not rewritten")
+    segment = segments[0]
+    if output == "-":
+        with opened(segment) as source:
+            _pour(_pieces(segment, source, form), sys.stdout.buffer)
+        return CLEAN
+    ensure_output(output, segments)
+    with Progress(segments, is_wanted=not quiet) as progress:
+        progress.begin(segment)
+        with opened(segment, seen=progress.seen if progress.is_shown else None) as source, WholeFile(output) as file:
+            written = _pour(_pieces(segment, source, form), file)
+    if not quiet:
+        say(f"{output}: {count(written, 'byte')}")
+    return CLEAN
+
+
+def _pieces(segment: Segment, source: Any, form: str) -> Iterator[bytes]:
+    try:
+        yield from _core.Lz4Rewriter(source, form, None, False)
+    except ls.RecordBatchError as error:
+        raise Damaged(segment.name, error, ADVICE) from error
+
+
+def _pour(pieces: Iterable[bytes], file: Any) -> int:
+    written = 0
+    for piece in pieces:
+        file.write(piece)
+        written += len(piece)
+    return written
