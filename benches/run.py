@@ -50,7 +50,7 @@ def run_message_sets(args):
 
 
 def decoding(cases, args):
-    repeat, rounds = ("3", "1") if args.quick else ("9", "2")
+    repeat, rounds = ("3", "1") if args.quick else ("5", "5")
     call([ROOT / "benches" / "peers" / "run.sh", PEERS, "--fresh", "--corpus", cases, "--repeat", repeat, "--rounds", rounds])
     contestants = json.loads((PEERS / "contestants.json").read_text())
     return {

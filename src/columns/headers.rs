@@ -12,6 +12,9 @@ use super::bitmap;
 use super::slots::Slots;
 use crate::model::{HeaderRef, Section};
 
+/// Headers for which room is made at once.
+const AT_ONCE: usize = 256;
+
 /// The headers of the rows of a chunk.
 pub struct HeaderColumns<B> {
     ends: Slots<i32>,
@@ -19,6 +22,10 @@ pub struct HeaderColumns<B> {
     values: B,
     /// Headers written.
     len: usize,
+    /// Headers that there is room for.
+    room: usize,
+    /// Bytes of the coming records, for which the keys and values have no room yet.
+    unreserved: usize,
     has_null_lists: bool,
     empty: Vec<usize>,
 }
@@ -35,7 +42,16 @@ pub struct FinishedHeaders {
 impl<B: BytesColumn> HeaderColumns<B> {
     /// No headers yet; with `has_null_lists`, records without headers are null.
     pub fn new(has_null_lists: bool) -> Self {
-        Self { ends: Slots::new(), keys: Copied::new(), values: B::new(), len: 0, has_null_lists, empty: Vec::new() }
+        Self {
+            ends: Slots::new(),
+            keys: Copied::new(),
+            values: B::new(),
+            len: 0,
+            room: 0,
+            unreserved: 0,
+            has_null_lists,
+            empty: Vec::new(),
+        }
     }
 
     /// Room for `rows` rows in all and headers in `bytes` more bytes.
@@ -45,7 +61,7 @@ impl<B: BytesColumn> HeaderColumns<B> {
             self.ends.set(0, 0);
         }
         // Most batches have no headers: room for them is made when the first one comes.
-        let _ = bytes;
+        (self.room, self.unreserved) = (self.len, bytes);
     }
 
     /// Says which memory the next section lies in.
@@ -56,13 +72,21 @@ impl<B: BytesColumn> HeaderColumns<B> {
     /// Writes one header of the coming row.
     #[inline]
     pub fn header(&mut self, section: &Section<'_>, header: HeaderRef) {
-        let (key_start, key_len) = header.key();
-        let value = header.value();
-        self.keys.reserve(self.len + 1, key_len);
-        self.values.reserve(self.len + 1, value.map_or(0, |(_, len)| len));
-        self.keys.write(self.len, section, Some((key_start, key_len)));
-        self.values.put(self.len, section, value);
+        if self.len >= self.room {
+            self.make_room();
+        }
+        self.keys.write(self.len, section, Some(header.key()));
+        self.values.put(self.len, section, header.value());
         self.len += 1;
+    }
+
+    /// Room for a few hundred more headers. All of them lie within the bytes of the coming records.
+    #[cold]
+    fn make_room(&mut self) {
+        self.room = self.len + AT_ONCE;
+        let bytes = std::mem::take(&mut self.unreserved);
+        self.keys.reserve(self.room, bytes);
+        self.values.reserve(self.room, bytes);
     }
 
     /// Closes a row: the headers since the row before are its own.
@@ -101,7 +125,7 @@ impl<B: BytesColumn> HeaderColumns<B> {
         let (key_ends, key_data, _) = self.keys.finish_parts(self.len);
         let values = self.values.finish(self.len);
         let nulls = bitmap::nulls(&self.empty, rows);
-        self.len = 0;
+        (self.len, self.room, self.unreserved) = (0, 0, 0);
         self.empty.clear();
         FinishedHeaders { ends, key_ends, key_data, values, nulls }
     }
