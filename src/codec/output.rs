@@ -1,9 +1,9 @@
 //! Where the codecs write: a `Plain` that grows, within a `Budget`.
 
 use super::plain::{Plain, SLACK};
-use super::to_u64;
 use crate::error::{ErrorKind, Result};
 use crate::limits::Budget;
+use crate::wire::as_u64;
 
 /// The writing side of a `Plain`. Storage grows by doubling, never beyond the budget and the slack.
 pub(super) struct Output<'a> {
@@ -92,7 +92,7 @@ fn ensure_memory(bytes: usize, held: usize) -> Result<()> {
     if bytes < LARGE || Vec::<u8>::new().try_reserve_exact(bytes).is_ok() {
         return Ok(());
     }
-    Err(ErrorKind::Limit { limit: "memory", asked: to_u64(bytes), allowed: to_u64(held) }.into())
+    Err(ErrorKind::Limit { limit: "memory", asked: as_u64(bytes), allowed: as_u64(held) }.into())
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::format::v2::{layout, parse};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, step};
 use crate::model::BatchHeader;
 use crate::validate::Finding;
+use crate::wire::as_u64;
 
 /// The rows under construction. Headers wait in a short list and are spread over the columns in turn, so that neither the list nor more
 /// than one column at a time has to stay in the cache beside the headers that are still to be read.
@@ -224,14 +225,14 @@ impl BatchRows {
                 Err(error) => step_over(self.options.on_error, &mut self.findings, error.at_byte(position), position, len)?,
             }
             rest = after;
-            position += u64::try_from(len).unwrap_or(u64::MAX);
+            position += as_u64(len);
         }
         Ok(())
     }
 
     fn push(&mut self, header: &BatchHeader, bytes: &[u8]) {
         let is_valid = self.options.decode.check_crc.then(|| {
-            self.stats.bytes_checksummed += u64::try_from(bytes.len().saturating_sub(layout::CHECKSUMMED)).unwrap_or(u64::MAX);
+            self.stats.bytes_checksummed += as_u64(bytes.len().saturating_sub(layout::CHECKSUMMED));
             parse::verify(bytes, header.crc).is_ok()
         });
         self.columns.push(header, is_valid);

@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Damage, Piece, Runs, Source, Tail};
 use crate::interrupt::Interrupt;
 use crate::validate::Finding;
+use crate::wire::as_u64;
 
 /// A stream of record batches of one schema.
 pub trait BatchSource: Send {
@@ -201,10 +202,6 @@ pub(super) fn tail_finding(tail: Option<Tail>, options: &StreamOptions, findings
     }
     findings.extend(Finding::of_tail(tail));
     Ok(())
-}
-
-fn as_u64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
 }
 
 /// A schema for a stream that never gives a batch.

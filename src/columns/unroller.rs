@@ -14,6 +14,7 @@ use crate::framing::{Frame, Run, Step, step};
 use crate::model::{Discard, Section};
 use crate::pool::Pool;
 use crate::validate::Finding;
+use crate::wire::as_u64;
 
 /// Most bytes that are asked for before they are needed.
 const MOST_AHEAD: usize = 64 << 10;
@@ -242,8 +243,4 @@ fn keep_section<B: BytesColumn>(columns: &mut RecordColumns<B>, entry: &Entry, r
 
 fn internal(error: &ArrowError) -> Error {
     ErrorKind::Internal { what: error.to_string() }.into()
-}
-
-fn as_u64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
 }

@@ -24,6 +24,7 @@ use crate::framing::{Frame, Piece, Source, Step, step};
 use crate::interrupt::Interrupt;
 use crate::model::BatchHeader;
 use crate::validate::{Depth, Severity, Validator};
+use crate::wire::as_u64;
 
 /// The values of a binary column as counted memory; nothing is copied but values of up to 12 bytes in views.
 pub struct Values {
@@ -222,7 +223,7 @@ fn too_much() -> Error {
 }
 
 fn first_header(value: &Bytes, options: &DecodeOptions) -> Result<(BatchHeader, Option<bool>)> {
-    let available = u64::try_from(value.len()).unwrap_or(u64::MAX);
+    let available = as_u64(value.len());
     match step(value, &options.limits) {
         Step::Entry { len, magic } => {
             let bytes = value.get(..len).unwrap_or_default();
@@ -231,8 +232,7 @@ fn first_header(value: &Bytes, options: &DecodeOptions) -> Result<(BatchHeader, 
             Ok((header, is_valid))
         }
         Step::Incomplete { needed } => {
-            let needed = u64::try_from(needed).unwrap_or(u64::MAX);
-            Err(Error::from(ErrorKind::Truncated { rule: "L8-14", needed, available }).at_byte(0))
+            Err(Error::from(ErrorKind::Truncated { rule: "L8-14", needed: as_u64(needed), available }).at_byte(0))
         }
         Step::Fault(error) => Err(error.at_byte(0)),
     }

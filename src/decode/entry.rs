@@ -8,6 +8,7 @@ use crate::format::v2::{layout, parse};
 use crate::framing::Frame;
 use crate::limits::Budget;
 use crate::model::{BatchHeader, CompressionType, ControlType, HeaderRef, RecordRef, RecordSink, Section};
+use crate::wire::as_u64;
 
 /// Opens entries. Holds what is kept between them: codec contexts and the storage that they unpack into.
 #[derive(Default)]
@@ -203,8 +204,4 @@ impl RecordSink for ControlKeys<'_> {
             self.fault.get_or_insert(error.in_record(as_u64(record.index)));
         }
     }
-}
-
-fn as_u64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
+use crate::wire::as_u64;
 
 /// One whole entry and where it stands in the input.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +55,7 @@ pub fn step(bytes: &[u8], limits: &Limits) -> Step {
     let Some(len) = usize::try_from(size).ok().filter(|_| size >= MIN_SIZE).map(|size| size + LOG_OVERHEAD) else {
         return Step::Fault(size_fault(size));
     };
-    if let Err(limit) = limits.ensure_batch_bytes(u64::try_from(len).unwrap_or(u64::MAX)) {
+    if let Err(limit) = limits.ensure_batch_bytes(as_u64(len)) {
         return Step::Fault(limit.in_field("batchLength"));
     }
     let Some([magic]) = bytes.get(HEADER_UP_TO_MAGIC - 1..).and_then(|tail| tail.first_chunk::<1>()) else {

@@ -4,6 +4,7 @@
 //! 100 MB at every byte.
 
 use crate::error::Error;
+use crate::wire::as_u64;
 
 /// What framing must be told to judge entries: it does not know what is in them.
 pub trait Judge: Send {
@@ -79,8 +80,4 @@ pub fn find(bytes: &[u8], start: usize, at_end: bool, judge: &dyn Judge, effort:
         }
         from = candidate + 1;
     }
-}
-
-fn as_u64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
 }

@@ -12,6 +12,7 @@ use super::source::Source;
 use super::{Step, Tail, step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::wire::as_u64;
 
 /// Whole entries, one after the other.
 #[derive(Clone, Debug)]
@@ -298,8 +299,4 @@ impl Runs {
         self.source.discard(len);
         Piece::Damage(Damage { error, bytes: start..start.saturating_add(as_u64(len)) })
     }
-}
-
-fn as_u64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
 }

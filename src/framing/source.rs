@@ -6,6 +6,7 @@ use bytes::{Buf, Bytes};
 
 use crate::error::Result;
 use crate::pool::Pool;
+use crate::wire::as_u64;
 
 /// Bytes of an input, from a position on.
 pub struct Source {
@@ -215,8 +216,4 @@ impl Reader {
         (self.filled, self.taken) = (rest, 0);
         Bytes::from_owner(self.pool.guard(full)).slice(start..)
     }
-}
-
-fn as_u64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
 }

@@ -2,6 +2,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::wire::as_u64;
+
 /// A range of bytes of a file, read front to back without moving a shared file position.
 #[derive(Debug)]
 pub struct FileRange {
@@ -34,7 +36,7 @@ impl Read for FileRange {
         let wanted = buffer.len().min(left);
         let Some(buffer) = buffer.get_mut(..wanted) else { return Ok(0) };
         let len = read_at(&self.file, buffer, self.at)?;
-        self.at = self.at.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+        self.at = self.at.saturating_add(as_u64(len));
         Ok(len)
     }
 }

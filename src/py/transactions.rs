@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::framing::{Frame, Piece, Runs, Source, Step, step};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
+use crate::wire::as_u64;
 
 /// What a constructor call takes.
 type Parts = (Vec<(i64, i64, i64)>, Option<i64>);
@@ -113,7 +114,7 @@ fn visit_runs(source: Source, scan: &mut core::Scan, judge: ChecksumJudge, inter
 fn visit_run(scan: &mut core::Scan, bytes: &[u8], position: u64, limits: &Limits) {
     let mut at = 0;
     while let Step::Entry { len, magic } = step(bytes.get(at..).unwrap_or_default(), limits) {
-        let position = position.saturating_add(u64::try_from(at).unwrap_or(u64::MAX));
+        let position = position.saturating_add(as_u64(at));
         scan.visit(Frame { position, magic, bytes: bytes.get(at..at + len).unwrap_or_default() });
         at += len;
     }

@@ -12,6 +12,7 @@ use crate::format::v2::parse;
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::model::{BatchHeader, ControlType, control};
 use crate::model::{HeaderRef, RecordRef, RecordSink, Section};
+use crate::wire::as_u64;
 
 /// How far validation goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -238,8 +239,4 @@ impl RecordSink for Markers<'_> {
             }
         }
     }
-}
-
-fn as_u64(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
 }

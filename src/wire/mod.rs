@@ -2,7 +2,9 @@
 
 pub mod checksum;
 mod cursor;
+mod length;
 pub mod prefetch;
 pub mod varint;
 
 pub use cursor::Cursor;
+pub use length::as_u64;

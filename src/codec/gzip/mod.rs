@@ -8,8 +8,9 @@ mod oneshot;
 mod streaming;
 
 use super::output::Output;
-use super::{Remark, bad, to_len, to_u64};
+use super::{Remark, bad, to_len};
 use crate::error::{Error, Result};
+use crate::wire::as_u64;
 
 /// Room that a member gets on the word of its trailer alone.
 const TRUSTED: usize = 8 << 20;
@@ -34,7 +35,7 @@ impl Inflater {
             rest = self.unpack_member(body, out)?;
         }
         if let (Some(remarks), false) = (remarks, rest.is_empty()) {
-            remarks.push(Remark::TrailingBytes { bytes: to_u64(rest.len()) });
+            remarks.push(Remark::TrailingBytes { bytes: as_u64(rest.len()) });
         }
         Ok(())
     }

@@ -13,8 +13,9 @@ mod oneshot;
 pub use header_checksum::{ChecksumForm, FoundChecksum, HeaderChecksum};
 
 use super::output::Output;
-use super::{Remark, bad, to_u64};
+use super::{Remark, bad};
 use crate::error::{Error, Result};
+use crate::wire::as_u64;
 use frame::Frame;
 use xxhash_rust::xxh32::xxh32;
 
@@ -43,7 +44,7 @@ fn unpack_blocks<'a>(frame: &Frame, mut rest: &'a [u8], out: &mut Output<'_>) ->
 
 /// Looks at what Java does not verify (COD-L9, COD-L11).
 fn remark(frame: &Frame, checksum: Option<u32>, rest: &[u8], out: &Output<'_>, remarks: &mut Vec<Remark>) {
-    let found = to_u64(out.len());
+    let found = as_u64(out.len());
     if let Some(declared) = frame.content_size.filter(|declared| *declared != found) {
         remarks.push(Remark::ContentSize { declared, found });
     }
@@ -52,7 +53,7 @@ fn remark(frame: &Frame, checksum: Option<u32>, rest: &[u8], out: &Output<'_>, r
         remarks.push(Remark::ContentChecksum { stored, computed });
     }
     if !rest.is_empty() {
-        remarks.push(Remark::TrailingBytes { bytes: to_u64(rest.len()) });
+        remarks.push(Remark::TrailingBytes { bytes: as_u64(rest.len()) });
     }
 }
 

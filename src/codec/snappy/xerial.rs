@@ -1,9 +1,10 @@
 //! The chunks of snappy-java: 16 bytes of header, then raw blocks, each behind its length.
 
 use super::{fault, raw};
+use crate::codec::Remark;
 use crate::codec::output::Output;
-use crate::codec::{Remark, to_u64};
 use crate::error::Result;
+use crate::wire::as_u64;
 
 const MAGIC: [u8; 8] = *b"\x82SNAPPY\0";
 /// The first four bytes of the magic where a chunk length stands: another stream begins.
@@ -34,7 +35,7 @@ pub(super) fn unpack(
         rest = behind;
     }
     if let (Some(remarks), false) = (remarks, rest.is_empty()) {
-        remarks.push(Remark::TrailingBytes { bytes: to_u64(rest.len()) });
+        remarks.push(Remark::TrailingBytes { bytes: as_u64(rest.len()) });
     }
     Ok(())
 }

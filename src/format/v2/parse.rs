@@ -3,7 +3,7 @@
 use super::layout::{CHECKSUMMED, HEADER_LEN, MIN_RECORD_LEN};
 use crate::error::{ErrorKind, Result};
 use crate::model::{Attributes, BatchHeader, Producer, RecordFormat};
-use crate::wire::{Cursor, checksum};
+use crate::wire::{Cursor, as_u64, checksum};
 
 /// Parses the header of the entry in `bytes`; the records are not looked at.
 ///
@@ -70,7 +70,7 @@ fn fields(head: &[u8; HEADER_LEN], size: usize, position: u64) -> Result<BatchHe
     let count = cursor.take_i32("recordsCount")?;
     Ok(BatchHeader {
         position,
-        size: u64::try_from(size).unwrap_or(u64::MAX),
+        size: as_u64(size),
         format: RecordFormat::V2,
         base_offset,
         last_offset: base_offset.wrapping_add(i64::from(last_offset_delta)),

@@ -6,9 +6,9 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::model::{Discard, HeaderRef, RecordRef, RecordSink, Section};
-use crate::wire::Cursor;
 use crate::wire::prefetch::Ahead;
 use crate::wire::varint::Window;
+use crate::wire::{Cursor, as_u64};
 
 /// A walk over the records of one section; it can stop after any record and go on later.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,7 @@ impl Walk {
         if bytes == 0 || self.left() > 0 || self.count == 0 {
             return Ok(());
         }
-        Err(ErrorKind::TrailingBytes { rule: "V2-43", bytes: u64::try_from(bytes).unwrap_or(u64::MAX) }.into())
+        Err(ErrorKind::TrailingBytes { rule: "V2-43", bytes: as_u64(bytes) }.into())
     }
 }
 
@@ -211,8 +211,7 @@ fn refusal(section: &Section<'_>, start: usize, index: usize, max_headers: u64) 
 #[cold]
 #[inline(never)]
 fn careful<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_headers: u64, sink: &mut S) -> Result<usize> {
-    let index_said = u64::try_from(index).unwrap_or(u64::MAX);
-    let record = fields(section, start, index, max_headers, sink).map_err(|error| error.in_record(index_said))?;
+    let record = fields(section, start, index, max_headers, sink).map_err(|error| error.in_record(as_u64(index)))?;
     sink.record(record);
     Ok(record.end)
 }
@@ -238,8 +237,7 @@ fn fields<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_
     let headers = careful_headers(&mut cursor, end, max_headers, sink)?;
     let left = cursor.left().len();
     if left > 0 {
-        let bytes = u64::try_from(left).unwrap_or(u64::MAX);
-        return Err(Error::from(ErrorKind::TrailingBytes { rule: "V2-42", bytes }).in_field("length"));
+        return Err(Error::from(ErrorKind::TrailingBytes { rule: "V2-42", bytes: as_u64(left) }).in_field("length"));
     }
     Ok(RecordRef {
         index,
@@ -267,7 +265,7 @@ fn careful_headers<S: RecordSink>(cursor: &mut Cursor<'_>, end: usize, max_heade
     if count > left {
         return Err(Error::from(ErrorKind::Count { rule: "V2-40", declared, found }).in_field("headersCount"));
     }
-    Limits { max_headers, ..Limits::default() }.ensure_headers(u64::try_from(count).unwrap_or(u64::MAX))?;
+    Limits { max_headers, ..Limits::default() }.ensure_headers(as_u64(count))?;
     for _ in 0..count {
         let key_len = cursor.take_varint("headerKeyLength")?;
         let key_bytes = usize::try_from(key_len).map_err(|_| {
