@@ -62,6 +62,8 @@ pub enum ErrorKind {
     Codec { rule: &'static str, codec: &'static str, fault: &'static str },
     /// A claim over a limit of the caller.
     Limit { limit: &'static str, asked: u64, allowed: u64 },
+    /// The bytes before this entry claim to be entries so often that it was not looked into; only when damage is stepped over.
+    Unsearched,
     /// Reading the source failed.
     Io { kind: std::io::ErrorKind, os_code: Option<i32>, message: String },
     /// The work was interrupted by the caller (Ctrl-C).
@@ -163,6 +165,7 @@ impl ErrorKind {
             | Self::UnknownCompression { rule, .. }
             | Self::Codec { rule, .. } => rule,
             Self::Limit { .. } => "COD-6",
+            Self::Unsearched => "UNSEARCHED",
             Self::Io { .. } => "IO",
             Self::Interrupted => "INTERRUPTED",
             Self::Usage { .. } => "USAGE",
@@ -185,6 +188,7 @@ impl ErrorKind {
             Self::UnknownCompression { .. } => "unknown_compression",
             Self::Codec { .. } => "codec",
             Self::Limit { .. } => "limit",
+            Self::Unsearched => "unsearched",
             Self::Io { .. } => "io",
             Self::Interrupted => "interrupted",
             Self::Usage { .. } => "usage",
@@ -280,6 +284,7 @@ impl fmt::Display for ErrorKind {
             Self::UnknownCompression { id, .. } => write!(f, "unknown compression type id: {id}"),
             Self::Codec { codec, fault, .. } => write!(f, "{codec} stream is bad: {fault}"),
             Self::Limit { limit, asked, allowed } => write!(f, "{asked} is over the limit {limit} = {allowed}"),
+            Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: this one was not looked into"),
             Self::Io { message, .. } => write!(f, "reading the source failed: {message}"),
             Self::Interrupted => write!(f, "interrupted"),
             Self::Usage { argument, fault } => write!(f, "{argument}: {fault}"),

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, step};
 use crate::model::BatchHeader;
-use crate::validate::Finding;
+use crate::validate::{Finding, Findings};
 use crate::wire::as_u64;
 
 /// The rows under construction. Headers wait in a short list and are spread over the columns in turn, so that neither the list nor more
@@ -173,7 +173,7 @@ pub struct BatchRows {
     options: StreamOptions,
     columns: BatchColumns,
     schema: SchemaRef,
-    findings: Vec<Finding>,
+    findings: Findings,
     stats: Stats,
     failed: Option<Error>,
     is_done: bool,
@@ -182,15 +182,13 @@ pub struct BatchRows {
 impl BatchRows {
     /// The entries of a source. Of the options, those about records mean nothing here.
     pub fn new(source: Source, options: StreamOptions) -> Self {
-        // A wrong checksum is a column here, not damage; recovering steps over what cannot be framed.
-        let mut framing = options.clone();
-        framing.decode.check_crc = false;
+        // A wrong checksum is a column here, not damage, as long as the length is believed.
         Self {
-            runs: runs_of(source, &framing, RUN_LEN),
+            runs: runs_of(source, &options, RUN_LEN).giving_broken(),
             options,
             columns: BatchColumns::default(),
             schema: Arc::new(Schema::new(batch_fields())),
-            findings: Vec::new(),
+            findings: Findings::default(),
             stats: Stats::default(),
             failed: None,
             is_done: false,
@@ -201,9 +199,8 @@ impl BatchRows {
         while self.columns.rows() < self.options.batch_size {
             self.options.interrupt.ensure_wanted()?;
             match self.runs.next_piece()? {
-                Some(Piece::Run(run)) => self.visit_run(&run)?,
-                Some(Piece::Damage(damage)) => self.findings.push(Finding::of_damage(&damage)),
-                Some(Piece::Swallowed(bytes)) => self.findings.push(Finding::of_swallowed(bytes)),
+                Some(Piece::Run(run) | Piece::Broken(run)) => self.visit_run(&run)?,
+                Some(other) => self.findings.extend(Finding::of_piece(&other)),
                 None => {
                     self.is_done = true;
                     return tail_finding(self.runs.tail(), &self.options, &mut self.findings);
@@ -261,7 +258,7 @@ impl BatchSource for BatchRows {
         self.failed.take().map_or(Ok(None), Err)
     }
 
-    fn take_findings(&mut self) -> Vec<Finding> {
+    fn take_findings(&mut self) -> Findings {
         std::mem::take(&mut self.findings)
     }
 

@@ -13,7 +13,7 @@ use crate::decode::{ChecksumJudge, DecodeOptions, Stats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Damage, Piece, Runs, Source, Tail};
 use crate::interrupt::Interrupt;
-use crate::validate::Finding;
+use crate::validate::{Finding, Findings};
 use crate::wire::as_u64;
 
 /// A stream of record batches of one schema.
@@ -26,7 +26,7 @@ pub trait BatchSource: Send {
     /// What is wrong with the bytes; the stream ends there.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>>;
     /// Takes the findings met since the last call: torn and zero tails, and what was stepped over.
-    fn take_findings(&mut self) -> Vec<Finding>;
+    fn take_findings(&mut self) -> Findings;
     /// What was done so far.
     fn stats(&self) -> Stats;
 }
@@ -101,7 +101,7 @@ pub fn runs_of(source: Source, options: &StreamOptions, run_len: usize) -> Runs 
     let runs = Runs::new(source, limits, run_len);
     match options.on_error {
         OnError::Raise => runs,
-        OnError::Skip => runs.recovering(Box::new(ChecksumJudge { limits, check_crc })),
+        OnError::Skip => runs.recovering(Box::new(ChecksumJudge { limits, check_crc })).asking(options.interrupt.clone()),
     }
 }
 
@@ -133,8 +133,7 @@ impl<B: BytesColumn> Sequential<B> {
             }
             match self.runs.next_piece()? {
                 Some(Piece::Run(run)) => self.unroller.feed(run),
-                Some(Piece::Damage(damage)) => self.unroller.findings.push(Finding::of_damage(&damage)),
-                Some(Piece::Swallowed(bytes)) => self.unroller.findings.push(Finding::of_swallowed(bytes)),
+                Some(other) => self.unroller.findings.extend(Finding::of_piece(&other)),
                 None => {
                     self.is_done = true;
                     tail_finding(self.runs.tail(), &self.unroller.options, &mut self.unroller.findings)?;
@@ -173,7 +172,7 @@ impl<B: BytesColumn> BatchSource for Sequential<B> {
         }
     }
 
-    fn take_findings(&mut self) -> Vec<Finding> {
+    fn take_findings(&mut self) -> Findings {
         std::mem::take(&mut self.unroller.findings)
     }
 
@@ -183,7 +182,7 @@ impl<B: BytesColumn> BatchSource for Sequential<B> {
 }
 
 /// Fails with the error, or turns it into a finding.
-pub(super) fn step_over(on_error: OnError, findings: &mut Vec<Finding>, error: Error, position: u64, len: usize) -> Result<()> {
+pub(super) fn step_over(on_error: OnError, findings: &mut Findings, error: Error, position: u64, len: usize) -> Result<()> {
     if on_error == OnError::Raise || !error.is_about_data() {
         return Err(error);
     }
@@ -195,7 +194,7 @@ pub(super) fn step_over(on_error: OnError, findings: &mut Vec<Finding>, error: E
 ///
 /// # Errors
 /// `Truncated` for a torn tail when tails are strict.
-pub(super) fn tail_finding(tail: Option<Tail>, options: &StreamOptions, findings: &mut Vec<Finding>) -> Result<()> {
+pub(super) fn tail_finding(tail: Option<Tail>, options: &StreamOptions, findings: &mut Findings) -> Result<()> {
     let tail = tail.unwrap_or(Tail::Complete);
     if let (Tail::Torn { position, needed, available }, true) = (tail, options.is_tail_strict) {
         return Err(Error::from(ErrorKind::Truncated { rule: "L8-14", needed, available }).at_byte(position));

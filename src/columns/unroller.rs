@@ -13,7 +13,7 @@ use crate::format::v2::layout;
 use crate::framing::{Frame, Run, Step, step};
 use crate::model::{Discard, Section};
 use crate::pool::Pool;
-use crate::validate::Finding;
+use crate::validate::Findings;
 use crate::wire::as_u64;
 
 /// Most bytes that are asked for before they are needed.
@@ -24,7 +24,7 @@ const MOST_BYTES: usize = 0x7fff_ffff;
 /// Turns one run after the other into chunks.
 pub(super) struct Unroller<B> {
     pub options: StreamOptions,
-    pub findings: Vec<Finding>,
+    pub findings: Findings,
     pub columns: RecordColumns<B>,
     decoder: Decoder,
     run: Option<Run>,
@@ -55,7 +55,7 @@ impl<B: BytesColumn> Unroller<B> {
         Self {
             columns: RecordColumns::new(options.projection.clone(), options.topic.clone(), options.partition),
             decoder: Decoder::new(decode),
-            findings: Vec::new(),
+            findings: Findings::default(),
             run: None,
             at: 0,
             entry: None,

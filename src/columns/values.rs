@@ -23,7 +23,7 @@ use crate::format::v2::{layout, parse};
 use crate::framing::{Frame, Piece, Source, Step, step};
 use crate::interrupt::Interrupt;
 use crate::model::BatchHeader;
-use crate::validate::{Depth, Severity, Validator};
+use crate::validate::{Depth, Finding, Severity, Validator};
 use crate::wire::as_u64;
 
 /// The values of a binary column as counted memory; nothing is copied but values of up to 12 bytes in views.
@@ -122,7 +122,7 @@ impl Values {
         for (index, value) in self.values.iter().enumerate() {
             interrupt.ensure_wanted()?;
             let found = match value {
-                Some(value) => findings_of(value.clone(), options, depth)?,
+                Some(value) => findings_of(value.clone(), options, depth, interrupt)?,
                 None => {
                     nulls.push(index);
                     Vec::new()
@@ -243,8 +243,8 @@ fn blank() -> Result<BatchHeader> {
     parse::header(&[0; layout::HEADER_LEN], 0)
 }
 
-fn findings_of(value: Bytes, options: &DecodeOptions, depth: Depth) -> Result<Vec<crate::validate::Finding>> {
-    let mut validator = Validator::new(Source::memory(value), options.clone(), depth, false);
+fn findings_of(value: Bytes, options: &DecodeOptions, depth: Depth, interrupt: &Interrupt) -> Result<Vec<Finding>> {
+    let mut validator = Validator::new(Source::memory(value), options.clone(), depth, false).asking(interrupt.clone());
     while validator.advance()? {}
     Ok(validator.take_findings())
 }

@@ -4,6 +4,7 @@
 mod entry;
 pub mod plausible;
 pub mod runs;
+mod search;
 pub mod source;
 
 pub use entry::{Frame, LOG_OVERHEAD, Step, Tail, step};

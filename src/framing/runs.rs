@@ -7,10 +7,12 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::plausible::{self, Claim, Effort, Found, Judge};
+use super::plausible::Judge;
+use super::search::Search;
 use super::source::Source;
 use super::{Step, Tail, step};
 use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::wire::as_u64;
 
@@ -52,6 +54,10 @@ pub enum Piece {
     /// The bytes of an entry that claims to go on past the end of the source, up to an intact entry that lies inside of it; only when
     /// recovering. Its length was made larger, or it holds entries in its records.
     Swallowed(Range<u64>),
+    /// A whole entry that the judge does not believe, but whose length fits; only when asked for.
+    Broken(Run),
+    /// Bytes that claim to be entries so often that not all of the claims were looked into; only when recovering, at the end.
+    Unsearched(Range<u64>),
 }
 
 /// An iterator over the runs of a source.
@@ -59,13 +65,9 @@ pub struct Runs {
     source: Source,
     limits: Limits,
     target: usize,
-    recover: Option<Recover>,
+    search: Option<Search>,
+    gives_broken: bool,
     tail: Option<Tail>,
-}
-
-struct Recover {
-    judge: Box<dyn Judge>,
-    effort: Effort,
 }
 
 enum Cut {
@@ -78,14 +80,30 @@ enum Cut {
 impl Runs {
     /// Runs of about `target` bytes.
     pub fn new(source: Source, limits: Limits, target: usize) -> Self {
-        Self { source, limits, target: target.max(1), recover: None, tail: None }
+        Self { source, limits, target: target.max(1), search: None, gives_broken: false, tail: None }
     }
 
     /// Goes on past damage: the next intact entry is searched for. Entries that the judge does not believe count as damage,
     /// and their length is believed only when an intact entry, or the end, follows it.
     #[must_use]
     pub fn recovering(mut self, judge: Box<dyn Judge>) -> Self {
-        self.recover = Some(Recover { judge, effort: Effort::default() });
+        self.search = Some(Search::new(judge, self.source.position()));
+        self
+    }
+
+    /// Asked now and then while an intact entry is searched for.
+    #[must_use]
+    pub fn asking(mut self, interrupt: Interrupt) -> Self {
+        if let Some(search) = &mut self.search {
+            search.asking(interrupt);
+        }
+        self
+    }
+
+    /// Gives entries with a wrong checksum whose length is believed as `Broken`, not as damage.
+    #[must_use]
+    pub fn giving_broken(mut self) -> Self {
+        self.gives_broken = true;
         self
     }
 
@@ -104,39 +122,36 @@ impl Runs {
         self.source.bytes_read()
     }
 
-    /// True when only the thread that asks for records may call `next_piece`.
+    /// True when only the thread that asks for records may call `next_piece`: a long search must be where a signal is noticed.
     pub fn needs_caller(&self) -> bool {
-        self.source.needs_caller()
+        self.source.needs_caller() || self.search.is_some()
     }
 
     /// The next piece; `None` at the end.
     ///
     /// # Errors
-    /// What framing met (`Length`, `Magic`, `Limit`), unless recovering; `Io` when the source cannot be read.
+    /// What framing met (`Length`, `Magic`, `Limit`), unless recovering; `Io` when the source cannot be read; `Interrupted`.
     pub fn next_piece(&mut self) -> Result<Option<Piece>> {
         if self.tail.is_some() {
-            return Ok(None);
+            return Ok(self.search.as_mut().and_then(Search::take_unsearched).map(Piece::Unsearched));
         }
         let position = self.source.position();
         match self.cut()? {
-            Cut::Entries(len) => Ok(Some(Piece::Run(Run { position, bytes: self.source.take(len), len }))),
-            Cut::Fault(error) if self.recover.is_none() => {
+            Cut::Entries(len) => Ok(Some(Piece::Run(self.take(len)))),
+            Cut::Fault(error) if self.search.is_none() => {
                 self.tail = Some(Tail::Complete);
                 Err(error.at_byte(position))
             }
-            Cut::Fault(error) => self.step_over(error.at_byte(position), 1).map(Some),
+            Cut::Fault(error) => self.step_over(error.at_byte(position)).map(Some),
             Cut::Broken { len, error } => self.step_over_broken(error.at_byte(position), len).map(Some),
             Cut::End(tail) => {
-                if let (Tail::Torn { position, .. }, Some(mut recover)) = (tail, self.recover.take()) {
-                    let found = plausible::find(self.source.front(), 1, true, &*recover.judge, &mut recover.effort);
-                    self.recover = Some(recover);
-                    if let Found::At(len) = found {
-                        self.source.discard(len);
-                        return Ok(Some(Piece::Swallowed(position..self.source.position())));
-                    }
+                if matches!(tail, Tail::Torn { .. })
+                    && let Some(swallowed) = self.swallowed()?
+                {
+                    return Ok(Some(swallowed));
                 }
                 self.tail = Some(tail);
-                Ok(None)
+                self.next_piece()
             }
         }
     }
@@ -148,7 +163,7 @@ impl Runs {
             let front = self.source.front().get(len..).unwrap_or_default();
             let next = match step(front, &self.limits) {
                 Step::Entry { len: entry, magic } => {
-                    if let Some(error) = self.damage_of(front.get(..entry).unwrap_or_default(), magic) {
+                    if let Some(error) = self.damage_at(len, entry, magic) {
                         if len > 0 {
                             return Ok(Cut::Entries(len));
                         }
@@ -177,9 +192,15 @@ impl Runs {
         }
     }
 
-    /// When recovering: why the entry cannot be believed.
-    fn damage_of(&self, entry: &[u8], magic: i8) -> Option<Error> {
-        self.recover.as_ref().and_then(|recover| recover.judge.damage_of(entry, magic))
+    /// When recovering: why the entry of this length, `at` bytes behind the front, cannot be believed.
+    fn damage_at(&mut self, at: usize, len: usize, magic: i8) -> Option<Error> {
+        let search = self.search.as_mut()?;
+        let entry = self.source.front().get(at..)?.get(..len)?;
+        search.damage_of(self.source.position().saturating_add(as_u64(at)), entry, magic)
+    }
+
+    fn take(&mut self, len: usize) -> Run {
+        Run { position: self.source.position(), bytes: self.source.take(len), len }
     }
 
     fn torn(&self, needed: usize) -> Tail {
@@ -205,96 +226,62 @@ impl Runs {
         }
     }
 
+    /// The end of a torn entry that hides an intact one, which is then at the front.
+    fn swallowed(&mut self) -> Result<Option<Piece>> {
+        let start = self.source.position();
+        let Some((first, _)) = self.intact_before(u64::MAX)? else { return Ok(None) };
+        self.source.discard_to(first.start);
+        Ok(Some(Piece::Swallowed(start..first.start)))
+    }
+
     /// A broken entry. Its length is believed when no intact entry contradicts it and what follows it fits.
     fn step_over_broken(&mut self, error: Error, len: usize) -> Result<Piece> {
-        if let Some(found) = self.contradiction(len)? {
-            return Ok(self.leave_out(error, found));
+        if self.is_contradicted(len)? {
+            return self.step_over(error);
         }
         loop {
             let next = self.source.front().get(len..).unwrap_or_default();
             let ends = self.source.is_at_end();
             match step(next, &self.limits) {
                 Step::Entry { len: entry, magic } => {
-                    let is_believed = self.damage_of(next.get(..entry).unwrap_or_default(), magic).is_none();
-                    return if is_believed { Ok(self.leave_out(error, len)) } else { self.step_over(error, 1) };
+                    let is_believed = self.damage_at(len, entry, magic).is_none();
+                    return if is_believed { Ok(self.leave_out(error, len)) } else { self.step_over(error) };
                 }
                 Step::Incomplete { .. } if ends => return Ok(self.leave_out(error, len)),
                 Step::Incomplete { needed } => {
                     self.source.fill(len.saturating_add(needed))?;
                 }
                 Step::Fault(_) if ends && next.iter().all(|byte| *byte == 0) => return Ok(self.leave_out(error, len)),
-                Step::Fault(_) => return self.step_over(error, 1),
+                Step::Fault(_) => return self.step_over(error),
             }
         }
     }
 
-    /// Where an intact entry starts that the claimed length cuts through: it begins inside of the claim and ends at its end or behind it.
+    /// Whether the claimed length cuts through an intact entry: one that begins inside of the claim and ends at its end or behind it.
     /// (An entry that somebody stored in a value lies wholly inside: at least the count of headers follows it.)
-    fn contradiction(&mut self, claimed: usize) -> Result<Option<usize>> {
-        let Some(mut recover) = self.recover.take() else { return Ok(None) };
-        let found = self.search_across(&mut recover, claimed);
-        self.recover = Some(recover);
-        found
+    fn is_contradicted(&mut self, claimed: usize) -> Result<bool> {
+        let end = self.source.position().saturating_add(as_u64(claimed));
+        Ok(self.intact_before(end)?.is_some_and(|(_, last)| last.end >= end))
     }
 
-    fn search_across(&mut self, recover: &mut Recover, claimed: usize) -> Result<Option<usize>> {
-        let mut from = 1;
-        while from < claimed {
-            let at_end = self.source.is_at_end();
-            let front = self.source.front();
-            match plausible::find(front, from, at_end, &*recover.judge, &mut recover.effort) {
-                Found::At(at) if at >= claimed => return Ok(None),
-                Found::At(at) => match recover.judge.claim(front.get(at..).unwrap_or_default()) {
-                    Claim::Whole(len) if at.saturating_add(len) >= claimed => return Ok(Some(at)),
-                    // Wholly inside: somebody's entry in a value, and what is in that one is its own affair.
-                    Claim::Whole(len) => from = at.saturating_add(len.max(1)),
-                    _ => from = at + 1,
-                },
-                Found::NotBefore(_) if at_end => return Ok(None),
-                Found::NotBefore(at) => {
-                    from = at.max(from);
-                    let have = front.len();
-                    self.source.fill(have.saturating_mul(2).max(self.target))?;
-                }
-            }
-        }
-        Ok(None)
+    fn intact_before(&mut self, end: u64) -> Result<Option<(Range<u64>, Range<u64>)>> {
+        let Some(search) = &mut self.search else { return Ok(None) };
+        search.within(&mut self.source, end, self.target)
     }
 
-    /// Searches the next intact entry from `from` bytes on and leaves out what lies before it.
-    fn step_over(&mut self, error: Error, from: usize) -> Result<Piece> {
+    /// Leaves out what lies before the next intact entry.
+    fn step_over(&mut self, error: Error) -> Result<Piece> {
         let start = self.source.position();
-        if let Some(mut recover) = self.recover.take() {
-            let found = self.search(&mut recover, from);
-            self.recover = Some(recover);
-            found?;
+        if let Some(search) = &mut self.search {
+            search.skip(&mut self.source, self.target)?;
         }
         Ok(Piece::Damage(Damage { error, bytes: start..self.source.position() }))
     }
 
-    fn search(&mut self, recover: &mut Recover, mut from: usize) -> Result<()> {
-        loop {
-            let at_end = self.source.is_at_end();
-            match plausible::find(self.source.front(), from, at_end, &*recover.judge, &mut recover.effort) {
-                Found::At(len) => {
-                    self.source.discard(len);
-                    return Ok(());
-                }
-                Found::NotBefore(_) if at_end => {
-                    self.source.discard(usize::MAX);
-                    return Ok(());
-                }
-                Found::NotBefore(len) => {
-                    self.source.discard(len);
-                    from = 0;
-                    let have = self.source.front().len();
-                    self.source.fill(have.saturating_mul(2).max(self.target))?;
-                }
-            }
-        }
-    }
-
     fn leave_out(&mut self, error: Error, len: usize) -> Piece {
+        if self.gives_broken && matches!(error.kind(), ErrorKind::Checksum { .. }) {
+            return Piece::Broken(self.take(len));
+        }
         let start = self.source.position();
         self.source.discard(len);
         Piece::Damage(Damage { error, bytes: start..start.saturating_add(as_u64(len)) })

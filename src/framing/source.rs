@@ -132,6 +132,11 @@ impl Source {
         }
     }
 
+    /// Drops what lies before `position`, as far as it is at hand.
+    pub fn discard_to(&mut self, position: u64) {
+        self.discard(usize::try_from(position.saturating_sub(self.position)).unwrap_or(usize::MAX));
+    }
+
     /// How many zeros follow, when nothing else does up to the end. Otherwise the zeros stay at the front, but for long runs of them,
     /// of which all but the last 64 KiB are dropped.
     ///

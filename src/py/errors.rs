@@ -89,7 +89,8 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | ErrorKind::Varint { .. }
         | ErrorKind::Count { .. }
         | ErrorKind::TrailingBytes { .. }
-        | ErrorKind::Magic { .. } => CorruptError::new_err(text),
+        | ErrorKind::Magic { .. }
+        | ErrorKind::Unsearched => CorruptError::new_err(text),
         ErrorKind::Invalid { .. } => InvalidError::new_err(text),
         ErrorKind::UnsupportedFormat { .. } => UnsupportedError::new_err(text),
         ErrorKind::UnknownCompression { .. } => UnknownCompressionError::new_err(text),

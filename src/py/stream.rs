@@ -60,7 +60,7 @@ struct Reentered;
 struct State {
     source: Option<Box<dyn BatchSource>>,
     stats: Stats,
-    findings: Vec<core::Finding>,
+    findings: core::Findings,
     error: Option<Error>,
     is_exported: bool,
 }
@@ -69,7 +69,7 @@ impl RecordStream {
     /// A stream over this source.
     pub fn new(source: Box<dyn BatchSource>, signals: Arc<Signals>) -> Self {
         let schema = source.schema();
-        let state = State { source: Some(source), stats: Stats::default(), findings: Vec::new(), error: None, is_exported: false };
+        let state = State { source: Some(source), stats: Stats::default(), findings: core::Findings::default(), error: None, is_exported: false };
         Self(Arc::new(Shared { schema, state: Mutex::new(state), holder: AtomicUsize::new(0), signals }))
     }
 
@@ -92,7 +92,7 @@ impl RecordStream {
 
     #[getter]
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
-        Ok(finding::to_py(&self.0.look(py, |state| state.findings.clone())?))
+        Ok(finding::to_py(&self.0.look(py, |state| state.findings.clone().into_vec())?))
     }
 
     #[getter]
@@ -110,7 +110,7 @@ impl RecordStream {
     /// Collect what is left into one `ArrowTable`.
     fn read_all(&self, py: Python<'_>) -> PyResult<ArrowTable> {
         let batches = self.collect(py)?;
-        let (findings, stats) = self.0.look(py, |state| (state.findings.clone(), state.stats))?;
+        let (findings, stats) = self.0.look(py, |state| (state.findings.clone().into_vec(), state.stats))?;
         Ok(ArrowTable { schema: Arc::clone(&self.0.schema), batches, findings, stats })
     }
 
@@ -252,7 +252,7 @@ impl State {
     fn next(&mut self) -> Result<Option<RecordBatch>> {
         let Some(source) = &mut self.source else { return Ok(None) };
         let next = source.next_batch();
-        self.findings.extend(source.take_findings());
+        self.findings.append(source.take_findings());
         self.stats = source.stats();
         if let Err(error) = &next {
             self.error = Some(error.clone());
@@ -265,7 +265,7 @@ impl State {
 
     fn close(&mut self) {
         if let Some(mut source) = self.source.take() {
-            self.findings.extend(source.take_findings());
+            self.findings.append(source.take_findings());
             self.stats = source.stats();
         }
     }

@@ -101,7 +101,7 @@ pub fn visit_source(py: Python<'_>, object: &Bound<'_, PyAny>, scan: &mut core::
 
 fn visit_runs(source: Source, scan: &mut core::Scan, judge: ChecksumJudge, interrupt: &Interrupt) -> Result<()> {
     let limits = judge.limits;
-    let mut runs = Runs::new(source, limits, 1 << 20).recovering(Box::new(judge));
+    let mut runs = Runs::new(source, limits, 1 << 20).recovering(Box::new(judge)).asking(interrupt.clone());
     while let Some(piece) = runs.next_piece()? {
         interrupt.ensure_wanted()?;
         if let Piece::Run(run) = piece {

@@ -28,7 +28,7 @@ pub fn validate_findings(
     let (signals, interrupt) = Signals::new();
     let (depth, decode) = (depth(depth_name)?, options.to_decode()?);
     let opened = source::open(source, &signals)?;
-    let mut validator = core::Validator::new(opened.source, decode, depth, options.is_tail_strict());
+    let mut validator = core::Validator::new(opened.source, decode, depth, options.is_tail_strict()).asking(interrupt.clone());
     let findings = py.detach(|| run(&mut validator, &interrupt));
     let findings = findings.map_err(|error| signals.raised(py, &error))?;
     let table = table(&findings);

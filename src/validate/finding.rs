@@ -3,7 +3,7 @@ use std::ops::Range;
 
 use crate::codec::Remark;
 use crate::error::{Error, ErrorKind, Position};
-use crate::framing::{Damage, Tail};
+use crate::framing::{Damage, Piece, Tail};
 use crate::model::BatchHeader;
 
 /// One thing worth knowing about the bytes.
@@ -51,6 +51,8 @@ pub enum What {
     TornTail { needed: u64, available: u64 },
     /// SWALLOWED: an intact entry lies inside the bytes that a torn entry claims.
     Swallowed { at: u64 },
+    /// UNSEARCHED: not every claim in these bytes to be an entry was looked into.
+    Unsearched,
     /// SEG-2: the input ends in zeros.
     ZeroTail { bytes: u64 },
     /// FND-1: the count is 0, but bytes follow the header.
@@ -104,15 +106,24 @@ impl Finding {
         }
     }
 
+    /// The finding that a piece of framing is; none for entries.
+    pub fn of_piece(piece: &Piece) -> Option<Self> {
+        match piece {
+            Piece::Run(_) | Piece::Broken(_) => None,
+            Piece::Damage(damage) => Some(Self::of_damage(damage)),
+            Piece::Swallowed(bytes) => Some(Self::of_hidden(What::Swallowed { at: bytes.end }, bytes)),
+            Piece::Unsearched(bytes) => Some(Self::of_hidden(What::Unsearched, bytes)),
+        }
+    }
+
     /// The finding that a failure is, about the bytes that are lost with it.
     pub fn of_damage(damage: &Damage) -> Self {
         let start = damage.bytes.start;
         Self::of_error(&damage.error, start, damage.bytes.end.saturating_sub(start))
     }
 
-    /// The finding that a torn entry with an intact one inside is, about the bytes before the latter.
-    pub fn of_swallowed(bytes: Range<u64>) -> Self {
-        let what = What::Swallowed { at: bytes.end };
+    /// The finding about bytes in which entries may be hidden by a claim of `batchLength`.
+    fn of_hidden(what: What, bytes: &Range<u64>) -> Self {
         let (position, length) = (bytes.start, bytes.end.saturating_sub(bytes.start));
         let (base_offset, last_offset, record_index) = (None, None, None);
         Self { what, severity: Severity::Warning, position, length, base_offset, last_offset, record_index, field: Some("batchLength") }
@@ -195,6 +206,7 @@ impl What {
             Self::Codec(remark) => remark.rule(),
             Self::TornTail { .. } => "L8-14",
             Self::Swallowed { .. } => "SWALLOWED",
+            Self::Unsearched => "UNSEARCHED",
             Self::ZeroTail { .. } => "FND-17",
             Self::UncountedBytes { .. } => "FND-1",
             Self::OffsetOutside { .. } | Self::OffsetNotIncreasing { .. } => "FND-2",
@@ -226,6 +238,7 @@ impl fmt::Display for What {
             Self::Swallowed { at } => {
                 write!(f, "the last entry claims more bytes than there are, and an intact entry lies inside of them at byte {at}")
             }
+            Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: not every claim was looked into"),
             Self::ZeroTail { bytes } => write!(f, "the input ends in {bytes} zero bytes, as a preallocated segment does"),
             Self::UncountedBytes { bytes } => write!(f, "the batch counts no records, but {bytes} bytes follow its header"),
             Self::OffsetOutside { delta, last_delta } => write!(f, "offset delta {delta} is outside of 0 to {last_delta}"),

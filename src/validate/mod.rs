@@ -2,8 +2,10 @@
 
 mod batch;
 mod finding;
+mod findings;
 mod record;
 mod report;
 
 pub use finding::{Finding, Severity, What};
+pub use findings::Findings;
 pub use report::{Depth, Validator};

@@ -1,15 +1,15 @@
 //! Drives the decoder over everything, and collects.
 
-use std::collections::BTreeMap;
-
 use super::batch::{Neighbours, header_rules, max_timestamp_rule};
 use super::finding::{Finding, Severity, What};
+use super::findings::Findings;
 use super::record::RecordRules;
 use crate::codec::Remark;
 use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, Opened, Stats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::parse;
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
+use crate::interrupt::Interrupt;
 use crate::model::{BatchHeader, ControlType, control};
 use crate::model::{HeaderRef, RecordRef, RecordSink, Section};
 use crate::wire::as_u64;
@@ -33,17 +33,14 @@ pub struct Validator {
     depth: Depth,
     is_tail_strict: bool,
     neighbours: Neighbours,
-    findings: Vec<Finding>,
-    /// Findings from this one on lie behind an entry that claims all the rest of the input.
-    beyond: Option<usize>,
-    /// Findings that are only counted, by rule and severity: how many, and where the first one is.
-    untold: BTreeMap<(&'static str, Severity), (u64, u64)>,
+    findings: Findings,
+    /// What was found in the entry at hand.
+    fresh: Vec<Finding>,
+    /// What comes lies behind an entry that claims all the rest of the input.
+    is_beyond: bool,
     remarks: Vec<Remark>,
     records: u64,
 }
-
-/// Findings that are kept, some 20 MiB of them; a hostile gigabyte could have a hundred million.
-const MOST_FINDINGS: usize = 100_000;
 
 /// Bytes of entries that are cut off a source at a time.
 const RUN_LEN: usize = 1 << 20;
@@ -61,46 +58,40 @@ impl Validator {
             depth,
             is_tail_strict,
             neighbours: Neighbours::default(),
-            findings: Vec::new(),
-            beyond: None,
-            untold: BTreeMap::new(),
+            findings: Findings::default(),
+            fresh: Vec::new(),
+            is_beyond: false,
             remarks: Vec::new(),
             records: 0,
         }
     }
 
+    /// Asked while a search goes on inside of `advance`.
+    #[must_use]
+    pub fn asking(mut self, interrupt: Interrupt) -> Self {
+        self.runs = self.runs.asking(interrupt);
+        self
+    }
+
     /// Looks at the next run; false at the end. Call it in a loop, so that the caller can stop in between.
     ///
     /// # Errors
-    /// `Io` only: bad bytes are findings.
+    /// `Io` and `Interrupted` only: bad bytes are findings.
     pub fn advance(&mut self) -> Result<bool> {
-        self.count_the_rest();
-        match self.runs.next_piece()? {
-            Some(Piece::Run(run)) => self.visit_run(&run)?,
-            Some(Piece::Damage(damage)) => self.findings.push(Finding::of_damage(&damage)),
-            Some(Piece::Swallowed(bytes)) => {
-                self.findings.push(Finding::of_swallowed(bytes));
-                self.beyond.get_or_insert(self.findings.len());
-            }
-            None => {
-                self.visit_tail();
-                return Ok(false);
-            }
+        let piece = self.runs.next_piece()?;
+        match &piece {
+            Some(Piece::Run(run)) => self.visit_run(run)?,
+            Some(other) => self.fresh.extend(Finding::of_piece(other)),
+            None => self.visit_tail(),
         }
-        Ok(true)
+        self.tell();
+        self.is_beyond |= matches!(piece, Some(Piece::Swallowed(_)));
+        Ok(piece.is_some())
     }
 
     /// What was found, in the order of the input. Call it at the end.
     pub fn take_findings(&mut self) -> Vec<Finding> {
-        let beyond = self.beyond.take().unwrap_or(self.findings.len());
-        for finding in self.findings.iter_mut().skip(beyond) {
-            // A decode that does not recover ends at the torn entry and never fails here.
-            finding.severity = finding.severity.min(Severity::Warning);
-        }
-        self.count_the_rest();
-        let untold = std::mem::take(&mut self.untold);
-        self.findings.extend(untold.into_iter().map(|((rule, severity), (times, at))| Finding::of_untold(rule, severity, times, at)));
-        std::mem::take(&mut self.findings)
+        std::mem::take(&mut self.findings).into_vec()
     }
 
     /// What was done so far.
@@ -108,13 +99,11 @@ impl Validator {
         Stats { bytes_read: self.runs.bytes_read(), records: self.records, ..self.decoder.stats }
     }
 
-    /// Counts the findings beyond those that are kept.
-    fn count_the_rest(&mut self) {
-        let is_beyond = self.beyond.is_some();
-        for finding in self.findings.drain(MOST_FINDINGS.min(self.findings.len())..) {
-            let severity = if is_beyond { finding.severity.min(Severity::Warning) } else { finding.severity };
-            self.untold.entry((finding.rule(), severity)).or_insert((0, finding.position)).0 += 1;
-        }
+    /// Moves what was found to the findings.
+    fn tell(&mut self) {
+        // A decode that does not recover ends at the torn entry and never fails behind it.
+        let most = if self.is_beyond { Severity::Warning } else { Severity::Error };
+        self.findings.extend(self.fresh.drain(..).map(|finding| Finding { severity: finding.severity.min(most), ..finding }));
     }
 
     fn visit_run(&mut self, run: &Run) -> Result<()> {
@@ -129,16 +118,17 @@ impl Validator {
                 if matches!(error.kind(), ErrorKind::Internal { .. }) {
                     return Err(error);
                 }
-                self.findings.push(Finding::of_error(&error, frame.position, as_u64(len)));
+                self.fresh.push(Finding::of_error(&error, frame.position, as_u64(len)));
             }
+            self.tell();
         }
         Ok(())
     }
 
     fn visit(&mut self, frame: Frame<'_>, behind: &[u8]) -> Result<()> {
         let header = crate::decode::parse_header(frame)?;
-        header_rules(&header, &mut self.findings);
-        self.neighbours.visit(&header, &mut self.findings);
+        header_rules(&header, &mut self.fresh);
+        self.neighbours.visit(&header, &mut self.fresh);
         if self.depth == Depth::Headers {
             self.decoder.stats.entries_read += 1;
             return self.ensure_header(&header, frame);
@@ -146,11 +136,11 @@ impl Validator {
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
         let opened = self.decoder.open_remarked(frame, Some(&mut self.remarks));
         for remark in self.remarks.drain(..) {
-            self.findings.push(Finding::in_batch(What::Codec(remark), Severity::Warning, &header).at_field("records"));
+            self.fresh.push(Finding::in_batch(What::Codec(remark), Severity::Warning, &header).at_field("records"));
         }
         let Some(mut opened) = opened? else { return Ok(()) };
         let section = self.decoder.section(&opened, frame.bytes, behind);
-        walk(&mut opened, &section, self.depth, &mut self.findings).map_err(in_batch)?;
+        walk(&mut opened, &section, self.depth, &mut self.fresh).map_err(in_batch)?;
         self.records += u64::try_from(header.count.unwrap_or(0)).unwrap_or(0);
         Ok(())
     }
@@ -177,7 +167,7 @@ impl Validator {
             finding.severity = Severity::Error;
             finding.what = What::Failure(ErrorKind::Truncated { rule: "L8-14", needed, available });
         }
-        self.findings.push(finding);
+        self.fresh.push(finding);
     }
 }
 

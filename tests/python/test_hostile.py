@@ -186,7 +186,6 @@ def test_skipping_finds_the_intact_batch_that_a_torn_one_claims_to_hold():
     assert [row["offset"] for row in rows_of(case, on_error="skip")] == [0, 1, 2, 1000, 1001]
 
 
-@pytest.mark.xfail(strict=True, reason="the length of a batch with a wrong checksum is believed")
 def test_skipping_finds_every_intact_batch_for_the_batch_table_too():
     """V2-31: a wrong length makes a wrong checksum; the batch after it starts elsewhere."""
     case = next(case for case in CASES if case.name == "v2-length-plus-one")

@@ -32,7 +32,7 @@ fn collect(mut runs: Runs) -> (Entries, usize, Option<Tail>) {
     while let Some(piece) = runs.next_piece().unwrap() {
         match piece {
             Piece::Run(run) => entries.push((run.position, run.entries_from(0).to_vec())),
-            Piece::Damage(_) | Piece::Swallowed(_) => damage += 1,
+            _ => damage += 1,
         }
     }
     (entries, damage, runs.tail())

@@ -6,4 +6,5 @@ mod budget;
 mod framing;
 mod layering;
 mod properties;
+mod recovery;
 mod vectors;

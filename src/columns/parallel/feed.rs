@@ -10,7 +10,7 @@ use crate::columns::stream::{StreamOptions, tail_finding};
 use crate::decode::Stats;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Piece, Run, Runs};
-use crate::validate::Finding;
+use crate::validate::{Finding, Findings};
 
 /// The source and the state of its jobs, behind one lock.
 pub struct Shared {
@@ -38,7 +38,7 @@ struct Feed {
 #[derive(Default)]
 pub struct Outcome {
     pub batches: Vec<RecordBatch>,
-    pub findings: Vec<Finding>,
+    pub findings: Findings,
     pub error: Option<Error>,
     pub stats: Stats,
     /// More of the same job follows.
@@ -165,17 +165,20 @@ impl Feed {
         let piece = catch_unwind(AssertUnwindSafe(|| self.runs.next_piece()));
         let job = match piece.unwrap_or_else(|_| Err(internal("cutting the source panicked"))) {
             Ok(Some(Piece::Run(run))) => return (number, Job::Run(run)),
-            Ok(Some(Piece::Damage(damage))) => Outcome { findings: vec![Finding::of_damage(&damage)], ..Outcome::default() },
-            Ok(Some(Piece::Swallowed(bytes))) => Outcome { findings: vec![Finding::of_swallowed(bytes)], ..Outcome::default() },
+            Ok(Some(other)) => {
+                let mut outcome = Outcome::default();
+                outcome.findings.extend(Finding::of_piece(&other));
+                outcome
+            }
             Ok(None) => self.end(|runs, findings| tail_finding(runs.tail(), options, findings)),
             Err(error) => self.end(|_, _| Err(error)),
         };
         (number, Job::Ready(job))
     }
 
-    fn end(&mut self, tell: impl FnOnce(&Runs, &mut Vec<Finding>) -> Result<()>) -> Outcome {
+    fn end(&mut self, tell: impl FnOnce(&Runs, &mut Findings) -> Result<()>) -> Outcome {
         self.is_ended = true;
-        let mut findings = Vec::new();
+        let mut findings = Findings::default();
         let error = tell(&self.runs, &mut findings).err();
         Outcome { findings, error, is_last: true, ..Outcome::default() }
     }

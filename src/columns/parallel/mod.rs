@@ -23,7 +23,7 @@ use super::stream::{BatchSource, StreamOptions, schema_of};
 use crate::decode::Stats;
 use crate::error::{Error, Result};
 use crate::framing::Runs;
-use crate::validate::Finding;
+use crate::validate::Findings;
 
 /// A stream made by several threads.
 pub struct Parallel<B> {
@@ -38,7 +38,7 @@ pub struct Parallel<B> {
     own_job: Option<u64>,
     next: u64,
     ready: VecDeque<RecordBatch>,
-    findings: Vec<Finding>,
+    findings: Findings,
     failed: Option<Error>,
     is_done: bool,
     stats: Stats,
@@ -63,7 +63,7 @@ impl<B: BytesColumn> Parallel<B> {
             own_job: None,
             next: 0,
             ready: VecDeque::new(),
-            findings: Vec::new(),
+            findings: Findings::default(),
             failed: None,
             is_done: false,
             stats: Stats::default(),
@@ -153,7 +153,7 @@ impl<B: BytesColumn> Parallel<B> {
 
     fn accept(&mut self, outcome: Outcome) {
         self.ready.extend(outcome.batches);
-        self.findings.extend(outcome.findings);
+        self.findings.append(outcome.findings);
         self.stats.add(&outcome.stats);
         self.is_done = outcome.is_last || outcome.error.is_some();
         self.failed = outcome.error;
@@ -185,7 +185,7 @@ impl<B: BytesColumn> BatchSource for Parallel<B> {
         }
     }
 
-    fn take_findings(&mut self) -> Vec<Finding> {
+    fn take_findings(&mut self) -> Findings {
         std::mem::take(&mut self.findings)
     }
 

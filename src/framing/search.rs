@@ -1,0 +1,231 @@
+//! Finds intact entries behind damage: a header that makes sense and a checksum that matches.
+//!
+//! Every byte is looked at once, however many claims overlap there: what was found ahead of the front is remembered. The checksum work
+//! on what turns out to be no entry is bounded by a multiple of the input, since hostile bytes can claim 100 MB at every position.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::plausible::{Claim, Judge};
+use super::source::Source;
+use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt::Interrupt;
+use crate::wire::as_u64;
+
+/// What is known of the bytes at the front of a source and behind it. Positions are those of the input.
+pub struct Search {
+    judge: Box<dyn Judge>,
+    interrupt: Interrupt,
+    /// Intact entries ahead of the front, none inside of another.
+    found: VecDeque<Range<u64>>,
+    /// Every entry that starts before it and ends at hand is in `found`.
+    frontier: u64,
+    /// The entry that was judged broken last.
+    broken: Option<(Range<u64>, Error)>,
+    effort: Effort,
+}
+
+/// How a step of the search ended.
+enum Advance {
+    Found,
+    /// More bytes than are at hand are needed to go on.
+    Starved,
+    Ended,
+}
+
+/// Checksum work on what was no intact entry.
+#[derive(Debug, Default)]
+struct Effort {
+    start: u64,
+    /// Position up to which the input is known to go.
+    reach: u64,
+    spent: u64,
+    /// From the first to the last byte of what was left unsearched.
+    unsearched: Option<Range<u64>>,
+}
+
+/// Bytes that may be checksummed in vain for each byte of the input. Intact entries are checksummed at most twice, which makes eight in all.
+const MOST_IN_VAIN: u64 = 6;
+/// Of an input of a few bytes more is allowed.
+const FREE: u64 = 64 << 10;
+/// Where the magic stands, counted from the start of an entry.
+const MAGIC_AT: usize = 16;
+/// Bytes that are scanned before the caller is asked whether to go on.
+const STRETCH: usize = 4 << 20;
+/// Candidates that are looked at before the caller is asked.
+const MANY: u32 = 4096;
+
+impl Search {
+    /// Nothing is known yet of a source whose front is at `start`.
+    pub fn new(judge: Box<dyn Judge>, start: u64) -> Self {
+        let effort = Effort { start, reach: start, ..Effort::default() };
+        Self { judge, interrupt: Interrupt::default(), found: VecDeque::new(), frontier: start, broken: None, effort }
+    }
+
+    /// Asked now and then while a search goes on.
+    pub fn asking(&mut self, interrupt: Interrupt) {
+        self.interrupt = interrupt;
+    }
+
+    /// Why the entry at `position` cannot be believed; `None` when it can.
+    pub fn damage_of(&mut self, position: u64, entry: &[u8], magic: i8) -> Option<Error> {
+        let place = position..position.saturating_add(as_u64(entry.len()));
+        if self.is_known(&place) {
+            return None;
+        }
+        if let Some((_, error)) = self.broken.as_ref().filter(|(broken, _)| *broken == place) {
+            return Some(error.clone());
+        }
+        if !self.effort.allows(&place) {
+            return Some(ErrorKind::Unsearched.into());
+        }
+        let error = self.judge.damage_of(entry, magic)?;
+        self.effort.spend(entry.len());
+        self.broken = Some((place, error.clone()));
+        Some(error)
+    }
+
+    /// The intact entries behind the front that start before `end`: the first one, and the last one, which alone can go on past `end`.
+    ///
+    /// # Errors
+    /// `Io`, `Interrupted`.
+    pub fn within(&mut self, source: &mut Source, end: u64, target: usize) -> Result<Option<(Range<u64>, Range<u64>)>> {
+        self.begin(source.position());
+        loop {
+            match self.advance(source, end)? {
+                Advance::Found => {}
+                Advance::Starved => more(source, target)?,
+                Advance::Ended => break,
+            }
+        }
+        let before = self.found.partition_point(|entry| entry.start < end);
+        let first = self.found.front().filter(|_| before > 0);
+        Ok(first.cloned().zip(before.checked_sub(1).and_then(|last| self.found.get(last)).cloned()))
+    }
+
+    /// Drops what lies before the next intact entry behind the front, or everything when there is none.
+    ///
+    /// # Errors
+    /// `Io`, `Interrupted`.
+    pub fn skip(&mut self, source: &mut Source, target: usize) -> Result<()> {
+        self.begin(source.position());
+        while self.found.is_empty() {
+            match self.advance(source, u64::MAX)? {
+                Advance::Found => {}
+                Advance::Starved => {
+                    source.discard_to(self.frontier);
+                    more(source, target)?;
+                }
+                Advance::Ended => break,
+            }
+        }
+        source.discard_to(self.found.front().map_or(u64::MAX, |next| next.start));
+        Ok(())
+    }
+
+    /// What was left unsearched, told once.
+    pub fn take_unsearched(&mut self) -> Option<Range<u64>> {
+        self.effort.unsearched.take()
+    }
+
+    /// Forgets what lies at the front or before it.
+    fn begin(&mut self, front: u64) {
+        while self.found.front().is_some_and(|entry| entry.start <= front) {
+            self.found.pop_front();
+        }
+        self.frontier = self.frontier.max(front.saturating_add(1));
+    }
+
+    fn is_known(&self, entry: &Range<u64>) -> bool {
+        let at = self.found.partition_point(|found| found.start < entry.start);
+        self.found.get(at) == Some(entry)
+    }
+
+    /// Moves the frontier behind the next intact entry that starts before `end`, or else to `end`.
+    fn advance(&mut self, source: &Source, end: u64) -> Result<Advance> {
+        let (bytes, at_end, position) = (source.front(), source.is_at_end(), source.position());
+        let mut candidates = 0_u32;
+        while self.frontier < end {
+            let from = usize::try_from(self.frontier.saturating_sub(position)).unwrap_or(usize::MAX);
+            let Some(candidate) = self.next_candidate(bytes, from)? else {
+                let unseen = if at_end { 0 } else { MAGIC_AT };
+                let seen = as_u64(bytes.len().saturating_sub(unseen));
+                self.frontier = self.frontier.max(position.saturating_add(seen));
+                return Ok(if at_end { Advance::Ended } else { Advance::Starved });
+            };
+            self.frontier = position.saturating_add(as_u64(candidate));
+            if self.frontier >= end {
+                break;
+            }
+            candidates = candidates.wrapping_add(1);
+            if candidates.is_multiple_of(MANY) {
+                self.interrupt.ensure_wanted()?;
+            }
+            let front = bytes.get(candidate..).unwrap_or_default();
+            match self.judge.claim(front) {
+                Claim::Cut if !at_end => return Ok(Advance::Starved),
+                Claim::Whole(len) if self.is_intact(front.get(..len).unwrap_or_default())? => {
+                    let entry = self.frontier..self.frontier.saturating_add(as_u64(len));
+                    // What is inside of an intact entry is its own affair.
+                    self.frontier = entry.end;
+                    self.found.push_back(entry);
+                    return Ok(Advance::Found);
+                }
+                _ => self.frontier = self.frontier.saturating_add(1),
+            }
+        }
+        Ok(Advance::Ended)
+    }
+
+    /// Where the magic stands as it does in an entry, from `from` on.
+    fn next_candidate(&self, bytes: &[u8], mut from: usize) -> Result<Option<usize>> {
+        loop {
+            let rest = bytes.get(from.saturating_add(MAGIC_AT)..).unwrap_or_default();
+            let stretch = rest.get(..STRETCH).unwrap_or(rest);
+            if let Some(skip) = memchr::memchr(self.judge.needle(), stretch) {
+                return Ok(Some(from.saturating_add(skip)));
+            }
+            if stretch.len() == rest.len() {
+                return Ok(None);
+            }
+            self.interrupt.ensure_wanted()?;
+            from = from.saturating_add(STRETCH);
+        }
+    }
+
+    /// Whether the entry at the frontier is intact.
+    fn is_intact(&mut self, entry: &[u8]) -> Result<bool> {
+        if !self.effort.allows(&(self.frontier..self.frontier.saturating_add(as_u64(entry.len())))) {
+            return Ok(false);
+        }
+        self.interrupt.ensure_wanted()?;
+        let is_intact = self.judge.is_intact(entry);
+        if !is_intact {
+            self.effort.spend(entry.len());
+        }
+        Ok(is_intact)
+    }
+}
+
+fn more(source: &mut Source, target: usize) -> Result<()> {
+    let have = source.front().len();
+    source.fill(have.saturating_mul(2).max(target)).map(|_| ())
+}
+
+impl Effort {
+    /// Whether an entry may be checksummed; remembers it as unsearched when not.
+    fn allows(&mut self, entry: &Range<u64>) -> bool {
+        self.reach = self.reach.max(entry.end);
+        let allowed = self.reach.saturating_sub(self.start).saturating_mul(MOST_IN_VAIN).max(FREE);
+        let is_allowed = self.spent.saturating_add(entry.end.saturating_sub(entry.start)) <= allowed;
+        if !is_allowed {
+            let known = self.unsearched.get_or_insert(entry.clone());
+            *known = known.start.min(entry.start)..known.end.max(entry.end);
+        }
+        is_allowed
+    }
+
+    fn spend(&mut self, len: usize) {
+        self.spent = self.spent.saturating_add(as_u64(len));
+    }
+}

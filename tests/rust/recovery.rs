@@ -1,0 +1,145 @@
+//! Searching behind damage costs no more than the input is worth, finds what is there, and can be stopped.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use logsegment::decode::ChecksumJudge;
+use logsegment::error::{Error, ErrorKind};
+use logsegment::framing::{Claim, Judge, Piece, Runs, Source};
+use logsegment::interrupt::Interrupt;
+use logsegment::limits::Limits;
+
+use crate::batches::{batch, sample};
+
+/// Counts what it is asked.
+struct Counting {
+    judge: ChecksumJudge,
+    checksummed: Arc<AtomicU64>,
+    claims: Arc<AtomicU64>,
+}
+
+impl Judge for Counting {
+    fn damage_of(&self, entry: &[u8], magic: i8) -> Option<Error> {
+        self.checksummed.fetch_add(entry.len() as u64, Ordering::Relaxed);
+        self.judge.damage_of(entry, magic)
+    }
+    fn is_intact(&self, entry: &[u8]) -> bool {
+        self.checksummed.fetch_add(entry.len() as u64, Ordering::Relaxed);
+        self.judge.is_intact(entry)
+    }
+    fn claim(&self, front: &[u8]) -> Claim {
+        self.claims.fetch_add(1, Ordering::Relaxed);
+        self.judge.claim(front)
+    }
+    fn needle(&self) -> u8 {
+        self.judge.needle()
+    }
+}
+
+fn judge() -> ChecksumJudge {
+    ChecksumJudge { limits: Limits::default(), check_crc: true }
+}
+
+struct Cost {
+    entries: Vec<u64>,
+    unsearched: usize,
+    checksummed: u64,
+    claims: u64,
+}
+
+fn cost_of(bytes: &[u8]) -> Cost {
+    let (checksummed, claims) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let judge = Counting { judge: judge(), checksummed: Arc::clone(&checksummed), claims: Arc::clone(&claims) };
+    let source = Source::memory(Bytes::copy_from_slice(bytes));
+    let mut runs = Runs::new(source, Limits::default(), 1).recovering(Box::new(judge));
+    let (mut entries, mut unsearched) = (Vec::new(), 0);
+    while let Some(piece) = runs.next_piece().unwrap() {
+        match piece {
+            Piece::Run(run) => entries.push(run.position),
+            Piece::Unsearched(_) => unsearched += 1,
+            _ => {}
+        }
+    }
+    Cost { entries, unsearched, checksummed: checksummed.load(Ordering::Relaxed), claims: claims.load(Ordering::Relaxed) }
+}
+
+/// The header of a batch whose checksum is wrong and whose length says that it ends at `end`.
+fn broken_header(at: usize, end: usize) -> Vec<u8> {
+    let mut header = batch(0, 1, 0, &[])[..61].to_vec();
+    header[8..12].copy_from_slice(&i32::try_from(end - at - 12).unwrap().to_be_bytes());
+    header[17] ^= 1;
+    header
+}
+
+fn assert_bounded(cost: &Cost, len: usize) {
+    assert!(cost.checksummed <= 8 * len as u64, "{} bytes checksummed of {len}", cost.checksummed);
+    assert!(cost.claims <= 2 * len as u64, "{} claims in {len} bytes", cost.claims);
+}
+
+#[test]
+fn broken_batches_that_all_claim_the_rest_cost_a_multiple_of_the_input() {
+    const END: usize = 2 << 20;
+    let intact = sample(0, 1);
+    let (mut bytes, mut wanted) = (Vec::new(), Vec::new());
+    while bytes.len() < END - 1000 {
+        bytes.extend(broken_header(bytes.len(), END));
+        wanted.push(bytes.len() as u64);
+        bytes.extend(&intact);
+    }
+    bytes.resize(END, 0xff);
+    bytes.extend(&intact);
+    wanted.push(END as u64);
+    // The first claim fits what follows it, so that one is believed; a byte less and none is.
+    assert_eq!(cost_of(&bytes).entries, [END as u64]);
+    bytes.remove(END - 1);
+    *wanted.last_mut().unwrap() -= 1;
+    let cost = cost_of(&bytes);
+    assert_bounded(&cost, bytes.len());
+    assert_eq!((cost.entries, cost.unsearched), (wanted, 1));
+}
+
+#[test]
+fn candidates_inside_of_each_other_cost_a_multiple_of_the_input() {
+    const END: usize = 4 << 20;
+    let mut bytes = vec![0xff];
+    while bytes.len() < END - 100 {
+        let at = bytes.len();
+        bytes.extend(broken_header(at, END));
+    }
+    bytes.resize(END, 0xff);
+    bytes.extend(sample(0, 3));
+    let cost = cost_of(&bytes);
+    assert_bounded(&cost, bytes.len());
+    assert_eq!((cost.entries, cost.unsearched), (vec![END as u64], 1));
+}
+
+#[test]
+fn a_search_that_finds_nothing_looks_at_each_byte_once() {
+    let bytes = vec![2; 1 << 20];
+    let cost = cost_of(&bytes);
+    assert_bounded(&cost, bytes.len());
+    assert_eq!((cost.entries, cost.unsearched), (vec![], 0));
+}
+
+#[test]
+fn a_search_can_be_stopped() {
+    for filling in [0xff, 2] {
+        let asked = Arc::new(AtomicU64::new(0));
+        let asks = Arc::clone(&asked);
+        let interrupt = Interrupt::new(move || asks.fetch_add(1, Ordering::Relaxed) == 1);
+        let source = Source::memory(Bytes::from(vec![filling; 24 << 20]));
+        let mut runs = Runs::new(source, Limits::default(), 1).recovering(Box::new(judge())).asking(interrupt);
+        let error = runs.next_piece().unwrap_err();
+        assert_eq!((error.kind(), asked.load(Ordering::Relaxed)), (&ErrorKind::Interrupted, 2));
+    }
+}
+
+#[test]
+fn every_intact_batch_in_a_claim_that_is_cut_through_is_given() {
+    let [first, second, third] = [sample(0, 4), sample(4, 5), sample(9, 2)];
+    let end = 61 + first.len() + second.len() / 2;
+    let bytes = [broken_header(0, end), first.clone(), second.clone(), third].concat();
+    let starts = [61, 61 + first.len(), 61 + first.len() + second.len()].map(|at| at as u64);
+    assert_eq!(cost_of(&bytes).entries, starts);
+}
