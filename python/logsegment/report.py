@@ -15,7 +15,7 @@ SHOWN = 20
 
 
 class Report:
-    """Findings of a validation, in the order of the input.
+    """Findings of a validation, in the order of the input. It can be pickled.
 
     Attributes:
         ok (bool): no finding of severity "error", so `decode` with the same options does not raise.
@@ -29,10 +29,9 @@ class Report:
         {'error': 0, 'warning': 0, 'info': 0}
     """
 
-    def __init__(self, findings: list[Finding], io_stats: dict[str, int], table: ArrowTable) -> None:
+    def __init__(self, findings: list[Finding], io_stats: dict[str, int]) -> None:
         self.findings = findings
         self.io_stats = io_stats
-        self._table = table
 
     @property
     def counts(self) -> dict[str, int]:
@@ -47,7 +46,7 @@ class Report:
 
     def to_arrow(self) -> ArrowTable:
         """The findings as an Arrow table, one row each."""
-        return self._table
+        return _core.findings_table(self.findings)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python, ready for JSON."""

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use super::batches::{BatchColumns, batch_fields};
 use super::binary::{BytesColumn, Copied, Views};
 use super::bitmap;
-use super::findings::{finding_fields, findings_array};
+use super::findings::{FindingRow, finding_fields, findings_array};
 use super::schema::BinaryKind;
 use super::stream::{OnError, StreamOptions, runs_of, tail_finding};
 use super::unroller::Unroller;
@@ -136,7 +136,7 @@ impl Values {
             all.extend(found);
         }
         let item = Arc::new(Field::new("element", DataType::Struct(finding_fields()), true));
-        let findings = ListArray::new(Arc::clone(&item), OffsetBuffer::from_lengths(lengths), Arc::new(findings_array(&all)), None);
+        let findings = ListArray::new(Arc::clone(&item), OffsetBuffer::from_lengths(lengths), Arc::new(findings_array(all.iter().map(FindingRow::from))), None);
         let fields = Fields::from(vec![
             Field::new("ok", DataType::Boolean, true),
             Field::new("errors", DataType::Int32, true),

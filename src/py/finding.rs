@@ -1,6 +1,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::columns::findings::FindingRow;
 use crate::validate as core;
 
 /// One thing worth knowing about the bytes: what is wrong, where, how bad.
@@ -48,6 +49,24 @@ impl From<&core::Finding> for Finding {
             last_offset: finding.last_offset,
             record_index: finding.record_index,
             field: finding.field.map(str::to_owned),
+        }
+    }
+}
+
+impl Finding {
+    /// The row of a table that it is.
+    pub fn row(&self) -> FindingRow<'_> {
+        FindingRow {
+            rule: &self.rule,
+            severity: &self.severity,
+            message: self.message.as_str().into(),
+            path: self.path.as_str().into(),
+            position: self.position,
+            length: self.length,
+            base_offset: self.base_offset,
+            last_offset: self.last_offset,
+            record_index: self.record_index,
+            field: self.field.as_deref(),
         }
     }
 }

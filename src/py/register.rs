@@ -18,6 +18,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(decode::decode, module)?)?;
     module.add_function(wrap_pyfunction!(batches::batch_stream, module)?)?;
     module.add_function(wrap_pyfunction!(validate::validate_findings, module)?)?;
+    module.add_function(wrap_pyfunction!(validate::findings_table, module)?)?;
     module.add_function(wrap_pyfunction!(transactions::scan_transactions, module)?)?;
     module.add_function(wrap_pyfunction!(array::decode_array, module)?)?;
     module.add_function(wrap_pyfunction!(array::batch_info_array, module)?)?;

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::validate as core;
 
-/// Findings and counters of a source; see `logsegment.validate`.
+/// Findings of a source, and counters of what was read; see `logsegment.validate`.
 #[pyfunction]
 #[pyo3(signature = (source, depth_name, options))]
 pub fn validate_findings(
@@ -23,7 +23,7 @@ pub fn validate_findings(
     source: &Bound<'_, PyAny>,
     depth_name: &str,
     options: &Bound<'_, PyDict>,
-) -> PyResult<(Vec<Finding>, Py<PyAny>, Py<ArrowTable>)> {
+) -> PyResult<(Vec<Finding>, Py<PyAny>)> {
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
     let (depth, decode) = (depth(depth_name)?, options.to_decode()?);
@@ -31,8 +31,15 @@ pub fn validate_findings(
     let mut validator = core::Validator::new(opened.source, decode, depth, options.is_tail_strict()).asking(interrupt.clone());
     let findings = py.detach(|| run(&mut validator, &interrupt));
     let findings = findings.map_err(|error| signals.raised(py, &error))?;
-    let table = table(&findings);
-    Ok((finding::to_py(&findings), finding::counters(py, &validator.stats())?, Py::new(py, table)?))
+    Ok((finding::to_py(&findings), finding::counters(py, &validator.stats())?))
+}
+
+/// Findings as an Arrow table, one row each.
+#[pyfunction]
+pub fn findings_table(findings: Vec<PyRef<'_, Finding>>) -> ArrowTable {
+    let schema = Arc::new(arrow_schema::Schema::new(finding_fields()));
+    let batches = vec![RecordBatch::from(findings_array(findings.iter().map(|finding| finding.row())))];
+    ArrowTable { schema, batches, findings: Vec::new(), stats: Stats::default() }
 }
 
 fn run(validator: &mut core::Validator, interrupt: &Interrupt) -> Result<Vec<core::Finding>> {
@@ -40,10 +47,4 @@ fn run(validator: &mut core::Validator, interrupt: &Interrupt) -> Result<Vec<cor
         interrupt.ensure_wanted()?;
     }
     Ok(validator.take_findings())
-}
-
-fn table(findings: &[core::Finding]) -> ArrowTable {
-    let schema = Arc::new(arrow_schema::Schema::new(finding_fields()));
-    let batches = vec![RecordBatch::from(findings_array(findings))];
-    ArrowTable { schema, batches, findings: Vec::new(), stats: Stats::default() }
 }
