@@ -32,7 +32,8 @@ def decode_array(
     """Decode the raw batches in every value of a binary column.
 
     Args:
-        array: an Arrow array of type binary, large_binary or binary_view (any object with ``__arrow_c_array__``); borrowed.
+        array: an Arrow array of type binary, large_binary or binary_view, whole or in chunks: any object with ``__arrow_c_array__`` or
+            ``__arrow_c_stream__``, such as a pyarrow.Array, a pyarrow.ChunkedArray, a polars.Series or a pandas.Series; borrowed.
         on_error: "raise"; "skip" leaves out what is damaged in a value; "null" gives null for a value that cannot be decoded.
 
         The others are those of `decode`; read_committed needs `transactions`.

@@ -53,22 +53,15 @@ pub struct Exploded {
 }
 
 impl Values {
-    /// The values of an array of type binary, large_binary or binary_view.
+    /// The values of arrays of type binary, large_binary or binary_view, one after the other.
     ///
     /// # Errors
     /// `Usage` for other types.
-    pub fn of(array: &ArrayRef) -> Result<Self> {
-        let any = array.as_any();
-        let values = if let Some(binary) = any.downcast_ref::<GenericBinaryArray<i32>>() {
-            offset_values(binary)
-        } else if let Some(binary) = any.downcast_ref::<GenericBinaryArray<i64>>() {
-            offset_values(binary)
-        } else if let Some(views) = any.downcast_ref::<BinaryViewArray>() {
-            view_values(views)
-        } else {
-            let fault = format!("a column of type binary, large_binary or binary_view is needed, not {}", array.data_type());
-            return Err(ErrorKind::Usage { argument: "array", fault }.into());
-        };
+    pub fn of(arrays: &[ArrayRef]) -> Result<Self> {
+        let mut values = Vec::new();
+        for array in arrays {
+            values.append(&mut values_of(array)?);
+        }
         Ok(Self { values })
     }
 
@@ -201,6 +194,20 @@ impl Exploded {
             parents.resize(usize::try_from(*end).unwrap_or(0), i64::try_from(index).unwrap_or(i64::MAX));
         }
         Int64Array::from(parents)
+    }
+}
+
+fn values_of(array: &ArrayRef) -> Result<Vec<Option<Bytes>>> {
+    let any = array.as_any();
+    if let Some(binary) = any.downcast_ref::<GenericBinaryArray<i32>>() {
+        Ok(offset_values(binary))
+    } else if let Some(binary) = any.downcast_ref::<GenericBinaryArray<i64>>() {
+        Ok(offset_values(binary))
+    } else if let Some(views) = any.downcast_ref::<BinaryViewArray>() {
+        Ok(view_values(views))
+    } else {
+        let fault = format!("a column of type binary, large_binary or binary_view is needed, not {}", array.data_type());
+        Err(ErrorKind::Usage { argument: "array", fault }.into())
     }
 }
 

@@ -32,9 +32,9 @@ pub fn explode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Bound<'
 #[pyfunction]
 pub fn batch_info_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<ArrowArray> {
     let options = EntryArguments::from_dict(options)?;
-    let array = arrow_in::array(array)?;
+    let arrays = arrow_in::arrays(array)?;
     let (on_bad, decode) = (on_bad_value(&options.on_error)?, options.to_decode()?);
-    let made = py.detach(|| Values::of(&array)?.batch_info(&decode, on_bad));
+    let made = py.detach(|| Values::of(&arrays)?.batch_info(&decode, on_bad));
     made.map(|structs| ArrowArray(Arc::new(structs))).map_err(|error| errors::to_py(py, &error))
 }
 
@@ -42,15 +42,15 @@ pub fn batch_info_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Boun
 #[pyfunction]
 pub fn validate_array(py: Python<'_>, array: &Bound<'_, PyAny>, depth_name: &str, options: &Bound<'_, PyDict>) -> PyResult<ArrowArray> {
     let options = EntryArguments::from_dict(options)?;
-    let array = arrow_in::array(array)?;
+    let arrays = arrow_in::arrays(array)?;
     let (signals, interrupt) = Signals::new();
     let (depth, decode) = (depth(depth_name)?, options.to_decode()?);
-    let made = py.detach(|| Values::of(&array)?.validate(&decode, depth, &interrupt));
+    let made = py.detach(|| Values::of(&arrays)?.validate(&decode, depth, &interrupt));
     made.map(|structs| ArrowArray(Arc::new(structs))).map_err(|error| signals.raised(py, &error))
 }
 
 fn explode(py: Python<'_>, array: &Bound<'_, PyAny>, mut options: RecordArguments) -> PyResult<Exploded> {
-    let array = arrow_in::array(array)?;
+    let arrays = arrow_in::arrays(array)?;
     let (signals, interrupt) = Signals::new();
     let on_bad = on_bad_value(&options.on_error)?;
     options.on_error = "raise".to_owned();
@@ -61,12 +61,12 @@ fn explode(py: Python<'_>, array: &Bound<'_, PyAny>, mut options: RecordArgument
         };
         stream.decode.isolation = committed(known.0.clone());
     }
-    let exploded = py.detach(|| work(&array, &stream, on_bad));
+    let exploded = py.detach(|| work(&arrays, &stream, on_bad));
     exploded.map_err(|error| signals.raised(py, &error))
 }
 
-fn work(array: &ArrayRef, options: &StreamOptions, on_bad: OnBadValue) -> Result<Exploded> {
-    Values::of(array)?.explode(options, on_bad)
+fn work(arrays: &[ArrayRef], options: &StreamOptions, on_bad: OnBadValue) -> Result<Exploded> {
+    Values::of(arrays)?.explode(options, on_bad)
 }
 
 fn on_bad_value(name: &str) -> PyResult<OnBadValue> {

@@ -2,16 +2,29 @@
 #![expect(unsafe_code, reason = "a capsule is a pointer to a C struct")]
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
+use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::{ArrayRef, make_array};
+use arrow_schema::ArrowError;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// The array behind any object with `__arrow_c_array__`.
-pub fn array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
-    if !object.hasattr("__arrow_c_array__")? {
-        return Err(PyTypeError::new_err("an Arrow array is needed (an object with __arrow_c_array__), such as a pyarrow.Array"));
+/// The arrays behind any object with `__arrow_c_array__` (one) or `__arrow_c_stream__` (its chunks).
+pub fn arrays(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+    if object.hasattr("__arrow_c_array__")? {
+        return array(object).map(|array| vec![array]);
     }
+    if object.hasattr("__arrow_c_stream__")? {
+        return chunks(object);
+    }
+    let given = object.get_type().fully_qualified_name()?;
+    Err(PyTypeError::new_err(format!(
+        "an Arrow array is needed (an object with __arrow_c_array__ or __arrow_c_stream__, such as a pyarrow.Array, a pyarrow.ChunkedArray or \
+         a polars.Series), not {given}; pyarrow.array(values, pyarrow.binary()) makes one"
+    )))
+}
+
+fn array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let (schema, array) = object.call_method0("__arrow_c_array__")?.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>()?;
     let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
     let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<FFI_ArrowArray>();
@@ -19,5 +32,18 @@ pub fn array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     // moved out: `from_raw` leaves a released struct behind, which the capsule's destructor passes over. The schema stays where it is and
     // is only read while the capsule, which is borrowed here, is alive.
     let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
-    data.map(make_array).map_err(|error| PyValueError::new_err(error.to_string()))
+    data.map(make_array).map_err(|error| bad(&error))
+}
+
+fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+    let capsule = object.call_method0("__arrow_c_stream__")?.extract::<Bound<'_, PyCapsule>>()?;
+    let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<FFI_ArrowArrayStream>();
+    // SAFETY: the name of the capsule says that it holds an initialised ArrowArrayStream of the C Stream Interface. It is moved out, which
+    // leaves a released struct behind, and read on this thread alone.
+    let reader = unsafe { ArrayStreamReader::from_raw(stream.as_ptr()) };
+    reader.and_then(Iterator::collect).map_err(|error| bad(&error))
+}
+
+fn bad(error: &ArrowError) -> PyErr {
+    PyValueError::new_err(error.to_string())
 }

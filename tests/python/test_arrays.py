@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -83,6 +84,32 @@ def test_any_object_with_the_array_capsule_is_taken():
 
     for column in (from_polars.to_arrow(), Foreign()):
         assert [value and len(value) for value in lists(ls.decode_array(column, columns=["offset"]))] == [3, None]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.chunked_array([[GOOD], [], [None, BAD]], pa.binary()),
+        pl.Series([GOOD, None, BAD], dtype=pl.Binary),
+        pl.concat([pl.Series([GOOD]), pl.Series([None, BAD])], rechunk=False),
+        pd.Series([GOOD, None, BAD]),
+        pd.Series([GOOD, None, BAD], dtype=pd.ArrowDtype(pa.large_binary())),
+    ],
+    ids=["ChunkedArray", "Polars", "Polars in chunks", "pandas", "pandas of Arrow"],
+)
+def test_a_column_in_chunks_is_one_column(column: Any):
+    assert [value and len(value) for value in lists(ls.decode_array(column, columns=["offset"], on_error="null"))] == [3, None, None]
+    rows, parents = ls.explode_array(column, columns=["offset"], on_error="skip")
+    assert (len(rows), pa.array(parents).to_pylist()) == (3, [0, 0, 0])
+    assert [ok and ok["ok"] for ok in pa.array(ls.validate_array(column)).to_pylist()] == [True, None, False]
+    assert [info and info["isValid"] for info in pa.array(ls.batch_info_array(column)).to_pylist()] == [True, None, False]
+
+
+def test_a_list_is_told_how_to_become_a_column():
+    with pytest.raises(TypeError, match=r"not list; pyarrow\.array\(values, pyarrow\.binary\(\)\) makes one"):
+        ls.decode_array([GOOD])
+    with pytest.raises(ValueError, match="binary.* is needed, not Struct"):
+        ls.decode_array(pa.table({"batch": [GOOD]}))
 
 
 @pytest.mark.parametrize("column", [pa.array(["text"]), pa.array([1]), b"bytes", None, [GOOD]], ids=lambda value: type(value).__name__)
