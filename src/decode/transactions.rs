@@ -25,6 +25,7 @@ pub struct Transactions {
 pub struct Scan {
     open: HashMap<i64, i64>,
     aborted: HashMap<i64, Vec<(i64, i64)>>,
+    first_offset: Option<i64>,
 }
 
 impl Scan {
@@ -35,6 +36,7 @@ impl Scan {
             return;
         }
         let Ok(header) = parse::header(frame.bytes, frame.position) else { return };
+        self.first_offset.get_or_insert(header.base_offset);
         if !header.attributes.is_transactional() || header.producer.id < 0 {
             return;
         }
@@ -45,6 +47,11 @@ impl Scan {
         if let Ok(Some(marker)) = marker(&header, frame.bytes) {
             self.close(header.producer.id, marker, header.last_offset);
         }
+    }
+
+    /// Base offset of the first batch seen since it was last asked for.
+    pub fn take_first_offset(&mut self) -> Option<i64> {
+        self.first_offset.take()
     }
 
     /// The transactions seen so far; those without a marker are open.

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
-use super::errors;
+use super::{errors, foreign};
 use crate::columns::jsonl::{BytesForm, JsonLines, RowFilter};
 
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
@@ -66,7 +66,7 @@ impl ArrowBatch {
 
     /// The batch as a `pyarrow.RecordBatch`.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("pyarrow")?.call_method1("record_batch", (slf,))
+        foreign::import(slf.py(), "pyarrow")?.call_method1("record_batch", (slf,))
     }
 
     /// The rows as JSON lines, UTF-8.
@@ -144,7 +144,7 @@ impl ArrowArray {
 
     /// The array as a `pyarrow.Array`.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("pyarrow")?.call_method1("array", (slf,))
+        foreign::import(slf.py(), "pyarrow")?.call_method1("array", (slf,))
     }
 }
 
@@ -175,7 +175,7 @@ impl ArrowSchema {
 
     /// The schema as a `pyarrow.Schema`.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("pyarrow")?.call_method1("schema", (slf,))
+        foreign::import(slf.py(), "pyarrow")?.call_method1("schema", (slf,))
     }
 }
 

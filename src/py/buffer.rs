@@ -10,21 +10,20 @@ use pyo3::prelude::*;
 
 use crate::framing::Source;
 
-/// The bytes of any object with the buffer protocol.
-pub fn source(object: &Bound<'_, PyAny>) -> PyResult<Source> {
-    let buffer = contiguous(object)?;
+/// The bytes of any object with the buffer protocol; `None` for one without.
+pub fn source(object: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
+    let buffer = match PyUntypedBuffer::get(object) {
+        Ok(buffer) => buffer,
+        Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !buffer.is_c_contiguous() {
+        return Err(PyTypeError::new_err("the buffer must be contiguous"));
+    }
     if buffer.readonly() {
-        return Ok(Source::memory(Bytes::from_owner(Borrowed(buffer))));
+        return Ok(Some(Source::memory(Bytes::from_owner(Borrowed(buffer)))));
     }
-    Ok(Source::reader(Box::new(Copying { buffer, at: 0 }), 0).read_by_caller())
-}
-
-fn contiguous(object: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
-    let buffer = PyUntypedBuffer::get(object)?;
-    if buffer.is_c_contiguous() {
-        return Ok(buffer);
-    }
-    Err(PyTypeError::new_err("the buffer must be contiguous"))
+    Ok(Some(Source::reader(Box::new(Copying { buffer, at: 0 }), 0).read_by_caller()))
 }
 
 /// A read-only buffer that is held for as long as anything points into it.

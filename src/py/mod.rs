@@ -11,6 +11,7 @@ mod decode;
 mod errors;
 mod file_object;
 mod finding;
+mod foreign;
 mod interrupt;
 mod limits;
 mod lz4;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use super::interrupt::Signals;
 use super::{buffer, errors, file_object};
@@ -64,14 +65,22 @@ pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Opene
         let range = FileRange::open(&file.path, file.start, file.end).map_err(|error| with_path(object.py(), error, &file.path))?;
         return Ok(OpenedSource { source: Source::reader(Box::new(range), file.start), is_repeatable: true });
     }
-    match buffer::source(object) {
-        Ok(source) => Ok(OpenedSource { source, is_repeatable: true }),
-        Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => match file_object::FileObject::of(object, signals)? {
-            Some(file) => Ok(OpenedSource { source: Source::reader(Box::new(file), 0).read_by_caller(), is_repeatable: false }),
-            None => Err(error),
-        },
-        Err(error) => Err(error),
+    if let Some(source) = buffer::source(object)? {
+        return Ok(OpenedSource { source, is_repeatable: true });
     }
+    match file_object::FileObject::of(object, signals)? {
+        Some(file) => Ok(OpenedSource { source: Source::reader(Box::new(file), 0).read_by_caller(), is_repeatable: false }),
+        None => Err(no_source(object)?),
+    }
+}
+
+/// What a user meant who gave something else.
+fn no_source(object: &Bound<'_, PyAny>) -> PyResult<PyErr> {
+    if object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
+        return Ok(PyTypeError::new_err(format!("a path is no source: logsegment.FileSource({}) reads the file", object.repr()?)));
+    }
+    let given = object.get_type().fully_qualified_name()?;
+    Ok(PyTypeError::new_err(format!("a source is a buffer (bytes, mmap, ...), a logsegment.FileSource or a binary file object, not {given}")))
 }
 
 /// An OSError with its number and file name.

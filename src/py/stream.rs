@@ -12,6 +12,7 @@ use super::arrow_out::{ArrowBatch, ArrowSchema, schema_capsule};
 use super::c_stream::{CStream, Feed};
 use super::errors;
 use super::finding::{self, Finding};
+use super::foreign;
 use super::interrupt::Signals;
 use super::table::ArrowTable;
 use crate::columns::BatchSource;
@@ -81,6 +82,12 @@ impl RecordStream {
     fn collect(&self, py: Python<'_>) -> PyResult<Vec<RecordBatch>> {
         std::iter::from_fn(|| self.next(py).transpose()).collect()
     }
+
+    /// Fails when the stream went by, since a second pass would silently give nothing.
+    fn ensure_unconsumed(&self, py: Python<'_>) -> PyResult<()> {
+        let is_gone = self.0.look(py, |state| state.is_exported || state.source.is_none())?;
+        if is_gone { Err(consumed()) } else { Ok(()) }
+    }
 }
 
 #[pymethods]
@@ -107,8 +114,9 @@ impl RecordStream {
         finding::counters(py, &stats)
     }
 
-    /// Collect what is left into one `ArrowTable`.
+    /// Collect what is left into one `ArrowTable`. A stream that went by is a ValueError.
     fn read_all(&self, py: Python<'_>) -> PyResult<ArrowTable> {
+        self.ensure_unconsumed(py)?;
         let batches = self.collect(py)?;
         let (findings, stats) = self.0.look(py, |state| (state.findings.clone().into_vec(), state.stats))?;
         Ok(ArrowTable { schema: Arc::clone(&self.0.schema), batches, findings, stats })
@@ -116,16 +124,19 @@ impl RecordStream {
 
     /// Collect what is left into a `pyarrow.Table`.
     fn to_pyarrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.read_all(py)?.into_pyarrow(py)
+        let pyarrow = foreign::import(py, "pyarrow")?;
+        pyarrow.call_method1("table", (self.read_all(py)?.into_pyobject(py)?,))
     }
 
     /// Collect what is left into a `polars.DataFrame`.
     fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.read_all(py)?.into_polars(py)
+        let polars = foreign::import(py, "polars")?;
+        polars.call_method1("DataFrame", (self.read_all(py)?.into_pyobject(py)?,))
     }
 
     /// Collect what is left into a `pandas.DataFrame`.
     fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        foreign::import(py, "pandas")?;
         self.to_pyarrow(py)?.call_method0("to_pandas")
     }
 
@@ -134,8 +145,9 @@ impl RecordStream {
         self.0.look(py, State::close)
     }
 
-    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
+    fn __iter__(slf: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
+        slf.ensure_unconsumed(slf.py())?;
+        Ok(slf)
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<ArrowBatch>> {
@@ -162,7 +174,7 @@ impl RecordStream {
         let _ = requested_schema;
         let is_gone = self.0.look(py, |state| std::mem::replace(&mut state.is_exported, true) || state.source.is_none())?;
         if is_gone {
-            return Err(PyValueError::new_err("the stream was consumed already; it goes by once"));
+            return Err(consumed());
         }
         let feed: Arc<dyn Feed> = Arc::<Shared>::clone(&self.0);
         PyCapsule::new_with_value(py, CStream::new(feed), c"arrow_array_stream")
@@ -171,6 +183,11 @@ impl RecordStream {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         schema_capsule(py, &self.0.schema)
     }
+}
+
+#[cold]
+fn consumed() -> PyErr {
+    PyValueError::new_err("the stream was consumed already, or closed; it goes by once, so make another one, or keep what read_all() gives")
 }
 
 impl Shared {

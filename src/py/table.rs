@@ -8,6 +8,7 @@ use pyo3::types::PyCapsule;
 use super::arrow_out::{ArrowBatch, ArrowSchema, schema_capsule};
 use super::c_stream::{CStream, Feed};
 use super::finding::{self, Finding};
+use super::foreign;
 use crate::decode::Stats;
 use crate::validate as core;
 
@@ -31,18 +32,6 @@ pub struct ArrowTable {
     pub batches: Vec<RecordBatch>,
     pub findings: Vec<core::Finding>,
     pub stats: Stats,
-}
-
-impl ArrowTable {
-    /// As a `pyarrow.Table`.
-    pub fn into_pyarrow(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        py.import("pyarrow")?.call_method1("table", (self.into_pyobject(py)?,))
-    }
-
-    /// As a `polars.DataFrame`.
-    pub fn into_polars(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        py.import("polars")?.call_method1("DataFrame", (self.into_pyobject(py)?,))
-    }
 }
 
 #[pymethods]
@@ -79,16 +68,17 @@ impl ArrowTable {
 
     /// The table as a `pyarrow.Table`.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("pyarrow")?.call_method1("table", (slf,))
+        foreign::import(slf.py(), "pyarrow")?.call_method1("table", (slf,))
     }
 
     /// The table as a `polars.DataFrame`.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("polars")?.call_method1("DataFrame", (slf,))
+        foreign::import(slf.py(), "polars")?.call_method1("DataFrame", (slf,))
     }
 
     /// The table as a `pandas.DataFrame`.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        foreign::import(slf.py(), "pandas")?;
         Self::to_pyarrow(slf)?.call_method0("to_pandas")
     }
 

@@ -67,6 +67,7 @@ impl Transactions {
 ///     `Transactions`. Damage is passed over; the decode that follows reports it.
 ///
 /// Raises:
+///     ValueError: when the sources are not in offset order: a marker would be taken for that of another transaction.
 ///     OSError: when a file cannot be read.
 ///
 /// Example:
@@ -76,9 +77,16 @@ impl Transactions {
 #[pyfunction]
 pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>) -> PyResult<Transactions> {
     let mut scan = core::Scan::default();
-    for object in &sources {
+    let mut before = None;
+    for (index, object) in sources.iter().enumerate() {
         // One at a time: a partition may have more segments than a process may have open files.
         visit_source(py, object, &mut scan, ChecksumJudge { limits: Limits::default(), check_crc: false })?;
+        let Some(first) = scan.take_first_offset() else { continue };
+        if let Some((earlier, start)) = before.replace((index, first)).filter(|(_, start)| first < *start) {
+            return Err(PyValueError::new_err(format!(
+                "sources must stand in the order of their offsets: sources[{earlier}] begins at offset {start}, sources[{index}] at {first}"
+            )));
+        }
     }
     Ok(Transactions(scan.finish()))
 }

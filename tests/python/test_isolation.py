@@ -68,6 +68,14 @@ def test_aborted_data_is_not_even_unpacked():
         values(data)
 
 
+def test_segments_in_the_wrong_order_are_noticed():
+    """TXN-8: a marker would end a transaction that begins behind it."""
+    first, second = building.transactional_batch([b"a"], ABORTED, 0), building.marker(0, ABORTED, 1)
+    assert ls.scan_transactions([first, b"", second]).aborted == [(ABORTED, 0, 1)]
+    with pytest.raises(ValueError, match=r"sources\[1\] begins at offset 1, sources\[2\] at 0"):
+        ls.scan_transactions([b"", second, first])
+
+
 def test_read_committed_of_a_pipe_needs_transactions():
     with pytest.raises(ValueError, match="transactions"):
         ls.decode(io.BytesIO(TRANSACTIONS), isolation="read_committed")
