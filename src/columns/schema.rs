@@ -96,7 +96,10 @@ pub enum ColumnError {
 impl std::fmt::Display for ColumnError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unknown(name) => write!(f, "there is no record column {name:?}"),
+            Self::Unknown(name) => {
+                let known = COLUMNS.map(|(_, known)| known).join(", ");
+                write!(f, "there is no record column {name:?}; there are {known}")
+            }
             Self::Repeated(name) => write!(f, "the column {name:?} is named twice"),
         }
     }

@@ -46,7 +46,9 @@ def test_usage_and_unreadable_input_are_2(verb: str, arguments: tuple[str, ...],
 def test_help_and_version_are_on_stdout():
     assert b"Exit codes: 0 clean" in run("--help").out
     for verb in VERBS:
-        assert run(verb, "--help").out.startswith(b"Usage: logsegment " + verb.encode())
+        shown = run(verb, "--help", COLUMNS="80").text
+        assert shown.startswith(f"Usage: logsegment {verb}")
+        assert f"\nExamples:\n  logsegment {verb} " in shown.replace("\n  Examples:\n    ", "\nExamples:\n  ")
     version = run("--version")
     assert re.fullmatch(rb"logsegment, version \d+\.\d+\.\d+\S*\n", version.out)
     assert run().code == 2

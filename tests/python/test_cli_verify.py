@@ -41,6 +41,37 @@ def test_damage_is_told_in_words_with_bytes_and_offsets():
     assert re.search(r"error +V2-31 +198 +100 +checksum mismatch", done.text)
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "severity", "said"),
+    [
+        ("00000000000000000500.log", 0, "warning", "the name says that offset 500 comes first, but 0 does: was the file renamed"),
+        ("00000000000000000000.log", 1, "info", "the name says that offset 0 comes first, but 1 does: usual where a topic is compacted"),
+    ],
+)
+def test_a_name_that_is_not_that_of_the_first_batch_is_noticed(tmp_path: Path, name: str, first: int, severity: str, said: str):
+    """SEG-1: indexes, offset look-ups and the order of a directory all count from the name."""
+    size = run("batches", "--json", CODEC_FILE).lines[0]["size"]
+    path = tmp_path / name
+    path.write_bytes(CODEC_FILE.read_bytes()[size * first :])
+    done = run("verify", "--json", path)
+    finding, summary = done.lines
+    assert (finding["rule"], finding["severity"], finding["baseOffset"], done.code) == ("SEG-1", severity, first, 0)
+    assert finding["message"].startswith(said)
+    assert summary["state"] == ("readable" if severity == "warning" else "clean")
+    assert run("verify", "--fail-on", "warning", path).code == (1 if severity == "warning" else 0)
+    beheaded = tmp_path / "00000000000000000777.log"
+    beheaded.write_bytes(b"\xff" * 100 + CODEC_FILE.read_bytes())
+    assert "SEG-1" not in run("verify", beheaded).text
+
+
+def test_a_file_that_is_no_segment_is_told_so(tmp_path: Path):
+    path = tmp_path / "notes.txt"
+    path.write_text("These are notes, and no record batches at all.\n" * 10)
+    done = run("verify", path)
+    assert done.code == 1
+    assert "Is this a log segment at all?" in done.text
+
+
 def test_all_modern_segments_of_the_corpus_are_readable():
     done = run("verify", "--json", MODERN)
     summaries = [line for line in done.lines if line["type"] == "summary"]

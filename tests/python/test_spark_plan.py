@@ -71,6 +71,12 @@ def test_unknown_options_are_errors():
         parse_options({"path": "/a", "startingOffset": "1", "colour": "red"})
 
 
+@pytest.mark.parametrize(("name", "near"), [("includeHeader", "includeHeaders"), ("isolatoin", "isolation"), ("batch_size", "batchSize")])
+def test_an_unknown_option_names_the_one_that_was_meant(name: str, near: str):
+    with pytest.raises(ValueError, match=rf"unknown option {name} \(did you mean {near}\?\); the options are"):
+        parse_options({"path": "/a", name: "1"})
+
+
 def test_options_about_brokers_are_ignored_with_one_warning():
     given = {
         "path": "/a",

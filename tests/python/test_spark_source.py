@@ -200,7 +200,7 @@ def test_a_directory_without_segments_fails_when_planned(spark: SparkSession, tm
 
 
 def test_an_unknown_option_fails_at_load(spark: SparkSession):
-    with pytest.raises(AnalysisException, match=r"unknown option isolatoin; the options are .*isolation"):
+    with pytest.raises(AnalysisException, match=r"unknown option isolatoin \(did you mean isolation\?\); the options are"):
         load(spark, SEGMENT, isolatoin="read_committed")
 
 

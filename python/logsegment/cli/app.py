@@ -12,12 +12,20 @@ from logsegment.cli.cat import cat
 from logsegment.cli.ending import UNREADABLE, Ended, stop_on_signals
 from logsegment.cli.lz4 import lz4
 from logsegment.cli.messages import say
+from logsegment.cli.options import examples
 from logsegment.cli.verify import verify
 
 PROGRAM = "logsegment"
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog=examples(
+        "logsegment verify orders-0",
+        "logsegment cat orders-0 --offset 100..200",
+        "logsegment cat --help",
+    ),
+)
 @click.version_option(logsegment.__version__, prog_name=PROGRAM)
 def program() -> None:
     """Look into the log segments of Apache Kafka, without a broker.

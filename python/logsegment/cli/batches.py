@@ -13,7 +13,7 @@ from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.files import ensure_output
 from logsegment.cli.findings import tell
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import file_options, on_error_option, output_of, paths_argument, quiet_option
+from logsegment.cli.options import examples, file_options, on_error_option, output_of, paths_argument, quiet_option
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
@@ -39,7 +39,14 @@ class BatchSink(Protocol):
         """Take some rows."""
 
 
-@click.command(short_help="Headers of all batches, as a table, JSON lines or a file.")
+@click.command(
+    short_help="Headers of all batches, as a table, JSON lines or a file.",
+    epilog=examples(
+        "logsegment batches orders-0",
+        "logsegment batches --json --no-crc 00000000000000000000.log | jq .count",
+        "logsegment batches --parquet batches.parquet /var/lib/kafka/data",
+    ),
+)
 @paths_argument
 @click.option("--json", "is_json", is_flag=True, help="JSON lines.")
 @file_options

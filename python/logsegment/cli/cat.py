@@ -20,6 +20,7 @@ from logsegment.cli.options import (
     InstantType,
     Offsets,
     OffsetsType,
+    examples,
     file_options,
     on_error_option,
     output_of,
@@ -48,7 +49,16 @@ class Wanted:
     threads: int
 
 
-@click.command(short_help="Records, as JSON lines or into a file.")
+@click.command(
+    short_help="Records, as JSON lines or into a file.",
+    epilog=examples(
+        "logsegment cat orders-0 | head",
+        "logsegment cat orders-0 --offset 100..200 --columns offset,key,value",
+        "logsegment cat orders-0 --since 2026-01-31T12:00:00Z --key user-7",
+        "logsegment cat orders-0 --isolation read_committed --parquet orders.parquet",
+        "zstdcat old.log.zst | logsegment cat -",
+    ),
+)
 @paths_argument
 @click.option("--offset", "offsets", type=OffsetsType(), default=Offsets(), help="Offsets; the end is exclusive: A..B, A.., ..B, or one.")
 @click.option("--since", type=InstantType(), help="Timestamp at or after; ISO 8601 (UTC if it names no zone) or ms since 1970.")

@@ -141,6 +141,11 @@ class Output:
     path: str = ""
 
 
+def examples(*lines: str) -> str:
+    """The end of a help text: commands as they are typed, none of them wrapped."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
 def paths_argument(function: F) -> F:
     """Add the argument PATH..."""
     kind = click.Path(exists=False, allow_dash=True)

@@ -118,7 +118,7 @@ def _damage(verdict: Verdict) -> Iterable[str]:
         yield "Safe offsets:"
         yield from _shown([f"{run.first_offset:,} to {run.last_offset:,} ({count(run.batches, 'batch')})" for run in survey.intact], "run")
     else:
-        yield "No batch is intact."
+        yield "No batch is intact. Is this a log segment at all?"
 
 
 def _place(place: Lost) -> str:

@@ -11,7 +11,8 @@ import click
 import logsegment as ls
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, ending, words_of
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import paths_argument, quiet_option
+from logsegment.cli.names import name_findings
+from logsegment.cli.options import examples, paths_argument, quiet_option
 from logsegment.cli.paper import Paper
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
@@ -22,7 +23,14 @@ from logsegment.cli.verdict import Verdict, write_json, write_words
 Depth = Literal["headers", "metadata", "full"]
 
 
-@click.command(short_help="Validate; say what is damaged, where, and which offsets are safe.")
+@click.command(
+    short_help="Validate; say what is damaged, where, and which offsets are safe.",
+    epilog=examples(
+        "logsegment verify 00000000000000000000.log",
+        "logsegment verify --quiet /var/lib/kafka/data",
+        "logsegment verify --json --fail-on warning orders-0 > findings.jsonl",
+    ),
+)
 @paths_argument
 @click.option(
     "--depth",
@@ -76,7 +84,9 @@ def _verify(segment: Segment, options: dict[str, Any], progress: Progress) -> Ve
     def validate_from(start: int) -> list[ls.Finding]:
         return ls.validate(ls.FileSource(segment.path, start), **options).findings
 
-    return Verdict(segment.name, report, survey(segment.path, report.findings, validate_from))
+    found = survey(segment.path, report.findings, validate_from)
+    report.findings.extend(name_findings(segment, found))
+    return Verdict(segment.name, report, found)
 
 
 def _write(verdict: Verdict, paper: Paper | None) -> None:

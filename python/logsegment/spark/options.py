@@ -6,6 +6,7 @@ since a misspelt option would silently read something else.
 
 from __future__ import annotations
 
+import difflib
 import glob
 import json
 import os
@@ -93,7 +94,14 @@ def _refuse_unknown(given: Mapping[str, str]) -> None:
     known = {name.lower() for name in KNOWN}
     unknown = sorted(name for name in given if name.lower() not in known and not _is_ignored(name))
     if unknown:
-        raise ValueError(f"unknown option {', '.join(unknown)}; the options are {', '.join(KNOWN)}")
+        raise ValueError(f"unknown option {', '.join(map(_with_near, unknown))}; the options are {', '.join(KNOWN)}")
+
+
+def _with_near(name: str) -> str:
+    """The name, and the option that was probably meant."""
+    spelt = {known.lower(): known for known in KNOWN}
+    near = difflib.get_close_matches(name.lower(), spelt, n=1)
+    return f"{name} (did you mean {spelt[near[0]]}?)" if near else name
 
 
 def _warn_of_ignored(given: Mapping[str, str]) -> None:
