@@ -40,6 +40,9 @@ const KEPT: usize = 16;
 /// What they hold at most: a few chunks of 4 MiB, which were the fastest in Python's hands.
 const MOST_KEPT_BYTES: usize = 48 << 20;
 
+/// Bytes that storage grows by before they are asked for: small storage doubles, large storage must not take twice what it holds.
+const MOST_AHEAD: usize = 64 << 20;
+
 impl<T: Slot> Slots<T> {
     /// No values yet.
     pub fn new() -> Self {
@@ -92,7 +95,12 @@ impl<T: Slot> Slots<T> {
 
     #[cold]
     fn grow(&mut self, len: usize) {
-        self.storage.resize(len.max(self.storage.len() * 2).next_multiple_of(64), T::zeroed());
+        let have = self.storage.len();
+        let ahead = have.min(MOST_AHEAD / size_of::<T>());
+        let len = len.max(have.saturating_add(ahead)).next_multiple_of(64);
+        // Exactly: a vector would double on its own account.
+        self.storage.reserve_exact(len.saturating_sub(have));
+        self.storage.resize(len, T::zeroed());
     }
 }
 
