@@ -11,7 +11,10 @@ use logsegment::columns::{BatchSource, BinaryKind, OnError, Projection, StreamOp
 use logsegment::decode::DecodeOptions;
 use logsegment::framing::Source;
 use logsegment::validate::{Depth, Validator};
-use logsegment::wire::checksum::crc32c;
+
+#[path = "../../tests/rust/batches.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
+mod batches;
 
 fn main() {
     divan::main();
@@ -21,46 +24,9 @@ fn main() {
 const SHAPES: [(&str, i32, usize); 2] = [("small", 110, 120), ("large", 250, 4096)];
 const SEGMENT: usize = 16 << 20;
 
-fn varint(value: i64, to: &mut Vec<u8>) {
-    let mut raw = ((value << 1) ^ (value >> 63)) as u64;
-    while raw >= 0x80 {
-        to.push((raw & 0x7f) as u8 | 0x80);
-        raw >>= 7;
-    }
-    to.push(raw as u8);
-}
-
 fn batch(base_offset: i64, count: i32, value_len: usize) -> Vec<u8> {
-    let mut records = Vec::new();
-    for index in 0..i64::from(count) {
-        let mut body = vec![0];
-        varint(index, &mut body);
-        varint(index, &mut body);
-        varint(16, &mut body);
-        body.extend([b'k'; 16]);
-        varint(value_len as i64, &mut body);
-        body.extend(std::iter::repeat_n(index as u8, value_len));
-        varint(0, &mut body);
-        varint(body.len() as i64, &mut records);
-        records.extend(body);
-    }
-    let mut tail = Vec::new();
-    tail.extend(0_i16.to_be_bytes());
-    tail.extend((count - 1).to_be_bytes());
-    tail.extend(1_600_000_000_000_i64.to_be_bytes());
-    tail.extend((1_600_000_000_000_i64 + i64::from(count) - 1).to_be_bytes());
-    tail.extend((-1_i64).to_be_bytes());
-    tail.extend((-1_i16).to_be_bytes());
-    tail.extend((-1_i32).to_be_bytes());
-    tail.extend(count.to_be_bytes());
-    tail.extend(records);
-    let mut batch = base_offset.to_be_bytes().to_vec();
-    batch.extend((tail.len() as i32 + 9).to_be_bytes());
-    batch.extend(0_i32.to_be_bytes());
-    batch.push(2);
-    batch.extend(crc32c(&tail).to_be_bytes());
-    batch.extend(tail);
-    batch
+    let record = |index: i64| batches::record(index, Some(&[b'k'; 16]), Some(&vec![index as u8; value_len]), &[]);
+    batches::batch(base_offset, count, 0, &(0..i64::from(count)).flat_map(record).collect::<Vec<_>>())
 }
 
 fn segment(shape: &str) -> (Bytes, usize) {
@@ -115,7 +81,7 @@ fn run(bencher: Bencher<'_, '_>, shape: &str, binary: BinaryKind) {
 }
 
 #[divan::bench(name = "batches/v2/none", args = ["small", "large"])]
-fn batches(bencher: Bencher<'_, '_>, shape: &str) {
+fn batch_rows(bencher: Bencher<'_, '_>, shape: &str) {
     let (bytes, _) = segment(shape);
     let options = || {
         let mut options = options(BinaryKind::Binary);
