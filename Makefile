@@ -28,6 +28,9 @@ unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
 # The data source's worker processes must run the same Python as the driver.
 export PYSPARK_PYTHON := $(CURDIR)/$(PY)
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
+# Spark asks for this machine's name and address otherwise: the name may not resolve, and is nobody's business in a log.
+export SPARK_LOCAL_HOSTNAME ?= localhost
+export SPARK_LOCAL_IP ?= 127.0.0.1
 
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml) $(shell find src -name '*.rs')
 LICENCE_FILES := LICENSE NOTICE LICENSE-binary $(wildcard licenses/*)
