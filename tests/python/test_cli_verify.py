@@ -64,6 +64,14 @@ def test_a_name_that_is_not_that_of_the_first_batch_is_noticed(tmp_path: Path, n
     assert "SEG-1" not in run("verify", beheaded).text
 
 
+def test_an_unfinished_end_is_explained():
+    done = run("verify", TORN)
+    size = TORN.stat().st_size
+    finding = ls.validate(ls.FileSource(str(TORN))).findings[-1]
+    assert done.code == 0
+    assert f"The last {size - finding.position:,} bytes are an unfinished batch: usual while a broker writes" in done.text
+
+
 def test_a_file_that_is_no_segment_is_told_so(tmp_path: Path):
     path = tmp_path / "notes.txt"
     path.write_text("These are notes, and no record batches at all.\n" * 10)
@@ -125,7 +133,9 @@ def test_batches_behind_a_length_that_was_made_larger_are_found_and_judged(tmp_p
     summary = done.lines[-1]
     assert sum(part["records"] for part in summary["safe"]) == len(found) == summary["records"]
     assert [(place["position"], place["length"]) for place in summary["lost"]] == [(0, sizes[0]), (sum(sizes[:3]), sizes[3])]
-    assert "  Lost: " in run("verify", path).text
+    text = run("verify", path).text
+    assert "  Lost: " in text
+    assert "The length at byte 0 is a lie at which readers end" in text
 
 
 def test_an_endless_row_of_such_lengths_ends_the_search_and_says_so(tmp_path: Path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, BinaryIO
@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import logsegment as ls
 from logsegment.cli.messages import count, printable
 from logsegment.cli.paper import Paper
-from logsegment.cli.survey import Intact, Lost, Survey
+from logsegment.cli.survey import SWALLOWED, Intact, Lost, Survey
 
 #: Findings, runs and places of a file that people are shown; JSON lines have all.
 SHOWN = 20
@@ -57,6 +57,8 @@ def write_words(verdict: Verdict, paper: Paper) -> None:
         for line in _damage(verdict):
             paper.line(f"  {line}")
     findings = verdict.report.findings
+    for line in _ends(findings):
+        paper.line(f"  {line}")
     if findings:
         paper.table(("severity", "rule", "byte", "offset", "what"), [_row(finding) for finding in findings[:SHOWN]])
     if len(findings) > SHOWN:
@@ -119,6 +121,18 @@ def _damage(verdict: Verdict) -> Iterable[str]:
         yield from _shown([f"{run.first_offset:,} to {run.last_offset:,} ({count(run.batches, 'batch')})" for run in survey.intact], "run")
     else:
         yield "No batch is intact. Is this a log segment at all?"
+
+
+def _ends(findings: Sequence[ls.Finding]) -> Iterable[str]:
+    """What an end means that is no error."""
+    for finding in findings:
+        if finding.rule == "L8-14" and finding.severity == "info":
+            yield (
+                f"The last {count(finding.length, 'byte')} are an unfinished batch: usual while a broker writes the file, "
+                "otherwise the copy is incomplete."
+            )
+        elif finding.rule == SWALLOWED:
+            yield f"The length at byte {finding.position:,} is a lie at which readers end, without an error; cat --on-error skip reads on."
 
 
 def _place(place: Lost) -> str:
