@@ -129,7 +129,12 @@ impl Values {
             all.extend(found);
         }
         let item = Arc::new(Field::new("element", DataType::Struct(finding_fields()), true));
-        let findings = ListArray::new(Arc::clone(&item), OffsetBuffer::from_lengths(lengths), Arc::new(findings_array(all.iter().map(FindingRow::from))), None);
+        let findings = ListArray::new(
+            Arc::clone(&item),
+            OffsetBuffer::from_lengths(lengths),
+            Arc::new(findings_array(all.iter().map(FindingRow::from))),
+            None,
+        );
         let fields = Fields::from(vec![
             Field::new("ok", DataType::Boolean, true),
             Field::new("errors", DataType::Int32, true),

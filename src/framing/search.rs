@@ -44,7 +44,7 @@ struct Effort {
     unsearched: Option<Range<u64>>,
 }
 
-/// Bytes that may be checksummed in vain for each byte of the input. Intact entries are checksummed at most twice, which makes eight in all.
+/// Bytes that may be checksummed in vain for each byte of the input. Intact entries are checksummed at most twice: eight in all.
 const MOST_IN_VAIN: u64 = 6;
 /// Of an input of a few bytes more is allowed.
 const FREE: u64 = 64 << 10;

@@ -19,8 +19,8 @@ pub fn arrays(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     }
     let given = object.get_type().fully_qualified_name()?;
     Err(PyTypeError::new_err(format!(
-        "an Arrow array is needed (an object with __arrow_c_array__ or __arrow_c_stream__, such as a pyarrow.Array, a pyarrow.ChunkedArray or \
-         a polars.Series), not {given}; pyarrow.array(values, pyarrow.binary()) makes one"
+        "an Arrow array is needed (an object with __arrow_c_array__ or __arrow_c_stream__, such as a pyarrow.Array, a \
+         pyarrow.ChunkedArray or a polars.Series), not {given}; pyarrow.array(values, pyarrow.binary()) makes one"
     )))
 }
 

@@ -80,7 +80,8 @@ fn no_source(object: &Bound<'_, PyAny>) -> PyResult<PyErr> {
         return Ok(PyTypeError::new_err(format!("a path is no source: logsegment.FileSource({}) reads the file", object.repr()?)));
     }
     let given = object.get_type().fully_qualified_name()?;
-    Ok(PyTypeError::new_err(format!("a source is a buffer (bytes, mmap, ...), a logsegment.FileSource or a binary file object, not {given}")))
+    let fault = format!("a source is a buffer (bytes, mmap, ...), a logsegment.FileSource or a binary file object, not {given}");
+    Ok(PyTypeError::new_err(fault))
 }
 
 /// An OSError with its number and file name.

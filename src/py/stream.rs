@@ -70,7 +70,8 @@ impl RecordStream {
     /// A stream over this source.
     pub fn new(source: Box<dyn BatchSource>, signals: Arc<Signals>) -> Self {
         let schema = source.schema();
-        let state = State { source: Some(source), stats: Stats::default(), findings: core::Findings::default(), error: None, is_exported: false };
+        let state =
+            State { source: Some(source), stats: Stats::default(), findings: core::Findings::default(), error: None, is_exported: false };
         Self(Arc::new(Shared { schema, state: Mutex::new(state), holder: AtomicUsize::new(0), signals }))
     }
 
@@ -145,9 +146,8 @@ impl RecordStream {
         self.0.look(py, State::close)
     }
 
-    fn __iter__(slf: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
-        slf.ensure_unconsumed(slf.py())?;
-        Ok(slf)
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<ArrowBatch>> {
@@ -187,7 +187,7 @@ impl RecordStream {
 
 #[cold]
 fn consumed() -> PyErr {
-    PyValueError::new_err("the stream was consumed already, or closed; it goes by once, so make another one, or keep what read_all() gives")
+    PyValueError::new_err("the stream was consumed already, or closed; it goes by once: make another one, or keep what read_all() gives")
 }
 
 impl Shared {

@@ -33,14 +33,13 @@ def test_what_is_no_source_is_told_what_is_one(source: Any):
 
 
 SECOND_USES: list[Callable[[ls.RecordStream], Any]] = [
-    list,
     pa.table,
     ls.RecordStream.read_all,
     ls.RecordStream.to_pyarrow,
     ls.RecordStream.to_polars,
     ls.RecordStream.to_pandas,
 ]
-FIRST_USES = [*SECOND_USES, ls.RecordStream.close, pa.RecordBatchReader.from_stream]
+FIRST_USES = [*SECOND_USES, list, ls.RecordStream.close, pa.RecordBatchReader.from_stream]
 
 
 @pytest.mark.parametrize("second", SECOND_USES, ids=lambda use: use.__name__)

@@ -20,7 +20,7 @@ def name_findings(segment: Segment, survey: Survey) -> Iterator[ls.Finding]:
         text = f"the name says that offset {named} comes first, but {first} does: was the file renamed, or is it of another partition?"
         yield _finding("warning", text, first)
     elif first > named:
-        text = f"the name says that offset {named} comes first, but {first} does: usual where a topic is compacted, otherwise it was renamed"
+        text = f"the name says that offset {named} comes first, but {first} does: usual where a topic is compacted, otherwise a wrong name"
         yield _finding("info", text, first)
 
 
