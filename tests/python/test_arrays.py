@@ -108,7 +108,7 @@ def test_a_column_in_chunks_is_one_column(column: Any):
 def test_a_list_is_told_how_to_become_a_column():
     with pytest.raises(TypeError, match=r"not list; pyarrow\.array\(values, pyarrow\.binary\(\)\) makes one"):
         ls.decode_array([GOOD])
-    with pytest.raises(ValueError, match="binary.* is needed, not Struct"):
+    with pytest.raises(ValueError, match=r"binary.* is needed, not Struct"):
         ls.decode_array(pa.table({"batch": [GOOD]}))
 
 
