@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex};
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -22,8 +22,9 @@ const PIECE: usize = 1 << 20;
 #[pyfunction]
 pub fn lz4_header_checksum(py: Python<'_>, frame: &Bound<'_, PyAny>, form: &str) -> PyResult<u8> {
     let form = form_named(form)?;
-    let source = buffer::source(frame)?;
-    let mut head = source;
+    let Some(mut head) = buffer::source(frame)? else {
+        return Err(PyTypeError::new_err("the frame must be bytes, or another buffer"));
+    };
     // A descriptor takes at most 15 bytes; a mutable buffer must be asked for them.
     head.fill(PIECE).map_err(|error| errors::to_py(py, &error))?;
     let descriptor = Descriptor::parse(head.front()).map_err(|error| errors::to_py(py, &error))?;
