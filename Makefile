@@ -125,8 +125,9 @@ fuzz: ## the Rust property tests with FUZZ_CASES cases each (there are no covera
 	PROPTEST_CASES=$(FUZZ_CASES) $(FUZZ_TEST)
 
 .PHONY: interop
-interop: $(BUILD) ## the tests marked interop: bytes and answers of other implementations (sets REQUIRE_INTEROP=1)
-	REQUIRE_INTEROP=1 $(PY) -m pytest -m interop $(ARGS)
+interop: $(BUILD) ## run every writer against every reader, record and print the table of docs/interop.md (Java, Maven)
+	status=0; REQUIRE_INTEROP=1 INTEROP_RECORD=1 $(PY) -m pytest -m interop $(ARGS) || status=$$?; \
+		$(PY) tests/interop/record.py || status=$$?; exit $$status
 
 .PHONY: miri
 miri: ## the bytes-to-primitives room under Miri (nightly Rust with miri)

@@ -1,0 +1,114 @@
+"""Class paths of Kafka's own code of several ages, resolved by Maven from artifact names and kept below `target/interop`.
+
+Nothing of them stands in the repository. A missing tool skips the tests that need it, unless `REQUIRE_INTEROP` is set: then it fails them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+WORK = ROOT / "target" / "interop"
+JAVA_SOURCES = HERE / "java"
+NEEDED_COMMANDS = ("java", "javac", "mvn")
+
+
+@dataclass(frozen=True)
+class Era:
+    """One version of Kafka's classes, and our class that calls them."""
+
+    version: str
+    artifacts: tuple[str, ...]
+    #: Sources below `java/` that know this version's classes; the last one is the class that the peer program loads.
+    sources: tuple[str, ...]
+
+    @property
+    def driver(self) -> str:
+        return self.sources[-1]
+
+
+ERAS = {
+    era.version: era
+    for era in (
+        Era("0.8.2.2", ("org.apache.kafka:kafka_2.11:0.8.2.2",), ("Scala08",)),
+        Era("0.9.0.1", ("org.apache.kafka:kafka-clients:0.9.0.1",), ("Client09",)),
+        Era("0.10.2.2", ("org.apache.kafka:kafka-clients:0.10.2.2",), ("Client010",)),
+        Era("0.11.0.3", ("org.apache.kafka:kafka-clients:0.11.0.3",), ("BatchReader", "Client011")),
+        Era("2.4.1", ("org.apache.kafka:kafka-clients:2.4.1",), ("BatchReader", "Client011")),
+        Era("3.9.1", ("org.apache.kafka:kafka-clients:3.9.1",), ("BatchReader", "Client38")),
+        Era("4.3.1", ("org.apache.kafka:kafka_2.13:4.3.1", "org.apache.kafka:kafka-tools:4.3.1"), ("Broker43",)),
+    )
+}
+
+
+def need(*commands: str) -> None:
+    """Skip, or fail where interop is required, if a command is missing."""
+    missing = [command for command in commands if shutil.which(command) is None]
+    if not missing:
+        return
+    if os.environ.get("REQUIRE_INTEROP"):
+        pytest.fail(f"REQUIRE_INTEROP is set and these commands are missing: {', '.join(missing)}")
+    pytest.skip(f"missing commands: {', '.join(missing)}")
+
+
+@cache
+def class_path(era: Era) -> str:
+    """The era's artifacts and ours compiled against them, for `java -cp`."""
+    need(*NEEDED_COMMANDS)
+    jars = resolved(era)
+    return os.pathsep.join([str(compiled(era, jars)), jars])
+
+
+def resolved(era: Era) -> str:
+    """The jars of an era: asked of Maven once, then read from where it was written."""
+    pom = POM.format(version=era.version, dependencies="\n".join(map(dependency, era.artifacts)))
+    place = WORK / "maven" / f"{era.version}-{hashlib.sha256(pom.encode()).hexdigest()[:12]}"
+    answer = place / "classpath"
+    if answer.exists() and all(Path(jar).exists() for jar in answer.read_text().split(os.pathsep)):
+        return answer.read_text()
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "pom.xml").write_text(pom)
+    run(["mvn", "--batch-mode", "--quiet", f"-Dmdep.outputFile={answer}", "dependency:build-classpath"], place)
+    return answer.read_text()
+
+
+def compiled(era: Era, jars: str) -> Path:
+    """Our Java sources compiled against an era's jars, once for each state of the sources."""
+    sources = [JAVA_SOURCES / f"{name}.java" for name in ("Peer", "Rows", *era.sources)]
+    state = hashlib.sha256(b"".join(map(Path.read_bytes, sources)) + jars.encode()).hexdigest()[:12]
+    classes = WORK / "classes" / f"{era.version}-{state}"
+    if not classes.exists():
+        unfinished = classes.with_name(f"{classes.name}.{os.getpid()}")
+        run(["javac", "-nowarn", "-proc:none", "-Xlint:none", "-cp", jars, "-d", str(unfinished), *map(str, sources)], ROOT)
+        unfinished.rename(classes)
+    return classes
+
+
+def dependency(artifact: str) -> str:
+    group, name, version = artifact.split(":")
+    return f"    <dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version></dependency>"
+
+
+def run(command: list[str], directory: Path) -> None:
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout[-4000:]}{done.stderr[-4000:]}"
+
+
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>logsegment.interop</groupId><artifactId>era</artifactId><version>{version}</version>
+  <packaging>pom</packaging>
+  <dependencies>
+{dependencies}
+  </dependencies>
+</project>
+"""

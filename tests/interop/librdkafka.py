@@ -1,0 +1,84 @@
+"""librdkafka, by its Python package: what a broker holds as this client reads it, and what it sends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
+
+from kraft import QUIET
+from rows import NO_TIMESTAMP_TYPE, Row
+
+#: librdkafka's kinds of timestamp: not available, create time, log append time.
+KINDS = {0: NO_TIMESTAMP_TYPE, 1: 0, 2: 1}
+
+
+def consume(servers: str, topics: Iterable[str], *, seconds: float = 60) -> dict[str, list[Row]]:
+    """Partition 0 of each topic from its start to its end. The rows of a topic that could not be read end at the fault, which is raised."""
+    found: dict[str, list[Row]] = {topic: [] for topic in topics}
+    waiting = set(found)
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "logsegment-interop",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "check.crcs": True,
+            "fetch.wait.max.ms": 50,
+            "logger": QUIET,
+        }
+    )
+    try:
+        consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING) for topic in found])
+        deadline = time.monotonic() + seconds
+        while waiting:
+            assert time.monotonic() < deadline, f"librdkafka did not reach the end of {sorted(waiting)}"
+            for message in consumer.consume(500, timeout=0.5):
+                if message.error() is None:
+                    found[message.topic()].append(row(message))
+                elif message.error().code() == KafkaError._PARTITION_EOF:
+                    waiting.discard(message.topic())
+                else:
+                    raise ValueError(f"{message.topic()}: {message.error()}")
+    finally:
+        consumer.close()
+    return found
+
+
+def produce(servers: str, topic: str, batches: Sequence[Sequence[Row]], codec: str) -> None:
+    """Send these records to partition 0, each batch apart from the others."""
+    failures: list[KafkaError] = []
+    producer = Producer(
+        {
+            "bootstrap.servers": servers,
+            "compression.type": codec,
+            "linger.ms": 5000,
+            "batch.num.messages": 100_000,
+            "message.max.bytes": 1_000_000,
+            "batch.size": 900_000,
+            "logger": QUIET,
+        }
+    )
+    for batch in batches:
+        for record in batch:
+            headers = list(record.headers)
+            producer.produce(
+                topic,
+                value=record.value,
+                key=record.key,
+                partition=0,
+                timestamp=record.timestamp,
+                headers=headers,
+                on_delivery=lambda error, _: failures.append(error) if error else None,
+            )
+        assert producer.flush(30) == 0, f"{topic}: not all was delivered"
+    assert not failures, failures
+
+
+def row(message: Message) -> Row:
+    kind, timestamp = message.timestamp()
+    headers = tuple((key, value) for key, value in message.headers() or ())
+    offset = message.offset()
+    assert offset is not None
+    return Row(offset, timestamp if KINDS[kind] >= 0 else -1, KINDS[kind], message.key(), message.value(), headers)

@@ -1,0 +1,125 @@
+"""The recorded table: `recorded.json` holds what was measured, `docs/interop.md` shows it.
+
+`python tests/interop/record.py` writes the page from the record, prints it, and fails if a cell is red.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import cells
+from cells import CODECS, Made
+
+HERE = Path(__file__).resolve().parent
+RECORD = HERE / "recorded.json"
+PAGE = HERE.parents[1] / "docs" / "interop.md"
+LETTERS = {"none": "n", "gzip": "g", "snappy": "s", "lz4": "l", "zstd": "z"}
+
+TITLES = {"v0": "v0 (magic 0)", "v1": "v1 (magic 1)", "v2": "v2 (magic 2)"}
+
+#: (writer, format, codec, reader) -> (outcome, why)
+Results = dict[tuple[str, str, str, str], tuple[str, str]]
+
+
+def load() -> Results:
+    lines = json.loads(RECORD.read_text())["cells"] if RECORD.exists() else []
+    return {(writer, kind, codec, reader): (outcome, why) for writer, kind, codec, reader, outcome, why in lines}
+
+
+def save(results: Results, versions: dict[str, str]) -> None:
+    lines = [[*cell, *result] for cell, result in sorted(results.items())]
+    body = ",\n".join("  " + json.dumps(line) for line in lines)
+    told = json.dumps(versions, sort_keys=True)
+    RECORD.write_text(f'{{"versions": {told},\n "cells": [\n{body}\n]}}\n')
+
+
+def versions() -> dict[str, str]:
+    found: dict[str, str] = json.loads(RECORD.read_text())["versions"]
+    return found
+
+
+def page(results: Results) -> str:
+    """The whole page."""
+    reasons: list[str] = []
+    tables = "\n".join(section(kind, results, reasons) for kind in cells.MAGICS)
+    counts = {word: sum(outcome == word for outcome, _ in results.values()) for word in ("equal", "explained", "red")}
+    notes = "\n".join(f"- [{number}] {reason}" for number, reason in enumerate(reasons, 1)) or "- none"
+    clients = ", ".join(f"{name} {version}" for name, version in sorted(versions().items()))
+    return PAGE_TEXT.format(tables=tables, counts=counts, notes=notes, parties="\n".join(parties()), clients=clients, total=len(results))
+
+
+def section(kind: str, results: Results, reasons: list[str]) -> str:
+    writers = [writer for writer in cells.WRITERS.values() if kind in writer.formats]
+    readers = [reader for reader in cells.READERS.values() if kind in reader.formats]
+    lines = [f"### {TITLES[kind]}\n", "| written by \\ read by | " + " | ".join(reader.name for reader in readers) + " |"]
+    lines.append("| --- |" + " --- |" * len(readers))
+    for writer in writers:
+        told = [cell(writer, reader, kind, results, reasons) for reader in readers]
+        lines.append(f"| {writer.name} | " + " | ".join(told) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def cell(writer: cells.Party, reader: cells.Party, kind: str, results: Results, reasons: list[str]) -> str:
+    """One letter for each codec that came back equal, a dot for one that cannot be, a note for one that failed."""
+    return " ".join(mark(Made(writer.name, kind, codec), writer, reader, results, reasons) for codec in CODECS)
+
+
+def mark(made: Made, writer: cells.Party, reader: cells.Party, results: Results, reasons: list[str]) -> str:
+    if cells.impossible(writer, made.format, made.codec) or cells.impossible(reader, made.format, made.codec):
+        return "\u00b7"
+    outcome, why = results.get((made.writer, made.format, made.codec, reader.name), ("red", "not run"))
+    letter = LETTERS[made.codec]
+    if outcome == "equal":
+        return letter
+    if outcome != "explained":
+        return f"**{letter} RED**"
+    if why not in reasons:
+        reasons.append(why)
+    return f"~~{letter}~~[{reasons.index(why) + 1}]"
+
+
+def parties() -> Iterator[str]:
+    yield "| | writes | reads |"
+    yield "| --- | --- | --- |"
+    for name in dict.fromkeys([*cells.WRITERS, *cells.READERS]):
+        wrote, read = (party[name].note if name in party else "" for party in (cells.WRITERS, cells.READERS))
+        yield f"| {name} | {wrote} | {read} |"
+
+
+def main() -> int:
+    results = load()
+    text = page(results)
+    PAGE.write_text(text)
+    print(text)
+    return 1 if "RED" in text else 0
+
+
+PAGE_TEXT = """# What others write we read, and what we write others read
+
+Made by `make interop`, from `tests/interop/recorded.json`; not edited by hand. Every writer is given the same 70 records (null and empty
+keys and values, odd headers, more than one block of each codec, bytes that do not shrink, late timestamps) in three batches; every reader
+must give back exactly these: offset, timestamp, its type, key, value, headers, as far as the format holds them. `dump-log` prints
+payloads as text, so of it validity, offsets and sizes are compared.
+
+n none, g gzip, s snappy, l lz4, z zstd: came back equal. \u00b7: there is no such cell (a codec or format that the writer or the reader
+does not have; zstd is of magic 2 alone). Struck out, with a note: run, and fails for the reason that the note tells. RED: wrong.
+
+{tables}
+Cells: {counts[equal]} equal, {counts[explained]} explained, {counts[red]} red, {total} in all.
+
+Notes:
+
+{notes}
+
+## Who they are
+
+{parties}
+
+Versions of the packages: {clients}.
+"""
+
+if __name__ == "__main__":
+    sys.exit(main())
