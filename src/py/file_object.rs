@@ -20,6 +20,9 @@ impl FileObject {
     /// The object, when it can be read from.
     pub fn of(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Option<Self>> {
         let has_read = object.hasattr(intern!(object.py(), "read"))?;
+        if has_read && object.is_instance(&object.py().import("io")?.getattr("TextIOBase")?)? {
+            return Err(PyTypeError::new_err("the file is open as text: open it in binary mode, or give a logsegment.FileSource"));
+        }
         Ok(has_read.then(|| Self { object: object.clone().unbind(), signals: Arc::clone(signals) }))
     }
 

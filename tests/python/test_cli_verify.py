@@ -69,7 +69,7 @@ def test_an_unfinished_end_is_explained():
     size = TORN.stat().st_size
     finding = ls.validate(ls.FileSource(str(TORN))).findings[-1]
     assert done.code == 0
-    assert f"The last {size - finding.position:,} bytes are an unfinished batch: usual while a broker writes" in done.text
+    assert f"It ends with {size - finding.position:,} bytes of an unfinished batch: usual while a broker writes" in done.text
 
 
 def test_a_file_that_is_no_segment_is_told_so(tmp_path: Path):
@@ -136,6 +136,10 @@ def test_batches_behind_a_length_that_was_made_larger_are_found_and_judged(tmp_p
     text = run("verify", path).text
     assert "  Lost: " in text
     assert "The length at byte 0 is a lie at which readers end" in text
+    assert text.startswith(f"{path}: DAMAGED")
+    data[broken] ^= 1
+    path.write_bytes(data)
+    assert run("verify", path).text.startswith(f"{path}: HIDES DATA, 1 warning. Intact: ")
 
 
 def test_an_endless_row_of_such_lengths_ends_the_search_and_says_so(tmp_path: Path):

@@ -32,6 +32,13 @@ def test_what_is_no_source_is_told_what_is_one(source: Any):
         ls.decode(source)
 
 
+def test_a_file_that_is_open_as_text_is_told_so(tmp_path: Path):
+    path = tmp_path / "segment.log"
+    path.write_bytes(DATA)
+    with path.open(encoding="utf-8") as file, pytest.raises(TypeError, match="open as text: open it in binary mode"):
+        ls.decode(file)
+
+
 SECOND_USES: list[Callable[[ls.RecordStream], Any]] = [
     pa.table,
     ls.RecordStream.read_all,

@@ -13,7 +13,7 @@ from logsegment import _core
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.files import WholeFile, ensure_output
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import paths_argument, quiet_option
+from logsegment.cli.options import examples, paths_argument, quiet_option
 from logsegment.cli.paper import Paper
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
@@ -23,7 +23,13 @@ from logsegment.cli.sources import opened
 ADVICE = "nothing is rewritten around damage; `logsegment verify` tells what is damaged"
 
 
-@click.group(short_help="Check, fix or break the header checksums of LZ4 frames (KIP-57).")
+@click.group(
+    short_help="Check, fix or break the header checksums of LZ4 frames (KIP-57).",
+    epilog=examples(
+        "logsegment lz4 check 00000000000000000000.log",
+        "logsegment lz4 fix 00000000000000000000.log -o fixed/00000000000000000000.log",
+    ),
+)
 def lz4() -> None:
     """The header checksum of LZ4 frames.
 

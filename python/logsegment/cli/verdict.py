@@ -97,6 +97,8 @@ def _headline(verdict: Verdict) -> str:
     whole += _offsets(verdict.survey.intact) if verdict.survey and verdict.survey.intact else ""
     if verdict.state == "damaged":
         return f"DAMAGED, {count(verdict.counts['error'], 'error')}. Intact: {whole}"
+    if verdict.state == "readable" and verdict.survey and verdict.survey.lost:
+        return f"HIDES DATA, {count(verdict.counts['warning'], 'warning')}. Intact: {whole}"
     if verdict.state == "readable":
         return f"readable, {count(verdict.counts['warning'], 'warning')}. {whole}"
     return f"clean. {whole}"
@@ -127,10 +129,8 @@ def _ends(findings: Sequence[ls.Finding]) -> Iterable[str]:
     """What an end means that is no error."""
     for finding in findings:
         if finding.rule == "L8-14" and finding.severity == "info":
-            yield (
-                f"The last {count(finding.length, 'byte')} are an unfinished batch: usual while a broker writes the file, "
-                "otherwise the copy is incomplete."
-            )
+            size = count(finding.length, "byte")
+            yield f"It ends with {size} of an unfinished batch: usual while a broker writes the file, otherwise the copy is incomplete."
         elif finding.rule == SWALLOWED:
             yield f"The length at byte {finding.position:,} is a lie at which readers end, without an error; cat --on-error skip reads on."
 
