@@ -16,6 +16,9 @@ pub struct ChecksumJudge {
     pub check_crc: bool,
 }
 
+/// Where the magic stands, counted from the start of an entry.
+const MAGIC_AT: usize = 16;
+
 impl Judge for ChecksumJudge {
     fn damage_of(&self, entry: &[u8], magic: i8) -> Option<Error> {
         if magic != layout::MAGIC {
@@ -44,8 +47,12 @@ impl Judge for ChecksumJudge {
         if front.len() < len { Claim::Cut } else { Claim::Whole(len) }
     }
 
-    fn needle(&self) -> u8 {
-        layout::MAGIC.cast_unsigned()
+    fn next(&self, bytes: &[u8]) -> Option<usize> {
+        memchr::memchr(layout::MAGIC.cast_unsigned(), bytes.get(MAGIC_AT..)?)
+    }
+
+    fn reach(&self) -> usize {
+        MAGIC_AT
     }
 }
 

@@ -10,8 +10,10 @@ pub trait Judge: Send {
     fn is_intact(&self, entry: &[u8]) -> bool;
     /// What the bytes at `front` claim to be.
     fn claim(&self, front: &[u8]) -> Claim;
-    /// The magic byte to search for.
-    fn needle(&self) -> u8;
+    /// Where in `bytes` the next candidate for an entry starts; cheap, and often wrong.
+    fn next(&self, bytes: &[u8]) -> Option<usize>;
+    /// How many bytes from its start on a candidate is told by; fewer bytes than that hold none.
+    fn reach(&self) -> usize;
 }
 
 /// What some bytes claim to be.

@@ -48,8 +48,6 @@ struct Effort {
 const MOST_IN_VAIN: u64 = 6;
 /// Of an input of a few bytes more is allowed.
 const FREE: u64 = 64 << 10;
-/// Where the magic stands, counted from the start of an entry.
-const MAGIC_AT: usize = 16;
 /// Bytes that are scanned before the caller is asked whether to go on.
 const STRETCH: usize = 4 << 20;
 /// Candidates that are looked at before the caller is asked.
@@ -148,7 +146,7 @@ impl Search {
         while self.frontier < end {
             let from = usize::try_from(self.frontier.saturating_sub(position)).unwrap_or(usize::MAX);
             let Some(candidate) = self.next_candidate(bytes, from)? else {
-                let unseen = if at_end { 0 } else { MAGIC_AT };
+                let unseen = if at_end { 0 } else { self.judge.reach() };
                 let seen = as_u64(bytes.len().saturating_sub(unseen));
                 self.frontier = self.frontier.max(position.saturating_add(seen));
                 return Ok(if at_end { Advance::Ended } else { Advance::Starved });
@@ -177,12 +175,14 @@ impl Search {
         Ok(Advance::Ended)
     }
 
-    /// Where the magic stands as it does in an entry, from `from` on.
+    /// Where an entry may start, from `from` on.
     fn next_candidate(&self, bytes: &[u8], mut from: usize) -> Result<Option<usize>> {
+        let reach = self.judge.reach();
         loop {
-            let rest = bytes.get(from.saturating_add(MAGIC_AT)..).unwrap_or_default();
-            let stretch = rest.get(..STRETCH).unwrap_or(rest);
-            if let Some(skip) = memchr::memchr(self.judge.needle(), stretch) {
+            let rest = bytes.get(from..).unwrap_or_default();
+            // What is told by its last bytes alone belongs to the next stretch too.
+            let stretch = rest.get(..STRETCH.saturating_add(reach)).unwrap_or(rest);
+            if let Some(skip) = self.judge.next(stretch) {
                 return Ok(Some(from.saturating_add(skip)));
             }
             if stretch.len() == rest.len() {

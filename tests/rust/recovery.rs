@@ -32,8 +32,11 @@ impl Judge for Counting {
         self.claims.fetch_add(1, Ordering::Relaxed);
         self.judge.claim(front)
     }
-    fn needle(&self) -> u8 {
-        self.judge.needle()
+    fn next(&self, bytes: &[u8]) -> Option<usize> {
+        self.judge.next(bytes)
+    }
+    fn reach(&self) -> usize {
+        self.judge.reach()
     }
 }
 
