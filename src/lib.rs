@@ -2,8 +2,8 @@
 //!
 //! Bytes go in, records, columns or findings come out; the core does no I/O and knows neither Python nor Arrow.
 //! Rooms in reading order: `wire` (primitives), `model` (the nouns), `format` (one folder per wire format), `codec`
-//! (compressed to plain), `framing` (a run of bytes to entries), `decode` (drives them all), `validate` (the same, as findings),
-//! and, behind features, `columns` (Arrow), `io` (files), `py` (Python).
+//! (compressed to plain), `framing` (a run of bytes to entries), `sidecar` (the files beside a log), `decode` (drives them all),
+//! `validate` (the same, as findings), `log` (segments with the files beside them), and, behind features, `columns` (Arrow), `io` (files), `py` (Python).
 
 #![cfg_attr(
     test,
@@ -31,11 +31,14 @@ pub mod compat;
 pub mod codec;
 pub mod format;
 pub mod framing;
+pub mod sidecar;
 
 pub mod decode;
 
 pub mod convert;
 pub mod validate;
+
+pub mod log;
 
 #[cfg(feature = "arrow")]
 pub mod columns;

@@ -35,6 +35,7 @@ from logsegment._core import (
     scan_transactions,
 )
 from logsegment.arrays import batch_info_array, decode_array, explode_array, validate_array
+from logsegment.log import Log, Segment
 from logsegment.lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
 from logsegment.reading import BatchTable, batch_stream, batches, decode
 from logsegment.report import Report, validate
@@ -53,11 +54,13 @@ __all__ = [
     "InvalidError",
     "LimitError",
     "Limits",
+    "Log",
     "LossError",
     "Lz4Frames",
     "RecordBatchError",
     "RecordStream",
     "Report",
+    "Segment",
     "Transactions",
     "TruncatedError",
     "UnknownCompressionError",

@@ -1,7 +1,7 @@
 """Find log segments: paths go in, segment files with their topic, partition and base offset come out, in reading order.
 
 Nothing is opened here. Names are Kafka's (`LogFileUtils`, `LocalLog.parseTopicPartitionName`): `<topic>-<partition>` for the directory of
-a partition, twenty digits and `.log` for a segment.
+a partition, twenty digits and `.log` for a segment (`.kafka` before Kafka 0.8).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 #: Tiered storage adds an id to the name.
-_SEGMENT = re.compile(r"([0-9]{20})(?:-[A-Za-z0-9_-]+)?\.log")
+_SEGMENT = re.compile(r"([0-9]{20})(?:-[A-Za-z0-9_-]+)?\.(?:log|kafka)")
 #: The third group marks a partition that is being deleted, moved to another disk, or given up.
 _PARTITION = re.compile(r"([A-Za-z0-9._-]{1,249})-([0-9]{1,10})(\.[0-9a-f]{32}-(?:delete|future|stray))?")
 _MAX_PARTITION = 2**31 - 1
@@ -23,7 +23,7 @@ class SegmentFile:
     """A file of log entries.
 
     Attributes:
-        path: absolute path, as it was reached; links are not resolved.
+        path: as it was reached; links are not resolved.
         topic: from the name of its directory; None when that is no partition's.
         partition: as `topic`.
         base_offset: from its own name; None when that is no segment's.
@@ -37,7 +37,7 @@ class SegmentFile:
     @property
     def directory(self) -> str:
         """Path of the directory that it lies in."""
-        return os.path.dirname(self.path)
+        return os.path.dirname(self.path) or "."
 
 
 def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
@@ -63,13 +63,13 @@ def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
 
     Source: `LogManager.loadLogs` and `LocalLog` in Kafka.
     """
-    place = os.path.abspath(os.fspath(path))
+    place = os.fspath(path)
     if not os.path.isdir(place):
         os.stat(place)
         return [_segment(place)]
     found = sorted(_walk(place, frozenset()), key=_reading_order)
     if not found:
-        raise FileNotFoundError(errno.ENOENT, "no log segment (twenty digits and .log) in the directory or below", place)
+        raise FileNotFoundError(errno.ENOENT, "no log segments (twenty digits and .log) in this directory or below", place)
     return found
 
 
@@ -82,8 +82,9 @@ def segments_beside(segment: SegmentFile) -> list[SegmentFile]:
     if segment.base_offset is None:
         return [segment]
     with os.scandir(segment.directory) as entries:
-        paths = [entry.path for entry in entries if _SEGMENT.fullmatch(entry.name)]
-    return sorted(map(_segment, paths), key=_reading_order)
+        names = [entry.name for entry in entries if _SEGMENT.fullmatch(entry.name) and not entry.is_dir()]
+    above = os.path.dirname(segment.path)
+    return sorted((_segment(os.path.join(above, name)) for name in names), key=_reading_order)
 
 
 def partition_of(directory: str) -> tuple[str, int] | tuple[None, None]:
@@ -117,7 +118,7 @@ def _is_left_out(name: str) -> bool:
 def _segment(path: str) -> SegmentFile:
     directory, name = os.path.split(path)
     match = _SEGMENT.fullmatch(name)
-    topic, partition = partition_of(directory)
+    topic, partition = partition_of(os.path.abspath(directory))
     return SegmentFile(path, topic, partition, int(match[1]) if match else None)
 
 

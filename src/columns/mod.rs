@@ -3,6 +3,7 @@
 pub mod batches;
 mod binary;
 mod bitmap;
+pub mod chain;
 mod constant;
 pub mod findings;
 mod headers;

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::format::v2::{layout, parse, records::Walk};
 use crate::framing::Frame;
 use crate::limits::Limits;
-use crate::model::{BatchHeader, CompressionType, ControlType, RecordRef, RecordSink, Section};
+use crate::model::{BatchHeader, CompressionType, ControlType, Marker, RecordRef, RecordSink, Section, control};
 
 /// The transactions of a partition, as far as its batches tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,21 +37,37 @@ impl Scan {
         }
         let Ok(header) = parse::header(frame.bytes, frame.position) else { return };
         self.first_offset.get_or_insert(header.base_offset);
+        let marker = if is_marker(&header) { marker(&header, frame.bytes).ok().flatten() } else { None };
+        self.visit_header(&header, marker);
+    }
+
+    /// Looks at one batch whose marker was read already, when it is a control batch.
+    pub fn visit_header(&mut self, header: &BatchHeader, marker: Option<Marker>) {
         if !header.attributes.is_transactional() || header.producer.id < 0 {
             return;
         }
         if !header.attributes.is_control() {
-            self.open.entry(header.producer.id).or_insert(header.base_offset);
+            self.begin(header.producer.id, header.base_offset);
             return;
         }
-        if let Ok(Some(marker)) = marker(&header, frame.bytes) {
-            self.close(header.producer.id, marker, header.last_offset);
+        if let Some(marker) = marker {
+            self.close(header.producer.id, marker.control_type, header.last_offset);
         }
     }
 
     /// Base offset of the first batch seen since it was last asked for.
     pub fn take_first_offset(&mut self) -> Option<i64> {
         self.first_offset.take()
+    }
+
+    /// A transaction is open from this offset on, unless its producer has an open one already.
+    pub fn begin(&mut self, producer_id: i64, first_offset: i64) {
+        self.open.entry(producer_id).or_insert(first_offset);
+    }
+
+    /// True when a transaction that began before this offset has not ended yet.
+    pub fn is_open_before(&self, offset: i64) -> bool {
+        self.open.values().any(|first| *first < offset)
     }
 
     /// The transactions seen so far; those without a marker are open.
@@ -103,8 +119,16 @@ impl Transactions {
     }
 }
 
+/// True for a batch that may hold a transaction marker.
+pub fn is_marker(header: &BatchHeader) -> bool {
+    header.attributes.is_control() && header.attributes.is_transactional() && header.producer.id >= 0
+}
+
 /// The marker in a control batch; `None` when it is compressed (no broker does that) or compacted away (CTL-10).
-fn marker(header: &BatchHeader, bytes: &[u8]) -> Result<Option<ControlType>> {
+///
+/// # Errors
+/// What is wrong with its record or its key.
+pub fn marker(header: &BatchHeader, bytes: &[u8]) -> Result<Option<Marker>> {
     if header.compression() != CompressionType::None || header.count == Some(0) {
         return Ok(None);
     }
@@ -113,7 +137,12 @@ fn marker(header: &BatchHeader, bytes: &[u8]) -> Result<Option<ControlType>> {
     let mut first = FirstRecord(None);
     Walk::new(1, &Limits::default()).advance(&section, 1, &mut first)?;
     let Some(record) = first.0 else { return Ok(None) };
-    ControlType::parse(record.key().map(|(start, len)| section.run(start, len))).map(Some)
+    let run = |range: Option<(usize, usize)>| range.map(|(start, len)| section.run(start, len));
+    Ok(Some(Marker {
+        control_type: ControlType::parse(run(record.key()))?,
+        coordinator_epoch: control::coordinator_epoch(run(record.value())).unwrap_or(-1),
+        timestamp: header.timestamp(record.timestamp_delta),
+    }))
 }
 
 struct FirstRecord(Option<RecordRef>);

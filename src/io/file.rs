@@ -2,6 +2,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::log::ReadAt;
 use crate::wire::as_u64;
 
 /// A range of bytes of a file, read front to back without moving a shared file position.
@@ -18,13 +19,53 @@ impl FileRange {
     /// # Errors
     /// When the file cannot be opened for reading, or is a directory.
     pub fn open(path: &Path, start: u64, end: Option<u64>) -> io::Result<Self> {
-        let file = File::open(path)?;
-        if file.metadata()?.is_dir() {
-            // Unix opens a directory and fails at the first read; say it as `open` in Python does.
-            return Err(io::Error::from_raw_os_error(EISDIR));
-        }
+        let (file, _) = open(path)?;
         Ok(Self { file, at: start, end: end.unwrap_or(u64::MAX) })
     }
+}
+
+/// A file that is read at any position. It takes a length when it is opened; what is appended later is not part of it.
+#[derive(Debug)]
+pub struct RandomFile {
+    file: File,
+    len: u64,
+}
+
+impl RandomFile {
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// When the file cannot be opened for reading, or is a directory.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let (file, len) = open(path)?;
+        Ok(Self { file, len })
+    }
+
+    /// Its bytes, when it was opened.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// True when it had none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl ReadAt for RandomFile {
+    fn read_at(&self, to: &mut [u8], position: u64) -> io::Result<usize> {
+        read_at(&self.file, to, position)
+    }
+}
+
+fn open(path: &Path) -> io::Result<(File, u64)> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        // Unix opens a directory and fails at the first read; say it as `open` in Python does.
+        return Err(io::Error::from_raw_os_error(EISDIR));
+    }
+    Ok((file, metadata.len()))
 }
 
 /// "Is a directory", the same number on every system that this runs on.

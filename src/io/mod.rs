@@ -2,4 +2,4 @@
 
 mod file;
 
-pub use file::FileRange;
+pub use file::{FileRange, RandomFile};

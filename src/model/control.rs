@@ -22,6 +22,17 @@ pub enum ControlType {
     Unknown(i16),
 }
 
+/// The transaction marker in a control batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// ABORT or COMMIT; others end no transaction.
+    pub control_type: ControlType,
+    /// Of the coordinator that wrote it; -1 where its value says none.
+    pub coordinator_epoch: i32,
+    /// Its timestamp, ms.
+    pub timestamp: i64,
+}
+
 impl ControlType {
     /// Parses the key of a control record: version int16, type int16 (CTL-2).
     ///

@@ -22,7 +22,7 @@ pub mod timestamp;
 pub use attributes::Attributes;
 pub use batch::{BatchHeader, Producer};
 pub use compression::CompressionType;
-pub use control::ControlType;
+pub use control::{ControlType, Marker};
 pub use record::{HeaderRef, RecordRef};
 pub use record_format::RecordFormat;
 pub use section::Section;

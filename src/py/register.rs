@@ -1,6 +1,9 @@
 use pyo3::prelude::*;
 
-use super::{array, arrow_out, batches, compat, decode, errors, finding, limits, lz4, source, stream, table, transactions, validate};
+use super::{
+    array, arrow_out, batches, compat, decode, errors, files, finding, limits, lz4, rebuild, segment, source, stream, table, transactions,
+    validate, validate_log,
+};
 
 /// The native core of logsegment.
 #[pymodule(gil_used = false)]
@@ -20,6 +23,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(validate::validate_findings, module)?)?;
     module.add_function(wrap_pyfunction!(validate::findings_table, module)?)?;
     module.add_function(wrap_pyfunction!(transactions::scan_transactions, module)?)?;
+    module.add_function(wrap_pyfunction!(files::decode_files, module)?)?;
+    module.add_function(wrap_pyfunction!(files::batch_files, module)?)?;
+    module.add_class::<segment::SegmentIndex>()?;
+    module.add_function(wrap_pyfunction!(segment::read_txn_index, module)?)?;
+    module.add_function(wrap_pyfunction!(segment::read_producer_snapshot, module)?)?;
+    module.add_function(wrap_pyfunction!(segment::read_leader_epochs, module)?)?;
+    module.add_function(wrap_pyfunction!(segment::committed_transactions, module)?)?;
+    module.add_function(wrap_pyfunction!(validate_log::validate_log, module)?)?;
+    module.add_function(wrap_pyfunction!(rebuild::rebuild_indexes, module)?)?;
     module.add_function(wrap_pyfunction!(array::decode_array, module)?)?;
     module.add_function(wrap_pyfunction!(array::batch_info_array, module)?)?;
     module.add_function(wrap_pyfunction!(array::validate_array, module)?)?;

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use super::interrupt::Signals;
-use super::{buffer, errors, file_object};
+use super::{beside, buffer, file_object};
 use crate::framing::Source;
 use crate::io::FileRange;
 
@@ -28,9 +28,20 @@ use crate::io::FileRange;
 #[pyclass(frozen, eq, module = "logsegment", get_all)]
 #[derive(Clone, PartialEq)]
 pub struct FileSource {
-    path: PathBuf,
+    pub path: PathBuf,
     start: u64,
     end: Option<u64>,
+}
+
+impl FileSource {
+    /// The bytes of the range.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn open(&self) -> std::io::Result<Source> {
+        let range = FileRange::open(&self.path, self.start, self.end)?;
+        Ok(Source::reader(Box::new(range), self.start))
+    }
 }
 
 #[pymethods]
@@ -62,8 +73,8 @@ pub struct OpenedSource {
 pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
     if let Ok(file) = object.cast::<FileSource>() {
         let file = file.get();
-        let range = FileRange::open(&file.path, file.start, file.end).map_err(|error| with_path(object.py(), error, &file.path))?;
-        return Ok(OpenedSource { source: Source::reader(Box::new(range), file.start), is_repeatable: true });
+        let source = file.open().map_err(|error| beside::with_path(object.py(), &error, &file.path))?;
+        return Ok(OpenedSource { source, is_repeatable: true });
     }
     if let Some(source) = buffer::source(object)? {
         return Ok(OpenedSource { source, is_repeatable: true });
@@ -82,12 +93,4 @@ fn no_source(object: &Bound<'_, PyAny>) -> PyResult<PyErr> {
     let given = object.get_type().fully_qualified_name()?;
     let fault = format!("a source is a buffer (bytes, mmap, ...), a logsegment.FileSource or a binary file object, not {given}");
     Ok(PyTypeError::new_err(fault))
-}
-
-/// An OSError with its number and file name.
-fn with_path(py: Python<'_>, error: std::io::Error, path: &std::path::Path) -> PyErr {
-    match error.raw_os_error() {
-        Some(code) => errors::os_error(py, code, Some(path)),
-        None => error.into(),
-    }
 }

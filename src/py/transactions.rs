@@ -3,12 +3,9 @@ use pyo3::prelude::*;
 
 use super::interrupt::Signals;
 use super::source;
-use crate::decode::{ChecksumJudge, transactions as core};
-use crate::error::Result;
-use crate::framing::{Frame, Piece, Runs, Source, Step, step};
-use crate::interrupt::Interrupt;
+use crate::decode::{ChecksumJudge, OffsetRange, transactions as core};
 use crate::limits::Limits;
-use crate::wire::as_u64;
+use crate::log::Committed;
 
 /// What a constructor call takes.
 type Parts = (Vec<(i64, i64, i64)>, Option<i64>);
@@ -103,27 +100,7 @@ pub fn visit_source(py: Python<'_>, object: &Bound<'_, PyAny>, scan: &mut core::
             "read_committed needs sources that can be read twice (buffers or FileSources), or transactions= from scan_transactions",
         ));
     }
-    let scanned = py.detach(|| visit_runs(opened.source, scan, judge, &interrupt));
+    let committed = Committed { wanted: OffsetRange::default(), judge, is_recovering: true, interrupt: &interrupt };
+    let scanned = py.detach(|| committed.visit_source(opened.source, scan));
     scanned.map_err(|error| signals.raised(py, &error))
-}
-
-fn visit_runs(source: Source, scan: &mut core::Scan, judge: ChecksumJudge, interrupt: &Interrupt) -> Result<()> {
-    let limits = judge.limits;
-    let mut runs = Runs::new(source, limits, 1 << 20).recovering(Box::new(judge)).asking(interrupt.clone());
-    while let Some(piece) = runs.next_piece()? {
-        interrupt.ensure_wanted()?;
-        if let Piece::Run(run) = piece {
-            visit_run(scan, run.entries_from(0), run.position, &limits);
-        }
-    }
-    Ok(())
-}
-
-fn visit_run(scan: &mut core::Scan, bytes: &[u8], position: u64, limits: &Limits) {
-    let mut at = 0;
-    while let Step::Entry { len, magic } = step(bytes.get(at..).unwrap_or_default(), limits) {
-        let position = position.saturating_add(as_u64(at));
-        scan.visit(Frame { position, magic, bytes: bytes.get(at..at + len).unwrap_or_default() });
-        at += len;
-    }
 }

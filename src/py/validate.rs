@@ -42,7 +42,11 @@ pub fn findings_table(findings: Vec<PyRef<'_, Finding>>) -> ArrowTable {
     ArrowTable { schema, batches, findings: Vec::new(), stats: Stats::default() }
 }
 
-fn run(validator: &mut core::Validator, interrupt: &Interrupt) -> Result<Vec<core::Finding>> {
+/// Everything that a validator finds.
+///
+/// # Errors
+/// `Io`, and when the work is to stop.
+pub fn run(validator: &mut core::Validator, interrupt: &Interrupt) -> Result<Vec<core::Finding>> {
     while validator.advance()? {
         interrupt.ensure_wanted()?;
     }

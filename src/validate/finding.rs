@@ -1,10 +1,12 @@
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::codec::Remark;
 use crate::error::{Error, ErrorKind, Position};
 use crate::framing::{Damage, Piece, Tail};
 use crate::model::BatchHeader;
+use crate::sidecar::Fault;
 
 /// One thing worth knowing about the bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +27,8 @@ pub struct Finding {
     pub record_index: Option<u64>,
     /// The field, in Kafka's spelling.
     pub field: Option<&'static str>,
+    /// The file, when several are looked at.
+    pub file: Option<Arc<str>>,
 }
 
 /// How bad a finding is.
@@ -47,6 +51,8 @@ pub enum What {
     Failure(ErrorKind),
     /// What the codec passed over.
     Codec(Remark),
+    /// A fault of a file beside the log.
+    Beside(Fault),
     /// L8-14: the input ends inside an entry.
     TornTail { needed: u64, available: u64 },
     /// SWALLOWED: an intact entry lies inside the bytes that a torn entry claims.
@@ -103,6 +109,7 @@ impl Finding {
             last_offset: Some(header.last_offset),
             record_index: None,
             field: None,
+            file: None,
         }
     }
 
@@ -116,6 +123,14 @@ impl Finding {
         }
     }
 
+    /// The finding that a fault of a file beside the log is. It never stops a reader.
+    pub fn of_fault(fault: Fault, file: &Arc<str>) -> Self {
+        let severity = if fault.is_harmful() { Severity::Warning } else { Severity::Info };
+        let (position, length, file) = (fault.position, fault.length, Some(Arc::clone(file)));
+        let (base_offset, last_offset, record_index, field) = (None, None, None, None);
+        Self { what: What::Beside(fault), severity, position, length, base_offset, last_offset, record_index, field, file }
+    }
+
     /// The finding that a failure is, about the bytes that are lost with it.
     pub fn of_damage(damage: &Damage) -> Self {
         let start = damage.bytes.start;
@@ -126,21 +141,31 @@ impl Finding {
     fn of_hidden(what: What, bytes: &Range<u64>) -> Self {
         let (position, length) = (bytes.start, bytes.end.saturating_sub(bytes.start));
         let (base_offset, last_offset, record_index) = (None, None, None);
-        Self { what, severity: Severity::Warning, position, length, base_offset, last_offset, record_index, field: Some("batchLength") }
+        Self {
+            what,
+            severity: Severity::Warning,
+            position,
+            length,
+            base_offset,
+            last_offset,
+            record_index,
+            field: Some("batchLength"),
+            file: None,
+        }
     }
 
     /// Findings of one rule that were only counted, the first of them at this position.
     pub fn of_untold(rule: &'static str, severity: Severity, times: u64, position: u64) -> Self {
         let what = What::Untold { rule, times };
         let (base_offset, last_offset, record_index, field) = (None, None, None, None);
-        Self { what, severity, position, length: 0, base_offset, last_offset, record_index, field }
+        Self { what, severity, position, length: 0, base_offset, last_offset, record_index, field, file: None }
     }
 
     /// The finding that an error is, about these bytes.
     pub fn of_error(error: &Error, position: u64, length: u64) -> Self {
         let Position { base_offset, record_index, field, .. } = error.position();
         let what = What::Failure(error.kind().clone());
-        Self { what, severity: Severity::Error, position, length, base_offset, last_offset: None, record_index, field }
+        Self { what, severity: Severity::Error, position, length, base_offset, last_offset: None, record_index, field, file: None }
     }
 
     /// The finding that the end of the input is; none for a clean one.
@@ -151,7 +176,7 @@ impl Finding {
             Tail::Zeros { position, bytes } => (What::ZeroTail { bytes }, position, bytes),
         };
         let (base_offset, last_offset, record_index, field) = (None, None, None, None);
-        Some(Self { what, severity: Severity::Info, position, length, base_offset, last_offset, record_index, field })
+        Some(Self { what, severity: Severity::Info, position, length, base_offset, last_offset, record_index, field, file: None })
     }
 
     /// The same finding, about one record.
@@ -168,14 +193,25 @@ impl Finding {
         self
     }
 
+    /// The same finding, in one of several files.
+    #[must_use]
+    pub fn in_file(mut self, file: &Arc<str>) -> Self {
+        self.file.get_or_insert_with(|| Arc::clone(file));
+        self
+    }
+
     /// The id of the rule.
     pub fn rule(&self) -> &'static str {
         self.what.rule()
     }
 
-    /// Which part of the input the finding is about, from the outside in: `entry`, `record`, `field`.
+    /// Which part of the input the finding is about, from the outside in: the file, when there are several, then `entry`, `record`, `field`.
     pub fn path(&self) -> String {
-        let mut path = format!("entry@{}", self.position);
+        let mut path = match &self.file {
+            Some(file) if matches!(self.what, What::Beside(_)) => return format!("{file}@{}", self.position),
+            Some(file) => format!("{file}/entry@{}", self.position),
+            None => format!("entry@{}", self.position),
+        };
         if let Some(index) = self.record_index {
             path.push_str(&format!("/record[{index}]"));
         }
@@ -204,6 +240,7 @@ impl What {
         match self {
             Self::Failure(kind) => kind.rule(),
             Self::Codec(remark) => remark.rule(),
+            Self::Beside(fault) => fault.wrong.rule(),
             Self::TornTail { .. } => "L8-14",
             Self::Swallowed { .. } => "SWALLOWED",
             Self::Unsearched => "UNSEARCHED",
@@ -232,6 +269,7 @@ impl fmt::Display for What {
         match self {
             Self::Failure(kind) => write!(f, "{kind}"),
             Self::Codec(remark) => write!(f, "{remark}"),
+            Self::Beside(fault) => write!(f, "{}", fault.wrong),
             Self::TornTail { needed, available } => {
                 write!(f, "the input ends inside an entry: {available} of at least {needed} bytes are there")
             }

@@ -7,4 +7,5 @@ mod framing;
 mod layering;
 mod properties;
 mod recovery;
+mod sidecar;
 mod vectors;

@@ -31,6 +31,7 @@ from logsegment.cli.paths import Segment, in_range, segments_of, whole_partition
 from logsegment.cli.progress import Progress
 from logsegment.cli.records import Form, JsonLines, RecordSink, RecordTable, Rows
 from logsegment.cli.sources import opened
+from logsegment.log import committed_transactions
 
 #: What a record is by default, as JSON and as columns.
 JSON_COLUMNS = ["topic", "partition", "offset", "timestamp", "timestampType", "key", "value", "headers"]
@@ -165,10 +166,9 @@ def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progres
 def _transactions(segment: Segment, source: Any, known: dict[str, ls.Transactions], quiet: bool) -> ls.Transactions:
     """Aborted and open transactions of the partition that the segment belongs to, looked for once."""
     partition = whole_partition(segment)
-    place = segment.path if partition == [segment] else segment.directory
+    place = segment.directory if len(partition) > 1 else segment.path
     if place not in known:
-        sources = [source] if partition == [segment] else [ls.FileSource(part.path) for part in partition]
-        known[place] = ls.scan_transactions(sources)
+        known[place] = committed_transactions(partition) if len(partition) > 1 else ls.scan_transactions([source])
         stable = known[place].last_stable_offset
         if stable is not None and not quiet:
             say(f"{segment.name}: a transaction is open from offset {stable:,}; nothing from there on is committed yet")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -20,11 +21,12 @@ STYLES = {"clean": "green", "readable": "yellow", "damaged": "bold red"}
 
 @dataclass(frozen=True)
 class Verdict:
-    """A validated file. The survey is None for a stream, which cannot be looked at twice."""
+    """A validated file. The survey is None for a stream, which cannot be looked at twice, and for the files beside logs."""
 
     name: str
     report: ls.Report
     survey: Survey | None
+    is_beside: bool = False
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -92,6 +94,8 @@ def _summary(verdict: Verdict) -> dict[str, Any]:
 
 
 def _headline(verdict: Verdict) -> str:
+    if verdict.is_beside:
+        return f"files beside the logs, {count(len(verdict.report.findings), 'finding')}"
     whole = count(verdict.batches, "batch")
     whole += f" with {count(verdict.records, 'record')}" if verdict.records is not None else ""
     whole += _offsets(verdict.survey.intact) if verdict.survey and verdict.survey.intact else ""
@@ -156,7 +160,8 @@ def _row(finding: ls.Finding) -> tuple[str, ...]:
     offset = "-" if finding.baseOffset is None else str(finding.baseOffset)
     where = f" ({finding.field})" if finding.field else ""
     record = f"record {finding.recordIndex}: " if finding.recordIndex is not None else ""
-    return (finding.severity, finding.rule, str(finding.position), offset, f"{record}{finding.message}{where}")
+    file = "" if finding.path.startswith("entry@") else f"{printable(os.path.basename(finding.path.rpartition('@')[0]))}: "
+    return (finding.severity, finding.rule, str(finding.position), offset, f"{file}{record}{finding.message}{where}")
 
 
 def _camel(fields: dict[str, Any]) -> dict[str, Any]:

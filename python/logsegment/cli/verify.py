@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, Literal, cast
 
 import click
@@ -19,6 +21,7 @@ from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
 from logsegment.cli.survey import survey
 from logsegment.cli.verdict import Verdict, write_json, write_words
+from logsegment.log import validate_files
 
 Depth = Literal["headers", "metadata", "full"]
 
@@ -48,6 +51,8 @@ Depth = Literal["headers", "metadata", "full"]
 def verify(paths: tuple[str, ...], depth: str, fail_on: str, strict_tail: bool, no_crc: bool, is_json: bool, quiet: bool) -> int:
     """Validate every PATH, past every damage.
 
+    Of a directory, the indexes and other files beside the logs are held against them.
+
     With --quiet only files with findings are told.
     """
     segments = segments_of(paths)
@@ -69,6 +74,11 @@ def verify(paths: tuple[str, ...], depth: str, fail_on: str, strict_tail: bool, 
             if not (quiet and verdict.state == "clean"):
                 with progress.aside():
                     _write(verdict, paper)
+        for verdict in _beside(segments):
+            seen.update(verdict.counts)
+            if not (quiet and verdict.state == "clean"):
+                with progress.aside():
+                    _write(verdict, paper)
     if len(segments) > 1 and not quiet:
         say(_total(seen, len(segments)))
     return _code(seen, fail_on)
@@ -87,6 +97,15 @@ def _verify(segment: Segment, options: dict[str, Any], progress: Progress) -> Ve
     found = survey(segment.path, report.findings, validate_from)
     report.findings.extend(name_findings(segment, found))
     return Verdict(segment.name, report, found)
+
+
+def _beside(segments: list[Segment]) -> Iterator[Verdict]:
+    """What is wrong with the files beside the logs, for each directory that was named or found in one."""
+    listed = [segment.file for segment in segments if segment.is_listed and segment.file]
+    for directory, files in groupby(listed, lambda file: file.directory):
+        report = validate_files(list(files))
+        if report.findings:
+            yield Verdict(directory, report, None, is_beside=True)
 
 
 def _write(verdict: Verdict, paper: Paper | None) -> None:

@@ -5,12 +5,14 @@ Options go in, picklable tasks come out. A task names a range of its file, so th
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from itertools import groupby
 
 from pyspark.sql.datasource import InputPartition
 
 import logsegment as ls
+from logsegment.log import committed_transactions
 from logsegment.segments import SegmentFile, find_segments, segments_beside
 from logsegment.spark.options import ReadOptions, local_paths
 
@@ -38,7 +40,7 @@ def plan_tasks(options: ReadOptions) -> list[InputPartition]:
     Raises:
         OSError: when a path does not exist or cannot be read.
     """
-    found = {segment.path: segment for path in local_paths(options.paths) for segment in find_segments(path)}
+    found = {segment.path: segment for path in local_paths(options.paths) for segment in find_segments(os.path.abspath(path))}
     segments = list(found.values())
     if options.isolation == "read_uncommitted":
         return [_task(segment, options, None) for segment in segments]
@@ -53,7 +55,7 @@ def _log(segment: SegmentFile) -> str:
 def _committed(segments: list[SegmentFile], options: ReadOptions) -> list[SegmentTask]:
     """Tasks over segments of one log. A transaction may begin and end in segments that were not asked for."""
     log = segments_beside(segments[0])
-    transactions = ls.scan_transactions([ls.FileSource(segment.path) for segment in log])
+    transactions = committed_transactions(log, segments[0].base_offset)
     follower = dict(zip([segment.path for segment in log], log[1:], strict=False))
     return [_task(segment, options, _touching(transactions, segment, follower.get(segment.path))) for segment in segments]
 

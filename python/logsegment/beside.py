@@ -1,0 +1,117 @@
+"""Entries of the files that Kafka keeps beside a log: rows with names, which any Arrow library takes too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar, overload
+
+from logsegment._core import Finding
+
+
+class OffsetEntry(NamedTuple):
+    """An entry of an `.index`: the last offset of a batch (before Kafka 0.10.1 its first), and the byte where the batch starts."""
+
+    offset: int
+    position: int
+
+
+class TimeEntry(NamedTuple):
+    """An entry of a `.timeindex`: the largest timestamp (ms) so far, and the last offset of the batch that has it."""
+
+    timestamp: int
+    offset: int
+
+
+class AbortedTransaction(NamedTuple):
+    """An aborted transaction: its producer, its first offset, the offset of its marker, and where committed data ended then.
+
+    The last is None when it was not read from a `.txnindex`.
+    """
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int | None
+
+
+class ProducerState(NamedTuple):
+    """What a `.snapshot` keeps of a producer; -1 stands for none, timestamp in ms."""
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+    coordinator_epoch: int
+    current_txn_first_offset: int
+
+
+class LeaderEpoch(NamedTuple):
+    """A line of a `leader-epoch-checkpoint`: the number of a leader's term, and the first offset that it wrote."""
+
+    epoch: int
+    start_offset: int
+
+
+Row = TypeVar("Row", bound=tuple[Any, ...])
+
+
+class Rows(Sequence[Row], Generic[Row]):
+    """Entries of one file in its order, as a sequence of named tuples.
+
+    Attributes:
+        findings (list[Finding]): what is wrong with the file.
+
+    Example:
+        >>> import logsegment as ls
+        >>> index = ls.Segment("payments-0/00000000000000000000.log").offset_index
+        >>> index[0]
+        OffsetEntry(offset=12, position=7254)
+        >>> index.to_pyarrow().column_names
+        ['offset', 'position']
+    """
+
+    def __init__(self, kind: type[Row], rows: Sequence[tuple[Any, ...]], findings: Sequence[Finding] = ()) -> None:
+        self._kind = kind
+        self._rows = rows
+        self.findings = list(findings)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+        if isinstance(index, slice):
+            return [self._kind(*row) for row in self._rows[index]]
+        return self._kind(*self._rows[index])
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (self._kind(*row) for row in self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+    def to_pyarrow(self) -> Any:
+        """The rows as a `pyarrow.Table` of int64 columns."""
+        import pyarrow as pa
+
+        names = [_camel(name) for name in self._kind._fields]  # type: ignore[attr-defined]
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(names)
+        return pa.table([pa.array(column, pa.int64()) for column in columns], names=names)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_pyarrow().__arrow_c_stream__(requested_schema)
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)

@@ -1,0 +1,87 @@
+//! Several sources one after the other, as one stream.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::stream::BatchSource;
+use crate::decode::Stats;
+use crate::error::Result;
+use crate::validate::Finding;
+
+/// Opens one source of a chain; called once, when the source before it has ended.
+pub type Open = Box<dyn FnOnce() -> Result<Box<dyn BatchSource>> + Send>;
+
+/// Streams of one schema, one after the other. Only one of them is open at a time.
+pub struct Chain {
+    schema: SchemaRef,
+    waiting: VecDeque<(Arc<str>, Open)>,
+    current: Option<(Arc<str>, Box<dyn BatchSource>)>,
+    findings: Vec<Finding>,
+    /// What the streams before the current one did.
+    done: Stats,
+}
+
+impl Chain {
+    /// Streams with the names by which findings tell them.
+    pub fn new(schema: SchemaRef, waiting: impl IntoIterator<Item = (Arc<str>, Open)>) -> Self {
+        Self { schema, waiting: waiting.into_iter().collect(), current: None, findings: Vec::new(), done: Stats::default() }
+    }
+
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if self.current.is_none() {
+                let Some((name, open)) = self.waiting.pop_front() else { return Ok(None) };
+                self.current = Some((name, open()?));
+            }
+            let Some((_, stream)) = &mut self.current else { return Ok(None) };
+            match stream.next_batch()? {
+                Some(batch) => return Ok(Some(batch)),
+                None => self.leave(),
+            }
+        }
+    }
+
+    fn leave(&mut self) {
+        self.gather();
+        if let Some((_, stream)) = self.current.take() {
+            self.done.add(&stream.stats());
+        }
+    }
+
+    fn gather(&mut self) {
+        if let Some((name, stream)) = &mut self.current {
+            self.findings.extend(stream.take_findings().into_iter().map(|finding| finding.in_file(name)));
+        }
+    }
+}
+
+impl BatchSource for Chain {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let next = self.step();
+        if next.is_err() {
+            self.leave();
+            self.waiting.clear();
+        }
+        next
+    }
+
+    fn take_findings(&mut self) -> Vec<Finding> {
+        self.gather();
+        std::mem::take(&mut self.findings)
+    }
+
+    fn stats(&self) -> Stats {
+        let mut stats = self.done;
+        if let Some((_, stream)) = &self.current {
+            stats.add(&stream.stats());
+        }
+        stats
+    }
+}

@@ -1,0 +1,179 @@
+//! The files beside a log held against the log.
+
+use std::collections::BTreeSet;
+
+use crate::model::{BatchHeader, ControlType, Marker, RecordFormat};
+use crate::sidecar::{AbortedTxn, EpochEntry, Fault, Faults, OffsetEntry, TimeEntry, Wrong, offset_index, time_index};
+
+/// Holds the entries of sound indexes against the batches of their segment, in order.
+pub struct IndexCheck<'a> {
+    offsets: std::slice::Iter<'a, OffsetEntry>,
+    times: std::slice::Iter<'a, TimeEntry>,
+    /// Entries that were looked at.
+    seen: (u64, u64),
+    previous_last: i64,
+    largest: i64,
+    last_indexed: u64,
+    faults: (Faults, Faults),
+}
+
+/// Bytes that a log may go on behind the last entry of its index before that is told: many intervals of any broker.
+const FAR: u64 = 16 << 20;
+
+impl<'a> IndexCheck<'a> {
+    /// Against entries that are in order.
+    pub fn new(offsets: &'a [OffsetEntry], times: &'a [TimeEntry]) -> Self {
+        let faults = (Faults::default(), Faults::default());
+        let (offsets, times) = (offsets.iter(), times.iter());
+        Self { offsets, times, seen: (0, 0), previous_last: i64::MIN, largest: i64::MIN, last_indexed: 0, faults }
+    }
+
+    /// The next batch.
+    pub fn visit(&mut self, header: &BatchHeader) {
+        while let Some(entry) = self.offsets.as_slice().first().filter(|entry| position(entry) <= header.position) {
+            self.offset_entry(*entry, header);
+            self.offsets.next();
+            self.seen.0 += 1;
+        }
+        while let Some(entry) = self.times.as_slice().first().filter(|entry| entry.offset <= header.last_offset) {
+            self.time_entry(*entry, header);
+            self.times.next();
+            self.seen.1 += 1;
+        }
+        self.previous_last = self.previous_last.max(header.last_offset);
+        self.largest = self.largest.max(header.max_timestamp);
+    }
+
+    /// The faults of offset and time index, for a log whose whole entries end at `end`.
+    pub fn finish(mut self, end: u64) -> (Vec<Fault>, Vec<Fault>) {
+        for entry in self.offsets.as_slice() {
+            no_batch(&mut self.faults.0, self.seen.0, *entry);
+            self.seen.0 += 1;
+        }
+        for entry in self.times.as_slice() {
+            let what = "offset of a time entry";
+            let wrong = Wrong::Contradiction { rule: "IDX-3", what, stored: entry.offset, found: None };
+            self.faults.1.push(wrong, self.seen.1.saturating_mul(12), 12);
+            self.seen.1 += 1;
+        }
+        if self.seen.0 > 0 && end.saturating_sub(self.last_indexed) > FAR {
+            let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+            let wrong = Wrong::Stale { last: signed(self.last_indexed), end: signed(end) };
+            self.faults.0.push(wrong, self.seen.0.saturating_mul(8), 0);
+        }
+        (self.faults.0.finish(), self.faults.1.finish())
+    }
+
+    fn offset_entry(&mut self, entry: OffsetEntry, header: &BatchHeader) {
+        self.last_indexed = position(&entry);
+        if position(&entry) < header.position {
+            no_batch(&mut self.faults.0, self.seen.0, entry);
+        } else if entry.offset > header.last_offset || entry.offset <= self.previous_last {
+            let (stored, found) = (entry.offset, Some(header.last_offset));
+            let wrong = Wrong::Contradiction { rule: "IDX-2", what: "offset of the batch at an entry's position", stored, found };
+            self.faults.0.push(wrong, at::<{ offset_index::ENTRY_LEN }>(self.seen.0), 8);
+        }
+    }
+
+    fn time_entry(&mut self, entry: TimeEntry, header: &BatchHeader) {
+        let (what, found) = if header.max_timestamp != entry.timestamp {
+            ("timestamp of the batch at an entry's offset", header.max_timestamp)
+        } else if self.largest > entry.timestamp {
+            ("timestamp that an earlier batch exceeds", self.largest)
+        } else {
+            return;
+        };
+        let wrong = Wrong::Contradiction { rule: "IDX-3", what, stored: entry.timestamp, found: Some(found) };
+        self.faults.1.push(wrong, at::<{ time_index::ENTRY_LEN }>(self.seen.1), 12);
+    }
+}
+
+/// Holds a `.txnindex` against the markers of its segment.
+#[derive(Debug, Default)]
+pub struct AbortCheck {
+    expected: Vec<AbortedTxn>,
+    markers: BTreeSet<(i64, i64)>,
+}
+
+impl AbortCheck {
+    /// The next control batch, its marker, and the transaction that it aborts.
+    pub fn visit(&mut self, header: &BatchHeader, marker: Option<Marker>, aborted: Option<AbortedTxn>) {
+        self.expected.extend(aborted);
+        if marker.is_some_and(|marker| marker.control_type == ControlType::Abort) {
+            self.markers.insert((header.producer.id, header.base_offset));
+        }
+    }
+
+    /// The faults of a sound file. An entry without data before its marker is one whose data was compacted away.
+    pub fn finish(&self, entries: &[AbortedTxn]) -> Vec<Fault> {
+        let mut faults = Faults::default();
+        let rule = "IDX-4";
+        for (index, entry) in entries.iter().enumerate() {
+            if !self.markers.contains(&(entry.producer_id, entry.last_offset)) {
+                let what = "offset of an ABORT marker";
+                let wrong = Wrong::Contradiction { rule, what, stored: entry.last_offset, found: None };
+                faults.push(wrong, at::<34>(u64::try_from(index).unwrap_or(u64::MAX)), 34);
+            }
+        }
+        for aborted in &self.expected {
+            let key = (aborted.producer_id, aborted.last_offset);
+            let told = entries.iter().find(|entry| (entry.producer_id, entry.last_offset) == key);
+            let what = "the file lacks the transaction that a marker aborts at offset";
+            match told {
+                None => faults.push(Wrong::Lacks { rule, what, offset: aborted.last_offset }, 0, 0),
+                Some(entry) if entry.first_offset > aborted.first_offset => {
+                    let (stored, found) = (entry.first_offset, Some(aborted.first_offset));
+                    let wrong = Wrong::Contradiction { rule, what: "first offset of an aborted transaction", stored, found };
+                    faults.push(wrong, 0, 0);
+                }
+                Some(_) => {}
+            }
+        }
+        faults.finish()
+    }
+}
+
+/// Holds a `leader-epoch-checkpoint` against the batches of a partition.
+pub struct EpochCheck<'a> {
+    entries: &'a [EpochEntry],
+    faults: Faults,
+}
+
+impl<'a> EpochCheck<'a> {
+    /// Against entries that are in order.
+    pub fn new(entries: &'a [EpochEntry]) -> Self {
+        Self { entries, faults: Faults::default() }
+    }
+
+    /// The next batch. Offsets before the first entry were deleted once.
+    pub fn visit(&mut self, header: &BatchHeader) {
+        if header.format < RecordFormat::V2 || header.partition_leader_epoch < 0 {
+            return;
+        }
+        let after = self.entries.partition_point(|entry| entry.start_offset <= header.base_offset);
+        let Some(entry) = after.checked_sub(1).and_then(|index| self.entries.get(index)) else { return };
+        if entry.epoch != header.partition_leader_epoch {
+            let (stored, found) = (i64::from(entry.epoch), Some(i64::from(header.partition_leader_epoch)));
+            let wrong = Wrong::Contradiction { rule: "IDX-5", what: "leader epoch of a batch", stored, found };
+            self.faults.push(wrong, 0, 0);
+        }
+    }
+
+    /// The faults.
+    pub fn finish(self) -> Vec<Fault> {
+        self.faults.finish()
+    }
+}
+
+fn no_batch(faults: &mut Faults, index: u64, entry: OffsetEntry) {
+    let (what, stored) = ("position of an index entry", i64::from(entry.position));
+    faults.push(Wrong::Contradiction { rule: "IDX-2", what, stored, found: None }, index.saturating_mul(8), 8);
+}
+
+fn position(entry: &OffsetEntry) -> u64 {
+    u64::try_from(entry.position).unwrap_or(0)
+}
+
+fn at<const LEN: usize>(index: u64) -> u64 {
+    index.saturating_mul(u64::try_from(LEN).unwrap_or(0))
+}

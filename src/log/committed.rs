@@ -1,0 +1,116 @@
+//! What a committed read of a partition must know, from producer snapshots and markers.
+//!
+//! A `.txnindex` cannot tell what it lacks: a lost or cut one looks like that of a log without aborts. A snapshot is guarded by a checksum
+//! and says which transactions are open at its offset. So the reading begins at a snapshot, goes by the markers, and ends when every
+//! transaction that began before the end of the wanted offsets has ended.
+
+use super::{Headers, ReadAt};
+use crate::decode::transactions::{Scan, is_marker};
+use crate::decode::{ChecksumJudge, OffsetRange, Transactions};
+use crate::error::Result;
+use crate::framing::{Frame, Piece, Runs, Source, Step, step};
+use crate::interrupt::Interrupt;
+use crate::sidecar::ProducerEntry;
+
+/// One segment of a partition, opened when it is needed: a partition may have more of them than a process may have open files.
+pub trait Segment {
+    /// Its first offset.
+    fn base_offset(&self) -> i64;
+    /// The log and its length.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    fn open(&self) -> Result<(Box<dyn ReadAt>, u64)>;
+    /// The log from a position on, to be read front to back.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    fn source(&self, start: u64) -> Result<Source>;
+    /// The entries of the sound `.snapshot` of the state before the segment.
+    fn snapshot(&self) -> Option<Vec<ProducerEntry>>;
+}
+
+/// How to go about it.
+pub struct Committed<'a> {
+    /// The offsets that will be read.
+    pub wanted: OffsetRange,
+    /// What is believed where entries cannot be framed.
+    pub judge: ChecksumJudge,
+    /// Read every entry and believe it only when its checksum matches, as a decode that skips damage does.
+    pub is_recovering: bool,
+    /// Asked between batches.
+    pub interrupt: &'a Interrupt,
+}
+
+impl Committed<'_> {
+    /// The transactions of the segments, which are in offset order, as far as the wanted offsets need them.
+    ///
+    /// # Errors
+    /// `Io`, and when the work is to stop.
+    pub fn transactions<S: Segment>(&self, segments: &[S]) -> Result<Transactions> {
+        let first = segments.partition_point(|segment| segment.base_offset() <= self.wanted.start).saturating_sub(1);
+        let known = segments.iter().enumerate().take(first + 1).rev().find_map(|(index, segment)| Some((index, segment.snapshot()?)));
+        let (from, snapshot) = known.unwrap_or_default();
+        let mut scan = Scan::default();
+        for producer in snapshot.iter().filter(|producer| producer.current_txn_first_offset >= 0) {
+            scan.begin(producer.producer_id, producer.current_txn_first_offset);
+        }
+        for segment in segments.iter().skip(from) {
+            if self.is_enough(&scan, segment.base_offset()) || !self.visit(segment, &mut scan)? {
+                break;
+            }
+        }
+        Ok(scan.finish())
+    }
+
+    /// False when nothing more needs to be known.
+    fn visit<S: Segment>(&self, segment: &S, scan: &mut Scan) -> Result<bool> {
+        if self.is_recovering {
+            self.visit_source(segment.source(0)?, scan)?;
+            return Ok(true);
+        }
+        let (log, len) = segment.open()?;
+        let mut headers = Headers::new(&*log, self.judge.limits, 0, len);
+        loop {
+            self.interrupt.ensure_wanted()?;
+            match headers.next_header() {
+                Ok(None) => return Ok(true),
+                Ok(Some(header)) => {
+                    if self.is_enough(scan, header.base_offset) {
+                        return Ok(false);
+                    }
+                    let marker = if is_marker(&header) { headers.marker(&header)? } else { None };
+                    scan.visit_header(&header, marker);
+                }
+                Err(error) if error.is_about_data() => {
+                    self.visit_source(segment.source(headers.position())?, scan)?;
+                    return Ok(true);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn is_enough(&self, scan: &Scan, offset: i64) -> bool {
+        self.wanted.end.is_some_and(|end| offset >= end && !scan.is_open_before(end))
+    }
+
+    /// Visits whole entries, and passes over what the judge does not believe, as the decode that follows does.
+    ///
+    /// # Errors
+    /// `Io`, and when the work is to stop.
+    pub fn visit_source(&self, source: Source, scan: &mut Scan) -> Result<()> {
+        let mut runs = Runs::new(source, self.judge.limits, 1 << 20).recovering(Box::new(self.judge)).asking(self.interrupt.clone());
+        while let Some(piece) = runs.next_piece()? {
+            self.interrupt.ensure_wanted()?;
+            let Piece::Run(run) = piece else { continue };
+            let mut at = 0;
+            while let Step::Entry { len, magic } = step(run.entries_from(at), &self.judge.limits) {
+                let position = run.position.saturating_add(u64::try_from(at).unwrap_or(u64::MAX));
+                scan.visit(Frame { position, magic, bytes: run.bytes.get(at..at + len).unwrap_or_default() });
+                at += len;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,24 @@
+//! Segments with the files beside them, over anything that can be read by position: batch headers without what lies between them, and
+//! the files that a log should have. Knows no paths.
+
+/// The files beside a log held against it.
+pub mod check;
+/// Transactions of a partition.
+pub mod committed;
+/// Batch headers, hopping over the records.
+pub mod headers;
+/// The batch of an offset or a timestamp, through the indexes.
+pub mod lookup;
+/// All files of a partition's directory.
+pub mod partition;
+/// What can be read by position.
+pub mod read_at;
+/// The files beside a log, made anew.
+pub mod rebuild;
+
+pub use check::{AbortCheck, EpochCheck, IndexCheck};
+pub use committed::Committed;
+pub use headers::Headers;
+pub use lookup::{Lookup, Place};
+pub use read_at::ReadAt;
+pub use rebuild::{Rebuild, SegmentFiles};

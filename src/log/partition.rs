@@ -1,0 +1,211 @@
+//! All files of one partition's directory held against its segments, as findings.
+
+use std::sync::Arc;
+
+use super::check::{AbortCheck, EpochCheck, IndexCheck};
+use super::committed::Segment;
+use super::{Headers, rebuild};
+use crate::decode::transactions::is_marker;
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::limits::Limits;
+use crate::model::{BatchHeader, RecordFormat};
+use crate::sidecar::{
+    EpochEntry, Fault, OffsetEntry, Parsed, Producers, TimeEntry, Wrong, checkpoint, offset_index, producer_snapshot, time_index, txn_index,
+};
+use crate::validate::Finding;
+
+/// The directory of a partition, or any other in which Kafka keeps files.
+pub trait Directory {
+    /// Names of its files, in order.
+    ///
+    /// # Errors
+    /// When it cannot be listed.
+    fn names(&self) -> Result<Vec<String>>;
+    /// The bytes of a file; `None` when there is none of that name.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>>;
+    /// The path of a file, as findings tell it.
+    fn path_of(&self, name: &str) -> String;
+}
+
+/// Checks the files beside the segments of one partition, which are in offset order. Segments are given with the stem of their names.
+///
+/// # Errors
+/// `Io`, and when the work is to stop. Damage of the logs themselves is for validation to tell; what lies behind it is not held against
+/// the files.
+pub fn check<S: Segment>(segments: &[(String, S)], directory: &dyn Directory, interrupt: &Interrupt) -> Result<Vec<Finding>> {
+    let names = directory.names()?;
+    let mut findings = Vec::new();
+    let epochs = epochs(directory, &mut findings)?;
+    let mut check = PartitionCheck {
+        directory,
+        names: &names,
+        has_time_indexes: names.iter().any(|name| name.ends_with(".timeindex")),
+        epochs: EpochCheck::new(&epochs),
+        producers: segments.first().map(|(_, segment)| Producers::from_snapshot(&segment.snapshot().unwrap_or_default())),
+        findings,
+    };
+    for (stem, segment) in segments {
+        check.segment(stem, segment, interrupt)?;
+    }
+    check.finish()
+}
+
+struct PartitionCheck<'a> {
+    directory: &'a dyn Directory,
+    names: &'a [String],
+    has_time_indexes: bool,
+    epochs: EpochCheck<'a>,
+    /// `None` behind damage: a marker may be lost there.
+    producers: Option<Producers>,
+    findings: Vec<Finding>,
+}
+
+/// What a segment's own files hold.
+struct Indexes {
+    offsets: Option<Parsed<OffsetEntry>>,
+    times: Option<Parsed<TimeEntry>>,
+}
+
+impl PartitionCheck<'_> {
+    fn segment<S: Segment>(&mut self, stem: &str, segment: &S, interrupt: &Interrupt) -> Result<()> {
+        let indexes = self.indexes(stem, segment.base_offset())?;
+        let (offsets, times) = (sound(indexes.offsets.as_ref()), sound(indexes.times.as_ref()));
+        let mut check = IndexCheck::new(offsets, times);
+        let mut aborts = AbortCheck::default();
+        let (log, len) = segment.open()?;
+        let mut headers = Headers::new(&*log, Limits::default(), 0, len);
+        let mut newest = RecordFormat::V0;
+        let is_whole = loop {
+            interrupt.ensure_wanted()?;
+            match headers.next_header() {
+                Ok(None) => break true,
+                Err(error) if error.is_about_data() => break false,
+                Err(error) => return Err(error),
+                Ok(Some(header)) => {
+                    newest = newest.max(header.format);
+                    check.visit(&header);
+                    self.epochs.visit(&header);
+                    self.visit_producer(&header, &headers, &mut aborts)?;
+                }
+            }
+        };
+        if is_whole {
+            let (offset_faults, time_faults) = check.finish(headers.position());
+            self.tell(&format!("{stem}.index"), offset_faults);
+            self.tell(&format!("{stem}.timeindex"), time_faults);
+        } else {
+            self.producers = None;
+        }
+        self.tell_missing(stem, &indexes, newest, headers.position());
+        self.transactions(stem, &aborts)
+    }
+
+    fn visit_producer(&mut self, header: &BatchHeader, headers: &Headers<'_>, aborts: &mut AbortCheck) -> Result<()> {
+        let Some(producers) = self.producers.as_mut().filter(|_| header.producer.id >= 0) else { return Ok(()) };
+        let marker = if is_marker(header) { headers.marker(header)? } else { None };
+        let aborted = producers.visit(header, marker);
+        aborts.visit(header, marker, aborted);
+        Ok(())
+    }
+
+    fn indexes(&mut self, stem: &str, base_offset: i64) -> Result<Indexes> {
+        let (name, time_name) = (format!("{stem}.index"), format!("{stem}.timeindex"));
+        let offsets = self.directory.read(&name)?.map(|bytes| offset_index::parse(&bytes, base_offset));
+        let times = self.directory.read(&time_name)?.map(|bytes| time_index::parse(&bytes, base_offset));
+        self.tell(&name, offsets.as_ref().map(|parsed| parsed.faults.clone()).unwrap_or_default());
+        self.tell(&time_name, times.as_ref().map(|parsed| parsed.faults.clone()).unwrap_or_default());
+        Ok(Indexes { offsets, times })
+    }
+
+    /// Kafka has time indexes since 0.10.1; a log of magic 0 alone may be older.
+    fn tell_missing(&mut self, stem: &str, indexes: &Indexes, newest: RecordFormat, end: u64) {
+        let missing = || vec![Fault { wrong: Wrong::Missing, position: 0, length: 0 }];
+        if end == 0 {
+            return;
+        }
+        if indexes.offsets.is_none() {
+            self.tell(&format!("{stem}.index"), missing());
+        }
+        if indexes.times.is_none() && (self.has_time_indexes || newest >= RecordFormat::V2) {
+            self.tell(&format!("{stem}.timeindex"), missing());
+        }
+    }
+
+    fn transactions(&mut self, stem: &str, aborts: &AbortCheck) -> Result<()> {
+        let name = format!("{stem}.txnindex");
+        let parsed = self.directory.read(&name)?.map_or_else(|| txn_index::parse(&[]), |bytes| txn_index::parse(&bytes));
+        let is_sound = parsed.is_sound();
+        self.tell(&name, parsed.faults);
+        if is_sound && self.producers.is_some() {
+            self.tell(&name, aborts.finish(&parsed.entries));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<Finding>> {
+        let epochs = std::mem::replace(&mut self.epochs, EpochCheck::new(&[])).finish();
+        self.tell(EPOCHS, epochs);
+        for name in self.names {
+            let Some(stem) = name.strip_suffix(".snapshot").filter(|stem| stem.len() == 20) else { continue };
+            let (Ok(end_offset), Some(bytes)) = (stem.parse(), self.directory.read(name)?) else { continue };
+            self.tell(name, producer_snapshot::parse(&bytes, end_offset).faults);
+        }
+        if let Some(bytes) = self.directory.read("partition.metadata")? {
+            self.tell("partition.metadata", checkpoint::parse_topic_id(&bytes).faults);
+        }
+        Ok(self.findings)
+    }
+
+    fn tell(&mut self, name: &str, faults: Vec<Fault>) {
+        tell(self.directory, name, faults, &mut self.findings);
+    }
+}
+
+/// Checks the checkpoint files of a directory that holds partitions' directories.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn check_checkpoints(directory: &dyn Directory) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for name in OFFSETS {
+        if let Some(bytes) = directory.read(name)? {
+            tell(directory, name, checkpoint::parse_offsets(&bytes).faults, &mut findings);
+        }
+    }
+    Ok(findings)
+}
+
+/// The snapshot of the state before a segment, when it is sound.
+pub fn snapshot_before(directory: &dyn Directory, base_offset: i64) -> Option<Vec<crate::sidecar::ProducerEntry>> {
+    let bytes = directory.read(&rebuild::name(base_offset, "snapshot")).ok()??;
+    let parsed = producer_snapshot::parse(&bytes, base_offset);
+    parsed.is_sound().then_some(parsed.entries)
+}
+
+fn epochs(directory: &dyn Directory, findings: &mut Vec<Finding>) -> Result<Vec<EpochEntry>> {
+    let Some(bytes) = directory.read(EPOCHS)? else { return Ok(Vec::new()) };
+    let parsed = checkpoint::parse_epochs(&bytes);
+    let entries = if parsed.is_sound() { parsed.entries } else { Vec::new() };
+    tell(directory, EPOCHS, parsed.faults, findings);
+    Ok(entries)
+}
+
+fn tell(directory: &dyn Directory, name: &str, faults: Vec<Fault>, findings: &mut Vec<Finding>) {
+    if faults.is_empty() {
+        return;
+    }
+    let path: Arc<str> = Arc::from(directory.path_of(name));
+    findings.extend(faults.into_iter().map(|fault| Finding::of_fault(fault, &path)));
+}
+
+fn sound<T>(parsed: Option<&Parsed<T>>) -> &[T] {
+    parsed.filter(|parsed| parsed.is_sound()).map(|parsed| parsed.entries.as_slice()).unwrap_or_default()
+}
+
+const EPOCHS: &str = "leader-epoch-checkpoint";
+const OFFSETS: [&str; 4] =
+    ["cleaner-offset-checkpoint", "log-start-offset-checkpoint", "recovery-point-offset-checkpoint", "replication-offset-checkpoint"];

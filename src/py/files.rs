@@ -1,0 +1,71 @@
+//! Several files as one stream.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::beside;
+use super::interrupt::Signals;
+use super::options::{EntryArguments, RecordArguments, committed};
+use super::source::FileSource;
+use super::stream::RecordStream;
+use crate::columns::batches::BatchRows;
+use crate::columns::chain::{Chain, Open};
+use crate::columns::{BatchSource, stream};
+use crate::error::Result;
+use crate::framing::Source;
+
+/// Open a stream of records over files, one after the other, with the options of each; see `logsegment.Log.records`.
+///
+/// `options` are those that all of them share. A committed read brings its transactions along.
+#[pyfunction]
+pub fn decode_files(parts: Vec<(Bound<'_, FileSource>, Bound<'_, PyDict>)>, options: &Bound<'_, PyDict>) -> PyResult<RecordStream> {
+    let (signals, interrupt) = Signals::new();
+    let schema = stream::schema_of(&RecordArguments::from_dict(options)?.to_stream(interrupt.clone())?);
+    let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(parts.len());
+    for (file, options) in parts {
+        let options = RecordArguments::from_dict(&options)?;
+        let mut stream = options.to_stream(interrupt.clone())?;
+        if options.is_committed()? {
+            let known = options.transactions.as_ref().ok_or_else(|| PyValueError::new_err("transactions: a committed read needs them"))?;
+            stream.decode.isolation = committed(known.0.clone());
+        }
+        let (file, signals) = (file.get().clone(), Arc::clone(&signals));
+        let name = Arc::from(file.path.to_string_lossy());
+        waiting.push((name, Box::new(move || Ok(stream::open(open(&file, &signals)?, stream)))));
+    }
+    Ok(RecordStream::new(Box::new(Chain::new(schema, waiting)), signals))
+}
+
+/// Open a stream of batch rows over files, one after the other; see `logsegment.Log.batches`.
+#[pyfunction]
+pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: &Bound<'_, PyDict>) -> PyResult<RecordStream> {
+    let options = EntryArguments::from_dict(options)?;
+    let (signals, interrupt) = Signals::new();
+    let schema = BatchRows::new(Source::memory(Bytes::new()), options.to_stream(interrupt.clone())?).schema();
+    let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(files.len());
+    for file in files {
+        let stream = options.to_stream(interrupt.clone())?;
+        let (file, signals) = (file.get().clone(), Arc::clone(&signals));
+        let name = Arc::from(file.path.to_string_lossy());
+        waiting.push((
+            name,
+            Box::new(move || {
+                let rows: Box<dyn BatchSource> = Box::new(BatchRows::new(open(&file, &signals)?, stream));
+                Ok(rows)
+            }),
+        ));
+    }
+    Ok(RecordStream::new(Box::new(Chain::new(schema, waiting)), signals))
+}
+
+/// Opens a file; an error is raised as the OSError that names it.
+fn open(file: &FileSource, signals: &Signals) -> Result<Source> {
+    file.open().map_err(|error| {
+        Python::attach(|py| signals.keep(beside::with_path(py, &error, &file.path)));
+        error.into()
+    })
+}

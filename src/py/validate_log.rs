@@ -1,0 +1,88 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::beside::{self, Folder, Segment};
+use super::finding::{self, Finding};
+use super::interrupt::Signals;
+use super::options::{EntryArguments, depth};
+use super::validate::run;
+use crate::decode::{DecodeOptions, Stats};
+use crate::error::Result;
+use crate::framing::Source;
+use crate::interrupt::Interrupt;
+use crate::io::FileRange;
+use crate::log::partition::{check, check_checkpoints};
+use crate::validate as core;
+
+/// A file by its path, and its first offset when its name tells one: then it is a segment with files beside it.
+type Named = (PathBuf, Option<i64>);
+
+/// Findings of segments and of the files beside them, with the file in the path of each; see `logsegment.Log.validate`.
+///
+/// Args:
+///     files: in the order of their offsets, the segments of one directory one after the other.
+///     directories: other directories whose checkpoint files are looked at.
+///     depth_name: how far the logs are validated; None for the files beside them only.
+///     options: as for `validate_findings`.
+#[pyfunction]
+#[pyo3(signature = (files, directories, depth_name, options))]
+pub fn validate_log(
+    py: Python<'_>,
+    files: Vec<Named>,
+    directories: Vec<PathBuf>,
+    depth_name: Option<&str>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<(Vec<Finding>, Py<PyAny>)> {
+    let options = EntryArguments::from_dict(options)?;
+    let (signals, interrupt) = Signals::new();
+    let (mut findings, mut stats) = (Vec::new(), Stats::default());
+    if let Some(name) = depth_name {
+        let (depth, decode) = (depth(name)?, options.to_decode()?);
+        for (path, _) in &files {
+            let source = FileRange::open(path, 0, None).map_err(|error| beside::with_path(py, &error, path))?;
+            let source = Source::reader(Box::new(source), 0);
+            let own = py.detach(|| validate(source, path, &decode, depth, options.is_tail_strict(), &interrupt));
+            let (own, did) = own.map_err(|error| signals.raised(py, &error))?;
+            findings.extend(own);
+            stats.add(&did);
+        }
+    }
+    let beside = py.detach(|| beside_all(files, &directories, &interrupt));
+    findings.extend(beside.map_err(|error| signals.raised(py, &error))?);
+    Ok((finding::to_py(&findings), finding::counters(py, &stats)?))
+}
+
+fn validate(
+    source: Source,
+    path: &Path,
+    decode: &DecodeOptions,
+    depth: core::Depth,
+    is_tail_strict: bool,
+    interrupt: &Interrupt,
+) -> Result<(Vec<core::Finding>, Stats)> {
+    let mut validator = core::Validator::new(source, decode.clone(), depth, is_tail_strict).asking(interrupt.clone());
+    let findings = run(&mut validator, interrupt)?;
+    let name: Arc<str> = Arc::from(path.to_string_lossy());
+    Ok((findings.into_iter().map(|finding| finding.in_file(&name)).collect(), validator.stats()))
+}
+
+/// The files beside the segments, directory by directory.
+fn beside_all(files: Vec<Named>, directories: &[PathBuf], interrupt: &Interrupt) -> Result<Vec<core::Finding>> {
+    let mut findings = Vec::new();
+    for directory in directories {
+        findings.extend(check_checkpoints(&Folder(directory.clone()))?);
+    }
+    let mut segments = files.into_iter().filter_map(|(path, base)| Some((path, base?))).peekable();
+    while let Some(first) = segments.next() {
+        let directory = first.0.parent().map(Path::to_owned).unwrap_or_default();
+        let mut partition = vec![Segment::named(first)];
+        while let Some(next) = segments.next_if(|(path, _)| path.parent() == Some(&*directory)) {
+            partition.push(Segment::named(next));
+        }
+        findings.extend(check(&partition, &Folder(directory), interrupt)?);
+    }
+    Ok(findings)
+}

@@ -1,0 +1,117 @@
+use super::Parsed;
+use super::epochs::EpochEntry;
+use super::fault::{Faults, Wrong};
+use crate::wire::as_u64;
+
+/// One line of `recovery-point-offset-checkpoint`, `replication-offset-checkpoint` and their like (SEG-9).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionOffset {
+    /// Topic.
+    pub topic: String,
+    /// Partition.
+    pub partition: i32,
+    /// What the file is about, for this partition.
+    pub offset: i64,
+}
+
+const RULE: &str = "SEG-9";
+
+/// Parses a `leader-epoch-checkpoint`.
+pub fn parse_epochs(bytes: &[u8]) -> Parsed<EpochEntry> {
+    let mut last: Option<EpochEntry> = None;
+    parse_lines(bytes, |fields, faults, at, len| {
+        let [epoch, start_offset] = fields else { return None };
+        let entry = EpochEntry { epoch: epoch.parse().ok()?, start_offset: start_offset.parse().ok()? };
+        if entry.epoch < 0 || entry.start_offset < 0 {
+            let value = i64::from(entry.epoch).min(entry.start_offset);
+            faults.push(Wrong::Entry { rule: RULE, what: "negative epoch or offset", value, bound: 0 }, at, len);
+        }
+        if let Some(last) = last.filter(|last| entry.epoch <= last.epoch || entry.start_offset < last.start_offset) {
+            let (value, bound) = (i64::from(entry.epoch), i64::from(last.epoch));
+            faults.push(Wrong::Entry { rule: RULE, what: "epoch or offset does not increase", value, bound }, at, len);
+        }
+        last = Some(entry);
+        Some(entry)
+    })
+}
+
+/// Writes a `leader-epoch-checkpoint`.
+pub fn epochs_to_bytes(entries: &[EpochEntry]) -> Vec<u8> {
+    let lines = entries.iter().map(|entry| format!("{} {}\n", entry.epoch, entry.start_offset));
+    to_text(entries.len(), lines)
+}
+
+/// Parses a file of offsets by topic and partition.
+pub fn parse_offsets(bytes: &[u8]) -> Parsed<PartitionOffset> {
+    parse_lines(bytes, |fields, _, _, _| {
+        let [topic, partition, offset] = fields else { return None };
+        Some(PartitionOffset { topic: (*topic).to_owned(), partition: partition.parse().ok()?, offset: offset.parse().ok()? })
+    })
+}
+
+/// Writes a file of offsets by topic and partition.
+pub fn offsets_to_bytes(entries: &[PartitionOffset]) -> Vec<u8> {
+    let lines = entries.iter().map(|entry| format!("{} {} {}\n", entry.topic, entry.partition, entry.offset));
+    to_text(entries.len(), lines)
+}
+
+/// Parses a `partition.metadata` and gives the topic id in its text form (SEG-10).
+pub fn parse_topic_id(bytes: &[u8]) -> Parsed<String> {
+    let rule = "SEG-10";
+    let mut faults = Faults::default();
+    let text = String::from_utf8_lossy(bytes);
+    let mut lines = text.lines();
+    if lines.next().map(str::trim_end) != Some("version: 0") {
+        faults.push(Wrong::Unreadable { rule, what: "the first line is not \"version: 0\"" }, 0, as_u64(bytes.len()));
+    }
+    let id = lines.next().and_then(|line| line.strip_prefix("topic_id: ")).map(str::trim_end).filter(|id| is_topic_id(id));
+    if id.is_none() {
+        let what = "the second line is not \"topic_id: \" and 22 characters of URL-safe base64";
+        faults.push(Wrong::Unreadable { rule, what }, 0, as_u64(bytes.len()));
+    }
+    Parsed { entries: id.into_iter().map(str::to_owned).collect(), faults: faults.finish() }
+}
+
+/// Writes a `partition.metadata`.
+pub fn topic_id_to_bytes(id: &str) -> Vec<u8> {
+    format!("version: 0\ntopic_id: {id}").into_bytes()
+}
+
+fn is_topic_id(id: &str) -> bool {
+    id.len() == 22 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}
+
+/// Version, number of entries, then a line for each (`CheckpointFile`).
+fn parse_lines<T>(bytes: &[u8], mut entry: impl FnMut(&[&str], &mut Faults, u64, u64) -> Option<T>) -> Parsed<T> {
+    let mut faults = Faults::default();
+    let mut entries = Vec::new();
+    let mut declared = None;
+    let mut at = 0;
+    for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let text = String::from_utf8_lossy(line);
+        let fields: Vec<&str> = text.split_whitespace().take(4).collect();
+        let len = as_u64(line.len());
+        match (index, fields.as_slice()) {
+            (0, ["0"]) => {}
+            (0, _) => faults.push(Wrong::Unreadable { rule: RULE, what: "the first line is not version 0" }, at, len),
+            (1, [count]) if count.parse::<u64>().is_ok() => declared = count.parse::<u64>().ok(),
+            (1, _) => faults.push(Wrong::Unreadable { rule: RULE, what: "the second line is not the number of entries" }, at, len),
+            (_, []) => {}
+            (_, fields) => match entry(fields, &mut faults, at, len) {
+                Some(entry) => entries.push(entry),
+                None => faults.push(Wrong::Unreadable { rule: RULE, what: "a line is not an entry" }, at, len),
+            },
+        }
+        at += len;
+    }
+    if declared != Some(as_u64(entries.len())) {
+        faults.push(Wrong::Unreadable { rule: RULE, what: "the number of entries is not that of the second line" }, 0, at);
+    }
+    Parsed { entries, faults: faults.finish() }
+}
+
+fn to_text(count: usize, lines: impl Iterator<Item = String>) -> Vec<u8> {
+    let mut text = format!("0\n{count}\n");
+    text.extend(lines);
+    text.into_bytes()
+}

@@ -1,0 +1,79 @@
+use super::Parsed;
+use super::fault::{Faults, Wrong};
+use crate::error::Result;
+use crate::wire::{Cursor, as_u64};
+
+/// One entry of a `.txnindex`: an aborted transaction (SEG-7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AbortedTxn {
+    /// Whose it was.
+    pub producer_id: i64,
+    /// Its first offset.
+    pub first_offset: i64,
+    /// Offset of its ABORT marker.
+    pub last_offset: i64,
+    /// Where committed data ended when the marker was written: the first offset of the oldest transaction that was still open.
+    pub last_stable_offset: i64,
+}
+
+/// Bytes of an entry: version int16, four int64.
+pub const ENTRY_LEN: usize = 34;
+
+/// Parses the file. Entries of an unknown version are left out.
+pub fn parse(bytes: &[u8]) -> Parsed<AbortedTxn> {
+    let mut faults = Faults::default();
+    let mut entries: Vec<AbortedTxn> = Vec::new();
+    let (whole, rest) = bytes.as_chunks::<ENTRY_LEN>();
+    for (index, bytes) in whole.iter().enumerate() {
+        let at = as_u64(index * ENTRY_LEN);
+        let Ok((version, entry)) = fields(bytes) else { continue };
+        if let Some(wrong) = wrong(version, entry, entries.last()) {
+            faults.push(wrong, at, 34);
+        }
+        if version == 0 {
+            entries.push(entry);
+        }
+    }
+    if !rest.is_empty() {
+        faults.push(Wrong::CutEntry { bytes: as_u64(rest.len()) }, as_u64(whole.len() * ENTRY_LEN), as_u64(rest.len()));
+    }
+    Parsed { entries, faults: faults.finish() }
+}
+
+/// Writes the file.
+pub fn to_bytes(entries: &[AbortedTxn]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(entries.len() * ENTRY_LEN);
+    for entry in entries {
+        bytes.extend_from_slice(&0_i16.to_be_bytes());
+        for field in [entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset] {
+            bytes.extend_from_slice(&field.to_be_bytes());
+        }
+    }
+    bytes
+}
+
+fn fields(bytes: &[u8; ENTRY_LEN]) -> Result<(i16, AbortedTxn)> {
+    let mut cursor = Cursor::new(bytes, "SEG-7");
+    let version = cursor.take_i16("version")?;
+    let mut next = |field| cursor.take_array(field).map(i64::from_be_bytes);
+    let (producer_id, first_offset) = (next("producerId")?, next("firstOffset")?);
+    let (last_offset, last_stable_offset) = (next("lastOffset")?, next("lastStableOffset")?);
+    Ok((version, AbortedTxn { producer_id, first_offset, last_offset, last_stable_offset }))
+}
+
+fn wrong(version: i16, entry: AbortedTxn, previous: Option<&AbortedTxn>) -> Option<Wrong> {
+    let rule = "SEG-7";
+    if version != 0 {
+        return Some(Wrong::Entry { rule, what: "unknown version", value: i64::from(version), bound: 0 });
+    }
+    if entry.producer_id < 0 {
+        return Some(Wrong::Entry { rule, what: "negative producer id", value: entry.producer_id, bound: 0 });
+    }
+    if entry.first_offset < 0 || entry.first_offset > entry.last_offset {
+        let what = "first offset is not from 0 to the last";
+        return Some(Wrong::Entry { rule, what, value: entry.first_offset, bound: entry.last_offset });
+    }
+    let previous = previous?.last_offset;
+    let what = "last offset does not increase on the entry before";
+    (entry.last_offset <= previous).then_some(Wrong::Entry { rule, what, value: entry.last_offset, bound: previous })
+}
