@@ -9,7 +9,7 @@ use arrow_schema::SchemaRef;
 use super::stream::BatchSource;
 use crate::decode::Stats;
 use crate::error::Result;
-use crate::validate::Finding;
+use crate::validate::Findings;
 
 /// Opens one source of a chain; called once, when the source before it has ended.
 pub type Open = Box<dyn FnOnce() -> Result<Box<dyn BatchSource>> + Send>;
@@ -19,7 +19,7 @@ pub struct Chain {
     schema: SchemaRef,
     waiting: VecDeque<(Arc<str>, Open)>,
     current: Option<(Arc<str>, Box<dyn BatchSource>)>,
-    findings: Vec<Finding>,
+    findings: Findings,
     /// What the streams before the current one did.
     done: Stats,
 }
@@ -27,7 +27,7 @@ pub struct Chain {
 impl Chain {
     /// Streams with the names by which findings tell them.
     pub fn new(schema: SchemaRef, waiting: impl IntoIterator<Item = (Arc<str>, Open)>) -> Self {
-        Self { schema, waiting: waiting.into_iter().collect(), current: None, findings: Vec::new(), done: Stats::default() }
+        Self { schema, waiting: waiting.into_iter().collect(), current: None, findings: Findings::default(), done: Stats::default() }
     }
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
@@ -53,7 +53,7 @@ impl Chain {
 
     fn gather(&mut self) {
         if let Some((name, stream)) = &mut self.current {
-            self.findings.extend(stream.take_findings().into_iter().map(|finding| finding.in_file(name)));
+            self.findings.append(stream.take_findings().in_file(name));
         }
     }
 }
@@ -72,7 +72,7 @@ impl BatchSource for Chain {
         next
     }
 
-    fn take_findings(&mut self) -> Vec<Finding> {
+    fn take_findings(&mut self) -> Findings {
         self.gather();
         std::mem::take(&mut self.findings)
     }

@@ -1,6 +1,7 @@
 //! Findings as they come, capped: of a hostile gigabyte there could be a hundred million.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::finding::{Finding, Severity};
 
@@ -35,6 +36,13 @@ impl Findings {
         for (kind, (times, position)) in other.untold {
             self.count(kind, times, position);
         }
+    }
+
+    /// The same findings, in one of several files.
+    #[must_use]
+    pub fn in_file(mut self, file: &Arc<str>) -> Self {
+        self.kept = self.kept.into_iter().map(|finding| finding.in_file(file)).collect();
+        self
     }
 
     /// True when nothing was found.

@@ -11,7 +11,7 @@ from logsegment.cli.survey import Survey
 
 def name_findings(segment: Segment, survey: Survey) -> Iterator[ls.Finding]:
     """What is wrong with the name, if it is that of a segment and the beginning of the file is intact."""
-    named = segment.first_offset
+    named = segment.base_offset
     is_beheaded = bool(survey.lost) and survey.lost[0].position == 0
     if named is None or is_beheaded or not survey.intact:
         return

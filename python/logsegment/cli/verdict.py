@@ -160,7 +160,9 @@ def _row(finding: ls.Finding) -> tuple[str, ...]:
     offset = "-" if finding.baseOffset is None else str(finding.baseOffset)
     where = f" ({finding.field})" if finding.field else ""
     record = f"record {finding.recordIndex}: " if finding.recordIndex is not None else ""
-    file = "" if finding.path.startswith("entry@") else f"{printable(os.path.basename(finding.path.rpartition('@')[0]))}: "
+    # Findings of several files name theirs.
+    path, at, _ = finding.path.rpartition("@")
+    file = f"{printable(os.path.basename(path))}: " if at and not finding.path.startswith("entry@") else ""
     return (finding.severity, finding.rule, str(finding.position), offset, f"{file}{record}{finding.message}{where}")
 
 

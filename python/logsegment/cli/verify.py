@@ -103,7 +103,12 @@ def _beside(segments: list[Segment]) -> Iterator[Verdict]:
     """What is wrong with the files beside the logs, for each directory that was named or found in one."""
     listed = [segment.file for segment in segments if segment.is_listed and segment.file]
     for directory, files in groupby(listed, lambda file: file.directory):
-        report = validate_files(list(files))
+        try:
+            report = validate_files(list(files))
+        except OSError as error:
+            # A log that cannot be read was told already.
+            say(f"{directory}: files beside the logs not looked at: {words_of(error)}")
+            continue
         if report.findings:
             yield Verdict(directory, report, None, is_beside=True)
 
