@@ -136,10 +136,7 @@ def test_batches_behind_a_length_that_was_made_larger_are_found_and_judged(tmp_p
     text = run("verify", path).text
     assert "  Lost: " in text
     assert "The length at byte 0 is a lie at which readers end" in text
-    assert text.startswith(f"{path}: DAMAGED")
-    data[broken] ^= 1
-    path.write_bytes(data)
-    assert run("verify", path).text.startswith(f"{path}: HIDES DATA, 1 warning. Intact: ")
+    assert text.startswith(f"{path}: HIDES DATA, 2 warnings. Intact: ")
 
 
 def test_an_endless_row_of_such_lengths_ends_the_search_and_says_so(tmp_path: Path):
