@@ -15,7 +15,7 @@ def load(data):
     return sum(map(len, batches)), batches
 
 
-def encode(batches, codec, level):
+def encode(batches, codec, level, out):
     number = CODECS[codec]
     for batch in batches:
         builder = default_records.DefaultRecordBatchBuilder(
@@ -25,7 +25,7 @@ def encode(batches, codec, level):
         append = builder.append
         for index, (timestamp, key, value, headers) in enumerate(batch):
             append(index, timestamp, key, value, headers)
-        yield builder.build()
+        out.write(builder.build())
 
 
 run(load, encode)

@@ -1,24 +1,35 @@
 """Encode contestants in Python: `cmd CODEC LEVEL FILE REPEAT OUTPUT` prints one JSON line.
 
-`encode(batches, codec, level)` is the timed work; it yields the bytes of each piece of output. LEVEL is a number, or -
-for the codec's own default.
+`encode(work, codec, level, out)` is the timed work; it hands each piece of output to `out.write`. LEVEL is a number, or - for
+the codec's own default.
 """
 import json
 import sys
 import time
 
 
+class Count:
+    """Drops what is written and counts its bytes."""
+
+    def __init__(self):
+        self.size = 0
+
+    def write(self, data):
+        self.size += len(data)
+
+
 def run(load, encode):
-    """`load` gives (records, batches) of a segment's bytes in the contestant's natural form, outside the clock."""
+    """`load` gives (records, work) of a segment's bytes, the work in the contestant's natural form, outside the clock."""
     codec, level, path, repeat, output = sys.argv[-5:]
     level = None if level == "-" else int(level)
     with open(path, "rb") as file:
-        records, batches = load(file.read())
+        records, work = load(file.read())
     with open(output, "wb") as file:
-        file.writelines(encode(batches, codec, level))
-    size, seconds = 0, []
+        encode(work, codec, level, file)
+    seconds = []
     for _ in range(int(repeat) + 1):
+        found = Count()
         start = time.perf_counter()
-        size = sum(map(len, encode(batches, codec, level)))
+        encode(work, codec, level, found)
         seconds.append(time.perf_counter() - start)
-    print(json.dumps({"records": records, "bytes": size, "seconds": seconds[1:]}))
+    print(json.dumps({"records": records, "bytes": found.size, "seconds": seconds[1:]}))
