@@ -225,7 +225,7 @@ class Segment:
         Source: `LogSegment.findOffsetByTimestamp` in Kafka.
         """
         wanted = max(_milliseconds(timestamp), -(2**63))
-        if wanted >= 2**63:
+        if wanted >= 2**63 or self._is_kafka_07:
             return None
         position, batch, _ = self._index.find_timestamp(wanted)
         if batch is None:
@@ -252,6 +252,8 @@ class Segment:
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
         """Transactions whose ABORT marker stands in the segment: from the `.txnindex` where there is a sound one, else from the markers."""
+        if self._is_kafka_07:
+            return Rows(AbortedTransaction, [])
         found = _core.read_txn_index(self._beside(".txnindex"))
         if found is not None and not found[1]:
             return Rows(AbortedTransaction, found[0])
@@ -278,6 +280,11 @@ class Segment:
     def __repr__(self) -> str:
         return f"Segment({self.path!r})"
 
+    @property
+    def _is_kafka_07(self) -> bool:
+        """Entries of Kafka 0.7 have no offsets to look up, no times and no transactions."""
+        return self.path.endswith(".kafka")
+
     @cached_property
     def _index(self) -> _core.SegmentIndex:
         return _core.SegmentIndex(self.path, self.base_offset or 0)
@@ -290,6 +297,8 @@ class Segment:
 
     def _range(self, start: int | None, end: int | None) -> tuple[int, int | None]:
         """Bytes that hold the batches from offset `start` to before `end`. Where headers cannot be read, a decode shall say so."""
+        if self._is_kafka_07:
+            return 0, None
         try:
             first = 0 if start is None else self._index.find_offset(start)[0]
             if end is None:
@@ -315,6 +324,8 @@ class Segment:
     def _transactions(self, start: int | None, end: int | None, isolation: Isolation, options: RecordOptions) -> Transactions | None:
         if isolation != "read_committed":
             return None
+        if self._is_kafka_07:
+            return Transactions([])
         is_recovering = options.get("on_error") == "skip" and options.get("check_crc", True)
         first = start if start is not None else self.base_offset
         return committed_transactions(segments_beside(self._file), first, end, is_recovering=is_recovering)
@@ -608,7 +619,7 @@ def _defaults() -> dict[str, Any]:
 
 def _named(file: SegmentFile) -> tuple[str, int | None]:
     """Path and first offset; files of Kafka 0.7 have no others beside them."""
-    return file.path, file.base_offset if file.path.endswith(".log") else None
+    return file.path, None if file.path.endswith(".kafka") else file.base_offset
 
 
 def _numbered(file: SegmentFile) -> tuple[str, int]:

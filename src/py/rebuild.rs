@@ -73,6 +73,7 @@ fn write(py: Python<'_>, directory: &Path, files: Vec<(String, Vec<u8>)>, writte
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".part");
-    std::fs::write(&unfinished, bytes)?;
-    std::fs::rename(&unfinished, path)
+    std::fs::write(&unfinished, bytes).and_then(|()| std::fs::rename(&unfinished, path)).inspect_err(|_| {
+        let _ = std::fs::remove_file(&unfinished);
+    })
 }
