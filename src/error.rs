@@ -58,8 +58,12 @@ pub enum ErrorKind {
     UnsupportedFormat { rule: &'static str, magic: i8, advice: &'static str },
     /// The compression type is not known here.
     UnknownCompression { rule: &'static str, id: u8 },
+    /// No compression type has this name.
+    UnknownCompressionName { name: String },
     /// The compressed stream is bad.
     Codec { rule: &'static str, codec: &'static str, fault: &'static str },
+    /// What Kafka's own writers refuse to write, in their words.
+    Refused { rule: &'static str, reason: String },
     /// A claim over a limit of the caller.
     Limit { limit: &'static str, asked: u64, allowed: u64 },
     /// The bytes before this entry claim to be entries so often that it was not looked into; only when damage is stepped over.
@@ -140,7 +144,15 @@ impl Error {
 
     /// True when the bytes are to blame, not the machine, the caller or this library.
     pub fn is_about_data(&self) -> bool {
-        !matches!(self.kind(), ErrorKind::Internal { .. } | ErrorKind::Interrupted | ErrorKind::Io { .. } | ErrorKind::Usage { .. })
+        !matches!(
+            self.kind(),
+            ErrorKind::Internal { .. }
+                | ErrorKind::Interrupted
+                | ErrorKind::Io { .. }
+                | ErrorKind::Refused { .. }
+                | ErrorKind::UnknownCompressionName { .. }
+                | ErrorKind::Usage { .. }
+        )
     }
 
     /// The message without its position.
@@ -163,7 +175,9 @@ impl ErrorKind {
             | Self::Invalid { rule, .. }
             | Self::UnsupportedFormat { rule, .. }
             | Self::UnknownCompression { rule, .. }
-            | Self::Codec { rule, .. } => rule,
+            | Self::Codec { rule, .. }
+            | Self::Refused { rule, .. } => rule,
+            Self::UnknownCompressionName { .. } => "COD-1",
             Self::Limit { .. } => "COD-6",
             Self::Unsearched => "UNSEARCHED",
             Self::Io { .. } => "IO",
@@ -186,7 +200,9 @@ impl ErrorKind {
             Self::Invalid { .. } => "invalid",
             Self::UnsupportedFormat { .. } => "unsupported_format",
             Self::UnknownCompression { .. } => "unknown_compression",
+            Self::UnknownCompressionName { .. } => "unknown_compression",
             Self::Codec { .. } => "codec",
+            Self::Refused { .. } => "refused",
             Self::Limit { .. } => "limit",
             Self::Unsearched => "unsearched",
             Self::Io { .. } => "io",
@@ -282,6 +298,8 @@ impl fmt::Display for ErrorKind {
             Self::Invalid { what, .. } => write!(f, "{what}"),
             Self::UnsupportedFormat { magic, advice, .. } => write!(f, "record format of magic {magic} is not read here: {advice}"),
             Self::UnknownCompression { id, .. } => write!(f, "unknown compression type id: {id}"),
+            Self::UnknownCompressionName { name } => write!(f, "Unknown compression name: {name}"),
+            Self::Refused { reason, .. } => write!(f, "{reason}"),
             Self::Codec { codec, fault, .. } => write!(f, "{codec} stream is bad: {fault}"),
             Self::Limit { limit, asked, allowed } => write!(f, "{asked} is over the limit {limit} = {allowed}"),
             Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: this one was not looked into"),

@@ -2,8 +2,9 @@
 //!
 //! Bytes go in, records, columns or findings come out; the core does no I/O and knows neither Python nor Arrow.
 //! Rooms in reading order: `wire` (primitives), `model` (the nouns), `format` (one folder per wire format), `codec`
-//! (compressed to plain), `framing` (a run of bytes to entries), `sidecar` (the files beside a log), `decode` (drives them all),
-//! `validate` (the same, as findings), `log` (segments with the files beside them), and, behind features, `columns` (Arrow), `io` (files), `py` (Python).
+//! (compressed to plain, and back), `framing` (a run of bytes to entries), `sidecar` (the files beside a log), `decode` (drives them all),
+//! `encode` (the way back), `validate` (what is decoded, as findings), `log` (segments with the files beside them), and, behind features,
+//! `columns` (Arrow), `io` (files), `py` (Python).
 
 #![cfg_attr(
     test,
@@ -34,6 +35,7 @@ pub mod framing;
 pub mod sidecar;
 
 pub mod decode;
+pub mod encode;
 
 pub mod convert;
 pub mod validate;

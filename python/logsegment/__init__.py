@@ -1,4 +1,4 @@
-"""Read, check and explain the record batches and log segments of Apache Kafka as Arrow columns, without a broker.
+"""Read, check, write and explain the record batches and log segments of Apache Kafka as Arrow columns, without a broker.
 
 >>> import logsegment as ls
 >>> stream = ls.decode(ls.FileSource("00000000000000000000.log"), topic="orders", partition=0)
@@ -37,8 +37,10 @@ from logsegment._core import (
 from logsegment.arrays import batch_info_array, decode_array, explode_array, validate_array
 from logsegment.log import Log, Segment
 from logsegment.lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
+from logsegment.policy import CompressionPolicy
 from logsegment.reading import BatchTable, batch_stream, batches, decode
 from logsegment.report import Report, validate
+from logsegment.writing import encode, encode_array
 
 __all__ = [
     "ArrowArray",
@@ -47,6 +49,7 @@ __all__ = [
     "BatchTable",
     "ChecksumError",
     "CodecError",
+    "CompressionPolicy",
     "CorruptError",
     "FileSource",
     "Finding",
@@ -74,6 +77,8 @@ __all__ = [
     "compat",
     "decode",
     "decode_array",
+    "encode",
+    "encode_array",
     "explode_array",
     "fix_lz4",
     "lz4_header_checksum",

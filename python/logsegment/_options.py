@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
 Binary: TypeAlias = Literal["binary", "large_binary", "binary_view"]
@@ -11,6 +12,10 @@ OnError: TypeAlias = Literal["raise", "skip"]
 OnBadValue: TypeAlias = Literal["raise", "skip", "null"]
 Depth: TypeAlias = Literal["headers", "metadata", "full"]
 Format: TypeAlias = Literal["auto", "v2"]
+WrittenFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2"]
+Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+TimestampType: TypeAlias = Literal["CreateTime", "LogAppendTime"]
+LZ4HeaderChecksum: TypeAlias = Literal["correct", "broken"]
 
 
 def names(columns: Sequence[str] | None) -> list[str] | None:
@@ -18,6 +23,15 @@ def names(columns: Sequence[str] | None) -> list[str] | None:
     if isinstance(columns, str):
         raise TypeError("columns must be a sequence of names, not one string")
     return None if columns is None else list(columns)
+
+
+def milliseconds(argument: str, time: int | datetime | None) -> int | None:
+    """A time as milliseconds since 1970, rounded down. A datetime without a time zone could mean any of them."""
+    if not isinstance(time, datetime):
+        return time
+    if time.tzinfo is None:
+        raise ValueError(f"{argument}: a datetime needs a time zone")
+    return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
 def entry_options(**options: Any) -> dict[str, Any]:

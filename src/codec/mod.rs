@@ -1,4 +1,4 @@
-//! Compressed records to plain ones, under a `Budget` (FORMAT section 7).
+//! Compressed records to plain ones, under a `Budget`, and back (FORMAT section 7).
 //!
 //! Accepts what Kafka's Java reader accepts; what that passes over in silence is a `Remark` for those who ask.
 //! Knows neither batches nor magics: the caller names the codec and which LZ4 header checksum to take.
@@ -7,6 +7,8 @@
 pub mod gzip;
 pub mod lz4;
 mod output;
+mod packer;
+mod packing;
 mod plain;
 mod remark;
 pub mod snappy;
@@ -15,6 +17,8 @@ mod testing;
 pub mod zstd;
 
 pub use lz4::{ChecksumForm, FoundChecksum, HeaderChecksum};
+pub use packer::Packer;
+pub use packing::Packing;
 pub use plain::{Plain, SLACK};
 pub use remark::Remark;
 

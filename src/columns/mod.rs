@@ -1,10 +1,11 @@
-//! Records, batches and findings as Arrow arrays. Knows nothing of Python.
+//! Records, batches and findings as Arrow arrays, and rows of Arrow tables as records to be written. Knows nothing of Python.
 
 pub mod batches;
 mod binary;
 mod bitmap;
 pub mod chain;
 mod constant;
+pub mod encoded;
 pub mod findings;
 mod headers;
 pub mod jsonl;
@@ -12,6 +13,7 @@ pub mod parallel;
 mod perbatch;
 mod rare;
 pub mod records;
+pub mod rows;
 pub mod schema;
 mod slots;
 pub mod stream;

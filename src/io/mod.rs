@@ -1,5 +1,7 @@
-//! Files, read by position and never written to: no mapping, since a mapped file that shrinks kills the process.
+//! Files: read by position, with no mapping, since a mapped file that shrinks kills the process; and written whole or not at all.
 
 mod file;
+mod whole_file;
 
 pub use file::{FileRange, RandomFile};
+pub use whole_file::WholeFile;

@@ -42,6 +42,8 @@ pub struct Producer {
 
 /// The stored value of an absent producer id.
 pub const NO_PRODUCER_ID: i64 = -1;
+/// The stored value of an absent producer epoch.
+pub const NO_PRODUCER_EPOCH: i16 = -1;
 /// The stored value of an absent leader epoch.
 pub const NO_PARTITION_LEADER_EPOCH: i32 = -1;
 /// The stored value of an absent sequence.
@@ -86,6 +88,13 @@ impl BatchHeader {
     /// Offset after the last record as produced.
     pub fn next_offset(&self) -> i64 {
         self.last_offset.wrapping_add(1)
+    }
+}
+
+impl Default for Producer {
+    /// None.
+    fn default() -> Self {
+        Self { id: NO_PRODUCER_ID, epoch: NO_PRODUCER_EPOCH, base_sequence: NO_SEQUENCE }
     }
 }
 

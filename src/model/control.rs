@@ -62,6 +62,36 @@ impl ControlType {
         }
     }
 
+    /// Its number.
+    pub fn id(self) -> i16 {
+        match self {
+            Self::Abort => 0,
+            Self::Commit => 1,
+            Self::LeaderChange => 2,
+            Self::SnapshotHeader => 3,
+            Self::SnapshotFooter => 4,
+            Self::KraftVersion => 5,
+            Self::KraftVoters => 6,
+            Self::Unknown(id) => id,
+        }
+    }
+
+    /// The type with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        (0..=6).map(Self::from_id).find(|kind| kind.name() == name)
+    }
+
+    /// The key of a control record of this type (CTL-2).
+    pub fn key(self) -> [u8; 4] {
+        let [high, low] = self.id().to_be_bytes();
+        [0, 0, high, low]
+    }
+
+    /// True for ABORT and COMMIT, which end a producer's transaction (CTL-5).
+    pub fn is_marker(self) -> bool {
+        matches!(self, Self::Abort | Self::Commit)
+    }
+
     /// Kafka's name.
     pub fn name(self) -> &'static str {
         match self {
@@ -75,6 +105,12 @@ impl ControlType {
             Self::Unknown(_) => "UNKNOWN",
         }
     }
+}
+
+/// The value of an ABORT or COMMIT marker (CTL-4).
+pub fn marker_value(coordinator_epoch: i32) -> [u8; 6] {
+    let [a, b, c, d] = coordinator_epoch.to_be_bytes();
+    [0, 0, a, b, c, d]
 }
 
 /// Parses the value of an ABORT or COMMIT marker: version int16, coordinatorEpoch int32 (CTL-4).

@@ -22,6 +22,11 @@ impl RecordFormat {
         }
     }
 
+    /// The format with the name that users give.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::V07, Self::V0, Self::V1, Self::V2].into_iter().find(|format| format.name() == name)
+    }
+
     /// The name users give: `"0.7"`, `"v0"`, `"v1"`, `"v2"`.
     pub fn name(self) -> &'static str {
         match self {

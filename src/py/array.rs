@@ -6,10 +6,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::arrow_out::{ArrowArray, ArrowBatch};
+use super::encode_options::EncodeArguments;
 use super::interrupt::Signals;
 use super::options::{EntryArguments, RecordArguments, committed, depth};
 use super::{arrow_in, errors};
 use crate::columns::StreamOptions;
+use crate::columns::encoded::encode_lists;
 use crate::columns::values::{Exploded, OnBadValue, Values};
 use crate::error::Result;
 
@@ -47,6 +49,16 @@ pub fn validate_array(py: Python<'_>, array: &Bound<'_, PyAny>, depth_name: &str
     let (depth, decode) = (depth(depth_name)?, options.to_decode()?);
     let made = py.detach(|| Values::of(&arrays)?.validate(&decode, depth, &interrupt));
     made.map(|structs| ArrowArray(Arc::new(structs))).map_err(|error| signals.raised(py, &error))
+}
+
+/// Raw batches of every list of records; see `logsegment.encode_array`.
+#[pyfunction]
+pub fn encode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<ArrowArray> {
+    let mut writer = EncodeArguments::from_dict(options)?.to_writer(py)?;
+    let arrays = arrow_in::arrays(array)?;
+    let (signals, interrupt) = Signals::new();
+    let made = py.detach(|| encode_lists(&arrays, &mut writer, &interrupt));
+    made.map(|encoded| ArrowArray(Arc::new(encoded))).map_err(|error| signals.raised(py, &error))
 }
 
 fn explode(py: Python<'_>, array: &Bound<'_, PyAny>, mut options: RecordArguments) -> PyResult<Exploded> {

@@ -2,8 +2,8 @@
 #![expect(unsafe_code, reason = "a capsule is a pointer to a C struct")]
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
-use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
-use arrow_array::{ArrayRef, make_array};
+use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, make_array};
 use arrow_schema::ArrowError;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -46,4 +46,31 @@ fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
 
 fn bad(error: &ArrowError) -> PyErr {
     PyValueError::new_err(error.to_string())
+}
+
+/// The batches of a table or stream.
+pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
+
+/// The batches behind any object with `__arrow_c_stream__` or, for a single batch, `__arrow_c_array__`.
+pub fn batches(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
+    if object.hasattr("__arrow_c_stream__")? {
+        return stream(object);
+    }
+    if !object.hasattr("__arrow_c_array__")? {
+        let wanted = "an Arrow table or stream is needed (an object with __arrow_c_stream__ or __arrow_c_array__), such as a pyarrow.Table";
+        return Err(PyTypeError::new_err(wanted));
+    }
+    let array = array(object)?;
+    let rows = array.as_any().downcast_ref::<StructArray>().filter(|rows| rows.null_count() == 0);
+    let rows = rows.ok_or_else(|| PyTypeError::new_err("an Arrow array of rows is needed: structs, none of them null"))?;
+    Ok(Box::new(std::iter::once(Ok(RecordBatch::from(rows)))))
+}
+
+fn stream(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
+    let capsule = object.call_method0("__arrow_c_stream__")?.extract::<Bound<'_, PyCapsule>>()?;
+    let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<FFI_ArrowArrayStream>();
+    // SAFETY: the name of the capsule says that it holds an initialised ArrowArrayStream. It is moved out: `from_raw` leaves a released
+    // struct behind, which the capsule's destructor passes over.
+    let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) };
+    Ok(Box::new(reader.map_err(|error| PyTypeError::new_err(error.to_string()))?))
 }

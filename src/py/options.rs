@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -48,14 +48,17 @@ pub struct EntryArguments {
 /// One option; a wrong type is a TypeError that begins with its name.
 macro_rules! option {
     ($options:expr, $name:literal) => {
-        match $options.get_item($name)?.ok_or_else(|| PyKeyError::new_err($name))?.extract() {
+        match $options.get_item($name)?.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err($name))?.extract() {
             Ok(value) => value,
-            Err(error) => return Err(named($options.py(), $name, PyErr::from(error))),
+            Err(error) => return Err($crate::py::options::named($options.py(), $name, PyErr::from(error))),
         }
     };
 }
 
-fn named(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
+pub(super) use option;
+
+/// The error of an option, with its name before it.
+pub(super) fn named(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
     PyTypeError::new_err(format!("{name}: {}", error.value(py)))
 }
 
@@ -203,7 +206,7 @@ fn ensure_format(name: &str) -> PyResult<()> {
     }
 }
 
-fn positive(argument: &str, value: usize) -> PyResult<usize> {
+pub(super) fn positive(argument: &str, value: usize) -> PyResult<usize> {
     if value > 0 { Ok(value) } else { Err(PyValueError::new_err(format!("{argument} must be at least 1"))) }
 }
 

@@ -1,8 +1,8 @@
 use pyo3::prelude::*;
 
 use super::{
-    array, arrow_out, batches, compat, decode, errors, files, finding, limits, lz4, rebuild, segment, source, stream, table, transactions,
-    validate, validate_log,
+    array, arrow_out, batches, compat, decode, encode, errors, files, finding, limits, lz4, rebuild, segment, source, stream, table,
+    transactions, validate, validate_log,
 };
 
 /// The native core of logsegment.
@@ -20,6 +20,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::RecordStream>()?;
     module.add_function(wrap_pyfunction!(decode::decode, module)?)?;
     module.add_function(wrap_pyfunction!(batches::batch_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(encode::encode, module)?)?;
     module.add_function(wrap_pyfunction!(validate::validate_findings, module)?)?;
     module.add_function(wrap_pyfunction!(validate::findings_table, module)?)?;
     module.add_function(wrap_pyfunction!(transactions::scan_transactions, module)?)?;
@@ -44,5 +45,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compat::compat_client, module)?)?;
     module.add_function(wrap_pyfunction!(compat::compat_errors, module)?)?;
     module.add_function(wrap_pyfunction!(compat::compat_verdict, module)?)?;
+    module.add_function(wrap_pyfunction!(array::encode_array, module)?)?;
     Ok(())
 }

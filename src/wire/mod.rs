@@ -1,10 +1,12 @@
-//! Bytes to primitives: a cursor of named fields, variable-length integers, checksums. Has never heard of a batch.
+//! Bytes to primitives and back: a cursor of named fields, a sink, variable-length integers, checksums. Has never heard of a batch.
 
 pub mod checksum;
 mod cursor;
 mod length;
 pub mod prefetch;
+mod sink;
 pub mod varint;
 
 pub use cursor::Cursor;
 pub use length::as_u64;
+pub use sink::{Fields, Sink};

@@ -136,8 +136,9 @@ pub fn zigzag_i64(raw: u64) -> i64 {
 #[inline]
 pub fn len_of(value: i64) -> usize {
     let zigzag = (value.wrapping_shl(1) ^ (value >> 63)).cast_unsigned();
-    let bits = 64 - (zigzag | 1).leading_zeros();
-    usize::try_from(bits.div_ceil(7)).unwrap_or(MAX_VARLONG_LEN)
+    let last_bit = 63 - (zigzag | 1).leading_zeros();
+    // last_bit / 7 + 1 without a division.
+    usize::try_from((last_bit * 9 + 73) / 64).unwrap_or(MAX_VARLONG_LEN)
 }
 
 #[inline(always)]

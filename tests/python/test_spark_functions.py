@@ -15,7 +15,7 @@ import corpus
 import logsegment as ls
 import logsegment.spark
 from corpus import BATCH_COLUMNS, Row, rows_of
-from logsegment.spark import batch_info_udf, decode_batches, decode_udf, map_batches, record_schema, register, validate_udf
+from logsegment.spark import batch_info_udf, decode_batches, decode_udf, encode_udf, map_batches, record_schema, register, validate_udf
 from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
@@ -163,6 +163,29 @@ def schema_columns(frame: DataFrame) -> list[str]:
     return frame.columns
 
 
+def test_encode_udf_writes_what_decode_udf_reads(spark: SparkSession, mixed: DataFrame):
+    """The records of Kafka's own batches, through Spark's arrays and back; null for null."""
+    lists = mixed.select("id", decode_udf(columns=["offset", "timestamp", "key", "value", "headers"])("batch").alias("records"))
+    packed = lists.select("id", encode_udf(compression="lz4", batch_bytes=1 << 20)("records").alias("batch"))
+    found = {row["id"]: row["batch"] for row in packed.collect()}
+    columns = ["offset", "timestamp", "key", "value", "headers"]
+    expected = ls.encode(ls.decode(GOOD, columns=columns), compression="lz4", batch_bytes=1 << 20)
+    assert found == {0: expected, 1: None, 2: None, 3: b"", 4: b"", 5: expected}
+    assert rows_of(ls.decode(bytes(found[0]), columns=columns)) == rows_of(ls.decode(GOOD, columns=columns))
+    register(spark)
+    lists.createOrReplaceTempView("lists")
+    plain = spark.sql("select kafka_encode(records) as batch from lists where id = 0").first()["batch"]
+    assert plain == ls.encode(ls.decode(GOOD, columns=columns))
+
+
+def test_what_kafka_refuses_fails_at_once_or_in_the_query(spark: SparkSession):
+    with pytest.raises(ValueError, match="ZStandard compression is not supported for magic 1"):
+        encode_udf(format="v1", compression="zstd")
+    frame = spark.sql("select array(named_struct('value', cast('v' as binary), 'timestampMs', bigint(-2))) as records")
+    with pytest.raises(PythonException, match=r"V2-17.* row 0, .*Invalid negative timestamp -2"):
+        frame.select(encode_udf()("records")).collect()
+
+
 def test_mistakes_are_found_before_the_query_runs(raw: DataFrame):
     with pytest.raises(ValueError, match="kept and decoded: offset"):
         decode_batches(keep=["offset"], columns=["offset"])
@@ -234,7 +257,7 @@ def test_a_giant_input_becomes_batches_that_fit_the_cache():
 @pytest.mark.parametrize("name", [None, *logsegment.spark.__all__])
 def test_docstrings_are_complete_and_their_examples_run(spark: SparkSession, name: str | None):
     text = (getattr(logsegment.spark, name) if name else logsegment.spark).__doc__
-    if name in ("decode_batches", "decode_udf", "batch_info_udf", "validate_udf", "record_schema"):
+    if name in ("decode_batches", "decode_udf", "encode_udf", "batch_info_udf", "validate_udf", "record_schema"):
         assert [part for part in ("Args:", "Returns:", "Raises:", "Example:") if part not in text] == []
     names = {"spark": spark, "raw": frame_of(spark, [(1, FIRST_BATCH)]), "directory": str(corpus.CORPUS / "modern-4.1.0/data/codec-lz4-0")}
     test = doctest.DocTestParser().get_doctest(text, names, name or "logsegment.spark", None, 0)

@@ -9,7 +9,7 @@
 pyarrow and pandas are imported by what needs them, not here: PySpark imports the data source whenever it looks for one.
 """
 
-from logsegment.spark.functions import batch_info_udf, decode_udf, validate_udf
+from logsegment.spark.functions import batch_info_udf, decode_udf, encode_udf, validate_udf
 from logsegment.spark.map_batches import BatchDecoder, decode_batches
 from logsegment.spark.registration import register
 from logsegment.spark.schema import record_schema
@@ -21,6 +21,7 @@ __all__ = [
     "batch_info_udf",
     "decode_batches",
     "decode_udf",
+    "encode_udf",
     "record_schema",
     "register",
     "validate_udf",

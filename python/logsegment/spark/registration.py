@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from logsegment.spark.functions import batch_info_udf, decode_udf, validate_udf
+from logsegment.spark.functions import batch_info_udf, decode_udf, encode_udf, validate_udf
 from logsegment.spark.source import LogSegmentSource
 
 if TYPE_CHECKING:
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Register the data source "logsegment" and the SQL functions kafka_decode, kafka_batch_info and kafka_validate.
+    """Register the data source "logsegment" and the SQL functions kafka_decode, kafka_encode, kafka_batch_info, kafka_validate.
 
+    kafka_encode writes magic 2 without compression; `encode_udf` makes functions with other options.
     The data source is also found without this, since PySpark imports `pyspark_logsegment` when it looks for one.
 
     Args:
@@ -28,6 +29,11 @@ def register(spark: SparkSession) -> None:
     Source: `SparkSession.dataSource` and `SparkSession.udf` in PySpark.
     """
     spark.dataSource.register(LogSegmentSource)
-    functions = {"kafka_decode": decode_udf(), "kafka_batch_info": batch_info_udf(), "kafka_validate": validate_udf()}
+    functions = {
+        "kafka_decode": decode_udf(),
+        "kafka_encode": encode_udf(),
+        "kafka_batch_info": batch_info_udf(),
+        "kafka_validate": validate_udf(),
+    }
     for name, function in functions.items():
         spark.udf.register(name, function)

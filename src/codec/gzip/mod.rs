@@ -3,9 +3,12 @@
 //! Sources: `GzipCompression` of Kafka's clients, `GZIPInputStream` of JDK 17, RFC 1952. A member is unpacked in one go when its size
 //! can be guessed, as nearly always; else, or if the guess was wrong, by a streaming inflater, whose word is also the last on bad data.
 
+mod deflate;
 mod member;
 mod oneshot;
 mod streaming;
+
+pub use deflate::Deflater;
 
 use super::output::Output;
 use super::{Remark, bad, to_len};

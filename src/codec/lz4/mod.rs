@@ -1,16 +1,19 @@
-//! LZ4 as Kafka reads it: exactly one frame of independent blocks.
+//! LZ4 as Kafka reads and writes it: exactly one frame of independent blocks.
 //!
 //! Sources: `Lz4BlockInputStream` of Kafka's clients 4.2, the LZ4 frame format 1.6. The frame is walked here and not by the library,
 //! because Kafka's rules are its own: two header checksums, strict flags, content size and content checksum not verified,
 //! and whatever follows the end mark ignored.
 
 mod block;
+mod compressor;
 pub mod descriptor;
 mod frame;
 mod header_checksum;
 mod oneshot;
+mod pack;
 
 pub use header_checksum::{ChecksumForm, FoundChecksum, HeaderChecksum};
+pub use pack::Compressor;
 
 use super::output::Output;
 use super::{Remark, bad};

@@ -2,8 +2,11 @@
 //!
 //! Sources: `SnappyCompression` of Kafka's clients, `SnappyInputStream` and `SnappyCodec` of snappy-java 1.1.10.
 
+mod pack;
 mod raw;
 mod xerial;
+
+pub use pack::Encoder;
 
 use super::output::Output;
 use super::{Remark, bad};

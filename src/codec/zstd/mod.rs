@@ -4,6 +4,9 @@
 //! one-shot decoding honours no window limit, and Java's frames say nothing of their size.
 
 mod frame;
+mod pack;
+
+pub use pack::Compressor;
 
 use super::bad;
 use super::output::Output;

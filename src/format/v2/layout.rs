@@ -42,6 +42,8 @@
 
 /// The magic byte of the format.
 pub const MAGIC: i8 = 2;
+/// Where the length field ends; it counts the bytes from here on.
+pub const LENGTH_END: usize = 12;
 /// Where the checksum stands.
 pub const CRC: usize = 17;
 /// Where the checksummed bytes start: right after the checksum.
@@ -50,5 +52,7 @@ pub const CHECKSUMMED: usize = CRC + 4;
 pub const HEADER_LEN: usize = 61;
 /// Fewest bytes that a record can have: seven fields of one byte (V2-22).
 pub const MIN_RECORD_LEN: usize = 7;
+/// Bytes of a record without key, value, headers and their lengths, at most: length 5, attributes 1, deltas 10 and 5 (V2-22).
+pub const MAX_RECORD_OVERHEAD: usize = 21;
 /// Fields that no checksum covers, for reports (V2-4).
 pub const UNCOVERED: [&str; 4] = ["baseOffset", "batchLength", "partitionLeaderEpoch", "magic"];

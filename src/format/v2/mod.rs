@@ -3,3 +3,4 @@
 pub mod layout;
 pub mod parse;
 pub mod records;
+pub mod write;

@@ -1,0 +1,149 @@
+"""Records to batches: `encode`, and the same over an Arrow column of lists of records."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from typing import Any, BinaryIO
+
+from logsegment import _core
+from logsegment._core import ArrowArray
+from logsegment._options import Compression, LZ4HeaderChecksum, TimestampType, WrittenFormat, milliseconds
+
+
+def encode(
+    table: Any,
+    *,
+    format: WrittenFormat = "v2",
+    compression: Compression = "none",
+    level: int | None = None,
+    base_offset: int = 0,
+    batch_bytes: int = 16384,
+    timestamp_type: TimestampType = "CreateTime",
+    log_append_time: int | datetime | None = None,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    transactional: bool = False,
+    partition_leader_epoch: int = -1,
+    metadata_first: bool = False,
+    lz4_header_checksum: LZ4HeaderChecksum | None = None,
+    codecs: None = None,
+    out: str | os.PathLike[str] | BinaryIO | None = None,
+) -> bytes | None:
+    """Encode the rows of an Arrow table as record batches, which end where those of Kafka's producer do.
+
+    Only the column `value` is needed. `key`, `offset`, `timestamp` (or `timestampMs`), `headers` (or `headersRaw`), `isControl` and
+    `controlType` are taken when they are there; what a batch says about all its records comes from the arguments, and other columns
+    are not looked at. Nulls: an offset goes on from the row before, a timestamp is -1 (none), key, value and header values stay null.
+    Gaps between offsets are kept. A stream is read batch by batch: with `out` memory does not grow with it. The GIL is released.
+
+    Args:
+        table: any object with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, Polars, pandas, a `RecordStream`); columns of
+            bytes may be binary or text, with offsets, views or a dictionary. Borrowed.
+        format: "v2" (magic 2), "v1", "v0", or "0.7" (whose magic is 1 too). v0 and 0.7 have no timestamps: the column is not looked at,
+            nor are offsets in 0.7, where a position in the log is the offset.
+        compression: "none", "gzip", "snappy", "lz4" or "zstd".
+        level: gzip 1 to 9 or -1 (6), lz4 1 to 17 (9 is the fast compressor, the others the high one), zstd -131072 to 22; None for
+            Kafka's default: 6, 9, 3.
+        base_offset: offset of the first row, where the table does not say it.
+        batch_bytes: estimated size at which a batch ends, as ``batch.size`` of the producer; a larger record stands alone.
+        timestamp_type: "CreateTime" or "LogAppendTime".
+        log_append_time: with LogAppendTime, milliseconds or an aware datetime; None for the largest timestamp of each batch.
+        producer_id: idempotent producer, -1 for none; it needs an epoch and a sequence.
+        producer_epoch: epoch of the producer.
+        base_sequence: sequence of the first record; it runs on from batch to batch.
+        transactional: mark the batches as part of a transaction of the producer.
+        partition_leader_epoch: written into every batch (v2 only).
+        metadata_first: layout of the v3 proposal, which this version does not write.
+        lz4_header_checksum: "correct" or "broken" as the LZ4 frames of Kafka 0.8.2 and 0.9; None for what the format's readers want:
+            broken in v0, correct in v1 and v2.
+        codecs: plugin codecs, which this version does not write.
+        out: a path, written whole or not at all, or a binary file object; None gives the bytes.
+
+    Returns:
+        The batches as bytes; None when they were written to `out`. No rows give no bytes.
+
+    Raises:
+        ValueError: for what Kafka refuses to write, with its reason: zstd, headers, control records or a producer below magic 2,
+            offsets that do not increase, a level out of range.
+        UnknownCompressionError: for a compression that is none.
+        TypeError, ValueError: when `table` has no column `value`, or a column has another type.
+        OSError: when `out` cannot be written.
+
+    Example:
+        >>> import logsegment as ls, pyarrow as pa
+        >>> table = pa.table({"key": [b"a", b"b"], "value": [b"first", None], "timestampMs": [1600000000000, 1600000000007]})
+        >>> data = ls.encode(table, compression="zstd", base_offset=40)
+        >>> ls.decode(data, columns=["offset", "value"]).to_pyarrow().to_pylist()
+        [{'offset': 40, 'value': b'first'}, {'offset': 41, 'value': None}]
+
+    Source: KIP-98, KIP-390; `MemoryRecordsBuilder` in Kafka's clients.
+    """
+    return _core.encode(table, _write_options(locals()), out)
+
+
+def encode_array(
+    array: Any,
+    *,
+    format: WrittenFormat = "v2",
+    compression: Compression = "none",
+    level: int | None = None,
+    base_offset: int = 0,
+    batch_bytes: int = 16384,
+    timestamp_type: TimestampType = "CreateTime",
+    log_append_time: int | datetime | None = None,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    transactional: bool = False,
+    partition_leader_epoch: int = -1,
+    metadata_first: bool = False,
+    lz4_header_checksum: LZ4HeaderChecksum | None = None,
+    codecs: None = None,
+) -> ArrowArray:
+    """Encode the list of records in every value of a column, each by itself.
+
+    Args:
+        array: an Arrow array of list<struct> or large_list<struct> (any object with ``__arrow_c_array__`` or
+            ``__arrow_c_stream__``), as `decode_array` gives it; the fields of the structs are the columns of `encode`. Borrowed.
+
+        The others are those of `encode`; offsets and sequences begin anew with each value.
+
+    Returns:
+        An `ArrowArray` of binary as long as `array`, raw batches in each value; null for null, no bytes for an empty list.
+
+    Raises:
+        ValueError, UnknownCompressionError: as `encode`, with the row of the value and the index of the record.
+        TypeError, ValueError: when `array` is no such column.
+        LimitError: when the results take more than 2^31-1 bytes.
+
+    Example:
+        >>> import logsegment as ls, pyarrow as pa
+        >>> lists = pa.array([[{"value": b"a"}, {"value": b"b"}], None])
+        >>> raw = pa.array(ls.encode_array(lists, compression="lz4"))
+        >>> pa.array(ls.decode_array(raw, columns=["offset", "value"])).to_pylist()
+        [[{'offset': 0, 'value': b'a'}, {'offset': 1, 'value': b'b'}], None]
+
+    Source: KIP-98; `MemoryRecordsBuilder` in Kafka's clients.
+    """
+    return _core.encode_array(array, _write_options(locals()))
+
+
+#: Arguments that are no options of the core.
+ASIDE = ("table", "array", "out", "metadata_first", "codecs")
+
+
+def _write_options(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a verb as the core's options."""
+    _ensure_written(arguments["metadata_first"], arguments["codecs"])
+    time = milliseconds("log_append_time", arguments["log_append_time"])
+    return {name: value for name, value in arguments.items() if name not in ASIDE} | {"log_append_time": time}
+
+
+def _ensure_written(metadata_first: bool, codecs: object) -> None:
+    """Fail for what only later versions write."""
+    if metadata_first:
+        raise ValueError("metadata_first: it belongs to format v3, which this version does not write")
+    if codecs is not None:
+        raise ValueError("codecs: plugin codecs are not written by this version")

@@ -1,0 +1,102 @@
+//! Plain records to compressed ones, in the form that Kafka's clients and brokers write.
+
+use super::{Packing, gzip, lz4, snappy, zstd};
+use crate::error::Result;
+use crate::wire::Sink;
+
+/// The packing contexts of one thread, kept between entries because making one costs more than a small batch.
+///
+/// Nothing is made before it is needed.
+#[derive(Default)]
+pub struct Packer {
+    gzip: gzip::Deflater,
+    snappy: snappy::Encoder,
+    lz4: lz4::Compressor,
+    zstd: zstd::Compressor,
+}
+
+impl Packer {
+    /// Packs `plain` as one stream and writes it behind what `out` holds.
+    ///
+    /// # Errors
+    /// `Internal` when a codec fails, as it does only without memory.
+    pub fn pack(&mut self, packing: Packing, plain: &[u8], out: &mut Sink) -> Result<()> {
+        match packing {
+            Packing::Gzip { level } => self.gzip.pack(plain, level, out),
+            Packing::Snappy => self.snappy.pack(plain, out),
+            Packing::Lz4 { level, checksum } => self.lz4.pack(plain, level, checksum, out),
+            Packing::Zstd { level } => self.zstd.pack(plain, level, out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::testing::{Outcome, unpack};
+    use crate::codec::{ChecksumForm, Codec, HeaderChecksum};
+
+    /// Text, noise and runs, longer than a block of LZ4 and a chunk of snappy.
+    fn samples() -> Vec<Vec<u8>> {
+        let text: Vec<u8> = (0..30_000).flat_map(|n: u32| format!("order {} of customer {}; ", n, n % 97).into_bytes()).collect();
+        let mut state = 1_u32;
+        let noise = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state.to_be_bytes()[0]
+        });
+        let noise: Vec<u8> = noise.take(200_000).collect();
+        [vec![], b"a".to_vec(), b"hello".to_vec(), vec![0; 65_536], vec![7; 65_537], text[..32_768].to_vec(), text, noise].to_vec()
+    }
+
+    fn packings() -> Vec<(Packing, Codec)> {
+        let lz4 = |level, checksum| Packing::Lz4 { level, checksum };
+        let mut all = vec![
+            (Packing::Snappy, Codec::Snappy),
+            (lz4(None, ChecksumForm::Correct), Codec::Lz4(HeaderChecksum::Correct)),
+            (lz4(None, ChecksumForm::Broken), Codec::Lz4(HeaderChecksum::Any)),
+        ];
+        all.extend((1..=9).map(|level| (Packing::Gzip { level }, Codec::Gzip)));
+        all.extend([1, 3, 12, 17].map(|level| (lz4(Some(level), ChecksumForm::Correct), Codec::Lz4(HeaderChecksum::Correct))));
+        all.extend([-131_072, -5, 1, 3, 19].map(|level| (Packing::Zstd { level }, Codec::Zstd)));
+        all
+    }
+
+    #[test]
+    fn what_is_packed_unpacks_to_the_same_bytes_with_contexts_that_go_round() {
+        let (mut packer, mut out) = (Packer::default(), Sink::default());
+        for plain in samples() {
+            for (packing, codec) in packings() {
+                out.clear();
+                out.put(b"before");
+                packer.pack(packing, &plain, &mut out).unwrap();
+                assert!(out.bytes().starts_with(b"before"));
+                assert_eq!(unpack(codec, out.from(6)), Outcome::plain(&plain), "{packing:?}, {} bytes", plain.len());
+            }
+        }
+    }
+
+    #[test]
+    fn levels_change_what_comes_out() {
+        let mut state = 1_u32;
+        let words = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            format!("{} ", (state >> 16) % 5000 * 7919)
+        });
+        let plain = words.take(20_000).collect::<String>().into_bytes();
+        let len = |packing| {
+            let mut out = Sink::default();
+            Packer::default().pack(packing, &plain, &mut out).map(|()| out.len())
+        };
+        let lz4 = |level| len(Packing::Lz4 { level, checksum: ChecksumForm::Correct }).unwrap();
+        assert!(lz4(Some(12)) < lz4(Some(3)) && lz4(Some(3)) < lz4(None));
+        assert_eq!(lz4(Some(12)), lz4(Some(17)));
+        assert!(len(Packing::Gzip { level: 9 }).unwrap() < len(Packing::Gzip { level: 1 }).unwrap());
+        assert!(len(Packing::Zstd { level: 19 }).unwrap() < len(Packing::Zstd { level: -5 }).unwrap());
+    }
+
+    #[test]
+    fn contexts_move_between_threads() {
+        fn assert_send<T: Send>() {}
+        assert_send::<Packer>();
+    }
+}

@@ -1,0 +1,62 @@
+//! Lists of records in an Arrow column as raw batches: one result per value, null in, null out.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BinaryArray, StructArray};
+use arrow_buffer::{Buffer, OffsetBuffer};
+use arrow_schema::DataType;
+
+use super::bitmap;
+use super::rows::Rows;
+use super::rows::bytes::Ends;
+use crate::encode::RecordWriter;
+use crate::error::{Error, ErrorKind, Result};
+use crate::interrupt::Interrupt;
+
+/// Encodes every list of record structs, of all chunks of a column, by itself: offsets and sequences begin anew with each.
+///
+/// # Errors
+/// `Usage` for another type, `Refused` with the row of the value, `Limit` when the results take more than 2^31-1 bytes.
+pub fn encode_lists(chunks: &[ArrayRef], writer: &mut RecordWriter, interrupt: &Interrupt) -> Result<BinaryArray> {
+    let (mut ends, mut nulls) = (vec![0], Vec::new());
+    for chunk in chunks {
+        let (lists, records) = lists_of(chunk)?;
+        let rows = Rows::of_structs(records)?;
+        for value in 0..chunk.len() {
+            interrupt.ensure_wanted()?;
+            let row = ends.len() - 1;
+            if chunk.is_valid(value) {
+                writer.restart();
+                rows.write_range(writer, lists.range(value), 0).and_then(|()| writer.end_batch()).map_err(|error| in_value(&error, row))?;
+            } else {
+                nulls.push(row);
+            }
+            ends.push(i32::try_from(writer.output().len()).map_err(|_| too_much())?);
+        }
+    }
+    let nulls = bitmap::nulls(&nulls, ends.len() - 1);
+    let data = Buffer::from_vec(std::mem::take(writer.output()));
+    Ok(BinaryArray::new(OffsetBuffer::new(ends.into()), data, nulls))
+}
+
+fn lists_of(array: &ArrayRef) -> Result<(Ends<'_>, &StructArray)> {
+    let found = match array.data_type() {
+        DataType::List(_) => Some((Ends::Short(array.as_list::<i32>().value_offsets()), array.as_list::<i32>().values())),
+        DataType::LargeList(_) => Some((Ends::Long(array.as_list::<i64>().value_offsets()), array.as_list::<i64>().values())),
+        _ => None,
+    };
+    found.and_then(|(ends, records)| Some((ends, records.as_struct_opt()?))).ok_or_else(|| {
+        let fault = format!("a column of lists of record structs is needed, not {}", array.data_type());
+        ErrorKind::Usage { argument: "array", fault }.into()
+    })
+}
+
+/// The same error with the row of the value; the row in the list is the index of the record.
+fn in_value(error: &Error, value: usize) -> Error {
+    let again = Error::new(error.kind().clone()).in_row(value);
+    error.position().row.map_or(again.clone(), |record| again.in_record(record))
+}
+
+#[cold]
+fn too_much() -> Error {
+    ErrorKind::Limit { limit: "2^31-1 bytes or rows of one array", asked: 1 << 31, allowed: (1 << 31) - 1 }.into()
+}

@@ -1,0 +1,160 @@
+//! A column of runs of bytes: binary or text, with offsets or views, of fixed size, by dictionary, or all null.
+//!
+//! Arrays come from other libraries: every offset in them is a claim, and a run that lies outside its buffer is empty.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowDictionaryKeyType, ByteArrayType, ByteViewType};
+use arrow_array::{Array, ArrayRef, DictionaryArray, FixedSizeBinaryArray, GenericByteArray, GenericByteViewArray, OffsetSizeTrait};
+use arrow_buffer::{ArrowNativeType, NullBuffer};
+use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
+use arrow_schema::DataType;
+
+use super::unfit;
+use crate::error::Result;
+
+/// The runs of a column; nothing is copied.
+pub(super) struct Runs<'a> {
+    layout: Layout<'a>,
+    nulls: Option<&'a NullBuffer>,
+}
+
+enum Layout<'a> {
+    Short(&'a [i32], &'a [u8]),
+    Long(&'a [i64], &'a [u8]),
+    Views(Views<'a>),
+    Fixed(usize, &'a [u8]),
+    /// The index of each row's run among others.
+    Dictionary(Vec<usize>, Box<Runs<'a>>),
+    AllNull,
+}
+
+struct Views<'a> {
+    views: &'a [u128],
+    buffers: Vec<&'a [u8]>,
+}
+
+impl<'a> Runs<'a> {
+    /// The runs of an array.
+    ///
+    /// # Errors
+    /// `Usage` for an array of another type.
+    pub(super) fn of(name: &str, array: &'a ArrayRef) -> Result<Self> {
+        Self::of_array(array).ok_or_else(|| unfit(name, "binary or text", array))
+    }
+
+    /// The run of a row, `None` for null.
+    #[inline]
+    pub(super) fn get(&self, row: usize) -> Option<&'a [u8]> {
+        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            return None;
+        }
+        match &self.layout {
+            Layout::Short(offsets, data) => Some(between(offsets, data, row)),
+            Layout::Long(offsets, data) => Some(between(offsets, data, row)),
+            Layout::Views(views) => Some(views.get(row)),
+            Layout::Fixed(size, data) => Some(data.get(row * size..(row + 1) * size).unwrap_or_default()),
+            Layout::Dictionary(indexes, runs) => runs.get(*indexes.get(row)?),
+            Layout::AllNull => None,
+        }
+    }
+
+    fn of_array(array: &'a ArrayRef) -> Option<Self> {
+        let layout = match array.data_type() {
+            DataType::Binary => short(array.as_binary()),
+            DataType::Utf8 => short(array.as_string()),
+            DataType::LargeBinary => long(array.as_binary()),
+            DataType::LargeUtf8 => long(array.as_string()),
+            DataType::BinaryView => views(array.as_binary_view()),
+            DataType::Utf8View => views(array.as_string_view()),
+            DataType::FixedSizeBinary(_) => fixed(array.as_fixed_size_binary())?,
+            DataType::Dictionary(_, _) => dictionary(array)?,
+            DataType::Null => Layout::AllNull,
+            _ => return None,
+        };
+        Some(Self { layout, nulls: array.nulls() })
+    }
+}
+
+impl<'a> Views<'a> {
+    #[inline]
+    fn get(&self, row: usize) -> &'a [u8] {
+        let Some(view) = self.views.get(row) else { return &[] };
+        let length = usize::try_from(ByteView::from(*view).length).unwrap_or(usize::MAX);
+        if length <= usize::try_from(MAX_INLINE_VIEW_LEN).unwrap_or(0) {
+            let inline: &[u8] = bytemuck::bytes_of(view);
+            return inline.get(4..4 + length).unwrap_or_default();
+        }
+        let view = ByteView::from(*view);
+        let start = usize::try_from(view.offset).unwrap_or(usize::MAX);
+        let buffer = usize::try_from(view.buffer_index).ok().and_then(|index| self.buffers.get(index));
+        buffer.and_then(|buffer| buffer.get(start..)?.get(..length)).unwrap_or_default()
+    }
+}
+
+/// The run between two offsets.
+#[inline]
+fn between<'a, O: ArrowNativeType>(offsets: &[O], data: &'a [u8], row: usize) -> &'a [u8] {
+    match offsets.get(row..row + 2) {
+        Some([start, end]) => data.get(start.as_usize()..end.as_usize()).unwrap_or_default(),
+        _ => &[],
+    }
+}
+
+fn short<T: ByteArrayType<Offset = i32>>(array: &GenericByteArray<T>) -> Layout<'_> {
+    Layout::Short(array.value_offsets(), array.value_data())
+}
+
+fn long<T: ByteArrayType<Offset = i64>>(array: &GenericByteArray<T>) -> Layout<'_> {
+    Layout::Long(array.value_offsets(), array.value_data())
+}
+
+fn views<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> Layout<'_> {
+    Layout::Views(Views { views: array.views(), buffers: array.data_buffers().iter().map(|buffer| buffer.as_slice()).collect() })
+}
+
+fn fixed(array: &FixedSizeBinaryArray) -> Option<Layout<'_>> {
+    Some(Layout::Fixed(usize::try_from(array.value_length()).ok()?, array.value_data()))
+}
+
+fn dictionary(array: &ArrayRef) -> Option<Layout<'_>> {
+    use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+    indexed::<UInt32Type>(array)
+        .or_else(|| indexed::<Int32Type>(array))
+        .or_else(|| indexed::<Int8Type>(array))
+        .or_else(|| indexed::<Int16Type>(array))
+        .or_else(|| indexed::<Int64Type>(array))
+        .or_else(|| indexed::<UInt8Type>(array))
+        .or_else(|| indexed::<UInt16Type>(array))
+        .or_else(|| indexed::<UInt64Type>(array))
+}
+
+fn indexed<K: ArrowDictionaryKeyType>(array: &ArrayRef) -> Option<Layout<'_>> {
+    let array: &DictionaryArray<K> = array.as_any().downcast_ref()?;
+    let runs = Runs::of_array(array.values())?;
+    Some(Layout::Dictionary(array.keys().values().iter().map(|key| key.as_usize()).collect(), Box::new(runs)))
+}
+
+/// Where the items of each list start and end.
+#[derive(Clone, Copy)]
+pub(in crate::columns) enum Ends<'a> {
+    Short(&'a [i32]),
+    Long(&'a [i64]),
+}
+
+impl Ends<'_> {
+    #[inline]
+    pub(in crate::columns) fn range(self, row: usize) -> std::ops::Range<usize> {
+        match self {
+            Self::Short(ends) => range(ends, row),
+            Self::Long(ends) => range(ends, row),
+        }
+    }
+}
+
+#[inline]
+fn range<O: OffsetSizeTrait>(ends: &[O], row: usize) -> std::ops::Range<usize> {
+    match ends.get(row..row + 2) {
+        Some([start, end]) => start.as_usize()..end.as_usize(),
+        _ => 0..0,
+    }
+}

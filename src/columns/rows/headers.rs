@@ -1,0 +1,83 @@
+//! Headers: a list of key and value for each row, or a map.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
+
+use super::bytes::{Ends, Runs};
+use super::unfit;
+use crate::error::{ErrorKind, Result};
+use crate::model::NewHeader;
+
+/// The headers of a column; nothing is copied.
+pub(super) struct Headers<'a> {
+    ends: Ends<'a>,
+    nulls: Option<&'a NullBuffer>,
+    pairs: Option<&'a NullBuffer>,
+    keys: Runs<'a>,
+    values: Runs<'a>,
+}
+
+impl<'a> Headers<'a> {
+    /// The headers of a list<struct<key, value>> or a map.
+    ///
+    /// # Errors
+    /// `Usage` for an array of another type.
+    pub(super) fn of(name: &str, array: &'a ArrayRef) -> Result<Option<Self>> {
+        let (ends, pairs) = match array.data_type() {
+            DataType::List(_) => (Ends::Short(array.as_list::<i32>().value_offsets()), array.as_list::<i32>().values()),
+            DataType::LargeList(_) => (Ends::Long(array.as_list::<i64>().value_offsets()), array.as_list::<i64>().values()),
+            DataType::Map(_, _) => {
+                let map = array.as_map();
+                return Self::over(name, array, Ends::Short(map.value_offsets()), map.entries()).map(Some);
+            }
+            DataType::Null => return Ok(None),
+            _ => return Err(unfit(name, WANTED, array)),
+        };
+        match pairs.as_struct_opt() {
+            Some(pairs) => Self::over(name, array, ends, pairs).map(Some),
+            None => Err(unfit(name, WANTED, array)),
+        }
+    }
+
+    /// Adds the headers of a row.
+    ///
+    /// # Errors
+    /// `Refused` for a null key.
+    #[inline]
+    pub(super) fn collect(&self, row: usize, to: &mut Vec<NewHeader<'a>>) -> Result<()> {
+        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            return Ok(());
+        }
+        for index in self.ends.range(row) {
+            let is_null = self.pairs.is_some_and(|pairs| pairs.is_null(index));
+            let Some(key) = self.keys.get(index).filter(|_| !is_null) else { return Err(null_key()) };
+            to.push(NewHeader { key, value: self.values.get(index) });
+        }
+        Ok(())
+    }
+
+    /// Key and value are those of these names, or the first and the second.
+    fn over(name: &str, array: &'a ArrayRef, ends: Ends<'a>, pairs: &'a StructArray) -> Result<Self> {
+        let column = |name: &str, place: usize| pairs.column_by_name(name).or_else(|| pairs.columns().get(place));
+        match (pairs.num_columns(), column("key", 0), column("value", 1)) {
+            (2, Some(keys), Some(values)) => Ok(Self {
+                ends,
+                nulls: array.nulls(),
+                pairs: pairs.nulls(),
+                keys: Runs::of(&format!("{name}.key"), keys)?,
+                values: Runs::of(&format!("{name}.value"), values)?,
+            }),
+            _ => Err(unfit(name, WANTED, array)),
+        }
+    }
+}
+
+const WANTED: &str = "list<struct<key, value>>";
+
+/// In the words of `DefaultRecord`.
+#[cold]
+fn null_key() -> crate::Error {
+    ErrorKind::Refused { rule: "V2-20", reason: "Invalid null header key found in headers".to_owned() }.into()
+}

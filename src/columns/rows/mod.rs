@@ -1,0 +1,122 @@
+//! The rows of any Arrow table as records to be written: the way back of the record columns.
+//!
+//! Only `value` is needed. Columns are found by name; each may have any Arrow type that can mean it, and those that say what a
+//! batch says (topic, partition, producerId and so on) are left to the caller's settings.
+
+pub(super) mod bytes;
+mod control;
+mod flags;
+mod headers;
+mod numbers;
+mod timestamps;
+
+use arrow_array::{ArrayRef, RecordBatch, StructArray};
+
+use self::bytes::Runs;
+use self::control::Controls;
+use self::headers::Headers;
+use self::numbers::Numbers;
+use self::timestamps::Timestamps;
+use crate::encode::RecordWriter;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{NewHeader, NewRecord};
+
+/// The columns of one batch of rows.
+pub struct Rows<'a> {
+    len: usize,
+    offsets: Option<Numbers>,
+    timestamps: Option<Timestamps>,
+    keys: Option<Runs<'a>>,
+    values: Runs<'a>,
+    headers: Option<Headers<'a>>,
+    controls: Option<Controls<'a>>,
+}
+
+impl<'a> Rows<'a> {
+    /// The record columns among those of a batch.
+    ///
+    /// # Errors
+    /// `Usage` without a column `value`, or for a column of a type that cannot mean it.
+    pub fn of(batch: &'a RecordBatch) -> Result<Self> {
+        Self::from_columns(batch.num_rows(), |name| batch.column_by_name(name))
+    }
+
+    /// The record columns among the fields of structs.
+    ///
+    /// # Errors
+    /// As `of`.
+    pub fn of_structs(structs: &'a StructArray) -> Result<Self> {
+        use arrow_array::Array;
+        Self::from_columns(structs.len(), |name| structs.column_by_name(name))
+    }
+
+    /// Writes all rows. `first_row` is the number of the first one in the table, for errors.
+    ///
+    /// # Errors
+    /// `Refused` and `Limit` as `RecordWriter::write`, with the row.
+    pub fn write(&self, writer: &mut RecordWriter, first_row: usize) -> Result<()> {
+        self.write_range(writer, 0..self.len, first_row)
+    }
+
+    /// Writes some of the rows; errors count from the first of them.
+    ///
+    /// # Errors
+    /// As `write`.
+    pub fn write_range(&self, writer: &mut RecordWriter, rows: std::ops::Range<usize>, first_row: usize) -> Result<()> {
+        let mut scratch = Vec::new();
+        for (index, row) in rows.enumerate() {
+            self.write_row(row, writer, &mut scratch).map_err(|error| error.in_row(first_row + index))?;
+        }
+        Ok(())
+    }
+
+    fn from_columns(len: usize, column: impl Fn(&str) -> Option<&'a ArrayRef>) -> Result<Self> {
+        let values = column("value").ok_or_else(|| fault("the column \"value\" is needed"))?;
+        Ok(Self {
+            len,
+            offsets: column("offset").map(|array| Numbers::of("offset", array)).transpose()?,
+            timestamps: match (column("timestampMs"), column("timestamp")) {
+                (Some(array), _) => Some(Timestamps::of("timestampMs", array)?),
+                (None, Some(array)) => Some(Timestamps::of("timestamp", array)?),
+                (None, None) => None,
+            },
+            keys: column("key").map(|array| Runs::of("key", array)).transpose()?,
+            values: Runs::of("value", values)?,
+            headers: match (column("headersRaw"), column("headers")) {
+                (Some(array), _) => Headers::of("headersRaw", array)?,
+                (None, Some(array)) => Headers::of("headers", array)?,
+                (None, None) => None,
+            },
+            controls: Controls::of(column("isControl"), column("controlType"))?,
+        })
+    }
+
+    #[inline]
+    fn write_row<'s>(&'s self, row: usize, writer: &mut RecordWriter, scratch: &mut Vec<NewHeader<'s>>) -> Result<()> {
+        scratch.clear();
+        if let Some(headers) = &self.headers {
+            headers.collect(row, scratch)?;
+        }
+        let record = NewRecord {
+            offset: self.offsets.as_ref().and_then(|offsets| offsets.get(row)).unwrap_or(writer.next_offset()),
+            timestamp: self.timestamps.as_ref().map_or(-1, |timestamps| timestamps.get(row)),
+            key: self.keys.as_ref().and_then(|keys| keys.get(row)),
+            value: self.values.get(row),
+            headers: scratch,
+            ..NewRecord::default()
+        };
+        match &self.controls {
+            Some(controls) if controls.is_control(row) => controls.with_contents(row, record, |record| writer.write(record)),
+            _ => writer.write(&record),
+        }
+    }
+}
+
+fn fault(fault: impl Into<String>) -> Error {
+    ErrorKind::Usage { argument: "table", fault: fault.into() }.into()
+}
+
+#[cold]
+fn unfit(name: &str, wanted: &str, array: &ArrayRef) -> Error {
+    fault(format!("the column {name:?} must be of {wanted}, not {}", array.data_type()))
+}

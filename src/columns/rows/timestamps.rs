@@ -1,0 +1,49 @@
+//! A column of timestamps, as the milliseconds that Kafka stores; null is -1, none (V2-16).
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, TimeUnit};
+
+use super::numbers::Numbers;
+use super::unfit;
+use crate::error::Result;
+use crate::model::timestamp::NO_TIMESTAMP;
+
+/// The timestamps; nothing is copied.
+pub(super) struct Timestamps {
+    numbers: Numbers,
+    unit: TimeUnit,
+}
+
+impl Timestamps {
+    /// The timestamps of an array of any unit; integers are milliseconds. The time zone says only how they are shown.
+    ///
+    /// # Errors
+    /// `Usage` for an array of another type.
+    pub(super) fn of(name: &str, array: &ArrayRef) -> Result<Self> {
+        let DataType::Timestamp(unit, _) = array.data_type() else {
+            let numbers = Numbers::of(name, array).map_err(|_| unfit(name, "timestamps, or integers in milliseconds", array))?;
+            return Ok(Self { numbers, unit: TimeUnit::Millisecond });
+        };
+        let values = match unit {
+            TimeUnit::Second => array.as_primitive::<TimestampSecondType>().values(),
+            TimeUnit::Millisecond => array.as_primitive::<TimestampMillisecondType>().values(),
+            TimeUnit::Microsecond => array.as_primitive::<TimestampMicrosecondType>().values(),
+            TimeUnit::Nanosecond => array.as_primitive::<TimestampNanosecondType>().values(),
+        };
+        Ok(Self { numbers: Numbers::new(values.clone(), array.nulls().cloned()), unit: *unit })
+    }
+
+    /// Milliseconds of a row, rounded down.
+    #[inline]
+    pub(super) fn get(&self, row: usize) -> i64 {
+        let Some(value) = self.numbers.get(row) else { return NO_TIMESTAMP };
+        match self.unit {
+            TimeUnit::Second => value.saturating_mul(1000),
+            TimeUnit::Millisecond => value,
+            TimeUnit::Microsecond => value.div_euclid(1000),
+            TimeUnit::Nanosecond => value.div_euclid(1_000_000),
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! One batch, or one message set, out of its records (`MemoryRecordsBuilder` in Kafka's clients).
+
+use super::BatchSettings;
+use super::refusal::{mixed_control, negative_timestamp, not_increasing, refused, too_far, too_many, too_old};
+use crate::codec::Packer;
+use crate::error::Result;
+use crate::format::v0_v1::write::{self as v0_v1, MessageHeader};
+use crate::format::v2::layout::HEADER_LEN;
+use crate::format::v2::write::{self as v2, Deltas};
+use crate::format::v07::write as v07;
+use crate::model::timestamp::NO_TIMESTAMP;
+use crate::model::{BatchHeader, NewRecord, RecordFormat, TimestampType};
+use crate::wire::Sink;
+
+/// Builds one batch after the other in storage that is reused.
+///
+/// Below magic 2 without compression the result is a message set: an entry for each record.
+#[derive(Debug)]
+pub struct BatchBuilder {
+    settings: BatchSettings,
+    base_offset: Option<i64>,
+    first_offset: i64,
+    last_offset: i64,
+    base_timestamp: i64,
+    max_timestamp: i64,
+    count: i32,
+    /// The plain records; a batch of magic 2 has room for its header before them.
+    records: Sink,
+    /// The entry around packed records.
+    packed: Sink,
+}
+
+/// What a record will take in the batch that is open.
+#[derive(Clone, Copy, Debug)]
+pub struct Measure {
+    deltas: Deltas,
+    body_len: usize,
+    /// Bytes, plain.
+    pub len: usize,
+}
+
+impl BatchBuilder {
+    /// A builder of batches with these settings.
+    ///
+    /// # Errors
+    /// `Refused` for settings that Kafka refuses.
+    pub fn new(settings: BatchSettings) -> Result<Self> {
+        settings.ensure_legal()?;
+        Ok(Self {
+            settings,
+            base_offset: None,
+            first_offset: 0,
+            last_offset: 0,
+            base_timestamp: NO_TIMESTAMP,
+            max_timestamp: NO_TIMESTAMP,
+            count: 0,
+            records: Sink::default(),
+            packed: Sink::default(),
+        })
+    }
+
+    /// Forgets the batch that is open and begins one with other settings.
+    ///
+    /// # Errors
+    /// `Refused` for settings that Kafka refuses; those before stay.
+    pub fn open(&mut self, settings: BatchSettings) -> Result<()> {
+        settings.ensure_legal()?;
+        self.settings = settings;
+        self.discard();
+        Ok(())
+    }
+
+    /// Forgets the batch that is open and begins one with the same settings.
+    pub fn discard(&mut self) {
+        (self.base_offset, self.count) = (None, 0);
+    }
+
+    /// Says the base offset of the batch that comes, where it is another than that of its first record.
+    pub fn set_base_offset(&mut self, base_offset: i64) {
+        self.base_offset = Some(base_offset);
+    }
+
+    /// What the batch says about its records.
+    pub fn settings(&self) -> &BatchSettings {
+        &self.settings
+    }
+
+    /// True when it has no records.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Records appended.
+    pub fn count(&self) -> i32 {
+        self.count
+    }
+
+    /// Offset of the last record; of no meaning without records.
+    pub fn last_offset(&self) -> i64 {
+        self.last_offset
+    }
+
+    /// The offset that deltas count from; of no meaning without records.
+    #[inline]
+    pub fn base_offset(&self) -> i64 {
+        self.base_offset.unwrap_or(self.first_offset)
+    }
+
+    /// Bytes of the records, plain.
+    #[inline]
+    pub fn plain_len(&self) -> usize {
+        if self.is_empty() { 0 } else { self.records.len() - self.room_before() }
+    }
+
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// `Refused` with Kafka's reason for a record that the batch cannot hold, `Limit` for one that is too large for any.
+    pub fn append(&mut self, record: &NewRecord<'_>) -> Result<()> {
+        let measure = self.measure(record)?;
+        self.put(record, measure)
+    }
+
+    /// Tells what a record will take.
+    ///
+    /// # Errors
+    /// `Refused` with Kafka's reason for a record that the batch cannot hold.
+    #[inline]
+    pub fn measure(&self, record: &NewRecord<'_>) -> Result<Measure> {
+        self.ensure_fits(record)?;
+        let deltas = self.deltas(record)?;
+        let format = self.settings.format;
+        let (body_len, len) = match format {
+            RecordFormat::V07 => (0, v07::OVERHEAD + record.value.map_or(0, <[u8]>::len)),
+            RecordFormat::V0 | RecordFormat::V1 => (0, v0_v1::entry_len(format, record.key, record.value)),
+            _ => {
+                let body_len = v2::body_len(record, deltas);
+                (body_len, v2::record_len(body_len))
+            }
+        };
+        Ok(Measure { deltas, body_len, len })
+    }
+
+    /// Appends a record that was measured after the one before it was appended.
+    ///
+    /// # Errors
+    /// `Limit` for a record that is too large for any batch.
+    #[inline]
+    pub fn put(&mut self, record: &NewRecord<'_>, measure: Measure) -> Result<()> {
+        if self.is_empty() {
+            self.begin(record);
+        }
+        match self.settings.format {
+            RecordFormat::V07 => v07::put_message(&mut self.records, 0, record.value.unwrap_or_default())?,
+            RecordFormat::V0 | RecordFormat::V1 => {
+                let header = self.message_header(record, measure.deltas);
+                v0_v1::put_message(&mut self.records, &header, record.key, record.value)?;
+            }
+            _ => v2::put_record(&mut self.records, record, measure.deltas, measure.body_len)?,
+        }
+        self.last_offset = record.offset;
+        self.max_timestamp = self.max_timestamp.max(record.timestamp);
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Ends the batch: its bytes, none without records (V2-63). The next record begins another with the same settings.
+    ///
+    /// # Errors
+    /// `Limit` when it is larger than its length can say; it is forgotten then.
+    pub fn close(&mut self, packer: &mut Packer) -> Result<&[u8]> {
+        if self.is_empty() {
+            return Ok(&[]);
+        }
+        let sealed = self.seal(packer);
+        self.discard();
+        sealed?;
+        Ok(if self.settings.packing.is_some() { self.packed.bytes() } else { self.records.bytes() })
+    }
+
+    #[inline]
+    fn begin(&mut self, record: &NewRecord<'_>) {
+        self.first_offset = record.offset;
+        self.base_timestamp = self.settings.delete_horizon_ms.unwrap_or(record.timestamp);
+        self.max_timestamp = NO_TIMESTAMP;
+        self.records.clear();
+        if self.room_before() > 0 {
+            self.records.put(&[0; HEADER_LEN]);
+        }
+    }
+
+    /// Bytes before the first plain record.
+    #[inline]
+    fn room_before(&self) -> usize {
+        if self.settings.format == RecordFormat::V2 { HEADER_LEN } else { 0 }
+    }
+
+    #[inline]
+    fn ensure_fits(&self, record: &NewRecord<'_>) -> Result<()> {
+        if record.is_control != self.settings.is_control {
+            return Err(mixed_control());
+        }
+        if record.timestamp < NO_TIMESTAMP {
+            return Err(negative_timestamp(record.timestamp));
+        }
+        if self.settings.format < RecordFormat::V2 { self.ensure_legacy(record) } else { Ok(()) }
+    }
+
+    fn ensure_legacy(&self, record: &NewRecord<'_>) -> Result<()> {
+        match self.settings.format {
+            RecordFormat::V07 if record.key.is_some() => Err(too_old("Keys are", RecordFormat::V07)),
+            RecordFormat::V07 if record.value.is_none() => Err(too_old("Null values are", RecordFormat::V07)),
+            RecordFormat::V07 if !record.headers.is_empty() => Err(too_old("Headers are", RecordFormat::V07)),
+            format if !record.headers.is_empty() => {
+                Err(refused("V2-60", format!("Magic v{} does not support record headers", format.magic())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Distances to the first record, where offsets must increase (V2-62). Kafka 0.7 knows no offsets.
+    #[inline]
+    fn deltas(&self, record: &NewRecord<'_>) -> Result<Deltas> {
+        if self.settings.format == RecordFormat::V07 {
+            return Ok(Deltas::default());
+        }
+        let (base_offset, base_timestamp) = match self.is_empty() {
+            true => (self.base_offset.unwrap_or(record.offset), self.settings.delete_horizon_ms.unwrap_or(record.timestamp)),
+            false => (self.base_offset(), self.base_timestamp),
+        };
+        let last = if self.is_empty() { base_offset.wrapping_sub(1) } else { self.last_offset };
+        if record.offset <= last {
+            return Err(not_increasing(record.offset, last));
+        }
+        if self.count == i32::MAX {
+            return Err(too_many());
+        }
+        let offset = record.offset.checked_sub(base_offset).and_then(|delta| i32::try_from(delta).ok());
+        let offset = offset.ok_or_else(|| too_far(record.offset, base_offset))?;
+        Ok(Deltas { offset, timestamp: record.timestamp.wrapping_sub(base_timestamp) })
+    }
+
+    /// What stands in a message: builders since 0.11 write the append time into every one (L8-32).
+    fn message_header(&self, record: &NewRecord<'_>, deltas: Deltas) -> MessageHeader {
+        let format = self.settings.format;
+        let is_relative = format == RecordFormat::V1 && self.settings.packing.is_some();
+        let append_time = self.settings.log_append_time.filter(|_| self.is_log_append_time());
+        MessageHeader {
+            format,
+            offset: if is_relative { i64::from(deltas.offset) } else { record.offset },
+            timestamp: append_time.unwrap_or(record.timestamp),
+            attributes: self.message_attributes(0),
+        }
+    }
+
+    /// The attribute bits of a message: the codec, and in magic 1 the timestamp type (L8-3).
+    fn message_attributes(&self, codec: u8) -> u8 {
+        const LOG_APPEND_TIME: u8 = 1 << 3;
+        let is_marked = self.settings.format == RecordFormat::V1 && self.is_log_append_time();
+        if is_marked { codec | LOG_APPEND_TIME } else { codec }
+    }
+
+    fn is_log_append_time(&self) -> bool {
+        self.settings.timestamp_type == TimestampType::LogAppendTime
+    }
+
+    fn max_timestamp(&self) -> i64 {
+        self.settings.log_append_time.filter(|_| self.is_log_append_time()).unwrap_or(self.max_timestamp)
+    }
+
+    fn seal(&mut self, packer: &mut Packer) -> Result<()> {
+        let header = self.header();
+        let Some(packing) = self.settings.packing else {
+            // A message set is sealed message by message.
+            return if self.settings.format == RecordFormat::V2 { v2::seal(&mut self.records, &header) } else { Ok(()) };
+        };
+        let codec = packing.compression_type().id();
+        let plain = self.records.from(self.room_before());
+        self.packed.clear();
+        match self.settings.format {
+            RecordFormat::V07 => {
+                v07::open_message(&mut self.packed);
+                packer.pack(packing, plain, &mut self.packed)?;
+                v07::seal_message(&mut self.packed, 0, codec)
+            }
+            format @ (RecordFormat::V0 | RecordFormat::V1) => {
+                v0_v1::open_wrapper(&mut self.packed, format);
+                packer.pack(packing, plain, &mut self.packed)?;
+                let attributes = self.message_attributes(codec);
+                let wrapper = MessageHeader { format, offset: self.last_offset, timestamp: self.max_timestamp(), attributes };
+                v0_v1::seal_wrapper(&mut self.packed, 0, &wrapper)
+            }
+            _ => {
+                self.packed.put(&[0; HEADER_LEN]);
+                packer.pack(packing, plain, &mut self.packed)?;
+                v2::seal(&mut self.packed, &header)
+            }
+        }
+    }
+
+    /// The header of a batch of magic 2.
+    fn header(&self) -> BatchHeader {
+        BatchHeader {
+            position: 0,
+            size: 0,
+            format: RecordFormat::V2,
+            base_offset: self.base_offset(),
+            last_offset: self.last_offset,
+            count: Some(self.count),
+            attributes: self.settings.attributes(),
+            base_timestamp: self.base_timestamp,
+            max_timestamp: self.max_timestamp(),
+            crc: 0,
+            partition_leader_epoch: self.settings.partition_leader_epoch,
+            producer: self.settings.producer,
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Records to batches, of every format, as Kafka's own producers and brokers build them.
+//!
+//! `BatchBuilder` builds one entry (or one message set) out of records whose batch is known; `RecordWriter` decides where batches end, as
+//! the producer does. Illegal combinations are refused with Kafka's reasons. Sources: `MemoryRecordsBuilder`, `RecordAccumulator` and
+//! `CompressionRatioEstimator` of Kafka's clients.
+
+mod builder;
+mod estimate;
+mod refusal;
+mod settings;
+mod writer;
+
+pub use builder::{BatchBuilder, Measure};
+pub use settings::BatchSettings;
+pub use writer::RecordWriter;

@@ -1,0 +1,200 @@
+//! Any number of records to batches, which end where those of Kafka's producer do.
+
+use super::builder::Measure;
+use super::estimate::Estimate;
+use super::refusal::{not_increasing, refused};
+use super::{BatchBuilder, BatchSettings};
+use crate::codec::Packer;
+use crate::error::Result;
+use crate::format::v0_v1::write::overhead;
+use crate::format::v2::layout::HEADER_LEN;
+use crate::format::v2::write::record_len_bound;
+use crate::format::v07::write::OVERHEAD as V07_OVERHEAD;
+use crate::model::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
+use crate::model::{ControlType, NewRecord, Producer, RecordFormat, TimestampType};
+
+/// Writes batches of about `batch_bytes` bytes; sequences run on from batch to batch.
+///
+/// The bytes of ended batches are kept until the caller takes them.
+pub struct RecordWriter {
+    settings: BatchSettings,
+    batch_bytes: usize,
+    builder: BatchBuilder,
+    packer: Packer,
+    estimate: Estimate,
+    /// Bytes that the open batch is estimated to have at most.
+    limit: usize,
+    base_offset: i64,
+    next_offset: i64,
+    last_offset: Option<i64>,
+    next_sequence: i32,
+    output: Vec<u8>,
+}
+
+impl RecordWriter {
+    /// A writer of batches with these settings, whose producer's sequence is that of the first record.
+    ///
+    /// # Errors
+    /// `Refused` for settings that Kafka refuses, control batches among them: control records get their own.
+    pub fn new(settings: BatchSettings, batch_bytes: usize, base_offset: i64) -> Result<Self> {
+        if settings.is_control || settings.delete_horizon_ms.is_some() {
+            return Err(refused("V2-64", "A writer decides itself which batches are control batches and writes no delete horizon"));
+        }
+        if settings.producer.id == NO_PRODUCER_ID && settings.producer != Producer::default() && !settings.is_transactional {
+            return Err(refused("V2-61", "Cannot write idempotent messages without a valid producer ID"));
+        }
+        // Markers need no sequence: whether one is missing shows when the first record that needs it comes.
+        let is_control = settings.format == RecordFormat::V2 && settings.producer.base_sequence < 0;
+        let first_settings = BatchSettings { is_control, ..settings };
+        Ok(Self {
+            settings,
+            batch_bytes,
+            builder: BatchBuilder::new(first_settings)?,
+            packer: Packer::default(),
+            estimate: Estimate::default(),
+            limit: 0,
+            base_offset,
+            next_offset: base_offset,
+            last_offset: None,
+            next_sequence: settings.producer.base_sequence,
+            output: Vec::new(),
+        })
+    }
+
+    /// Forgets the batch that is open and begins anew, with the first offset and sequence. What was not taken yet stays.
+    pub fn restart(&mut self) {
+        self.builder.discard();
+        (self.estimate, self.last_offset) = (Estimate::default(), None);
+        (self.next_offset, self.next_sequence) = (self.base_offset, self.settings.producer.base_sequence);
+    }
+
+    /// The offset after that of the last record.
+    #[inline]
+    pub fn next_offset(&self) -> i64 {
+        self.next_offset
+    }
+
+    /// Writes a record. A control record stands alone in a batch.
+    ///
+    /// # Errors
+    /// `Refused` with Kafka's reason for a record that no batch can hold, `Limit` for one that is too large.
+    #[inline]
+    pub fn write(&mut self, record: &NewRecord<'_>) -> Result<()> {
+        let measure = self.measure(record)?;
+        self.builder.put(record, measure)?;
+        self.last_offset = Some(record.offset);
+        self.next_offset = record.offset.wrapping_add(1);
+        if record.is_control { self.end_batch() } else { Ok(()) }
+    }
+
+    /// Ends the batch that is open.
+    ///
+    /// # Errors
+    /// `Limit` when it is larger than its length can say.
+    pub fn end_batch(&mut self) -> Result<()> {
+        if self.builder.is_empty() {
+            return Ok(());
+        }
+        self.advance_sequence();
+        let plain_len = self.builder.plain_len();
+        let is_packed = self.builder.settings().packing.is_some();
+        let entry = self.builder.close(&mut self.packer)?;
+        self.output.extend_from_slice(entry);
+        if is_packed {
+            self.estimate.learn(plain_len, entry.len().saturating_sub(header_len(&self.settings)));
+        }
+        Ok(())
+    }
+
+    /// The bytes of ended batches that were not taken yet.
+    pub fn output(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+
+    /// Measures a record for the open batch, or for another when there is no room in it.
+    #[inline]
+    fn measure(&mut self, record: &NewRecord<'_>) -> Result<Measure> {
+        if !self.builder.is_empty() {
+            let is_near = i32::try_from(record.offset.saturating_sub(self.builder.base_offset())).is_ok();
+            if is_near && !record.is_control {
+                let measure = self.builder.measure(record)?;
+                if self.has_room_for(measure.len) {
+                    return Ok(measure);
+                }
+            }
+            self.end_batch()?;
+        }
+        self.begin_batch(record)?;
+        self.builder.measure(record)
+    }
+
+    /// Does not reckon that the record will be packed too, as Kafka's producer does not.
+    #[inline]
+    fn has_room_for(&self, len: usize) -> bool {
+        let plain = self.builder.plain_len();
+        let estimated = if self.settings.packing.is_some() { self.estimate.packed(plain) } else { plain };
+        header_len(&self.settings) + estimated + len <= self.limit
+    }
+
+    fn begin_batch(&mut self, record: &NewRecord<'_>) -> Result<()> {
+        if let Some(last) = self.last_offset.filter(|last| record.offset <= *last && self.settings.format != RecordFormat::V07) {
+            return Err(not_increasing(record.offset, last));
+        }
+        let settings = if record.is_control { self.marker_settings(record)? } else { self.data_settings() };
+        self.builder.open(settings)?;
+        self.limit = self.batch_bytes.max(first_len_bound(&self.settings, record));
+        Ok(())
+    }
+
+    fn data_settings(&self) -> BatchSettings {
+        let producer = Producer { base_sequence: self.next_sequence, ..self.settings.producer };
+        BatchSettings { producer, ..self.settings }
+    }
+
+    /// Control batches are plain and have no sequence (CTL-5, CTL-9); those of KRaft have no producer (CTL-8).
+    fn marker_settings(&self, record: &NewRecord<'_>) -> Result<BatchSettings> {
+        let is_marker = ControlType::parse(record.key)?.is_marker();
+        let producer = if is_marker { Producer { base_sequence: NO_SEQUENCE, ..self.settings.producer } } else { Producer::default() };
+        Ok(BatchSettings {
+            packing: None,
+            timestamp_type: TimestampType::CreateTime,
+            producer,
+            is_transactional: is_marker,
+            is_control: true,
+            ..self.settings
+        })
+    }
+
+    /// The next batch goes on behind the last sequence of this one (V2-6).
+    fn advance_sequence(&mut self) {
+        if self.builder.settings().is_control || self.next_sequence < 0 {
+            return;
+        }
+        let delta = self.builder.last_offset().wrapping_sub(self.builder.base_offset());
+        let producer = Producer { base_sequence: self.next_sequence, ..self.settings.producer };
+        // The distance fits 32 bits; the sequence after 2147483647 is 0.
+        self.next_sequence = producer.sequence(i32::try_from(delta).unwrap_or(0).wrapping_add(1));
+    }
+}
+
+/// Bytes of an entry around its records, as far as the producer's estimate counts them.
+#[inline]
+fn header_len(settings: &BatchSettings) -> usize {
+    match settings.format {
+        RecordFormat::V2 => HEADER_LEN,
+        _ if settings.packing.is_none() => 0,
+        RecordFormat::V07 => V07_OVERHEAD,
+        format => overhead(format),
+    }
+}
+
+/// The most bytes of a batch with this record alone: a batch that must hold a large record may be as large as that.
+fn first_len_bound(settings: &BatchSettings, record: &NewRecord<'_>) -> usize {
+    let contents = record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len);
+    let len = match settings.format {
+        RecordFormat::V2 => record_len_bound(record),
+        RecordFormat::V07 => V07_OVERHEAD + contents,
+        format => overhead(format) + contents,
+    };
+    header_len(settings) + len
+}

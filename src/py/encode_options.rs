@@ -1,0 +1,94 @@
+//! What `encode` and its kin are given, as the core's settings. The Python layer fills in every key; defaults and docs stand there.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::errors;
+use super::options::{option, positive};
+use crate::codec::{ChecksumForm, Packing};
+use crate::encode::{BatchSettings, RecordWriter};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{CompressionType, Producer, RecordFormat, TimestampType};
+
+/// Options of the verbs that write records.
+pub struct EncodeArguments {
+    format: String,
+    compression: String,
+    level: Option<i32>,
+    base_offset: i64,
+    batch_bytes: usize,
+    timestamp_type: String,
+    log_append_time: Option<i64>,
+    producer_id: i64,
+    producer_epoch: i16,
+    base_sequence: i32,
+    transactional: bool,
+    partition_leader_epoch: i32,
+    lz4_header_checksum: Option<String>,
+}
+
+impl EncodeArguments {
+    /// The options out of the dict that the Python layer makes.
+    pub fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self {
+            format: option!(options, "format"),
+            compression: option!(options, "compression"),
+            level: option!(options, "level"),
+            base_offset: option!(options, "base_offset"),
+            batch_bytes: option!(options, "batch_bytes"),
+            timestamp_type: option!(options, "timestamp_type"),
+            log_append_time: option!(options, "log_append_time"),
+            producer_id: option!(options, "producer_id"),
+            producer_epoch: option!(options, "producer_epoch"),
+            base_sequence: option!(options, "base_sequence"),
+            transactional: option!(options, "transactional"),
+            partition_leader_epoch: option!(options, "partition_leader_epoch"),
+            lz4_header_checksum: option!(options, "lz4_header_checksum"),
+        })
+    }
+
+    /// A writer with these options.
+    pub fn to_writer(&self, py: Python<'_>) -> PyResult<RecordWriter> {
+        let batch_bytes = positive("batch_bytes", self.batch_bytes)?;
+        let settings = self.to_settings().map_err(|error| errors::to_py(py, &error))?;
+        RecordWriter::new(settings, batch_bytes, self.base_offset).map_err(|error| errors::to_py(py, &error))
+    }
+
+    fn to_settings(&self) -> Result<BatchSettings> {
+        let format = RecordFormat::named(&self.format)
+            .ok_or_else(|| fault("format", format!("must be \"0.7\", \"v0\", \"v1\" or \"v2\", not {:?}", self.format)))?;
+        let timestamp_type = TimestampType::named(&self.timestamp_type).ok_or_else(|| {
+            fault("timestamp_type", format!("must be \"CreateTime\" or \"LogAppendTime\", not {:?}", self.timestamp_type))
+        })?;
+        if self.base_offset < 0 {
+            return Err(fault("base_offset", format!("must not be negative, as {} is", self.base_offset)));
+        }
+        if self.log_append_time.is_some() && timestamp_type == TimestampType::CreateTime {
+            return Err(fault("log_append_time", "needs timestamp_type=\"LogAppendTime\"".to_owned()));
+        }
+        let settings = BatchSettings::new(format, Packing::new(CompressionType::named(&self.compression)?, self.level)?);
+        Ok(BatchSettings {
+            packing: self.with_lz4_header_checksum(settings.packing)?,
+            timestamp_type,
+            log_append_time: self.log_append_time,
+            producer: Producer { id: self.producer_id, epoch: self.producer_epoch, base_sequence: self.base_sequence },
+            is_transactional: self.transactional,
+            partition_leader_epoch: self.partition_leader_epoch,
+            ..settings
+        })
+    }
+
+    fn with_lz4_header_checksum(&self, packing: Option<Packing>) -> Result<Option<Packing>> {
+        let form = match self.lz4_header_checksum.as_deref() {
+            None => return Ok(packing),
+            Some("correct") => ChecksumForm::Correct,
+            Some("broken") => ChecksumForm::Broken,
+            Some(other) => return Err(fault("lz4_header_checksum", format!("must be \"correct\" or \"broken\", not {other:?}"))),
+        };
+        Ok(packing.map(|packing| packing.with_lz4_header_checksum(form)))
+    }
+}
+
+fn fault(argument: &'static str, fault: String) -> Error {
+    ErrorKind::Usage { argument, fault }.into()
+}
