@@ -229,7 +229,8 @@ def test_signals_are_noticed_during_native_work(verb: str, much: bytes):
         signal.signal(signal.SIGUSR1, before)
     assert isinstance(caught.value, Stopped) or verb == "a capsule consumer"
     assert took < 1.5
-    assert raised[0] - start < 0.6
+    # The timer itself is late where every core is busy.
+    assert raised[0] - start < 1.2
 
 
 def test_the_module_does_not_need_the_interpreter_lock():
