@@ -21,6 +21,7 @@ from python_peers import RecordClasses
 from rows import Row
 
 COLUMNS = ["offset", "timestampMs", "timestampType", "key", "value", "headers"]
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 SEGMENT = "00000000000000000000.log"
 PACKAGES = {"kafka-python": "kafka", "aiokafka": "aiokafka"}
 #: Writers that a broker stands behind.
@@ -83,6 +84,8 @@ class Matrix:
             return (self.broker.partition(str(made)) / SEGMENT).read_bytes()
         magic = MAGICS[made.format]
         batches = rows.batches(made.format)
+        if made.writer == "logsegment":
+            return own_bytes([row for batch in batches for row in batch], made.format, made.codec)
         if made.writer in PACKAGES:
             return RecordClasses(PACKAGES[made.writer]).write(batches, magic, made.codec)
         return self.peer(made.writer.removeprefix("Kafka ")).write(batches, magic, made.codec)
@@ -135,6 +138,20 @@ class Matrix:
         for name, found in librdkafka.consume(self.broker.servers, names).items():
             answers[names[name]] = found
         return answers
+
+
+def own_bytes(records: list[Row], kind: str, codec: str) -> bytes:
+    """Our writing, with batches as large as it makes them."""
+    columns = {
+        "offset": pa.array([row.offset for row in records], pa.int64()),
+        "key": pa.array([row.key for row in records], pa.binary()),
+        "value": pa.array([row.value for row in records], pa.binary()),
+        "timestampMs": pa.array([row.timestamp for row in records], pa.int64()),
+        "headers": pa.array([[{"key": key, "value": value} for key, value in row.headers] for row in records], HEADERS),
+    }
+    if kind != "v2":
+        del columns["headers"]
+    return ls.encode(pa.table(columns), format=kind, compression=codec)
 
 
 def own_rows(path: Path) -> list[Row]:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import logsegment as ls
 import rows
+from matrix import own_bytes
 from peers import Peer, Refused
 
 pytestmark = pytest.mark.interop
@@ -71,3 +73,27 @@ def test_later_ages_read_either_in_magic_0_and_one_in_magic_1(peer: Callable[[st
     assert read_by(peer(version), correct, scratch) == rows.batches("v1")[0]
     with pytest.raises(Refused, match=r"(?i)descriptor|corrupt"):
         read_by(peer(version), with_header_checksum(correct, BROKEN), scratch)
+
+
+def test_ours_are_the_bytes_that_the_first_ages_read(peer: Callable[[str], Peer], scratch: Path) -> None:
+    """Repairing and breaking by our functions is what decides for the classes of 0.8 and 0.9."""
+    broken = wrapper(peer, SCALA_08, 0)
+    fixed = ls.fix_lz4(broken)
+    assert fixed == with_header_checksum(broken, CORRECT)
+    assert ls.break_lz4(fixed) == broken
+    for version in (SCALA_08, JAVA_09):
+        with pytest.raises(Refused):
+            read_by(peer(version), fixed, scratch)
+        assert read_by(peer(version), ls.break_lz4(fixed), scratch) == rows.batches("v0")[0]
+
+
+def test_we_write_what_the_first_ages_read(peer: Callable[[str], Peer], scratch: Path) -> None:
+    """The broken checksum in magic 0 is what they accept, the correct one is what they refuse, in what we wrote too."""
+    records = rows.batches("v0")[0]
+    written = own_bytes(records, "v0", "lz4")
+    assert header_checksum(written) == BROKEN
+    for version in (SCALA_08, JAVA_09):
+        assert read_by(peer(version), written, scratch) == records
+        with pytest.raises(Refused):
+            read_by(peer(version), with_header_checksum(written, CORRECT), scratch)
+    assert header_checksum(own_bytes(rows.batches("v1")[0], "v1", "lz4")) == CORRECT
