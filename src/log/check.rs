@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{BatchHeader, ControlType, Marker, RecordFormat};
 use crate::sidecar::{AbortedTxn, EpochEntry, Fault, Faults, OffsetEntry, TimeEntry, Wrong, offset_index, time_index};
 
@@ -14,6 +15,7 @@ pub struct IndexCheck<'a> {
     previous_last: i64,
     largest: i64,
     last_indexed: u64,
+    last_offset: Option<i64>,
     faults: (Faults, Faults),
 }
 
@@ -25,7 +27,7 @@ impl<'a> IndexCheck<'a> {
     pub fn new(offsets: &'a [OffsetEntry], times: &'a [TimeEntry]) -> Self {
         let faults = (Faults::default(), Faults::default());
         let (offsets, times) = (offsets.iter(), times.iter());
-        Self { offsets, times, seen: (0, 0), previous_last: i64::MIN, largest: i64::MIN, last_indexed: 0, faults }
+        Self { offsets, times, seen: (0, 0), previous_last: i64::MIN, largest: i64::MIN, last_indexed: 0, last_offset: None, faults }
     }
 
     /// The next batch.
@@ -56,6 +58,10 @@ impl<'a> IndexCheck<'a> {
             self.faults.1.push(wrong, self.seen.1.saturating_mul(12), 12);
             self.seen.1 += 1;
         }
+        if let Some(stored) = self.last_offset.filter(|offset| *offset > self.previous_last) {
+            let wrong = Wrong::Contradiction { rule: "IDX-2", what: "offset of the last entry", stored, found: Some(self.previous_last) };
+            self.faults.0.push(wrong, self.seen.0.saturating_sub(1).saturating_mul(8), 8);
+        }
         if self.seen.0 > 0 && end.saturating_sub(self.last_indexed) > FAR {
             let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
             let wrong = Wrong::Stale { last: signed(self.last_indexed), end: signed(end) };
@@ -66,9 +72,11 @@ impl<'a> IndexCheck<'a> {
 
     fn offset_entry(&mut self, entry: OffsetEntry, header: &BatchHeader) {
         self.last_indexed = position(&entry);
+        self.last_offset = Some(entry.offset);
         if position(&entry) < header.position {
             no_batch(&mut self.faults.0, self.seen.0, entry);
-        } else if entry.offset > header.last_offset || entry.offset <= self.previous_last {
+        } else if entry.offset <= self.previous_last {
+            // An entry above the batch is sound: what was appended at once has one entry, with the last offset of all of it.
             let (stored, found) = (entry.offset, Some(header.last_offset));
             let wrong = Wrong::Contradiction { rule: "IDX-2", what: "offset of the batch at an entry's position", stored, found };
             self.faults.0.push(wrong, at::<{ offset_index::ENTRY_LEN }>(self.seen.0), 8);
@@ -76,7 +84,9 @@ impl<'a> IndexCheck<'a> {
     }
 
     fn time_entry(&mut self, entry: TimeEntry, header: &BatchHeader) {
-        let (what, found) = if header.max_timestamp != entry.timestamp {
+        // Brokers that kept a topic in the format of 0.9 indexed the times that its messages do not have.
+        let is_other = header.max_timestamp != entry.timestamp && header.max_timestamp != NO_TIMESTAMP;
+        let (what, found) = if is_other {
             ("timestamp of the batch at an entry's offset", header.max_timestamp)
         } else if self.largest > entry.timestamp {
             ("timestamp that an earlier batch exceeds", self.largest)

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 import corpus
 import logsegment as ls
+from logsegment.log import validate_files
+from logsegment.segments import find_segments
 
 MODERN = corpus.CORPUS / "modern-4.1.0"
 DATA, TRUTH = MODERN / "data", MODERN / "truth/segments"
@@ -64,6 +66,14 @@ def test_a_log_gives_the_records_of_its_segments_in_order(directory: Path):
 @pytest.mark.parametrize("directory", partitions(), ids=lambda path: path.name)
 def test_no_file_of_the_corpus_is_found_fault_with(directory: Path):
     assert [finding for finding in ls.Log(directory).validate(depth="headers").findings if finding.rule[:3] in ("SEG", "IDX")] == []
+
+
+@pytest.mark.parametrize("era", ["legacy-0.8.2.2", "legacy-0.10.2.2", "legacy-0.11.0.3", "legacy-2.4.1", "other-clients"])
+def test_files_of_every_era_are_sound(era: str):
+    """0.8 indexes first offsets and no times, an append of many batches has one entry, 0.11 leaves empty epochs."""
+    files = find_segments(corpus.CORPUS / era / "data")
+    assert len(files) >= 14
+    assert [(finding.path, finding.message) for finding in validate_files(files).findings] == []
 
 
 def test_entries_are_those_that_kafkas_classes_read():
@@ -205,7 +215,8 @@ def test_damaged_files_beside_a_log_change_no_result(name: str, wounds: list[tup
         (".index", lambda data: data + bytes(80), "SEG-5"),
         (".index", lambda data: data[8:] + data[:8], "SEG-3"),
         (".index", lambda data: data[:7] + bytes([data[7] ^ 1]) + data[8:], "IDX-2"),
-        (".index", lambda data: data[:3] + bytes([data[3] ^ 64]) + data[4:8], "IDX-2"),
+        (".index", lambda data: data[:3] + bytes([data[3] ^ 4]) + data[4:8], "IDX-2"),
+        (".index", lambda data: data[:2] + b"\1" + data[3:8], "IDX-2"),
         (".timeindex", lambda data: data[12:] + data[:12], "SEG-4"),
         (".timeindex", lambda data: data[:7] + bytes([data[7] ^ 1]) + data[8:], "IDX-3"),
         (".txnindex", lambda data: data[34:] + data[:34], "SEG-7"),
