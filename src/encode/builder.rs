@@ -113,6 +113,11 @@ impl BatchBuilder {
         if self.is_empty() { 0 } else { self.records.len() - self.room_before() }
     }
 
+    /// Bytes of storage held.
+    pub fn held_bytes(&self) -> usize {
+        self.records.held_bytes().saturating_add(self.packed.held_bytes())
+    }
+
     /// Appends a record.
     ///
     /// # Errors

@@ -37,19 +37,11 @@ impl RecordWriter {
     /// # Errors
     /// `Refused` for settings that Kafka refuses, control batches among them: control records get their own.
     pub fn new(settings: BatchSettings, batch_bytes: usize, base_offset: i64) -> Result<Self> {
-        if settings.is_control || settings.delete_horizon_ms.is_some() {
-            return Err(refused("V2-64", "A writer decides itself which batches are control batches and writes no delete horizon"));
-        }
-        if settings.producer.id == NO_PRODUCER_ID && settings.producer != Producer::default() && !settings.is_transactional {
-            return Err(refused("V2-61", "Cannot write idempotent messages without a valid producer ID"));
-        }
-        // Markers need no sequence: whether one is missing shows when the first record that needs it comes.
-        let is_control = settings.format == RecordFormat::V2 && settings.producer.base_sequence < 0;
-        let first_settings = BatchSettings { is_control, ..settings };
+        let settings = checked(settings)?;
         Ok(Self {
             settings,
             batch_bytes,
-            builder: BatchBuilder::new(first_settings)?,
+            builder: BatchBuilder::new(first_settings(settings))?,
             packer: Packer::default(),
             estimate: Estimate::default(),
             limit: 0,
@@ -59,6 +51,25 @@ impl RecordWriter {
             next_sequence: settings.producer.base_sequence,
             output: Vec::new(),
         })
+    }
+
+    /// Becomes a new writer, with the storage and the packing contexts of the one that it was.
+    ///
+    /// # Errors
+    /// As `new`; the writer stays what it was, empty.
+    pub fn reopen(&mut self, settings: BatchSettings, batch_bytes: usize, base_offset: i64) -> Result<()> {
+        self.output.clear();
+        self.restart();
+        let settings = checked(settings)?;
+        self.builder.open(first_settings(settings))?;
+        (self.settings, self.batch_bytes, self.base_offset) = (settings, batch_bytes, base_offset);
+        self.restart();
+        Ok(())
+    }
+
+    /// Bytes of storage held, without those of the packing contexts.
+    pub fn held_bytes(&self) -> usize {
+        self.output.capacity().saturating_add(self.builder.held_bytes())
     }
 
     /// Forgets the batch that is open and begins anew, with the first offset and sequence. What was not taken yet stays.
@@ -175,6 +186,23 @@ impl RecordWriter {
         // The distance fits 32 bits; the sequence after 2147483647 is 0.
         self.next_sequence = producer.sequence(i32::try_from(delta).unwrap_or(0).wrapping_add(1));
     }
+}
+
+/// Refuses what a writer decides itself, and what Kafka refuses whatever the records.
+fn checked(settings: BatchSettings) -> Result<BatchSettings> {
+    if settings.is_control || settings.delete_horizon_ms.is_some() {
+        return Err(refused("V2-64", "A writer decides itself which batches are control batches and writes no delete horizon"));
+    }
+    if settings.producer.id == NO_PRODUCER_ID && settings.producer != Producer::default() && !settings.is_transactional {
+        return Err(refused("V2-61", "Cannot write idempotent messages without a valid producer ID"));
+    }
+    Ok(settings)
+}
+
+/// Markers need no sequence: whether one is missing shows when the first record that needs it comes.
+fn first_settings(settings: BatchSettings) -> BatchSettings {
+    let is_control = settings.format == RecordFormat::V2 && settings.producer.base_sequence < 0;
+    BatchSettings { is_control, ..settings }
 }
 
 /// Bytes of an entry around its records, as far as the producer's estimate counts them.

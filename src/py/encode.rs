@@ -5,6 +5,7 @@ use super::arrow_in::{self, Batches};
 use super::encode_options::EncodeArguments;
 use super::interrupt::Signals;
 use super::output::Output;
+use super::writers;
 use crate::columns::rows::Rows;
 use crate::encode::RecordWriter;
 use crate::error::{ErrorKind, Result};
@@ -25,8 +26,11 @@ pub fn encode<'py>(
     let output = Output::of(out, &signals)?;
     let written = py.detach(|| write(batches, &mut writer, output, &interrupt));
     match written {
-        Ok(()) if out.is_none() => Ok(Some(PyBytes::new(py, writer.output()))),
-        Ok(()) => Ok(None),
+        Ok(()) => {
+            let bytes = out.is_none().then(|| PyBytes::new(py, writer.output()));
+            writers::give_back(writer);
+            Ok(bytes)
+        }
         Err(error) => Err(typed(table).unwrap_or_else(|| signals.raised(py, &error))),
     }
 }

@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::errors;
 use super::options::{option, positive};
+use super::{errors, writers};
 use crate::codec::{ChecksumForm, Packing};
 use crate::encode::{BatchSettings, RecordWriter};
 use crate::error::{Error, ErrorKind, Result};
@@ -51,7 +51,7 @@ impl EncodeArguments {
     pub fn to_writer(&self, py: Python<'_>) -> PyResult<RecordWriter> {
         let batch_bytes = positive("batch_bytes", self.batch_bytes)?;
         let settings = self.to_settings().map_err(|error| errors::to_py(py, &error))?;
-        RecordWriter::new(settings, batch_bytes, self.base_offset).map_err(|error| errors::to_py(py, &error))
+        writers::take(settings, batch_bytes, self.base_offset).map_err(|error| errors::to_py(py, &error))
     }
 
     fn to_settings(&self) -> Result<BatchSettings> {

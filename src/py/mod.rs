@@ -30,3 +30,4 @@ mod table;
 mod transactions;
 mod validate;
 mod validate_log;
+mod writers;

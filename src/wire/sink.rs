@@ -73,6 +73,11 @@ impl Sink {
         self.len
     }
 
+    /// Bytes of storage held.
+    pub fn held_bytes(&self) -> usize {
+        self.storage.capacity()
+    }
+
     /// True when nothing is written.
     pub fn is_empty(&self) -> bool {
         self.len == 0

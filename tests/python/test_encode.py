@@ -351,3 +351,14 @@ def test_an_unknown_compression_name_is_kafkas_illegal_argument():
 def test_wrong_arguments_are_named(arguments: dict[str, Any], says: str):
     with pytest.raises(ValueError, match=says):
         ls.encode(ONE, **arguments)
+
+
+def test_calls_know_nothing_of_each_other():
+    """Storage and packing contexts are kept between calls; offsets, sequences and guesses about sizes are not."""
+    records = table(value=[b"%d order" % index * 20 for index in range(500)])
+    settings: list[dict[str, Any]] = [{"compression": codec, "batch_bytes": size} for codec in CODECS for size in (500, 16384)]
+    settings += [{"format": "v0", "compression": "lz4"}, {"format": "v1", "base_offset": 7}, PRODUCER, {"compression": "zstd", "level": 19}]
+    first = [ls.encode(records, **arguments) for arguments in settings]
+    with pytest.raises(ValueError, match="V2-17"):
+        ls.encode(table(value=[b"v"] * 9, timestampMs=[0] * 8 + [-2]))
+    assert [ls.encode(records, **arguments) for arguments in reversed(settings)] == first[::-1]
