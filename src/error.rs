@@ -215,12 +215,16 @@ impl ErrorKind {
     /// Kafka's wire error code, where Kafka has one for this case (FORMAT section 12).
     pub fn kafka_error_code(&self) -> Option<i16> {
         const CORRUPT_MESSAGE: i16 = 2;
+        const INVALID_FETCH_SIZE: i16 = 4;
         const MESSAGE_TOO_LARGE: i16 = 10;
         const INVALID_RECORD: i16 = 87;
         const UNKNOWN_SERVER_ERROR: i16 = -1;
         match self {
             Self::Checksum { .. } | Self::Magic { .. } | Self::UnsupportedFormat { .. } => Some(CORRUPT_MESSAGE),
-            Self::Length { rule, .. } if matches!(*rule, "L8-11" | "V2-30") => Some(CORRUPT_MESSAGE),
+            Self::Length { rule, .. } if matches!(*rule, "L8-8" | "L8-11" | "L8-18" | "L8-23" | "L7-11a" | "V2-30") => {
+                Some(CORRUPT_MESSAGE)
+            }
+            Self::Length { rule: "L7-11", .. } => Some(INVALID_FETCH_SIZE),
             Self::Length { .. } | Self::Varint { .. } | Self::Count { .. } | Self::TrailingBytes { .. } | Self::Invalid { .. } => {
                 Some(INVALID_RECORD)
             }

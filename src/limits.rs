@@ -51,6 +51,14 @@ impl Limits {
         ensure("max_records", count, self.max_records)
     }
 
+    /// Fails when compressed sets lie deeper inside each other than allowed.
+    ///
+    /// # Errors
+    /// `Limit` naming `max_nesting`.
+    pub fn ensure_nesting(&self, levels: u32) -> Result<()> {
+        ensure("max_nesting", u64::from(levels), u64::from(self.max_nesting))
+    }
+
     /// Fails when a record says that it has more headers than allowed.
     ///
     /// # Errors
@@ -80,6 +88,12 @@ impl Budget {
         } else {
             Self { allowed: limits.max_decompressed_bytes, limit: "max_decompressed_bytes" }
         }
+    }
+
+    /// What is left after `bytes` bytes were unpacked.
+    #[must_use]
+    pub fn after(self, bytes: usize) -> Self {
+        Self { allowed: self.allowed.saturating_sub(u64::try_from(bytes).unwrap_or(u64::MAX)), ..self }
     }
 
     /// How many bytes may be unpacked at most.

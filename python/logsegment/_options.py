@@ -11,7 +11,7 @@ Isolation: TypeAlias = Literal["read_uncommitted", "read_committed"]
 OnError: TypeAlias = Literal["raise", "skip"]
 OnBadValue: TypeAlias = Literal["raise", "skip", "null"]
 Depth: TypeAlias = Literal["headers", "metadata", "full"]
-Format: TypeAlias = Literal["auto", "v2"]
+Format: TypeAlias = Literal["auto", "sniff", "0.7", "v0", "v1", "v2"]
 WrittenFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2"]
 Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 TimestampType: TypeAlias = Literal["CreateTime", "LogAppendTime"]
@@ -42,6 +42,8 @@ def entry_options(**options: Any) -> dict[str, Any]:
         "strict_tail": False,
         "batch_size": 65536,
         "format": "auto",
+        "base_position": None,
+        "lz4_in_07": False,
         "limits": None,
     }
     return defaults | options

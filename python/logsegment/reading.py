@@ -31,6 +31,8 @@ def decode(
     partition: int | None = None,
     threads: int = 1,
     format: Format = "auto",
+    base_position: int | None = None,
+    lz4_in_07: bool = False,
     limits: Limits | None = None,
     null_headers: bool = False,
     transactions: Transactions | None = None,
@@ -62,7 +64,14 @@ def decode(
         topic: value of the column `topic`.
         partition: value of the column `partition`.
         threads: threads that decode; 1 is the calling thread. Threads start with the first batch.
-        format: "auto" takes every format that this version reads; "v2" says it by name.
+        format: "auto" takes magic 0, 1 and 2 of Kafka 0.8 and later, told apart entry by entry, and reads a `FileSource` whose name ends
+            with `.kafka` as Kafka 0.7; "0.7", "v0", "v1" and "v2" take that format only; "sniff" looks at the first entry and decides
+            between Kafka 0.7 and later.
+        base_position: for Kafka 0.7, whose offsets are positions: where the first byte of the file stands in its partition; None for what
+            the name of a `.kafka` file says, and 0 without one. There, `offset` is the position after a message, and that of its wrapper
+            for all messages of a wrapper but the last: not unique. `entryPosition` and `indexInEntry` tell them apart; `start_offset` and
+            `end_offset` are held against the positions where entries start.
+        lz4_in_07: take codec 3 of Kafka 0.7 as LZ4, which no release of it wrote.
         limits: what an entry may claim; None for `Limits()`.
         null_headers: null instead of an empty list for records without headers, as Spark's Kafka source gives them.
         transactions: aborted and open transactions of the partition, from `scan_transactions`.
@@ -99,6 +108,8 @@ def decode(
         "partition": partition,
         "threads": threads,
         "format": format,
+        "base_position": base_position,
+        "lz4_in_07": lz4_in_07,
         "limits": limits,
         "null_headers": null_headers,
         "transactions": transactions,
@@ -113,6 +124,7 @@ def batches(
     on_error: OnError = "raise",
     strict_tail: bool = False,
     format: Format = "auto",
+    base_position: int | None = None,
     limits: Limits | None = None,
 ) -> BatchTable:
     """Read the headers of all entries into an Arrow table, one row per entry. Nothing is decompressed.
@@ -123,12 +135,14 @@ def batches(
         on_error: "raise" at what cannot be framed, or "skip" to the next intact entry and leave a finding.
         strict_tail: raise TruncatedError when the source ends inside an entry.
         format: as in `decode`.
+        base_position: as in `decode`.
         limits: as in `decode`.
 
     Returns:
         A `BatchTable` with the columns of Kafka's dump tool: position, size (bytes), baseOffset, lastOffset, count, magic, attributes,
         compression, timestampType, baseTimestamp, maxTimestamp (ms), crc, isValid, producerId, producerEpoch, baseSequence,
-        lastSequence, partitionLeaderEpoch, isTransactional, isControl, deleteHorizonMs. A wrong checksum does not raise.
+        lastSequence, partitionLeaderEpoch, isTransactional, isControl, deleteHorizonMs. A wrong checksum does not raise. Of a compressed
+        message of magic 0 or 1 only its last offset is known without unpacking: `baseOffset` and `count` are null.
 
     Raises:
         RecordBatchError: when bytes cannot be framed.
@@ -140,7 +154,15 @@ def batches(
 
     Source: `DumpLogSegments` in Kafka's tools.
     """
-    stream = batch_stream(source, check_crc=check_crc, on_error=on_error, strict_tail=strict_tail, format=format, limits=limits)
+    stream = batch_stream(
+        source,
+        check_crc=check_crc,
+        on_error=on_error,
+        strict_tail=strict_tail,
+        format=format,
+        base_position=base_position,
+        limits=limits,
+    )
     return stream.read_all()
 
 
@@ -152,6 +174,7 @@ def batch_stream(
     strict_tail: bool = False,
     batch_size: int = 65536,
     format: Format = "auto",
+    base_position: int | None = None,
     limits: Limits | None = None,
 ) -> RecordStream:
     """Read the headers of all entries as a stream: the rows of `batches`, in bounded memory.
@@ -163,6 +186,7 @@ def batch_stream(
         strict_tail: as in `batches`.
         batch_size: about how many rows an Arrow batch holds.
         format: as in `decode`.
+        base_position: as in `decode`.
         limits: as in `decode`.
 
     Returns:
@@ -184,6 +208,7 @@ def batch_stream(
         strict_tail=strict_tail,
         batch_size=batch_size,
         format=format,
+        base_position=base_position,
         limits=limits,
     )
     return _core.batch_stream(source, options)

@@ -88,6 +88,8 @@ def validate(
     check_crc: bool = True,
     strict_tail: bool = False,
     format: Format = "auto",
+    base_position: int | None = None,
+    lz4_in_07: bool = False,
     limits: Limits | None = None,
 ) -> Report:
     """Validate everything in a source, past every damage. Never raises on bad bytes.
@@ -99,6 +101,8 @@ def validate(
         check_crc: compare the checksum of every entry.
         strict_tail: a source that ends inside an entry is an error instead of an information.
         format: as in `decode`.
+        base_position: as in `decode`.
+        lz4_in_07: as in `decode`.
         limits: as in `decode`.
 
     Returns:
@@ -115,5 +119,12 @@ def validate(
 
     Source: docs/findings in this project; `LogValidator` and `DumpLogSegments` in Kafka.
     """
-    options = entry_options(check_crc=check_crc, strict_tail=strict_tail, format=format, limits=limits)
+    options = entry_options(
+        check_crc=check_crc,
+        strict_tail=strict_tail,
+        format=format,
+        base_position=base_position,
+        lz4_in_07=lz4_in_07,
+        limits=limits,
+    )
     return Report(*_core.validate_findings(source, depth, options))

@@ -20,6 +20,13 @@ impl Plain {
         Self { storage, len: 0 }
     }
 
+    /// Takes bytes over as if they had been unpacked.
+    pub fn holding(mut bytes: Vec<u8>) -> Self {
+        let len = bytes.len();
+        bytes.resize(len + SLACK, 0);
+        Self { storage: bytes, len }
+    }
+
     /// Gives the whole storage back. The unpacked bytes are its first `len()`, and at least `SLACK` more follow them.
     pub fn into_vec(self) -> Vec<u8> {
         self.storage

@@ -7,9 +7,8 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
 use super::stream::{BatchSource, RUN_LEN, StreamOptions, runs_of, step_over, tail_finding};
-use crate::decode::{Stats, parse_header};
+use crate::decode::{Stats, checksummed, parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::v2::{layout, parse};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, step};
 use crate::model::BatchHeader;
 use crate::validate::{Finding, Findings};
@@ -20,7 +19,8 @@ use crate::wire::as_u64;
 #[derive(Default)]
 pub struct BatchColumns {
     waiting: Vec<(BatchHeader, Option<bool>)>,
-    int64: [Vec<i64>; 8],
+    int64: [Vec<i64>; 7],
+    base_offset: Vec<Option<i64>>,
     int32: [Vec<i32>; 3],
     int16: [Vec<i16>; 2],
     magic: Vec<i8>,
@@ -90,13 +90,13 @@ impl BatchColumns {
     pub fn finish(&mut self) -> Vec<ArrayRef> {
         self.spread();
         let own = std::mem::take(self);
-        let [position, size, base_offset, last_offset, base_timestamp, max_timestamp, crc, producer_id] = own.int64.map(int64);
+        let [position, size, last_offset, base_timestamp, max_timestamp, crc, producer_id] = own.int64.map(int64);
         let [base_sequence, last_sequence, leader_epoch] = own.int32.map(|values| -> ArrayRef { Arc::new(Int32Array::from(values)) });
         let [attributes, producer_epoch] = own.int16.map(|values| -> ArrayRef { Arc::new(Int16Array::from(values)) });
         vec![
             position,
             size,
-            base_offset,
+            Arc::new(Int64Array::from(own.base_offset)),
             last_offset,
             Arc::new(Int32Array::from(own.count)),
             Arc::new(Int8Array::from(own.magic)),
@@ -122,10 +122,10 @@ impl BatchColumns {
         let waiting = std::mem::take(&mut self.waiting);
         let headers = || waiting.iter().map(|(header, _)| header);
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        let [position, size, base_offset, last_offset, base_timestamp, max_timestamp, crc, producer_id] = &mut self.int64;
+        let [position, size, last_offset, base_timestamp, max_timestamp, crc, producer_id] = &mut self.int64;
         position.extend(headers().map(|header| signed(header.position)));
         size.extend(headers().map(|header| signed(header.size)));
-        base_offset.extend(headers().map(|header| header.base_offset));
+        self.base_offset.extend(headers().map(BatchHeader::known_base_offset));
         last_offset.extend(headers().map(|header| header.last_offset));
         base_timestamp.extend(headers().map(|header| header.base_timestamp));
         max_timestamp.extend(headers().map(|header| header.max_timestamp));
@@ -138,12 +138,12 @@ impl BatchColumns {
         let [attributes, producer_epoch] = &mut self.int16;
         attributes.extend(headers().map(|header| header.attributes.0));
         producer_epoch.extend(headers().map(|header| header.producer.epoch));
-        self.magic.extend(headers().map(|header| header.format.magic()));
+        self.magic.extend(headers().map(|header| header.magic));
         self.count.extend(headers().map(|header| header.count));
         self.delete_horizon_ms.extend(headers().map(BatchHeader::delete_horizon_ms));
         self.is_valid.extend(waiting.iter().map(|(_, is_valid)| *is_valid));
-        self.is_transactional.extend(headers().map(|header| header.attributes.is_transactional()));
-        self.is_control.extend(headers().map(|header| header.attributes.is_control()));
+        self.is_transactional.extend(headers().map(|header| header.is_transactional()));
+        self.is_control.extend(headers().map(|header| header.is_control()));
         headers().for_each(|header| self.compression.push(header.compression().name()));
         headers().for_each(|header| self.timestamp_type.push(header.timestamp_type().name()));
         self.waiting = waiting;
@@ -213,11 +213,12 @@ impl BatchRows {
     fn visit_run(&mut self, run: &Run) -> Result<()> {
         let mut rest = run.entries_from(0);
         let mut position = run.position;
-        while let Step::Entry { len, magic } = step(rest, &self.options.decode.limits) {
+        let (formats, base, limits) = (self.options.decode.formats, self.options.decode.base_position, self.options.decode.limits);
+        while let Step::Entry { len, magic } = step(rest, formats, &limits) {
             let (bytes, after) = rest.split_at_checked(len).unwrap_or((rest, &[]));
             let frame = Frame { position, magic, bytes };
             self.stats.entries_read += 1;
-            match parse_header(frame) {
+            match parse_header(frame, formats, base) {
                 Ok(header) => self.push(&header, bytes),
                 Err(error) => step_over(self.options.on_error, &mut self.findings, error.at_byte(position), position, len)?,
             }
@@ -229,8 +230,8 @@ impl BatchRows {
 
     fn push(&mut self, header: &BatchHeader, bytes: &[u8]) {
         let is_valid = self.options.decode.check_crc.then(|| {
-            self.stats.bytes_checksummed += as_u64(bytes.len().saturating_sub(layout::CHECKSUMMED));
-            parse::verify(bytes, header.crc).is_ok()
+            self.stats.bytes_checksummed += checksummed(header);
+            verify(bytes, header).is_ok()
         });
         self.columns.push(header, is_valid);
     }

@@ -71,9 +71,9 @@ impl BatchRuns {
             Column::BatchBaseOffset => self.int64(|header| header.base_offset),
             Column::EntryPosition => self.int64(|header| i64::try_from(header.position).unwrap_or(i64::MAX)),
             Column::ProducerEpoch => Arc::new(Int16Array::from(self.spread(|header| header.producer.epoch))),
-            Column::Magic => Arc::new(Int8Array::from(self.spread(|header| header.format.magic()))),
-            Column::IsTransactional => self.boolean(|header| header.attributes.is_transactional()),
-            Column::IsControl => self.boolean(|header| header.attributes.is_control()),
+            Column::Magic => Arc::new(Int8Array::from(self.spread(|header| header.magic))),
+            Column::IsTransactional => self.boolean(|header| header.is_transactional()),
+            Column::IsControl => self.boolean(|header| header.is_control()),
             _ => self.text(|header| header.compression().name()),
         }
     }

@@ -38,7 +38,7 @@ impl RareColumns {
 
     /// Writes one row.
     #[cold]
-    pub fn put(&mut self, row: usize, (attributes, offset_delta, index): (u8, i32, usize), header: &BatchHeader, key: Option<&[u8]>) {
+    pub fn put(&mut self, row: usize, (attributes, offset_delta, index): (u8, i64, usize), header: &BatchHeader, key: Option<&[u8]>) {
         if let Some(slots) = &mut self.attributes {
             slots.set(row, attributes.cast_signed());
         }
@@ -88,7 +88,7 @@ impl RareColumns {
 }
 
 fn control_type(header: &BatchHeader, key: Option<&[u8]>) -> Option<&'static str> {
-    if !header.attributes.is_control() {
+    if !header.is_control() {
         return None;
     }
     ControlType::parse(key).ok().map(ControlType::name)

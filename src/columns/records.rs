@@ -117,10 +117,10 @@ impl<B: BytesColumn> RecordColumns<B> {
         // An entry that is spread over chunks is written record by record: room for all of it in each chunk would be quadratic.
         let bytes = if records == 1 { opened.walk.next_len(section).min(left) } else { left };
         self.reserve(records, bytes);
-        let (header, filter) = (opened.header, opened.filter);
+        let (header, filter, append_time) = (opened.header, opened.filter, opened.append_time);
         let start = opened.walk.position();
         let row = self.rows;
-        let mut sink = Sink { columns: self, section: *section, header: &header, filter, row };
+        let mut sink = Sink { columns: self, section: *section, header: &header, filter, append_time, row };
         let walked =
             opened.walk.advance_asking(section, records, Ahead::new(next, records), &mut sink).and_then(|()| opened.walk.finish(section));
         self.rows = sink.row;
@@ -222,6 +222,7 @@ struct Sink<'a, B> {
     section: Section<'a>,
     header: &'a BatchHeader,
     filter: Option<OffsetRange>,
+    append_time: Option<i64>,
     row: usize,
 }
 
@@ -235,7 +236,7 @@ impl<B: BytesColumn> RecordSink for Sink<'_, B> {
 
     #[inline(always)]
     fn record(&mut self, record: RecordRef) {
-        let offset = self.header.base_offset.wrapping_add(i64::from(record.offset_delta));
+        let offset = self.header.base_offset.wrapping_add(record.offset_delta);
         if let Some(filter) = &self.filter
             && !filter.contains(offset)
         {
@@ -255,7 +256,10 @@ impl<B: BytesColumn> RecordSink for Sink<'_, B> {
         if let Some(slots) = &mut columns.offset {
             slots.set(row, offset);
         }
-        let timestamp = self.header.timestamp(record.timestamp_delta);
+        let timestamp = match self.append_time {
+            Some(append_time) => append_time,
+            None => self.header.base_timestamp.wrapping_add(record.timestamp_delta),
+        };
         if let Some(slots) = &mut columns.timestamp {
             let us = timestamp.checked_mul(US_PER_MS);
             slots.set(row, us.unwrap_or_default());

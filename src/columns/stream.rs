@@ -97,11 +97,10 @@ fn open_as<B: BytesColumn>(source: Source, options: StreamOptions) -> Box<dyn Ba
 
 /// The runs of a source, recovering when damage is to be skipped.
 pub fn runs_of(source: Source, options: &StreamOptions, run_len: usize) -> Runs {
-    let (limits, check_crc) = (options.decode.limits, options.decode.check_crc);
-    let runs = Runs::new(source, limits, run_len);
+    let runs = Runs::new(source, options.decode.limits, run_len).of(options.decode.formats);
     match options.on_error {
         OnError::Raise => runs,
-        OnError::Skip => runs.recovering(Box::new(ChecksumJudge { limits, check_crc })).asking(options.interrupt.clone()),
+        OnError::Skip => runs.recovering(Box::new(ChecksumJudge::of(&options.decode))).asking(options.interrupt.clone()),
     }
 }
 

@@ -6,12 +6,12 @@ use bytes::Bytes;
 
 use super::binary::BytesColumn;
 use super::records::RecordColumns;
+use super::schema::Column;
 use super::stream::{OnError, StreamOptions, step_over};
-use crate::decode::{Decoder, Opened, Plainness, Stats};
+use crate::decode::{Bundle, Decoder, Opened, Plainness, Stats};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::v2::layout;
 use crate::framing::{Frame, Run, Step, step};
-use crate::model::{Discard, Section};
+use crate::model::{Discard, Formats, Section};
 use crate::pool::Pool;
 use crate::validate::Findings;
 use crate::wire::as_u64;
@@ -32,6 +32,7 @@ pub(super) struct Unroller<B> {
     entry: Option<Entry>,
     kept: Pool<u8>,
     given: Stats,
+    has_bundles: bool,
 }
 
 /// An opened entry that is not wholly in columns yet.
@@ -44,25 +45,34 @@ struct Entry {
     is_walked: bool,
 }
 
+/// About how many bytes of plain messages are opened together: their records are written while they are still in the cache.
+const BUNDLE_BYTES: usize = 32 << 10;
+
 /// How many unpacked sections wait in the pool of a stream of views.
 const KEPT_SECTIONS: usize = 64;
 
 impl<B: BytesColumn> Unroller<B> {
     pub fn new(options: StreamOptions) -> Self {
-        let mut decode = options.decode.clone();
-        // Recovering framing has already compared the checksums.
-        decode.check_crc &= options.on_error == OnError::Raise;
+        let decoder = Decoder::new(options.decode.clone());
         Self {
             columns: RecordColumns::new(options.projection.clone(), options.topic.clone(), options.partition),
-            decoder: Decoder::new(decode),
+            decoder: if options.on_error == OnError::Raise { decoder } else { decoder.trusting_framing() },
             findings: Findings::default(),
             run: None,
             at: 0,
             entry: None,
             kept: Pool::new(KEPT_SECTIONS),
+            // What each entry tells for itself is kept per opened entry.
+            has_bundles: ![Column::BatchBaseOffset, Column::EntryPosition].iter().any(|column| options.projection.has(*column)),
             given: Stats::default(),
             options,
         }
+    }
+
+    /// Says what the next runs are made of.
+    pub fn set_formats(&mut self, formats: Formats) {
+        self.options.decode.formats = formats;
+        self.decoder.set_formats(formats);
     }
 
     /// Takes the next run; the one before must be used up.
@@ -114,13 +124,18 @@ impl<B: BytesColumn> Unroller<B> {
     /// Opens the next entry of the run that has wanted records; false when there is none.
     fn open_next(&mut self) -> Result<bool> {
         let Some(run) = &self.run else { return Ok(false) };
-        while let Step::Entry { len, magic } = step(run.entries_from(self.at), &self.options.decode.limits) {
-            let (start, end) = (self.at, self.at + len);
-            self.at = end;
-            let frame = Frame { position: run.position + as_u64(start), magic, bytes: run.bytes.get(start..end).unwrap_or_default() };
-            match self.decoder.open(frame) {
-                Ok(None) => {}
-                Ok(Some(opened)) => {
+        let decode = &self.options.decode;
+        while let Step::Entry { len, magic } = step(run.entries_from(self.at), decode.formats, &decode.limits) {
+            let start = self.at;
+            self.at += len;
+            let frame = Frame { position: run.position + as_u64(start), magic, bytes: run.bytes.get(start..self.at).unwrap_or_default() };
+            let records = if self.has_bundles { self.options.batch_size.saturating_sub(self.columns.rows()) } else { 1 };
+            let bundle = Bundle { records, bytes: BUNDLE_BYTES.min(self.options.batch_bytes) };
+            match self.decoder.open_bundled(frame, run.entries_from(start), bundle) {
+                Ok((None, _)) => {}
+                Ok((Some(opened), len)) => {
+                    let end = start + len;
+                    self.at = end;
                     let mut entry = Entry { opened, start, end, plain: None, is_walked: false };
                     if B::KEEPS_SECTIONS && opened.plainness == Plainness::Unpacked {
                         let (storage, len) = self.decoder.exchange_plain(self.kept.take());
@@ -237,7 +252,7 @@ fn keep_section<B: BytesColumn>(columns: &mut RecordColumns<B>, entry: &Entry, r
     }
     match &entry.plain {
         Some((bytes, _)) => columns.keep(bytes, 0),
-        None => columns.keep(&run.bytes, entry.start + layout::HEADER_LEN),
+        None => columns.keep(&run.bytes, entry.start + entry.opened.records_at),
     }
 }
 

@@ -17,12 +17,12 @@ use super::findings::{FindingRow, finding_fields, findings_array};
 use super::schema::BinaryKind;
 use super::stream::{OnError, StreamOptions, runs_of, tail_finding};
 use super::unroller::Unroller;
-use crate::decode::{DecodeOptions, parse_header};
+use crate::decode::{DecodeOptions, parse_header, sniff, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse};
 use crate::framing::{Frame, Piece, Source, Step, step};
 use crate::interrupt::Interrupt;
-use crate::model::BatchHeader;
+use crate::model::{BatchHeader, Formats};
 use crate::validate::{Depth, Finding, Severity, Validator};
 use crate::wire::as_u64;
 
@@ -218,6 +218,7 @@ fn values_of(array: &ArrayRef) -> Result<Vec<Option<Bytes>>> {
 
 fn decode_value<B: BytesColumn>(unroller: &mut Unroller<B>, value: Bytes) -> Result<()> {
     unroller.options.interrupt.ensure_wanted()?;
+    unroller.set_formats(formats_of(&value, &unroller.options.decode)?);
     let mut runs = runs_of(Source::memory(value), &unroller.options, 1);
     while let Some(piece) = runs.next_piece()? {
         let Piece::Run(run) = piece else { continue };
@@ -234,13 +235,20 @@ fn too_much() -> Error {
     ErrorKind::Limit { limit: "2^31-1 bytes or rows of one array", asked: 1 << 31, allowed: (1 << 31) - 1 }.into()
 }
 
+/// The formats of one value.
+fn formats_of(value: &Bytes, options: &DecodeOptions) -> Result<Formats> {
+    if options.sniffs_values { sniff(&mut Source::memory(value.clone()), &options.limits) } else { Ok(options.formats) }
+}
+
 fn first_header(value: &Bytes, options: &DecodeOptions) -> Result<(BatchHeader, Option<bool>)> {
+    let formats = formats_of(value, options)?;
     let available = as_u64(value.len());
-    match step(value, &options.limits) {
+    match step(value, formats, &options.limits) {
         Step::Entry { len, magic } => {
             let bytes = value.get(..len).unwrap_or_default();
-            let header = parse_header(Frame { position: 0, magic, bytes }).map_err(|error| error.at_byte(0))?;
-            let is_valid = options.check_crc.then(|| parse::verify(bytes, header.crc).is_ok());
+            let header = parse_header(Frame { position: 0, magic, bytes }, formats, options.base_position)
+                .map_err(|error| error.at_byte(0))?;
+            let is_valid = options.check_crc.then(|| verify(bytes, &header).is_ok());
             Ok((header, is_valid))
         }
         Step::Incomplete { needed } => {
@@ -256,7 +264,12 @@ fn blank() -> Result<BatchHeader> {
 }
 
 fn findings_of(value: Bytes, options: &DecodeOptions, depth: Depth, interrupt: &Interrupt) -> Result<Vec<Finding>> {
-    let mut validator = Validator::new(Source::memory(value), options.clone(), depth, false).asking(interrupt.clone());
+    let formats = match formats_of(&value, options) {
+        Ok(formats) => formats,
+        Err(error) => return Ok(vec![Finding::of_error(&error, 0, 0)]),
+    };
+    let options = DecodeOptions { formats, ..options.clone() };
+    let mut validator = Validator::new(Source::memory(value), options, depth, false).asking(interrupt.clone());
     while validator.advance()? {}
     Ok(validator.take_findings())
 }

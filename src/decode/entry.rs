@@ -1,29 +1,31 @@
 //! One entry: header, filters, checksum, unpacking. The records are then walked by whoever holds the columns.
 
-use super::{DecodeOptions, Isolation, OffsetRange, Stats};
+use super::header::{checksummed, parse_header};
+use super::{DecodeOptions, Isolation, OffsetRange, Stats, Walk};
 use crate::codec::{Codec, HeaderChecksum, Plain, Remark, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::v2::records::Walk;
-use crate::format::v2::{layout, parse};
+use crate::format::v2::{layout, parse, records};
 use crate::framing::Frame;
 use crate::limits::Budget;
-use crate::model::{BatchHeader, CompressionType, ControlType, HeaderRef, RecordRef, RecordSink, Section};
+use crate::model::{BatchHeader, CompressionType, ControlType, Formats, HeaderRef, RecordFormat, RecordRef, RecordSink, Section};
 use crate::wire::as_u64;
 
 /// Opens entries. Holds what is kept between them: codec contexts and the storage that they unpack into.
 #[derive(Default)]
 pub struct Decoder {
-    options: DecodeOptions,
+    pub(super) options: DecodeOptions,
+    /// Recovering framing has already compared the checksums of whole entries.
+    trusts_framing: bool,
     unpacker: Unpacker,
     plain: Plain,
     /// What was done so far.
     pub stats: Stats,
 }
 
-/// An entry whose records can be walked.
+/// An entry whose records can be walked, or a bundle of plain messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Opened {
-    /// Its header.
+    /// Its header, resolved: base offset and count of a wrapper are those of its messages.
     pub header: BatchHeader,
     /// Where its plain records are.
     pub plainness: Plainness,
@@ -31,12 +33,27 @@ pub struct Opened {
     pub walk: Walk,
     /// Which records to give; `None` for all.
     pub filter: Option<OffsetRange>,
+    /// The append time that stands for the timestamp of every record.
+    pub append_time: Option<i64>,
+    /// Where the plain records start in the entry, when they are stored there.
+    pub records_at: usize,
+    /// Bytes of the entry, or of all entries of the bundle.
+    pub bundled: usize,
+}
+
+/// How many plain messages may be opened together.
+#[derive(Clone, Copy, Debug)]
+pub struct Bundle {
+    /// Most messages; 1 when something is wanted that each entry tells for itself.
+    pub records: usize,
+    /// About how many bytes.
+    pub bytes: usize,
 }
 
 /// Where the plain records of an entry are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plainness {
-    /// In the entry itself, from its 61st byte on.
+    /// In the entry itself.
     Stored,
     /// In the decoder's storage.
     Unpacked,
@@ -48,9 +65,25 @@ impl Decoder {
         Self { options, ..Self::default() }
     }
 
+    /// Leaves the checksums of whole entries to recovering framing; those of inner messages are compared here all the same.
+    #[must_use]
+    pub fn trusting_framing(self) -> Self {
+        Self { trusts_framing: true, ..self }
+    }
+
+    /// True when the checksum of a whole entry is to be compared.
+    pub(super) fn verifies_entries(&self) -> bool {
+        self.options.check_crc && !self.trusts_framing
+    }
+
     /// The options.
     pub fn options(&self) -> &DecodeOptions {
         &self.options
+    }
+
+    /// Says what the next entries are.
+    pub fn set_formats(&mut self, formats: Formats) {
+        self.options.formats = formats;
     }
 
     /// Opens an entry; `None` when nothing of it is wanted.
@@ -68,8 +101,33 @@ impl Decoder {
     /// As `open`.
     pub fn open_remarked(&mut self, frame: Frame<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<Option<Opened>> {
         self.stats.entries_read += 1;
-        let header = parse_header(frame).map_err(|error| error.at_byte(frame.position))?;
-        let opened = self.open_batch(frame, &header, remarks);
+        let header =
+            parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
+        let opened = match header.format {
+            RecordFormat::V2 => self.open_batch(frame, &header, remarks),
+            RecordFormat::V0 | RecordFormat::V1 => self.open_message(frame, &header, remarks),
+            RecordFormat::V07 => self.open_v07(frame, &header, remarks),
+        };
+        opened.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
+    }
+
+    /// Opens an entry, and with a plain message those behind it, as far as the bundle allows. `entries` goes on behind the entry.
+    /// Gives how many bytes were opened as well.
+    ///
+    /// # Errors
+    /// As `open`; always about the first entry.
+    #[inline]
+    pub fn open_bundled(&mut self, frame: Frame<'_>, entries: &[u8], bundle: Bundle) -> Result<(Option<Opened>, usize)> {
+        if frame.magic >= layout::MAGIC {
+            return self.open(frame).map(|opened| (opened, frame.bytes.len()));
+        }
+        self.stats.entries_read += 1;
+        let header =
+            parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
+        let opened = match header.format {
+            RecordFormat::V07 => self.bundle_v07(frame, &header, entries, bundle),
+            _ => self.open_bundle(frame, &header, entries, bundle),
+        };
         opened.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
     }
 
@@ -79,9 +137,9 @@ impl Decoder {
         match opened.plainness {
             Plainness::Unpacked => Section::new(self.plain.readable(), self.plain.bytes().len()).unpacked(),
             Plainness::Stored => {
-                let stored = parse::records_section(entry).len();
                 // `behind` starts where the entry starts and ends where the run ends.
-                Section::new(parse::records_section(behind), stored)
+                let stored = entry.len().saturating_sub(opened.records_at);
+                Section::new(behind.get(opened.records_at..).unwrap_or_default(), stored)
             }
         }
     }
@@ -98,21 +156,28 @@ impl Decoder {
             self.stats.entries_skipped += 1;
             return Ok(None);
         };
-        if self.options.check_crc {
-            self.stats.bytes_checksummed += as_u64(frame.bytes.len().saturating_sub(layout::CHECKSUMMED));
+        if self.verifies_entries() {
+            self.stats.bytes_checksummed += checksummed(header);
             parse::verify(frame.bytes, header.crc)?;
         }
         let count = header.count.unwrap_or(0);
         self.options.limits.ensure_records(u64::try_from(count).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
-        let plainness = self.unpack(header, frame.bytes, remarks)?;
+        let plainness = self.unpack_batch(header, frame.bytes, remarks)?;
         let len = match plainness {
             Plainness::Unpacked => self.plain.bytes().len(),
             Plainness::Stored => parse::records_section(frame.bytes).len(),
         };
         let count = parse::ensure_count(count, len, plainness == Plainness::Unpacked)?;
-        let walk = Walk::new(count, &self.options.limits);
-        let opened = Opened { header: *header, plainness, walk, filter };
-        if header.attributes.is_control() {
+        let opened = Opened {
+            header: *header,
+            plainness,
+            walk: Walk::Batch(records::Walk::new(count, &self.options.limits)),
+            filter,
+            append_time: header.append_time(),
+            records_at: layout::HEADER_LEN,
+            bundled: frame.bytes.len(),
+        };
+        if header.is_control() {
             self.ensure_control(&opened, frame.bytes)?;
             if !self.options.is_control_wanted {
                 return Ok(None);
@@ -143,7 +208,7 @@ impl Decoder {
         Some((!offsets.covers(first, last)).then_some(offsets))
     }
 
-    fn unpack(&mut self, header: &BatchHeader, entry: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<Plainness> {
+    fn unpack_batch(&mut self, header: &BatchHeader, entry: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<Plainness> {
         let codec = match header.compression() {
             CompressionType::None => return Ok(Plainness::Stored),
             CompressionType::Gzip => Codec::Gzip,
@@ -154,12 +219,34 @@ impl Decoder {
                 return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id }).in_field("attributes"));
             }
         };
-        let packed = parse::records_section(entry);
+        self.unpack(codec, parse::records_section(entry), remarks)?;
+        Ok(Plainness::Unpacked)
+    }
+
+    /// Unpacks into the decoder's storage.
+    pub(super) fn unpack(&mut self, codec: Codec, packed: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<()> {
         let budget = Budget::for_entry(&self.options.limits, packed.len());
         self.unpacker.unpack(codec, packed, &mut self.plain, &budget, remarks)?;
         self.stats.entries_unpacked += 1;
         self.stats.bytes_inflated += as_u64(self.plain.bytes().len());
-        Ok(Plainness::Unpacked)
+        Ok(())
+    }
+
+    /// The same, into other storage and within another budget.
+    pub(super) fn unpack_into(&mut self, codec: Codec, packed: &[u8], plain: &mut Plain, budget: &Budget) -> Result<()> {
+        self.unpacker.unpack(codec, packed, plain, budget, None)?;
+        self.stats.bytes_inflated += as_u64(plain.len());
+        Ok(())
+    }
+
+    /// Puts this in the place of what was unpacked last.
+    pub(super) fn replace_plain(&mut self, plain: Plain) {
+        self.plain = plain;
+    }
+
+    /// What was unpacked last.
+    pub(super) fn plain(&self) -> &Plain {
+        &self.plain
     }
 
     /// Parses every record of a control batch and the key of each (V2-47).
@@ -171,24 +258,6 @@ impl Decoder {
         walk.finish(&section)?;
         keys.fault.map_or(Ok(()), Err)
     }
-}
-
-/// Parses the header of an entry of any format that this build reads.
-///
-/// # Errors
-/// `UnsupportedFormat` for the magics of other formats, and what the format's parser says.
-pub fn parse_header(frame: Frame<'_>) -> Result<BatchHeader> {
-    let magic = frame.magic;
-    match magic {
-        layout::MAGIC => parse::header(frame.bytes, frame.position),
-        3 => Err(unsupported(magic, "the proposed format v3 is experimental and must be asked for by name")),
-        _ => Err(unsupported(magic, "message sets before Kafka 0.11 are not supported by this version")),
-    }
-}
-
-#[cold]
-fn unsupported(magic: i8, advice: &'static str) -> Error {
-    Error::from(ErrorKind::UnsupportedFormat { rule: "MAP-3", magic, advice }).in_field("magic")
 }
 
 struct ControlKeys<'a> {

@@ -1,15 +1,17 @@
 //! What makes an entry believable to framing: a header that makes sense and a checksum that matches.
 
-use super::parse_header;
+use super::{DecodeOptions, parse_header, verify};
 use crate::error::Error;
-use crate::format::v2::{layout, parse};
+use crate::format::{v0_v1, v2, v07};
 use crate::framing::{Claim, Frame, Judge, LOG_OVERHEAD};
 use crate::limits::Limits;
-use crate::model::{BatchHeader, CompressionType};
+use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
 
-/// Judges record batches by their checksum. Entries of formats that this build does not read cannot be believed at all.
+/// Judges entries by their checksum. Entries of other formats than those that are read cannot be believed at all.
 #[derive(Clone, Copy, Debug)]
 pub struct ChecksumJudge {
+    /// What the entries are.
+    pub formats: Formats,
     /// Limits of the decode, so that no candidate is larger than what may be read.
     pub limits: Limits,
     /// Whether a wrong checksum makes a whole entry damage.
@@ -19,41 +21,103 @@ pub struct ChecksumJudge {
 /// Where the magic stands, counted from the start of an entry.
 const MAGIC_AT: usize = 16;
 
+impl ChecksumJudge {
+    /// A judge for what a decode with these options reads.
+    pub fn of(options: &DecodeOptions) -> Self {
+        Self { formats: options.formats, limits: options.limits, check_crc: options.check_crc }
+    }
+
+    fn is_allowed(&self, len: usize) -> bool {
+        u64::try_from(len).is_ok_and(|len| self.limits.ensure_batch_bytes(len).is_ok())
+    }
+}
+
 impl Judge for ChecksumJudge {
     fn damage_of(&self, entry: &[u8], magic: i8) -> Option<Error> {
-        if magic != layout::MAGIC {
-            // Bytes out of step look like an entry of an older format now and then: its length needs the same proof as a broken one's.
-            return parse_header(Frame { position: 0, magic, bytes: entry }).err();
-        }
-        match parse::header(entry, 0) {
-            Ok(header) if self.check_crc => parse::verify(entry, header.crc).err().map(|error| error.in_batch(header.base_offset)),
+        // Bytes out of step look like an entry of another format now and then: its length needs the same proof as a broken one's.
+        match parse_header(Frame { position: 0, magic, bytes: entry }, self.formats, 0) {
+            Ok(header) if self.check_crc => verify(entry, &header).err().map(|error| error.in_batch(header.base_offset)),
             Ok(_) => None,
             Err(error) => Some(error),
         }
     }
 
     fn is_intact(&self, entry: &[u8]) -> bool {
-        parse::header(entry, 0).is_ok_and(|header| parse::verify(entry, header.crc).is_ok())
+        let Some(magic) = entry.get(self.reach()) else { return false };
+        let frame = Frame { position: 0, magic: i8::from_be_bytes([*magic]), bytes: entry };
+        parse_header(frame, self.formats, 0).is_ok_and(|header| verify(entry, &header).is_ok())
     }
 
     fn claim(&self, front: &[u8]) -> Claim {
-        let Some(head) = front.get(..layout::HEADER_LEN) else { return Claim::Cut };
-        let Ok(header) = parse::header(head, 0) else { return Claim::No };
+        let magic = front.get(self.reach()).map(|magic| i8::from_be_bytes([*magic]));
+        match magic.and_then(|magic| self.formats.of_magic(magic)) {
+            Some(RecordFormat::V2) => self.batch_claim(front),
+            Some(RecordFormat::V0 | RecordFormat::V1) => self.message_claim(front),
+            Some(RecordFormat::V07) => self.v07_claim(front),
+            None => Claim::No,
+        }
+    }
+
+    fn next(&self, bytes: &[u8]) -> Option<usize> {
+        let magics = bytes.get(self.reach()..)?;
+        match self.formats {
+            Formats::Only(RecordFormat::V07) => memchr::memchr2(0, 1, magics),
+            Formats::Auto => memchr::memchr3(0, 1, 2, magics),
+            Formats::Only(format) => memchr::memchr(format.magic().cast_unsigned(), magics),
+        }
+    }
+
+    fn reach(&self) -> usize {
+        if self.formats.is_v07() { v07::layout::MAGIC } else { MAGIC_AT }
+    }
+}
+
+impl ChecksumJudge {
+    fn batch_claim(&self, front: &[u8]) -> Claim {
+        let Some(head) = front.get(..v2::layout::HEADER_LEN) else { return Claim::Cut };
+        let Ok(header) = v2::parse::header(head, 0) else { return Claim::No };
         let Some(len) = claimed_len(head) else { return Claim::No };
-        let is_allowed = u64::try_from(len).is_ok_and(|len| self.limits.ensure_batch_bytes(len).is_ok());
-        if len < layout::HEADER_LEN || !is_allowed || !makes_sense(&header) {
+        if len < v2::layout::HEADER_LEN || !self.is_allowed(len) || !makes_sense(&header) {
             return Claim::No;
         }
         if front.len() < len { Claim::Cut } else { Claim::Whole(len) }
     }
 
-    fn next(&self, bytes: &[u8]) -> Option<usize> {
-        memchr::memchr(layout::MAGIC.cast_unsigned(), bytes.get(MAGIC_AT..)?)
+    /// A message has few fields, but its lengths must add up.
+    fn message_claim(&self, front: &[u8]) -> Claim {
+        let Some(len) = claimed_len(front).filter(|len| *len >= v0_v1::layout::MIN_LEN_V0 && self.is_allowed(*len)) else {
+            return Claim::No;
+        };
+        if front.len() < v0_v1::layout::MIN_LEN_V0 {
+            return Claim::Cut;
+        }
+        if !has_message_bits(front) || !v0_v1::parse::adds_up(front, len) {
+            return Claim::No;
+        }
+        if front.len() < len { Claim::Cut } else { Claim::Whole(len) }
     }
+}
 
-    fn reach(&self) -> usize {
-        MAGIC_AT
+impl ChecksumJudge {
+    /// There is little to hold on to in 0.7. An empty payload, whose checksum is 0, could be any zeros, and is not believed.
+    fn v07_claim(&self, front: &[u8]) -> Claim {
+        let Some(len) = v07::parse::claimed_len(front).filter(|len| *len > v07::layout::PAYLOAD_V1 && self.is_allowed(*len)) else {
+            return Claim::No;
+        };
+        let has_odd_bits = front.get(v07::layout::MAGIC) == Some(&1) && front.get(v07::layout::ATTRIBUTES).is_some_and(|bits| *bits > 3);
+        match (has_odd_bits, front.len() < len) {
+            (true, _) => Claim::No,
+            (false, true) => Claim::Cut,
+            (false, false) => Claim::Whole(len),
+        }
     }
+}
+
+/// True when offset and attributes are those of a message that somebody may have written.
+fn has_message_bits(entry: &[u8]) -> bool {
+    let unused = if entry.get(MAGIC_AT) == Some(&0) { 0xf8 } else { 0xf0 };
+    let attributes = entry.get(v0_v1::layout::ATTRIBUTES).copied().unwrap_or(u8::MAX);
+    entry.first().is_some_and(|sign| *sign < 0x80) && attributes & unused == 0 && attributes & 0x07 <= 3
 }
 
 fn claimed_len(head: &[u8]) -> Option<usize> {

@@ -1,13 +1,22 @@
 //! Frames to records: header, checksum, unpacking, records into a sink, in that order. Drives format and codec.
 
 mod entry;
+mod header;
 mod judge;
+mod messages;
 mod options;
+mod sniff;
 mod stats;
 pub mod transactions;
+mod v07;
+mod walk;
 
-pub use entry::{Decoder, Opened, Plainness, parse_header};
+pub use entry::{Bundle, Decoder, Opened, Plainness};
+pub(crate) use header::ensure_codec;
+pub use header::{checksummed, parse_header, verify};
 pub use judge::ChecksumJudge;
-pub use options::{DecodeOptions, Isolation, OffsetRange};
+pub use options::{CodecOptions, DecodeOptions, Isolation, OffsetRange};
+pub use sniff::sniff;
 pub use stats::Stats;
 pub use transactions::Transactions;
+pub use walk::Walk;

@@ -2,10 +2,19 @@ use std::sync::Arc;
 
 use super::Transactions;
 use crate::limits::Limits;
+use crate::model::Formats;
 
 /// What a decode is asked for.
 #[derive(Clone, Debug)]
 pub struct DecodeOptions {
+    /// Which formats the entries are of.
+    pub formats: Formats,
+    /// Of a column, look at each value to tell its family (MAP-1).
+    pub sniffs_values: bool,
+    /// Position of the input in its partition; only Kafka 0.7 needs it, whose offsets are positions.
+    pub base_position: i64,
+    /// What codecs take that they take for nobody else.
+    pub codecs: CodecOptions,
     /// Compare checksums.
     pub check_crc: bool,
     /// Give control records too.
@@ -21,6 +30,10 @@ pub struct DecodeOptions {
 impl Default for DecodeOptions {
     fn default() -> Self {
         Self {
+            formats: Formats::default(),
+            sniffs_values: false,
+            base_position: 0,
+            codecs: CodecOptions::default(),
             check_crc: true,
             is_control_wanted: false,
             offsets: OffsetRange::default(),
@@ -28,6 +41,34 @@ impl Default for DecodeOptions {
             limits: Limits::default(),
         }
     }
+}
+
+impl DecodeOptions {
+    /// The offsets that are wanted, as far as offsets and the last stable offset tell.
+    pub(super) fn wanted_offsets(&self) -> OffsetRange {
+        match &self.isolation {
+            Isolation::ReadUncommitted => self.offsets,
+            Isolation::ReadCommitted(transactions) => transactions.last_stable_offset().map_or(self.offsets, |end| self.offsets.until(end)),
+        }
+    }
+
+    /// True when a record of this offset is wanted.
+    #[inline]
+    pub(super) fn wants(&self, offset: i64) -> bool {
+        match &self.isolation {
+            Isolation::ReadUncommitted => self.offsets.contains(offset),
+            Isolation::ReadCommitted(transactions) => {
+                self.offsets.contains(offset) && transactions.last_stable_offset().is_none_or(|end| offset < end)
+            }
+        }
+    }
+}
+
+/// What codecs take only when they are told to.
+#[derive(Clone, Debug, Default)]
+pub struct CodecOptions {
+    /// Codec 3 is LZ4 in Kafka 0.7 too, as its wiki says and no release of it knew (L7-5).
+    pub lz4_in_07: bool,
 }
 
 /// Kafka's `isolation.level`.

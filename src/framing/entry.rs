@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
+use crate::model::Formats;
 use crate::wire::as_u64;
 
 /// One whole entry and where it stands in the input.
@@ -47,7 +48,10 @@ const MAX_MAGIC: i8 = 3;
 
 /// Looks at the front of `bytes`, in the order of Kafka's reader: size, limit, magic, completeness (L8-10 to L8-15).
 #[inline]
-pub fn step(bytes: &[u8], limits: &Limits) -> Step {
+pub fn step(bytes: &[u8], formats: Formats, limits: &Limits) -> Step {
+    if formats.is_v07() {
+        return super::v07::step(bytes, limits);
+    }
     let Some(size) = bytes.get(8..LOG_OVERHEAD).and_then(|field| field.first_chunk::<4>()) else {
         return Step::Incomplete { needed: LOG_OVERHEAD };
     };

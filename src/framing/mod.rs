@@ -6,6 +6,7 @@ pub mod plausible;
 pub mod runs;
 mod search;
 pub mod source;
+mod v07;
 
 pub use entry::{Frame, LOG_OVERHEAD, Step, Tail, step};
 pub use plausible::{Claim, Judge};

@@ -14,6 +14,7 @@ use super::{Step, Tail, step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
+use crate::model::Formats;
 use crate::wire::as_u64;
 
 /// Whole entries, one after the other.
@@ -63,6 +64,7 @@ pub enum Piece {
 /// An iterator over the runs of a source.
 pub struct Runs {
     source: Source,
+    formats: Formats,
     limits: Limits,
     target: usize,
     search: Option<Search>,
@@ -77,10 +79,22 @@ enum Cut {
     End(Tail),
 }
 
+/// From this magic on an entry is a batch.
+const BATCH: i8 = 2;
+/// Messages are small, and plain ones are opened many at a time: runs of them hold at least about so many bytes.
+const MESSAGES: usize = 64 << 10;
+
 impl Runs {
     /// Runs of about `target` bytes.
     pub fn new(source: Source, limits: Limits, target: usize) -> Self {
-        Self { source, limits, target: target.max(1), search: None, gives_broken: false, tail: None }
+        let formats = Formats::default();
+        Self { source, formats, limits, target: target.max(1), search: None, gives_broken: false, tail: None }
+    }
+
+    /// Runs of entries of these formats.
+    #[must_use]
+    pub fn of(self, formats: Formats) -> Self {
+        Self { formats, ..self }
     }
 
     /// Goes on past damage: the next intact entry is searched for. Entries that the judge does not believe count as damage,
@@ -161,7 +175,7 @@ impl Runs {
         let mut len = 0;
         loop {
             let front = self.source.front().get(len..).unwrap_or_default();
-            let next = match step(front, &self.limits) {
+            let next = match step(front, self.formats, &self.limits) {
                 Step::Entry { len: entry, magic } => {
                     if let Some(error) = self.damage_at(len, entry, magic) {
                         if len > 0 {
@@ -170,7 +184,7 @@ impl Runs {
                         return Ok(Cut::Broken { len: entry, error });
                     }
                     len += entry;
-                    if len < self.target {
+                    if len < self.target || magic < BATCH && len < MESSAGES {
                         continue;
                     }
                     return Ok(Cut::Entries(len));
@@ -242,7 +256,7 @@ impl Runs {
         loop {
             let next = self.source.front().get(len..).unwrap_or_default();
             let ends = self.source.is_at_end();
-            match step(next, &self.limits) {
+            match step(next, self.formats, &self.limits) {
                 Step::Entry { len: entry, magic } => {
                     let is_believed = self.damage_at(len, entry, magic).is_none();
                     return if is_believed { Ok(self.leave_out(error, len)) } else { self.step_over(error) };

@@ -100,12 +100,12 @@ impl Committed<'_> {
     /// # Errors
     /// `Io`, and when the work is to stop.
     pub fn visit_source(&self, source: Source, scan: &mut Scan) -> Result<()> {
-        let mut runs = Runs::new(source, self.judge.limits, 1 << 20).recovering(Box::new(self.judge)).asking(self.interrupt.clone());
+        let mut runs = Runs::new(source, self.judge.limits, 1 << 20).of(self.judge.formats).recovering(Box::new(self.judge)).asking(self.interrupt.clone());
         while let Some(piece) = runs.next_piece()? {
             self.interrupt.ensure_wanted()?;
             let Piece::Run(run) = piece else { continue };
             let mut at = 0;
-            while let Step::Entry { len, magic } = step(run.entries_from(at), &self.judge.limits) {
+            while let Step::Entry { len, magic } = step(run.entries_from(at), self.judge.formats, &self.judge.limits) {
                 let position = run.position.saturating_add(u64::try_from(at).unwrap_or(u64::MAX));
                 scan.visit(Frame { position, magic, bytes: run.bytes.get(at..at + len).unwrap_or_default() });
                 at += len;

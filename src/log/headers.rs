@@ -6,7 +6,7 @@ use crate::framing::{Step, Tail, step};
 use crate::limits::Limits;
 use crate::model::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE};
 use crate::model::timestamp::NO_TIMESTAMP;
-use crate::model::{Attributes, BatchHeader, Marker, Producer, RecordFormat};
+use crate::model::{Attributes, BatchHeader, Formats, Marker, Producer, RecordFormat};
 use crate::wire::{Cursor, as_u64};
 
 /// The headers of a log, one after the other, from a position on. The records between them are not read, where they are long.
@@ -57,7 +57,7 @@ impl<'a> Headers<'a> {
         let position = self.position;
         self.look_at(position, v2::layout::HEADER_LEN)?;
         let front = self.front(position);
-        let (len, magic) = match step(front, &self.limits) {
+        let (len, magic) = match step(front, Formats::Auto, &self.limits) {
             Step::Entry { len, magic } => (as_u64(len), magic),
             Step::Incomplete { needed } => match front.get(MAGIC_AT) {
                 Some(magic) if as_u64(needed) <= self.end - position => (as_u64(needed), magic.cast_signed()),
@@ -96,7 +96,7 @@ impl<'a> Headers<'a> {
     pub fn marker(&self, header: &BatchHeader) -> Result<Option<Marker>> {
         /// Markers take 78 bytes; a control batch larger than this is none.
         const MOST: u64 = 1 << 16;
-        if !header.attributes.is_control() || header.size > MOST {
+        if !header.is_control() || header.size > MOST {
             return Ok(None);
         }
         Ok(marker(header, &self.entry(header)?).ok().flatten())
@@ -175,6 +175,7 @@ fn message_header(bytes: &[u8], magic: i8, position: u64, size: u64) -> Result<B
         position,
         size,
         format: if magic == 0 { RecordFormat::V0 } else { RecordFormat::V1 },
+        magic,
         base_offset: offset,
         last_offset: offset,
         count: None,

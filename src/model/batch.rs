@@ -9,11 +9,13 @@ pub struct BatchHeader {
     pub size: u64,
     /// Which bytes the entry is made of.
     pub format: RecordFormat,
-    /// Offset of the first record as produced.
+    /// The magic byte as stored; Kafka 0.7 has two in one format.
+    pub magic: i8,
+    /// Offset of the first record as produced. Before a wrapper of magic 0 or 1 is unpacked this is the wrapper's own, its last one's.
     pub base_offset: i64,
     /// Offset of the last record as produced (V2-5).
     pub last_offset: i64,
-    /// Records that the header counts; `None` where only unpacking tells.
+    /// Records that the header counts; `None` where only unpacking tells (L8-28).
     pub count: Option<i32>,
     /// All attribute bits.
     pub attributes: Attributes,
@@ -50,28 +52,62 @@ pub const NO_PARTITION_LEADER_EPOCH: i32 = -1;
 pub const NO_SEQUENCE: i32 = -1;
 
 impl BatchHeader {
-    /// Bits 0-2 of the attributes.
+    /// Bits 0-2 of the attributes; in Kafka 0.7 bits 0-1 (L7-4).
     pub fn compression(&self) -> CompressionType {
-        self.attributes.compression()
-    }
-
-    /// CreateTime or LogAppendTime.
-    pub fn timestamp_type(&self) -> TimestampType {
-        self.attributes.timestamp_type()
-    }
-
-    /// Timestamp of a record with this delta (V2-11, V2-12).
-    #[inline(always)]
-    pub fn timestamp(&self, delta: i64) -> i64 {
-        match self.timestamp_type() {
-            TimestampType::LogAppendTime => self.max_timestamp,
-            _ => self.base_timestamp.wrapping_add(delta),
+        match self.format {
+            RecordFormat::V07 => Attributes(self.attributes.0 & 0x03).compression(),
+            _ => self.attributes.compression(),
         }
     }
 
+    /// CreateTime or LogAppendTime; before magic 1 there are no timestamps (L8-7).
+    pub fn timestamp_type(&self) -> TimestampType {
+        match self.format {
+            RecordFormat::V07 | RecordFormat::V0 => TimestampType::NoTimestampType,
+            RecordFormat::V1 | RecordFormat::V2 => self.attributes.timestamp_type(),
+        }
+    }
+
+    /// True for a batch of a transaction; there are none before magic 2.
+    pub fn is_transactional(&self) -> bool {
+        self.format == RecordFormat::V2 && self.attributes.is_transactional()
+    }
+
+    /// True for a batch of control records; there are none before magic 2.
+    pub fn is_control(&self) -> bool {
+        self.format == RecordFormat::V2 && self.attributes.is_control()
+    }
+
+    /// Attribute bits that the format does not use (FND-6).
+    pub fn unused_bits(&self) -> i16 {
+        match self.format {
+            RecordFormat::V07 if self.magic == 0 => 0,
+            RecordFormat::V07 => self.attributes.0 & !0x03,
+            RecordFormat::V0 => self.attributes.0 & !0x07,
+            RecordFormat::V1 => self.attributes.0 & !0x0f,
+            RecordFormat::V2 => self.attributes.unused(),
+        }
+    }
+
+    /// The offset of the first record; `None` while a wrapper of magic 0 or 1 is not unpacked (L8-28).
+    pub fn known_base_offset(&self) -> Option<i64> {
+        let is_message = matches!(self.format, RecordFormat::V0 | RecordFormat::V1);
+        (!is_message || self.count.is_some()).then_some(self.base_offset)
+    }
+
+    /// The append time that stands for the timestamps of all records of the entry, where there is one (V2-12, L8-29).
+    pub fn append_time(&self) -> Option<i64> {
+        (self.timestamp_type() == TimestampType::LogAppendTime).then_some(self.max_timestamp)
+    }
+
+    /// Timestamp of a record with this delta (V2-11, V2-12).
+    pub fn timestamp(&self, delta: i64) -> i64 {
+        self.append_time().unwrap_or_else(|| self.base_timestamp.wrapping_add(delta))
+    }
+
     /// Sequence of a record with this delta (V2-6).
-    pub fn sequence(&self, offset_delta: i32) -> i32 {
-        self.producer.sequence(offset_delta)
+    pub fn sequence(&self, offset_delta: i64) -> i32 {
+        self.producer.sequence(i32::try_from(offset_delta).unwrap_or(0))
     }
 
     /// Sequence of the last record as produced (V2-6).
@@ -82,7 +118,7 @@ impl BatchHeader {
 
     /// The delete horizon in ms, when the batch has one (V2-14).
     pub fn delete_horizon_ms(&self) -> Option<i64> {
-        self.attributes.has_delete_horizon().then_some(self.base_timestamp)
+        (self.format == RecordFormat::V2 && self.attributes.has_delete_horizon()).then_some(self.base_timestamp)
     }
 
     /// Offset after the last record as produced.

@@ -8,6 +8,8 @@ pub mod batch;
 pub mod compression;
 /// Control records.
 pub mod control;
+/// What a caller says about the formats of some bytes.
+pub mod formats;
 /// Records to be written.
 pub mod new_record;
 /// Records and their headers as ranges.
@@ -25,6 +27,7 @@ pub use attributes::Attributes;
 pub use batch::{BatchHeader, Producer};
 pub use compression::CompressionType;
 pub use control::{ControlType, Marker};
+pub use formats::Formats;
 pub use new_record::{NewHeader, NewHeaders, NewRecord};
 pub use record::{HeaderRef, RecordRef};
 pub use record_format::RecordFormat;

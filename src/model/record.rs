@@ -12,7 +12,7 @@ pub struct RecordRef {
     /// The attributes byte, unused by every released format (V2-19).
     pub attributes: u8,
     /// Difference to the batch's base offset.
-    pub offset_delta: i32,
+    pub offset_delta: i64,
     /// Difference to the batch's base timestamp, ms.
     pub timestamp_delta: i64,
     /// Where the key starts.

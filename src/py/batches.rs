@@ -9,10 +9,11 @@ use crate::columns::batches::BatchRows;
 
 /// Open a stream of batch rows; see `logsegment.batches`.
 #[pyfunction]
-pub fn batch_stream(source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<RecordStream> {
+pub fn batch_stream(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<RecordStream> {
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
-    let stream = options.to_stream(interrupt)?;
-    let opened = source::open(source, &signals)?;
+    let mut stream = options.to_stream(interrupt)?;
+    let mut opened = source::open(source, &signals)?;
+    options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
     Ok(RecordStream::new(Box::new(BatchRows::new(opened.source, stream)), signals))
 }

@@ -15,6 +15,8 @@ pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyD
     let options = RecordArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
     let mut stream = options.to_stream(interrupt)?;
+    let mut opened = source::open(source, &signals)?;
+    options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
     if options.is_committed()? {
         let known = options.transactions.as_ref().map(|known| known.0.clone());
         let transactions = match known {
@@ -23,13 +25,12 @@ pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyD
                 let mut scan = Scan::default();
                 // Where damage is skipped, a batch with a wrong checksum must not open or end a transaction.
                 let check_crc = stream.decode.check_crc && stream.on_error == OnError::Skip;
-                let judge = ChecksumJudge { limits: stream.decode.limits, check_crc };
+                let judge = ChecksumJudge { check_crc, ..ChecksumJudge::of(&stream.decode) };
                 transactions::visit_source(py, source, &mut scan, judge)?;
                 scan.finish()
             }
         };
         stream.decode.isolation = committed(transactions);
     }
-    let opened = source::open(source, &signals)?;
     Ok(RecordStream::new(stream::open(opened.source, stream), signals))
 }

@@ -7,10 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::limits::Limits;
+use super::source::OpenedSource;
 use super::transactions::Transactions;
 use crate::columns::{BinaryKind, OnError, Projection, StreamOptions};
-use crate::decode::{DecodeOptions, Isolation, OffsetRange};
+use crate::decode::{CodecOptions, DecodeOptions, Isolation, OffsetRange, sniff};
 use crate::interrupt::Interrupt;
+use crate::model::{Formats, RecordFormat};
 use crate::validate::Depth;
 
 /// Options of the verbs that give records.
@@ -29,7 +31,7 @@ pub struct RecordArguments {
     topic: Option<String>,
     partition: Option<i32>,
     threads: usize,
-    format: String,
+    pub reading: Reading,
     limits: Option<Limits>,
     null_headers: bool,
     pub transactions: Option<Transactions>,
@@ -41,8 +43,15 @@ pub struct EntryArguments {
     pub on_error: String,
     strict_tail: bool,
     batch_size: usize,
-    format: String,
+    pub reading: Reading,
     limits: Option<Limits>,
+}
+
+/// What the bytes are, as the caller says, and what is taken of them.
+pub struct Reading {
+    format: String,
+    base_position: Option<i64>,
+    lz4_in_07: bool,
 }
 
 /// One option; a wrong type is a TypeError that begins with its name.
@@ -62,6 +71,50 @@ pub(super) fn named(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
     PyTypeError::new_err(format!("{name}: {}", error.value(py)))
 }
 
+impl Reading {
+    fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self {
+            format: option!(options, "format"),
+            base_position: option!(options, "base_position"),
+            lz4_in_07: option!(options, "lz4_in_07"),
+        })
+    }
+
+    /// The formats by their name. What to sniff is left for `resolve`, which sees the bytes.
+    fn formats(&self) -> PyResult<Formats> {
+        match self.format.as_str() {
+            "auto" | "sniff" => Ok(Formats::Auto),
+            "0.7" => Ok(Formats::Only(RecordFormat::V07)),
+            "v0" => Ok(Formats::Only(RecordFormat::V0)),
+            "v1" => Ok(Formats::Only(RecordFormat::V1)),
+            "v2" => Ok(Formats::Only(RecordFormat::V2)),
+            "v3" => Err(super::errors::UnsupportedError::new_err("format \"v3\" is not read by this version")),
+            other => {
+                let known = "\"auto\", \"sniff\", \"0.7\", \"v0\", \"v1\" or \"v2\"";
+                Err(PyValueError::new_err(format!("format must be {known}, not {other:?}")))
+            }
+        }
+    }
+
+    fn codecs(&self) -> CodecOptions {
+        CodecOptions { lz4_in_07: self.lz4_in_07 }
+    }
+
+    /// Lets the opened source say what the caller left open: its first entry when it is to be sniffed, its name by default.
+    ///
+    /// # Errors
+    /// `Invalid` (MAP-1) when the bytes to sniff are of no family.
+    pub fn resolve(&self, decode: &mut DecodeOptions, opened: &mut OpenedSource) -> crate::error::Result<()> {
+        if self.format == "sniff" {
+            decode.formats = sniff(&mut opened.source, &decode.limits)?;
+        } else if self.format == "auto" && opened.kafka_07.is_some() {
+            decode.formats = Formats::Only(RecordFormat::V07);
+        }
+        decode.base_position = self.base_position.or(opened.kafka_07).unwrap_or(0);
+        Ok(())
+    }
+}
+
 impl EntryArguments {
     /// The options out of the dict that the Python layer makes.
     pub fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
@@ -70,7 +123,7 @@ impl EntryArguments {
             on_error: option!(options, "on_error"),
             strict_tail: option!(options, "strict_tail"),
             batch_size: option!(options, "batch_size"),
-            format: option!(options, "format"),
+            reading: Reading::from_dict(options)?,
             limits: option!(options, "limits"),
         })
     }
@@ -94,7 +147,7 @@ impl RecordArguments {
             topic: option!(options, "topic"),
             partition: option!(options, "partition"),
             threads: option!(options, "threads"),
-            format: option!(options, "format"),
+            reading: Reading::from_dict(options)?,
             limits: option!(options, "limits"),
             null_headers: option!(options, "null_headers"),
             transactions: option!(options, "transactions"),
@@ -105,7 +158,6 @@ impl RecordArguments {
 impl RecordArguments {
     /// The core's options. `isolation` is left for the caller, who knows the transactions.
     pub fn to_stream(&self, interrupt: Interrupt) -> PyResult<StreamOptions> {
-        ensure_format(&self.format)?;
         let binary = BinaryKind::named(&self.binary).ok_or_else(|| {
             PyValueError::new_err(format!("binary must be \"binary\", \"large_binary\" or \"binary_view\", not {:?}", self.binary))
         })?;
@@ -113,6 +165,10 @@ impl RecordArguments {
             Projection::named(self.columns.as_deref(), binary).map_err(|error| PyValueError::new_err(format!("columns: {error}")))?;
         let offsets = OffsetRange { start: self.start_offset.unwrap_or(i64::MIN), end: self.end_offset };
         let decode = DecodeOptions {
+            formats: self.reading.formats()?,
+            sniffs_values: self.reading.format == "sniff",
+            base_position: self.reading.base_position.unwrap_or(0),
+            codecs: self.reading.codecs(),
             check_crc: self.check_crc,
             is_control_wanted: self.control,
             offsets,
@@ -146,7 +202,6 @@ impl RecordArguments {
 impl EntryArguments {
     /// The core's options for a stream of entries.
     pub fn to_stream(&self, interrupt: Interrupt) -> PyResult<StreamOptions> {
-        ensure_format(&self.format)?;
         Ok(StreamOptions {
             decode: self.to_decode()?,
             projection: Projection { columns: Vec::new(), binary: BinaryKind::default(), has_null_headers: false },
@@ -163,8 +218,15 @@ impl EntryArguments {
 
     /// The core's options for a validation.
     pub fn to_decode(&self) -> PyResult<DecodeOptions> {
-        ensure_format(&self.format)?;
-        Ok(DecodeOptions { check_crc: self.check_crc, limits: limits_of(self.limits.as_ref()), ..DecodeOptions::default() })
+        Ok(DecodeOptions {
+            formats: self.reading.formats()?,
+            sniffs_values: self.reading.format == "sniff",
+            base_position: self.reading.base_position.unwrap_or(0),
+            codecs: self.reading.codecs(),
+            check_crc: self.check_crc,
+            limits: limits_of(self.limits.as_ref()),
+            ..DecodeOptions::default()
+        })
     }
 
     /// Whether a torn tail is an error.
@@ -193,16 +255,6 @@ fn on_error(name: &str) -> PyResult<OnError> {
         "raise" => Ok(OnError::Raise),
         "skip" => Ok(OnError::Skip),
         other => Err(PyValueError::new_err(format!("on_error must be \"raise\" or \"skip\", not {other:?}"))),
-    }
-}
-
-fn ensure_format(name: &str) -> PyResult<()> {
-    match name {
-        "auto" | "v2" => Ok(()),
-        "0.7" | "v0" | "v1" | "v3" | "sniff" => {
-            Err(super::errors::UnsupportedError::new_err(format!("format {name:?} is not read by this version")))
-        }
-        other => Err(PyValueError::new_err(format!("format must be \"auto\" or \"v2\", not {other:?}"))),
     }
 }
 

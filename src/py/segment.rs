@@ -14,6 +14,7 @@ use crate::decode::{ChecksumJudge, OffsetRange};
 use crate::error::Result;
 use crate::io::RandomFile;
 use crate::limits::Limits;
+use crate::model::Formats;
 use crate::log::{Committed, Lookup, Place};
 use crate::sidecar::{Fault, OffsetEntry, Parsed, TimeEntry, Wrong, checkpoint, offset_index, producer_snapshot, time_index, txn_index};
 use crate::validate as core;
@@ -168,7 +169,7 @@ pub fn committed_transactions(
     let (signals, interrupt) = Signals::new();
     let committed = Committed {
         wanted: OffsetRange { start: start_offset.unwrap_or(i64::MIN), end: end_offset },
-        judge: ChecksumJudge { limits: Limits::default(), check_crc: is_recovering },
+        judge: ChecksumJudge { formats: Formats::default(), limits: Limits::default(), check_crc: is_recovering },
         is_recovering,
         interrupt: &interrupt,
     };

@@ -67,6 +67,14 @@ impl FileSource {
 pub struct OpenedSource {
     pub source: Source,
     pub is_repeatable: bool,
+    /// The position in its partition that the name of a segment of Kafka 0.7 tells; 0 when it tells none.
+    pub kafka_07: Option<i64>,
+}
+
+/// The position in the name of a segment of Kafka 0.7, `<20 digits>.kafka` (SEG-1).
+fn position_07(path: &std::path::Path) -> Option<i64> {
+    let is_07 = path.extension().is_some_and(|suffix| suffix == "kafka");
+    is_07.then(|| path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok()).unwrap_or(0))
 }
 
 /// Opens whatever a user may give.
@@ -74,13 +82,16 @@ pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Opene
     if let Ok(file) = object.cast::<FileSource>() {
         let file = file.get();
         let source = file.open().map_err(|error| beside::with_path(object.py(), &error, &file.path))?;
-        return Ok(OpenedSource { source, is_repeatable: true });
+        return Ok(OpenedSource { source, is_repeatable: true, kafka_07: position_07(&file.path) });
     }
     if let Some(source) = buffer::source(object)? {
-        return Ok(OpenedSource { source, is_repeatable: true });
+        return Ok(OpenedSource { source, is_repeatable: true, kafka_07: None });
     }
     match file_object::FileObject::of(object, signals)? {
-        Some(file) => Ok(OpenedSource { source: Source::reader(Box::new(file), 0).read_by_caller(), is_repeatable: false }),
+        Some(file) => {
+            let source = Source::reader(Box::new(file), 0).read_by_caller();
+            Ok(OpenedSource { source, is_repeatable: false, kafka_07: None })
+        }
         None => Err(no_source(object)?),
     }
 }

@@ -6,6 +6,7 @@ use super::source;
 use crate::decode::{ChecksumJudge, OffsetRange, transactions as core};
 use crate::limits::Limits;
 use crate::log::Committed;
+use crate::model::Formats;
 
 /// What a constructor call takes.
 type Parts = (Vec<(i64, i64, i64)>, Option<i64>);
@@ -77,7 +78,8 @@ pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>) -> PyRe
     let mut before = None;
     for (index, object) in sources.iter().enumerate() {
         // One at a time: a partition may have more segments than a process may have open files.
-        visit_source(py, object, &mut scan, ChecksumJudge { limits: Limits::default(), check_crc: false })?;
+        let judge = ChecksumJudge { formats: Formats::default(), limits: Limits::default(), check_crc: false };
+        visit_source(py, object, &mut scan, judge)?;
         let Some(first) = scan.take_first_offset() else { continue };
         if let Some((earlier, start)) = before.replace((index, first)).filter(|(_, start)| first < *start) {
             return Err(PyValueError::new_err(format!(

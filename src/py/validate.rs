@@ -26,10 +26,16 @@ pub fn validate_findings(
 ) -> PyResult<(Vec<Finding>, Py<PyAny>)> {
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
-    let (depth, decode) = (depth(depth_name)?, options.to_decode()?);
-    let opened = source::open(source, &signals)?;
+    let (depth, mut decode) = (depth(depth_name)?, options.to_decode()?);
+    let mut opened = source::open(source, &signals)?;
+    let resolved = options.reading.resolve(&mut decode, &mut opened);
     let mut validator = core::Validator::new(opened.source, decode, depth, options.is_tail_strict()).asking(interrupt.clone());
-    let findings = py.detach(|| run(&mut validator, &interrupt));
+    let findings = match resolved {
+        // Nothing of it can be read: that is all there is to say.
+        Err(error) if error.is_about_data() => Ok(vec![core::Finding::of_error(&error, 0, 0)]),
+        Err(error) => Err(error),
+        Ok(()) => py.detach(|| run(&mut validator, &interrupt)),
+    };
     let findings = findings.map_err(|error| signals.raised(py, &error))?;
     Ok((finding::to_py(&findings), finding::counters(py, &validator.stats())?))
 }

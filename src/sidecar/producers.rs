@@ -32,7 +32,7 @@ impl Producers {
         if header.producer.id < 0 {
             return None;
         }
-        if header.attributes.is_control() {
+        if header.is_control() {
             return marker.and_then(|marker| self.end_transaction(header, marker));
         }
         self.append_data(header);
@@ -54,7 +54,7 @@ impl Producers {
         entry.last_offset = header.last_offset;
         entry.offset_delta = i32::try_from(delta).unwrap_or(i32::MAX);
         entry.timestamp = header.max_timestamp;
-        if header.attributes.is_transactional() && entry.current_txn_first_offset < 0 {
+        if header.is_transactional() && entry.current_txn_first_offset < 0 {
             entry.current_txn_first_offset = header.base_offset;
             self.open.insert((header.base_offset, header.producer.id));
         }

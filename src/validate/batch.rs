@@ -2,7 +2,7 @@
 
 use super::finding::{Finding, Severity, What};
 use crate::model::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE};
-use crate::model::{BatchHeader, TimestampType};
+use crate::model::{BatchHeader, RecordFormat, TimestampType};
 
 /// What the batches so far say about the next one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,6 +14,10 @@ pub struct Neighbours {
 impl Neighbours {
     /// Holds a batch against those before it.
     pub fn visit(&mut self, header: &BatchHeader, findings: &mut Vec<Finding>) {
+        if header.format == RecordFormat::V07 {
+            // Offsets are positions: they always fit.
+            return;
+        }
         if let Some(previous_last) = self.last_offset.filter(|last| header.base_offset <= *last) {
             let overlap = What::OffsetOverlap { previous_last };
             findings.push(Finding::in_batch(overlap, Severity::Warning, header).at_field("baseOffset"));
@@ -37,10 +41,17 @@ pub fn header_rules(header: &BatchHeader, findings: &mut Vec<Finding>) {
     let mut warn = |what, field| findings.push(Finding::in_batch(what, Severity::Warning, header).at_field(field));
     let last_offset_delta = header.last_offset.wrapping_sub(header.base_offset);
     if last_offset_delta < 0 || header.base_offset < 0 || header.base_offset.checked_add(last_offset_delta).is_none() {
-        warn(What::OffsetRange { base_offset: header.base_offset, last_offset_delta }, "lastOffsetDelta");
+        let field = if header.format == RecordFormat::V2 { "lastOffsetDelta" } else { "offset" };
+        warn(What::OffsetRange { base_offset: header.base_offset, last_offset_delta }, field);
     }
-    if header.attributes.unused() != 0 {
-        warn(What::UnusedBits { bits: i32::from(header.attributes.unused().cast_unsigned()) }, "attributes");
+    if header.unused_bits() != 0 {
+        warn(What::UnusedBits { bits: i32::from(header.unused_bits().cast_unsigned()) }, "attributes");
+    }
+    if header.format != RecordFormat::V2 {
+        if header.max_timestamp < -1 {
+            warn(What::NegativeTimestamp { timestamp: header.max_timestamp }, "timestamp");
+        }
+        return;
     }
     if header.base_timestamp < -1 {
         warn(What::NegativeTimestamp { timestamp: header.base_timestamp }, "baseTimestamp");
@@ -53,15 +64,15 @@ pub fn max_timestamp_rule(header: &BatchHeader, found: Option<i64>, findings: &m
     let Some(found) = found else { return };
     if header.timestamp_type() == TimestampType::CreateTime && header.max_timestamp != found {
         let what = What::MaxTimestamp { stored: header.max_timestamp, found };
-        findings.push(Finding::in_batch(what, Severity::Warning, header).at_field("maxTimestamp"));
+        let field = if header.format == RecordFormat::V2 { "maxTimestamp" } else { "timestamp" };
+        findings.push(Finding::in_batch(what, Severity::Warning, header).at_field(field));
     }
 }
 
 fn producer_rules(header: &BatchHeader, warn: &mut impl FnMut(What, &'static str)) {
     let producer = header.producer;
-    let attributes = header.attributes;
     if producer.id == NO_PRODUCER_ID {
-        if attributes.is_transactional() {
+        if header.is_transactional() {
             warn(What::Producer { what: "the batch is transactional and has no producer id" }, "producerId");
         }
         return;
@@ -69,7 +80,7 @@ fn producer_rules(header: &BatchHeader, warn: &mut impl FnMut(What, &'static str
     if producer.epoch < 0 {
         warn(What::Producer { what: "the batch has a producer id and no producer epoch" }, "producerEpoch");
     }
-    if producer.base_sequence == NO_SEQUENCE && !attributes.is_control() {
+    if producer.base_sequence == NO_SEQUENCE && !header.is_control() {
         warn(What::Producer { what: "the batch has a producer id and no base sequence" }, "baseSequence");
     }
 }

@@ -65,7 +65,7 @@ pub enum What {
     UncountedBytes { bytes: u64 },
     /// FND-2: an offset delta is outside of the batch.
     OffsetOutside { delta: i64, last_delta: i64 },
-    /// FND-2: an offset delta is not above the one before.
+    /// FND-2: an offset (a delta in magic 2) is not above the one before.
     OffsetNotIncreasing { delta: i64, previous: i64 },
     /// FND-3: last offset delta below 0, or offsets that pass 2^63.
     OffsetRange { base_offset: i64, last_offset_delta: i64 },
@@ -77,6 +77,16 @@ pub enum What {
     UnusedBits { bits: i32 },
     /// FND-7: a header key is not UTF-8.
     HeaderKeyNotUtf8,
+    /// FND-10: the inner messages of a wrapper end inside of one.
+    CutInnerSet { bytes: u64 },
+    /// FND-12: the magic of an inner message is not that of its wrapper.
+    InnerMagic { inner: i8, outer: i8 },
+    /// FND-13: bytes follow the value of a message.
+    BytesBehindValue { bytes: u64 },
+    /// FND-15: a wrapper has a key.
+    WrapperKey,
+    /// L8-24: the offset of a wrapper is not that of its last message.
+    WrapperOffset { stored: i64, last: i64 },
     /// FND-14: a timestamp below -1.
     NegativeTimestamp { timestamp: i64 },
     /// FND-16: the maximum is not that of the records.
@@ -252,6 +262,11 @@ impl What {
             Self::LongVarint { .. } => "FND-5",
             Self::UnusedBits { .. } => "FND-6",
             Self::HeaderKeyNotUtf8 => "FND-7",
+            Self::CutInnerSet { .. } => "FND-10",
+            Self::InnerMagic { .. } => "FND-12",
+            Self::BytesBehindValue { .. } => "FND-13",
+            Self::WrapperKey => "FND-15",
+            Self::WrapperOffset { .. } => "L8-24",
             Self::NegativeTimestamp { .. } => "FND-14",
             Self::MaxTimestamp { .. } => "FND-16",
             Self::OffsetOverlap { .. } => "ORD-1",
@@ -280,7 +295,7 @@ impl fmt::Display for What {
             Self::ZeroTail { bytes } => write!(f, "the input ends in {bytes} zero bytes, as a preallocated segment does"),
             Self::UncountedBytes { bytes } => write!(f, "the batch counts no records, but {bytes} bytes follow its header"),
             Self::OffsetOutside { delta, last_delta } => write!(f, "offset delta {delta} is outside of 0 to {last_delta}"),
-            Self::OffsetNotIncreasing { delta, previous } => write!(f, "offset delta {delta} follows {previous}"),
+            Self::OffsetNotIncreasing { delta, previous } => write!(f, "offset or offset delta {delta} follows {previous}"),
             Self::OffsetRange { base_offset, last_offset_delta } => {
                 write!(f, "base offset {base_offset} with last offset delta {last_offset_delta} is no range of offsets")
             }
@@ -288,6 +303,13 @@ impl fmt::Display for What {
             Self::LongVarint { bytes } => write!(f, "integers of the record take {bytes} bytes more than they need"),
             Self::UnusedBits { bits } => write!(f, "unused attribute bits are set: {bits:#06x}"),
             Self::HeaderKeyNotUtf8 => write!(f, "header key is not UTF-8"),
+            Self::CutInnerSet { bytes } => write!(f, "the inner messages end inside of one, of which {bytes} bytes are there"),
+            Self::InnerMagic { inner, outer } => write!(f, "inner message of magic {inner} in a wrapper of magic {outer}"),
+            Self::BytesBehindValue { bytes } => write!(f, "{bytes} bytes follow the value of the message"),
+            Self::WrapperKey => write!(f, "a compressed message has a key, which means nothing"),
+            Self::WrapperOffset { stored, last } => {
+                write!(f, "the offset of the compressed message is {stored}, that of its last inner message {last}")
+            }
             Self::NegativeTimestamp { timestamp } => write!(f, "timestamp {timestamp} is below -1"),
             Self::MaxTimestamp { stored, found } => write!(f, "max timestamp is {stored}, the records' largest is {found}"),
             Self::OffsetOverlap { previous_last } => write!(f, "the batch before ends at offset {previous_last}"),

@@ -3,8 +3,10 @@
 mod batch;
 mod finding;
 mod findings;
+mod message;
 mod record;
 mod report;
+mod told;
 
 pub use finding::{Finding, Severity, What};
 pub use findings::Findings;

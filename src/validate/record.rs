@@ -1,6 +1,7 @@
 //! What a record can get wrong and still be readable.
 
 use super::finding::{Finding, Severity, What};
+use super::told::Told;
 use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
 use crate::wire::varint;
 
@@ -11,17 +12,14 @@ pub struct RecordRules<'a> {
     findings: &'a mut Vec<Finding>,
     /// Bytes that the headers of the coming record need at least.
     header_bytes: usize,
-    previous_delta: Option<i32>,
+    previous_delta: Option<i64>,
     /// Largest record timestamp.
     pub max_timestamp: Option<i64>,
     loose_header: Option<i32>,
     has_bad_key: bool,
     reads_payload: bool,
-    told: Vec<(&'static str, &'static str, u64)>,
+    told: Told,
 }
-
-/// Findings of one rule and field that a batch is told one by one; the rest is counted, or a hostile batch would take gigabytes.
-const TOLD: u64 = 8;
 
 impl<'a> RecordRules<'a> {
     /// Rules over the records of this batch. Without `reads_payload`, only offsets, timestamps and lengths are looked at.
@@ -36,42 +34,29 @@ impl<'a> RecordRules<'a> {
             loose_header: None,
             has_bad_key: false,
             reads_payload,
-            told: Vec::new(),
+            told: Told::default(),
         }
     }
 
     /// Tells how many findings were only counted.
     pub fn finish(self) {
-        for (rule, field, count) in self.told {
-            if let Some(times) = count.checked_sub(TOLD).filter(|times| *times > 0) {
-                let what = What::Repeated { rule, times };
-                self.findings.push(Finding::in_batch(what, Severity::Warning, self.header).at_field(field));
-            }
-        }
+        self.told.finish(self.header, self.findings);
     }
 
     fn warn(&mut self, what: What, record: &RecordRef, field: &'static str) {
-        let rule = what.rule();
-        match self.told.iter_mut().find(|(told, at, _)| *told == rule && *at == field) {
-            Some((_, _, count)) => {
-                *count += 1;
-                if *count > TOLD {
-                    return;
-                }
-            }
-            None => self.told.push((rule, field, 1)),
+        if self.told.is_told(what.rule(), field) {
+            self.findings.push(Finding::in_batch(what, Severity::Warning, self.header).at_record(record.index).at_field(field));
         }
-        self.findings.push(Finding::in_batch(what, Severity::Warning, self.header).at_record(record.index).at_field(field));
     }
 
     fn offsets(&mut self, record: &RecordRef) {
         let delta = record.offset_delta;
         let last_delta = self.header.last_offset.wrapping_sub(self.header.base_offset);
-        if i64::from(delta) < 0 || i64::from(delta) > last_delta.max(0) {
-            self.warn(What::OffsetOutside { delta: delta.into(), last_delta }, record, "offsetDelta");
+        if delta < 0 || delta > last_delta.max(0) {
+            self.warn(What::OffsetOutside { delta, last_delta }, record, "offsetDelta");
         }
         if let Some(previous) = self.previous_delta.filter(|previous| *previous >= delta) {
-            self.warn(What::OffsetNotIncreasing { delta: delta.into(), previous: previous.into() }, record, "offsetDelta");
+            self.warn(What::OffsetNotIncreasing { delta, previous }, record, "offsetDelta");
         }
         self.previous_delta = Some(delta);
     }
@@ -95,7 +80,7 @@ impl<'a> RecordRules<'a> {
         }
         let body = 1
             + varint::len_of(record.timestamp_delta)
-            + varint::len_of(record.offset_delta.into())
+            + varint::len_of(record.offset_delta)
             + varint::len_of(record.key_len.into())
             + usize::try_from(record.key_len).unwrap_or(0)
             + varint::len_of(record.value_len.into())

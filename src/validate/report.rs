@@ -3,15 +3,15 @@
 use super::batch::{Neighbours, header_rules, max_timestamp_rule};
 use super::finding::{Finding, Severity, What};
 use super::findings::Findings;
+use super::message::{MessageRules, wrapper_rules};
 use super::record::RecordRules;
 use crate::codec::Remark;
-use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, Opened, Stats};
+use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, Opened, Stats, ensure_codec};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::parse;
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::interrupt::Interrupt;
-use crate::model::{BatchHeader, ControlType, control};
-use crate::model::{HeaderRef, RecordRef, RecordSink, Section};
+use crate::model::{BatchHeader, CompressionType, ControlType, Discard, HeaderRef, RecordFormat, RecordRef, RecordSink, Section, control};
 use crate::wire::as_u64;
 
 /// How far validation goes.
@@ -48,10 +48,9 @@ const RUN_LEN: usize = 1 << 20;
 impl Validator {
     /// A validator of everything in a source, under the limits and with the checks of a decode.
     pub fn new(source: Source, options: DecodeOptions, depth: Depth, is_tail_strict: bool) -> Self {
-        let judge = ChecksumJudge { limits: options.limits, check_crc: options.check_crc };
-        let runs = Runs::new(source, options.limits, RUN_LEN).recovering(Box::new(judge));
-        // Recovering framing has already compared the checksums.
-        let decoder = Decoder::new(DecodeOptions { check_crc: false, is_control_wanted: true, ..options });
+        let judge = ChecksumJudge::of(&options);
+        let runs = Runs::new(source, options.limits, RUN_LEN).of(options.formats).recovering(Box::new(judge));
+        let decoder = Decoder::new(DecodeOptions { is_control_wanted: true, ..options }).trusting_framing();
         Self {
             runs,
             decoder,
@@ -107,9 +106,9 @@ impl Validator {
     }
 
     fn visit_run(&mut self, run: &Run) -> Result<()> {
-        let limits = self.decoder.options().limits;
+        let (formats, limits) = (self.decoder.options().formats, self.decoder.options().limits);
         let mut at = 0;
-        while let Step::Entry { len, magic } = step(run.entries_from(at), &limits) {
+        while let Step::Entry { len, magic } = step(run.entries_from(at), formats, &limits) {
             let bytes = run.bytes.get(at..at + len).unwrap_or_default();
             let behind = run.bytes.get(at..).unwrap_or_default();
             let frame = Frame { position: run.position + as_u64(at), magic, bytes };
@@ -126,35 +125,47 @@ impl Validator {
     }
 
     fn visit(&mut self, frame: Frame<'_>, behind: &[u8]) -> Result<()> {
-        let header = crate::decode::parse_header(frame)?;
+        let header = crate::decode::parse_header(frame, self.decoder.options().formats, self.decoder.options().base_position)?;
         header_rules(&header, &mut self.fresh);
-        self.neighbours.visit(&header, &mut self.fresh);
         if self.depth == Depth::Headers {
+            self.neighbours.visit(&header, &mut self.fresh);
             self.decoder.stats.entries_read += 1;
             return self.ensure_header(&header, frame);
         }
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
         let opened = self.decoder.open_remarked(frame, Some(&mut self.remarks));
+        let resolved = opened.as_ref().ok().and_then(|opened| opened.as_ref().map(|opened| opened.header));
+        let header = resolved.unwrap_or(header);
+        self.neighbours.visit(&header, &mut self.fresh);
+        if matches!(header.format, RecordFormat::V0 | RecordFormat::V1) && header.compression() != CompressionType::None {
+            wrapper_rules(frame.bytes, &header, &mut self.fresh);
+        }
         for remark in self.remarks.drain(..) {
             self.fresh.push(Finding::in_batch(What::Codec(remark), Severity::Warning, &header).at_field("records"));
         }
         let Some(mut opened) = opened? else { return Ok(()) };
         let section = self.decoder.section(&opened, frame.bytes, behind);
-        walk(&mut opened, &section, self.depth, &mut self.fresh).map_err(in_batch)?;
+        match header.format {
+            RecordFormat::V2 => walk(&mut opened, &section, self.depth, &mut self.fresh).map_err(in_batch)?,
+            RecordFormat::V0 | RecordFormat::V1 => walk_messages(&mut opened, &section, &mut self.fresh).map_err(in_batch)?,
+            RecordFormat::V07 => cut_set_rule(&mut opened, &section, &mut self.fresh).map_err(in_batch)?,
+        }
         self.records += u64::try_from(header.count.unwrap_or(0)).unwrap_or(0);
         Ok(())
     }
 
     /// Without unpacking, the count can only be held against the limits.
     fn ensure_header(&self, header: &BatchHeader, frame: Frame<'_>) -> Result<()> {
+        if header.format != RecordFormat::V2 {
+            let known = ensure_codec(header, &self.decoder.options().codecs);
+            return known.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position));
+        }
         let count = u64::try_from(header.count.unwrap_or(0)).unwrap_or(0);
         let stored = parse::records_section(frame.bytes).len();
         let limited = self.decoder.options().limits.ensure_records(count);
         let counted = match header.compression() {
-            crate::model::CompressionType::None => parse::ensure_count(header.count.unwrap_or(0), stored, false).map(|_| ()),
-            crate::model::CompressionType::Unknown(id) => {
-                Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id }).in_field("attributes"))
-            }
+            CompressionType::None => parse::ensure_count(header.count.unwrap_or(0), stored, false).map(|_| ()),
+            CompressionType::Unknown(id) => Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id }).in_field("attributes")),
             _ => parse::ensure_count(header.count.unwrap_or(0), usize::MAX, true).map(|_| ()),
         };
         limited.and(counted).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
@@ -187,8 +198,29 @@ fn walk(opened: &mut Opened, section: &Section<'_>, depth: Depth, findings: &mut
         findings.push(Finding::in_batch(what, Severity::Warning, &header).at_field("recordsCount"));
     }
     max_timestamp_rule(&header, max_timestamp, findings);
-    if header.attributes.is_control() && depth == Depth::Full {
+    if header.is_control() && depth == Depth::Full {
         marker_rules(&header, section, findings);
+    }
+    Ok(())
+}
+
+fn walk_messages(opened: &mut Opened, section: &Section<'_>, findings: &mut Vec<Finding>) -> Result<()> {
+    let header = opened.header;
+    let mut rules = MessageRules::new(&header, *section, findings);
+    opened.walk.advance(section, usize::MAX, &mut rules)?;
+    let max_timestamp = rules.max_timestamp;
+    rules.finish();
+    max_timestamp_rule(&header, max_timestamp, findings);
+    Ok(())
+}
+
+/// L7-21: an unpacked set of Kafka 0.7 may end inside of a message.
+fn cut_set_rule(opened: &mut Opened, section: &Section<'_>, findings: &mut Vec<Finding>) -> Result<()> {
+    opened.walk.advance(section, usize::MAX, &mut Discard)?;
+    let bytes = as_u64(section.len().saturating_sub(opened.walk.position()));
+    if bytes > 0 {
+        let what = What::CutInnerSet { bytes };
+        findings.push(Finding::in_batch(what, Severity::Warning, &opened.header).at_field("payload"));
     }
     Ok(())
 }

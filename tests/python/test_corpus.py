@@ -205,19 +205,16 @@ def test_clean_cases_have_no_error_finding(case: Case):
 
 
 @pytest.mark.parametrize("case", corpus.mixed_cases(), ids=str)
-def test_entries_of_older_formats_are_a_typed_error_that_names_them(case: Case):
-    """MAP-3: a log may mix formats; what is not read here is never passed over in silence."""
-    with pytest.raises(ls.UnsupportedError, match="magic 0") as raised:
-        records(case.read())
-    assert raised.value.position == 0
-    assert raised.value.rule == "MAP-3"
-    assert not ls.validate(case.read()).ok
+def test_logs_of_mixed_formats_are_read_entry_by_entry(case: Case):
+    """MAP-3."""
+    assert rows_of(ls.decode(case.read(), columns=RECORD_COLUMNS, control=True)) == corpus.expected_records(case)
+    assert ls.validate(case.read()).ok
 
 
 @pytest.mark.parametrize("case", corpus.mixed_cases(), ids=str)
-def test_skipping_older_formats_gives_the_record_batches_and_accounts_for_the_rest(case: Case):
+def test_a_named_format_leaves_the_others_out_and_accounts_for_them(case: Case):
     """MAP-3."""
-    stream = ls.decode(case.read(), columns=RECORD_COLUMNS, control=True, on_error="skip")
+    stream = ls.decode(case.read(), columns=RECORD_COLUMNS, control=True, on_error="skip", format="v2")
     assert rows_of(stream) == [row for row in corpus.expected_records(case) if row["magic"] == 2]
     entries = [row for row in corpus.truth_rows(case.truth) if row["type"] == "batch" and row["magic"] < 2]
     assert {finding.rule for finding in stream.findings} == {"MAP-3"}

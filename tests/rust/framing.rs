@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use bytes::Bytes;
-use logsegment::decode::ChecksumJudge;
+use logsegment::decode::{ChecksumJudge, DecodeOptions};
 use logsegment::framing::{Piece, Runs, Source, Tail};
 use logsegment::limits::Limits;
 
@@ -87,7 +87,7 @@ fn seg_2_zeros_to_the_end_are_a_tail_however_long() {
 fn zeros_before_more_data_are_damage_and_the_data_is_found() {
     for step in [1 << 12, 1 << 20] {
         let bytes = [sample(0, 5), vec![0; 300_000], sample(5, 5)].concat();
-        let judge = ChecksumJudge { limits: Limits::default(), check_crc: true };
+        let judge = ChecksumJudge::of(&DecodeOptions::default());
         let reader = Source::reader(Box::new(Dribble { bytes, at: 0, step }), 0);
         let (entries, damage, tail) = collect(Runs::new(reader, Limits::default(), 1).recovering(Box::new(judge)));
         assert_eq!((joined(&entries), damage), ([sample(0, 5), sample(5, 5)].concat(), 1));
@@ -102,7 +102,7 @@ fn damage_anywhere_in_the_middle_entry_loses_only_that_entry() {
         let mut damaged = middle.clone();
         damaged[at] ^= 0x41;
         let bytes = [first.clone(), damaged.clone(), last.clone()].concat();
-        let judge = ChecksumJudge { limits: Limits::default(), check_crc: true };
+        let judge = ChecksumJudge::of(&DecodeOptions::default());
         let (entries, damage, _) = collect(Runs::new(Source::memory(Bytes::from(bytes)), Limits::default(), 1).recovering(Box::new(judge)));
         let kept = joined(&entries);
         assert!(kept.starts_with(&first) && kept.ends_with(&last), "byte {at}: {damage} damages, {} entries", entries.len());

@@ -5,7 +5,7 @@ use logsegment::decode::{DecodeOptions, Decoder};
 use logsegment::format::v2::parse;
 use logsegment::framing::{Frame, Piece, Runs, Source, Step, step};
 use logsegment::limits::Limits;
-use logsegment::model::{HeaderRef, RecordRef, RecordSink, Section};
+use logsegment::model::{Formats, HeaderRef, RecordRef, RecordSink, Section};
 use logsegment::validate::{Depth, Severity, Validator};
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::batches::sample;
 
 /// Everything that a checksum covers in a record.
 #[derive(Clone, Debug, PartialEq)]
-struct Seen(i32, i64, Option<Vec<u8>>, Option<Vec<u8>>, Vec<(Vec<u8>, Option<Vec<u8>>)>);
+struct Seen(i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, Vec<(Vec<u8>, Option<Vec<u8>>)>);
 
 struct Collect<'a> {
     section: Section<'a>,
@@ -46,19 +46,22 @@ fn read(bytes: &[u8]) -> (Vec<Seen>, bool) {
             Ok(_) => return (all, false),
             Err(_) => return (all, true),
         };
-        let Step::Entry { len, magic } = step(run.entries_from(0), &Limits::default()) else { panic!("a run is an entry") };
-        let entry = &run.bytes[..len];
-        match decoder.open(Frame { position: run.position, magic, bytes: entry }) {
-            Ok(None) => {}
-            Err(_) => return (all, true),
-            Ok(Some(mut opened)) => {
-                let section = decoder.section(&opened, entry, &run.bytes);
-                let mut collect = Collect { section, headers: Vec::new(), seen: Vec::new() };
-                let walked = opened.walk.advance(&section, usize::MAX, &mut collect).and_then(|()| opened.walk.finish(&section));
-                if walked.is_err() {
-                    return (all, true);
+        let mut at = 0;
+        while let Step::Entry { len, magic } = step(run.entries_from(at), Formats::Auto, &Limits::default()) {
+            let (entry, behind) = (&run.bytes[at..at + len], &run.bytes[at..]);
+            at += len;
+            match decoder.open(Frame { position: run.position, magic, bytes: entry }) {
+                Ok(None) => {}
+                Err(_) => return (all, true),
+                Ok(Some(mut opened)) => {
+                    let section = decoder.section(&opened, entry, behind);
+                    let mut collect = Collect { section, headers: Vec::new(), seen: Vec::new() };
+                    let walked = opened.walk.advance(&section, usize::MAX, &mut collect).and_then(|()| opened.walk.finish(&section));
+                    if walked.is_err() {
+                        return (all, true);
+                    }
+                    all.extend(collect.seen);
                 }
-                all.extend(collect.seen);
             }
         }
     }

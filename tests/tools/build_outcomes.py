@@ -24,7 +24,6 @@ ZEROS = (
 )
 #: Case -> why we fail where Kafka does not, or do not fail where it does.
 DEVIATIONS = {
-    "mixed-magic-v0-v1-v2-v0": "message sets (magic 0 and 1) are not read by this version; the error names the magic (MAP-3)",
     "bomb-gzip-many-records": f"{BOMB} (max_decompressed_bytes)",
     "bomb-gzip-one-record": f"{BOMB} (max_decompressed_bytes)",
     "bomb-lz4-many-records": f"{BOMB} (max_decompressed_bytes)",

@@ -72,6 +72,7 @@ fn fields(head: &[u8; HEADER_LEN], size: usize, position: u64) -> Result<BatchHe
         position,
         size: as_u64(size),
         format: RecordFormat::V2,
+        magic: super::layout::MAGIC,
         base_offset,
         last_offset: base_offset.wrapping_add(i64::from(last_offset_delta)),
         count: Some(count),

@@ -1,0 +1,74 @@
+//! The header of an entry of any format, and its checksum.
+
+use super::{CodecOptions, messages, v07 as open_v07};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{v0_v1, v2, v07};
+use crate::framing::Frame;
+use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
+
+/// Parses the header of an entry of one of these formats.
+///
+/// `base_position` is the position of the input in its partition, for Kafka 0.7, whose offsets are positions.
+///
+/// # Errors
+/// `UnsupportedFormat` for the magics of others, and what the format's parser says.
+#[inline]
+pub fn parse_header(frame: Frame<'_>, formats: Formats, base_position: i64) -> Result<BatchHeader> {
+    match formats.of_magic(frame.magic) {
+        Some(RecordFormat::V2) => v2::parse::header(frame.bytes, frame.position),
+        Some(format @ (RecordFormat::V0 | RecordFormat::V1)) => v0_v1::parse::header(frame.bytes, frame.position, format),
+        Some(RecordFormat::V07) => {
+            let offset = base_position.wrapping_add(i64::try_from(frame.position).unwrap_or(i64::MAX));
+            v07::parse::header(frame.bytes, frame.position, offset)
+        }
+        None => Err(unsupported(frame.magic, formats)),
+    }
+}
+
+/// Compares the stored checksum of an entry with that of its bytes. In a wrapper, this is the checksum of the compressed messages.
+///
+/// # Errors
+/// `Checksum`.
+#[inline]
+pub fn verify(entry: &[u8], header: &BatchHeader) -> Result<()> {
+    match header.format {
+        RecordFormat::V2 => v2::parse::verify(entry, header.crc),
+        RecordFormat::V0 | RecordFormat::V1 => v0_v1::parse::verify(entry, header.crc),
+        RecordFormat::V07 => v07::parse::Message::parse(entry)?.verify(entry),
+    }
+}
+
+/// Bytes of an entry that its checksum covers.
+#[inline]
+pub fn checksummed(header: &BatchHeader) -> u64 {
+    let uncovered = match header.format {
+        RecordFormat::V2 => v2::layout::CHECKSUMMED,
+        RecordFormat::V0 | RecordFormat::V1 => v0_v1::layout::CHECKSUMMED,
+        RecordFormat::V07 if header.magic == 0 => v07::layout::PAYLOAD_V0,
+        RecordFormat::V07 => v07::layout::PAYLOAD_V1,
+    };
+    header.size.saturating_sub(u64::try_from(uncovered).unwrap_or(0))
+}
+
+/// Fails when an entry of a format before magic 2 names a codec that it cannot have.
+///
+/// # Errors
+/// `Invalid` or `UnknownCompression`.
+pub(crate) fn ensure_codec(header: &BatchHeader, options: &CodecOptions) -> Result<()> {
+    let known = match (header.compression(), header.format) {
+        (CompressionType::None, _) => return Ok(()),
+        (compression, RecordFormat::V07) => open_v07::codec_of(compression, options),
+        _ => messages::codec_of(header),
+    };
+    known.map(|_| ())
+}
+
+#[cold]
+fn unsupported(magic: i8, formats: Formats) -> Error {
+    let advice = match (magic, formats) {
+        (3, _) => "the proposed format v3 is experimental and must be asked for by name",
+        (_, Formats::Only(_)) => "another format was named",
+        _ => "no format of this magic is known",
+    };
+    Error::from(ErrorKind::UnsupportedFormat { rule: "MAP-3", magic, advice }).in_field("magic")
+}

@@ -1,0 +1,171 @@
+//! Message sets of magic 0 and 1: plain messages, many at a time, and wrappers, whose inner messages tell its base offset.
+
+use super::entry::{Bundle, Decoder, Opened, Plainness};
+use super::{Walk, header};
+use crate::codec::{Codec, HeaderChecksum, Remark};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::v0_v1::parse::{self, Message};
+use crate::format::v0_v1::records::{self, Scan};
+use crate::framing::{Frame, Step, step};
+use crate::model::{BatchHeader, CompressionType, RecordFormat};
+use crate::wire::as_u64;
+
+impl Decoder {
+    /// Opens a plain message, or a wrapper.
+    #[inline(never)]
+    pub(super) fn open_message(
+        &mut self,
+        frame: Frame<'_>,
+        header: &BatchHeader,
+        remarks: Option<&mut Vec<Remark>>,
+    ) -> Result<Option<Opened>> {
+        let is_plain = header.compression() == CompressionType::None;
+        if self.is_message_unwanted(header) {
+            self.stats.entries_skipped += 1;
+            return Ok(None);
+        }
+        if self.verifies_entries() {
+            self.stats.bytes_checksummed += header::checksummed(header);
+            parse::verify(frame.bytes, header.crc)?;
+        }
+        let message = Message::parse(frame.bytes)?;
+        if is_plain {
+            return Ok(Some(plain(header, 1)));
+        }
+        self.open_wrapper(frame, header, &message, remarks).map(Some)
+    }
+
+    /// Opens a plain message together with those behind it that differ from it in nothing that is kept per entry, up to the bundle's size.
+    /// A message alone is small: opening it costs more than its record. Gives how many bytes were opened.
+    #[inline(never)]
+    pub(super) fn open_bundle(
+        &mut self,
+        frame: Frame<'_>,
+        header: &BatchHeader,
+        entries: &[u8],
+        bundle: Bundle,
+    ) -> Result<(Option<Opened>, usize)> {
+        let mut len = frame.bytes.len();
+        let Some(mut opened) = self.open_message(frame, header, None)? else { return Ok((None, len)) };
+        if header.compression() != CompressionType::None {
+            return Ok((Some(opened), len));
+        }
+        let mut count = 1;
+        while count < bundle.records && len < bundle.bytes {
+            let rest = entries.get(len..).unwrap_or_default();
+            let Step::Entry { len: next, magic } = step(rest, self.options.formats, &self.options.limits) else { break };
+            let entry = rest.get(..next).unwrap_or_default();
+            if magic != header.magic || !self.belongs(entry, header) {
+                break;
+            }
+            len += next;
+            count += 1;
+        }
+        self.stats.entries_read += as_u64(count - 1);
+        opened.walk = walk_of_plain(header, count);
+        opened.bundled = len;
+        Ok((Some(opened), len))
+    }
+
+    /// True for a message that is good, wanted, and of the attributes of `header`.
+    #[inline]
+    fn belongs(&mut self, entry: &[u8], header: &BatchHeader) -> bool {
+        let Ok(message) = Message::parse(entry) else { return false };
+        if i16::from(message.attributes) != header.attributes.0 || !self.options.wants(message.offset) {
+            return false;
+        }
+        if self.verifies_entries() {
+            self.stats.bytes_checksummed += as_u64(entry.len().saturating_sub(crate::format::v0_v1::layout::CHECKSUMMED));
+            return parse::verify(entry, message.crc).is_ok();
+        }
+        true
+    }
+
+    /// A wrapper's offset is that of its last message; one of 0 may be a producer's who did not set it (L8-27), and tells nothing.
+    fn is_message_unwanted(&self, header: &BatchHeader) -> bool {
+        if header.compression() == CompressionType::None {
+            return !self.options.wants(header.base_offset);
+        }
+        header.last_offset != 0 && header.last_offset < self.options.offsets.start
+    }
+
+    fn open_wrapper(
+        &mut self,
+        frame: Frame<'_>,
+        header: &BatchHeader,
+        message: &Message,
+        remarks: Option<&mut Vec<Remark>>,
+    ) -> Result<Opened> {
+        let codec = codec_of(header)?;
+        let packed = message.value(frame.bytes).ok_or_else(|| {
+            Error::from(ErrorKind::Invalid { rule: "L8-22", what: "the value of a compressed message is null" }).in_field("value")
+        })?;
+        self.unpack(codec, packed, remarks)?;
+        let options = &self.options;
+        let scan = Scan::of_inner(self.plain().bytes(), options.check_crc, &options.limits)?;
+        if scan.count == 0 {
+            return Err(ErrorKind::Invalid { rule: "L8-22", what: "a compressed message holds no inner message" }.into());
+        }
+        let base = absolute_base(header, &scan)?;
+        let first = scan.first_offset.wrapping_add(base);
+        let header = BatchHeader { base_offset: first, count: Some(i32::try_from(scan.count).unwrap_or(i32::MAX)), ..*header };
+        let offsets = self.options.wanted_offsets();
+        Ok(Opened {
+            header,
+            plainness: Plainness::Unpacked,
+            walk: Walk::Messages(records::Walk::of_inner(&scan, base.wrapping_sub(first), header.base_timestamp)),
+            filter: (!offsets.is_all()).then_some(offsets),
+            append_time: header.append_time(),
+            records_at: 0,
+            bundled: frame.bytes.len(),
+        })
+    }
+}
+
+fn plain(header: &BatchHeader, count: usize) -> Opened {
+    Opened {
+        header: *header,
+        plainness: Plainness::Stored,
+        walk: walk_of_plain(header, count),
+        filter: None,
+        // Each message tells its own.
+        append_time: None,
+        records_at: 0,
+        bundled: usize::try_from(header.size).unwrap_or(usize::MAX),
+    }
+}
+
+fn walk_of_plain(header: &BatchHeader, count: usize) -> Walk {
+    Walk::Messages(records::Walk::of_plain(count, header.base_offset, header.base_timestamp))
+}
+
+/// The offset that the stored inner offsets count from (L8-24 to L8-27).
+fn absolute_base(header: &BatchHeader, scan: &Scan) -> Result<i64> {
+    let wrapper = header.last_offset;
+    if header.format == RecordFormat::V0 || wrapper == 0 {
+        return Ok(0);
+    }
+    if wrapper < scan.last_offset {
+        let what = "the offset of a compressed message is below that of its last inner message";
+        return Err(Error::from(ErrorKind::Invalid { rule: "L8-27", what }).in_field("offset"));
+    }
+    Ok(wrapper.wrapping_sub(scan.last_offset))
+}
+
+/// The codec of a wrapper (L8-4, L8-34).
+///
+/// # Errors
+/// `Invalid` for zstd, `UnknownCompression` for codecs that no release knows.
+pub(super) fn codec_of(header: &BatchHeader) -> Result<Codec> {
+    let accepted = if header.format == RecordFormat::V0 { HeaderChecksum::Any } else { HeaderChecksum::Correct };
+    match header.compression() {
+        CompressionType::Gzip => Ok(Codec::Gzip),
+        CompressionType::Snappy => Ok(Codec::Snappy),
+        CompressionType::Lz4 => Ok(Codec::Lz4(accepted)),
+        CompressionType::None | CompressionType::Zstd => {
+            let zstd = ErrorKind::Invalid { rule: "L8-34", what: "zstd is not allowed before magic 2" };
+            Err(Error::from(zstd).in_field("attributes"))
+        }
+        CompressionType::Unknown(id) => Err(Error::from(ErrorKind::UnknownCompression { rule: "L8-4", id }).in_field("attributes")),
+    }
+}

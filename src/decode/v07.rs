@@ -1,0 +1,160 @@
+//! Kafka 0.7: plain messages, many at a time, and compressed ones, which may hold compressed ones again (L7-16, L7-17).
+
+use super::entry::{Bundle, Decoder, Opened, Plainness};
+use super::{CodecOptions, Walk, header};
+use crate::codec::{Codec, HeaderChecksum, Plain, Remark};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::v07::parse::Message;
+use crate::format::v07::records::{self, Entries};
+use crate::framing::{Frame, Step, step};
+use crate::limits::Budget;
+use crate::model::{BatchHeader, CompressionType};
+use crate::wire::as_u64;
+
+impl Decoder {
+    /// Opens a message, whatever is in it.
+    #[inline(never)]
+    pub(super) fn open_v07(&mut self, frame: Frame<'_>, header: &BatchHeader, remarks: Option<&mut Vec<Remark>>) -> Result<Option<Opened>> {
+        // Positions are the only offsets to begin at: a message belongs to the range that its entry starts in.
+        if !self.options.offsets.contains(header.base_offset) {
+            self.stats.entries_skipped += 1;
+            return Ok(None);
+        }
+        let message = Message::parse(frame.bytes)?;
+        if self.verifies_entries() {
+            self.stats.bytes_checksummed += header::checksummed(header);
+            message.verify(frame.bytes)?;
+        }
+        if !message.is_compressed() {
+            return Ok(Some(opened(header, Plainness::Stored, 1, records::Walk::of_plain(1))));
+        }
+        let budget = Budget::for_entry(&self.options.limits, message.payload(frame.bytes).len());
+        self.unpack(codec_of(header.compression(), &self.options.codecs)?, message.payload(frame.bytes), remarks)?;
+        let count = match self.look_through()? {
+            Some(count) => count,
+            None => self.flatten(budget)?,
+        };
+        self.options.limits.ensure_records(as_u64(count))?;
+        Ok(Some(opened(header, Plainness::Unpacked, count, records::Walk::of_inner(count, header.size))))
+    }
+
+    /// Opens a plain message together with those behind it that differ in nothing that is kept per entry. Gives how many bytes were opened.
+    #[inline(never)]
+    pub(super) fn bundle_v07(
+        &mut self,
+        frame: Frame<'_>,
+        header: &BatchHeader,
+        entries: &[u8],
+        bundle: Bundle,
+    ) -> Result<(Option<Opened>, usize)> {
+        let mut len = frame.bytes.len();
+        let Some(mut opened) = self.open_v07(frame, header, None)? else { return Ok((None, len)) };
+        if opened.plainness == Plainness::Unpacked {
+            return Ok((Some(opened), len));
+        }
+        let mut count = 1;
+        while count < bundle.records && len < bundle.bytes {
+            let rest = entries.get(len..).unwrap_or_default();
+            let Step::Entry { len: next, .. } = step(rest, self.options.formats, &self.options.limits) else { break };
+            let offset = header.base_offset.wrapping_add(i64::try_from(len).unwrap_or(i64::MAX));
+            if !self.belongs_v07(rest.get(..next).unwrap_or_default(), header, offset) {
+                break;
+            }
+            len += next;
+            count += 1;
+        }
+        self.stats.entries_read += as_u64(count - 1);
+        opened.walk = Walk::V07(records::Walk::of_plain(count));
+        opened.bundled = len;
+        Ok((Some(opened), len))
+    }
+
+    /// True for a message that is good, wanted, and of the magic and attributes of `header`, which are those of a plain one.
+    fn belongs_v07(&mut self, entry: &[u8], header: &BatchHeader, offset: i64) -> bool {
+        let Ok(message) = Message::parse(entry) else { return false };
+        let is_same = message.magic == header.magic && i16::from(message.attributes) == header.attributes.0;
+        if !is_same || !self.options.offsets.contains(offset) {
+            return false;
+        }
+        if self.verifies_entries() {
+            self.stats.bytes_checksummed += as_u64(message.payload(entry).len());
+            return message.verify(entry).is_ok();
+        }
+        true
+    }
+
+    /// Counts the unpacked messages; `None` when one of them is itself compressed.
+    fn look_through(&self) -> Result<Option<usize>> {
+        let mut entries = Entries::new(self.plain().bytes());
+        let mut count = 0;
+        while let Some((message, _)) = entries.next(self.options.check_crc)? {
+            if message.is_compressed() {
+                return Ok(None);
+            }
+            count += 1;
+        }
+        Ok(Some(count))
+    }
+
+    /// Replaces what was unpacked by its messages, those of inner sets in the place of their wrappers. Gives how many there are.
+    /// All levels spend the one budget of the entry.
+    #[cold]
+    fn flatten(&mut self, budget: Budget) -> Result<usize> {
+        let outer = self.plain().bytes().to_vec();
+        let mut flat = Flat { messages: Vec::new(), count: 0, spent: outer.len() };
+        self.flatten_level(&outer, 1, budget, &mut flat)?;
+        self.replace_plain(Plain::holding(flat.messages));
+        Ok(flat.count)
+    }
+
+    fn flatten_level(&mut self, set: &[u8], depth: u32, budget: Budget, flat: &mut Flat) -> Result<()> {
+        let mut entries = Entries::new(set);
+        while let Some((message, entry)) = entries.next(self.options.check_crc)? {
+            if !message.is_compressed() {
+                flat.messages.extend_from_slice(entry);
+                flat.count += 1;
+                continue;
+            }
+            self.options.limits.ensure_nesting(depth + 1)?;
+            let compression = CompressionType::from_id(message.attributes & 0x03);
+            let codec = codec_of(compression, &self.options.codecs)?;
+            let mut inner = Plain::default();
+            self.unpack_into(codec, message.payload(entry), &mut inner, &budget.after(flat.spent))?;
+            flat.spent += inner.len();
+            self.flatten_level(inner.bytes(), depth + 1, budget, flat)?;
+        }
+        Ok(())
+    }
+}
+
+/// The messages of nested sets, one after the other.
+struct Flat {
+    messages: Vec<u8>,
+    count: usize,
+    spent: usize,
+}
+
+fn opened(header: &BatchHeader, plainness: Plainness, count: usize, walk: records::Walk) -> Opened {
+    Opened {
+        header: BatchHeader { count: Some(i32::try_from(count).unwrap_or(i32::MAX)), ..*header },
+        plainness,
+        walk: Walk::V07(walk),
+        filter: None,
+        append_time: None,
+        records_at: 0,
+        bundled: usize::try_from(header.size).unwrap_or(usize::MAX),
+    }
+}
+
+/// The codec of a compressed message (L7-5).
+///
+/// # Errors
+/// `UnknownCompression` for 3, which no release of 0.7 knows, unless it is asked to be LZ4.
+pub(super) fn codec_of(compression: CompressionType, options: &CodecOptions) -> Result<Codec> {
+    match compression {
+        CompressionType::Gzip => Ok(Codec::Gzip),
+        CompressionType::Snappy => Ok(Codec::Snappy),
+        CompressionType::Lz4 if options.lz4_in_07 => Ok(Codec::Lz4(HeaderChecksum::Any)),
+        _ => Err(Error::from(ErrorKind::UnknownCompression { rule: "L7-5", id: 3 }).in_field("attributes")),
+    }
+}

@@ -1,0 +1,91 @@
+use crate::error::Result;
+use crate::format::{v0_v1, v2, v07};
+use crate::model::{RecordSink, Section};
+use crate::wire::prefetch::Ahead;
+
+/// A walk over the records of an opened entry; it can stop after any record and go on later. Chosen once per entry, never per record.
+#[derive(Clone, Copy, Debug)]
+pub enum Walk {
+    /// Records of a batch, magic 2.
+    Batch(v2::records::Walk),
+    /// Messages, magic 0 and 1.
+    Messages(v0_v1::records::Walk),
+    /// Messages of Kafka 0.7.
+    V07(v07::records::Walk),
+}
+
+impl Walk {
+    /// Records that have not been given yet.
+    #[inline]
+    pub fn left(&self) -> usize {
+        match self {
+            Self::Batch(walk) => walk.left(),
+            Self::Messages(walk) => walk.left(),
+            Self::V07(walk) => walk.left(),
+        }
+    }
+
+    /// Where the next record starts in the section.
+    #[inline]
+    pub fn position(&self) -> usize {
+        match self {
+            Self::Batch(walk) => walk.position(),
+            Self::Messages(walk) => walk.position(),
+            Self::V07(walk) => walk.position(),
+        }
+    }
+
+    /// Bytes of the next record, as it claims; 0 when it cannot be told.
+    pub fn next_len(&self, section: &Section<'_>) -> usize {
+        match self {
+            Self::Batch(walk) => walk.next_len(section),
+            Self::Messages(walk) => walk.next_len(section),
+            Self::V07(walk) => walk.next_len(section),
+        }
+    }
+
+    /// Gives the next `records` records to the sink, fewer when fewer are left.
+    ///
+    /// # Errors
+    /// What is wrong with a record, with its index and the field.
+    #[inline]
+    pub fn advance<S: RecordSink>(&mut self, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
+        self.advance_asking(section, records, Ahead::default(), sink)
+    }
+
+    /// The same; `ahead` is asked for meanwhile.
+    ///
+    /// # Errors
+    /// As `advance`.
+    #[inline]
+    pub fn advance_asking<S: RecordSink>(&mut self, section: &Section<'_>, records: usize, ahead: Ahead<'_>, sink: &mut S) -> Result<()> {
+        match self {
+            Self::Batch(walk) => walk.advance_asking(section, records, ahead, sink),
+            Self::Messages(walk) => advance_messages(walk, section, records, sink),
+            Self::V07(walk) => advance_v07(walk, section, records, sink),
+        }
+    }
+
+    /// Checks that the last record ends where the section ends, where the format asks for it.
+    ///
+    /// # Errors
+    /// `TrailingBytes` (V2-43).
+    pub fn finish(&self, section: &Section<'_>) -> Result<()> {
+        match self {
+            Self::Batch(walk) => walk.finish(section),
+            // Java passes over what is left (L8-23, L7-21); it is a finding.
+            Self::Messages(_) | Self::V07(_) => Ok(()),
+        }
+    }
+}
+
+/// Not inlined, so that the loop over records of magic 2 stays as tight as if it were alone.
+#[inline(never)]
+fn advance_messages<S: RecordSink>(walk: &mut v0_v1::records::Walk, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
+    walk.advance(section, records, sink)
+}
+
+#[inline(never)]
+fn advance_v07<S: RecordSink>(walk: &mut v07::records::Walk, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
+    walk.advance(section, records, sink)
+}

@@ -1,0 +1,51 @@
+use crate::model::RecordFormat;
+
+/// What the caller says about the formats of some bytes. The bytes themselves do not say whether they are of Kafka 0.7 (MAP-1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Formats {
+    /// Magic 0, 1 and 2 of Kafka 0.8 and later, told apart entry by entry (MAP-3).
+    #[default]
+    Auto,
+    /// One format and no other.
+    Only(RecordFormat),
+}
+
+impl Formats {
+    /// The format of an entry with this magic; `None` when it is not among these.
+    #[inline]
+    pub fn of_magic(self, magic: i8) -> Option<RecordFormat> {
+        let said = match (self, magic) {
+            (Self::Only(RecordFormat::V07), 0 | 1) => return Some(RecordFormat::V07),
+            (_, 2) => RecordFormat::V2,
+            (_, 1) => RecordFormat::V1,
+            (_, 0) => RecordFormat::V0,
+            _ => return None,
+        };
+        (self == Self::Auto || self == Self::Only(said)).then_some(said)
+    }
+
+    /// True for Kafka 0.7, whose entries are framed in another way.
+    #[inline]
+    pub fn is_v07(self) -> bool {
+        self == Self::Only(RecordFormat::V07)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn map_1_the_same_magic_is_another_format_in_0_7() {
+        assert_eq!(Formats::Auto.of_magic(1), Some(RecordFormat::V1));
+        assert_eq!(Formats::Only(RecordFormat::V07).of_magic(1), Some(RecordFormat::V07));
+        assert_eq!(Formats::Only(RecordFormat::V07).of_magic(2), None);
+    }
+
+    #[test]
+    fn map_3_auto_takes_magic_0_to_2_and_a_name_only_its_own() {
+        let told = |formats: Formats| [0, 1, 2, 3].map(|magic| formats.of_magic(magic));
+        assert_eq!(told(Formats::Auto), [Some(RecordFormat::V0), Some(RecordFormat::V1), Some(RecordFormat::V2), None]);
+        assert_eq!(told(Formats::Only(RecordFormat::V1)), [None, Some(RecordFormat::V1), None, None]);
+    }
+}

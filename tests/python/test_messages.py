@@ -1,0 +1,258 @@
+"""Message sets of magic 0 and 1 and Kafka 0.7, built here byte by byte: what every reader of them must do (rules L7, L8, MAP)."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import zlib
+
+import logsegment as ls
+import pytest
+
+COLUMNS = ["offset", "timestampMs", "timestampType", "key", "value", "magic", "indexInEntry"]
+
+
+def message(offset, value, *, magic=1, key=None, timestamp=1000, attributes=0, behind=b""):
+    """An entry of magic 0 or 1."""
+    blob = b"".join(struct.pack(">i", -1) if part is None else struct.pack(">i", len(part)) + part for part in (key, value))
+    time = struct.pack(">q", timestamp) if magic else b""
+    body = bytes([magic, attributes]) + time + blob + behind
+    return struct.pack(">qiI", offset, len(body) + 4, zlib.crc32(body)) + body
+
+
+def wrapper(offset, inner, *, magic=1, timestamp=1000, attributes=1, key=None):
+    return message(offset, gzip.compress(b"".join(inner), mtime=0), magic=magic, timestamp=timestamp, attributes=attributes, key=key)
+
+
+def old(payload, *, magic=1, codec=0):
+    """An entry of Kafka 0.7."""
+    body = bytes([magic]) + (bytes([codec]) if magic else b"") + struct.pack(">I", zlib.crc32(payload)) + payload
+    return struct.pack(">i", len(body)) + body
+
+
+def rows(data, **options):
+    return ls.decode(data, columns=COLUMNS, **options).to_pyarrow().to_pylist()
+
+
+def told(data, **options):
+    return [(finding.rule, finding.severity) for finding in ls.validate(data, **options).findings]
+
+
+def agree(data, error, rule, **options):
+    """`decode` raises this, and `validate` has it as its only error."""
+    with pytest.raises(error) as raised:
+        rows(data, **options)
+    assert raised.value.rule == rule
+    assert [found for found, severity in told(data, **options) if severity == "error"] == [rule]
+    return raised.value
+
+
+def test_l8_9_plain_messages_of_both_magics_stand_side_by_side():
+    data = message(5, b"hello", magic=0) + message(6, None, key=b"k") + message(9, b"", timestamp=-1)
+    assert [(row["offset"], row["timestampMs"], row["timestampType"], row["key"], row["value"], row["magic"]) for row in rows(data)] == [
+        (5, -1, -1, None, b"hello", 0),
+        (6, 1000, 0, b"k", None, 1),
+        (9, -1, 0, None, b"", 1),
+    ]
+    assert told(data) == []
+
+
+def test_l8_25_relative_offsets_count_from_the_last_and_compaction_leaves_holes():
+    data = wrapper(107, [message(offset, b"v") for offset in (0, 3, 7)])
+    assert [(row["offset"], row["indexInEntry"]) for row in rows(data)] == [(100, 0), (103, 1), (107, 2)]
+    assert told(data) == []
+
+
+def test_l8_24_offsets_of_magic_0_are_absolute():
+    data = wrapper(12, [message(offset, b"v", magic=0) for offset in (10, 12)], magic=0)
+    assert [row["offset"] for row in rows(data)] == [10, 12]
+    assert told(wrapper(13, [message(12, b"v", magic=0)], magic=0)) == [("L8-24", "warning")]
+
+
+def test_l8_27_a_wrapper_at_0_holds_absolute_offsets_and_one_below_its_last_is_invalid():
+    inner = [message(offset, b"v") for offset in (0, 1, 2)]
+    assert [row["offset"] for row in rows(wrapper(0, inner))] == [0, 1, 2]
+    assert agree(wrapper(1, inner), ls.InvalidError, "L8-27").kafka_error_code == 87
+
+
+def test_l8_29_the_append_time_of_a_wrapper_wins_and_its_create_time_does_not():
+    inner = [message(0, b"a", timestamp=1), message(1, b"b", timestamp=2, attributes=8)]
+    appended = rows(wrapper(1, inner, timestamp=9, attributes=9))
+    assert [(row["timestampMs"], row["timestampType"]) for row in appended] == [(9, 1), (9, 1)]
+    created = rows(wrapper(1, inner, timestamp=9))
+    assert [(row["timestampMs"], row["timestampType"]) for row in created] == [(1, 0), (2, 0)]
+    assert told(wrapper(1, inner, timestamp=9)) == [("FND-16", "warning")]
+
+
+def test_l8_19_inner_and_outer_checksums_are_both_compared():
+    bad = bytearray(message(1, b"inner"))
+    bad[-1] ^= 1
+    error = agree(wrapper(1, [message(0, b"x"), bytes(bad)]), ls.ChecksumError, "L8-2")
+    assert (error.record_index, error.kafka_error_code) == (1, 2)
+    outer = bytearray(wrapper(1, [message(0, b"x")]))
+    outer[12] ^= 1
+    agree(bytes(outer), ls.ChecksumError, "L8-2")
+    assert len(rows(bytes(outer), check_crc=False)) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "rule"),
+    [
+        (wrapper(1, [wrapper(0, [message(0, b"v")])]), ls.InvalidError, "L8-21"),
+        (message(1, None, attributes=1), ls.InvalidError, "L8-22"),
+        (wrapper(1, []), ls.InvalidError, "L8-22"),
+        (message(1, b"\x28\xb5\x2f\xfd", attributes=4), ls.InvalidError, "L8-34"),
+        (message(1, b"x", attributes=5), ls.UnknownCompressionError, "L8-4"),
+        (wrapper(1, [bytes(12) + message(0, b"v")]), ls.CorruptError, "L8-23"),
+    ],
+)
+def test_l8_20_to_34_what_a_wrapper_may_not_be(data, error, rule):
+    agree(data, error, rule)
+
+
+def test_l8_23_a_cut_inner_set_gives_what_is_whole_and_a_finding():
+    data = wrapper(1, [message(0, b"a"), message(1, b"b"), message(2, b"c")[:20]])
+    assert [row["value"] for row in rows(data)] == [b"a", b"b"]
+    assert told(data) == [("FND-10", "warning")]
+
+
+def test_fnd_what_java_passes_over_is_a_warning():
+    assert told(message(0, b"v", behind=b"xx")) == [("FND-13", "warning")]
+    assert told(message(0, b"v", timestamp=-7)) == [("FND-14", "warning")]
+    assert told(message(0, b"v", attributes=0x40)) == [("FND-6", "warning")]
+    assert told(wrapper(0, [message(0, b"v")], key=b"k")) == [("FND-15", "warning")]
+    assert told(wrapper(0, [message(0, b"v", magic=0)], timestamp=-1)) == [("FND-12", "warning")]
+
+
+def test_l8_28_batches_know_the_base_offset_of_plain_messages_only():
+    found = ls.batches(message(4, b"v") + wrapper(9, [message(0, b"a"), message(1, b"b")])).to_pylist()
+    known = [(row["baseOffset"], row["lastOffset"], row["count"], row["magic"], row["isValid"]) for row in found]
+    assert known == [(4, 4, 1, 1, True), (None, 9, None, 1, True)]
+
+
+def test_map_3_a_named_format_takes_no_other():
+    data = message(0, b"v", magic=0)
+    assert len(rows(data, format="v0")) == 1
+    for format in ("v1", "v2"):
+        agree(data, ls.UnsupportedError, "MAP-3", format=format)
+
+
+@pytest.mark.parametrize("columns", [["offset", "value"], ["offset", "value", "entryPosition", "batchBaseOffset"]])
+@pytest.mark.parametrize("batch_size", [1, 7, 65536])
+@pytest.mark.parametrize("binary", ["binary", "binary_view"])
+def test_plain_messages_are_the_same_however_they_are_bundled(columns, batch_size, binary):
+    values = [str(index).encode() * (index % 50) for index in range(3000)]
+    data = b"".join(message(index, value, magic=index // 700 % 2, attributes=0) for index, value in enumerate(values))
+    for threads in (1, 2):
+        found = ls.decode(data, columns=columns, batch_size=batch_size, binary=binary, threads=threads).to_pyarrow()
+        assert found["value"].to_pylist() == values
+        assert found["offset"].to_pylist() == list(range(3000))
+    assert found.slice(5, 1).to_pylist()[0].get("entryPosition") in (None, len(b"".join(message(i, values[i], magic=0) for i in range(5))))
+    kept = ls.decode(data, columns=["offset"], start_offset=690, end_offset=710).to_pyarrow()["offset"].to_pylist()
+    assert kept == list(range(690, 710))
+
+
+def test_damage_between_messages_is_stepped_over():
+    good = [message(offset, b"some value %d" % offset, magic=offset % 2) for offset in range(40)]
+    bad = bytearray(good[7])
+    bad[-1] ^= 1
+    data = b"".join([*good[:7], bytes(bad), *good[8:20], b"garbage in between", *good[20:]])
+    assert [row["offset"] for row in rows(data, on_error="skip")] == [offset for offset in range(40) if offset != 7]
+    assert ls.decode(data).to_pyarrow is not None
+    with pytest.raises(ls.ChecksumError) as raised:
+        rows(data)
+    assert (raised.value.base_offset, raised.value.position) == (7, sum(map(len, good[:7])))
+
+
+def test_l7_23_and_24_offsets_of_0_7_are_positions():
+    inner = old(b"a") + old(b"b", magic=0) + old(b"c")
+    packed = old(gzip.compress(inner, mtime=0), codec=1)
+    data = old(b"hello") + packed + old(b"", magic=0)
+    end = 15 + len(packed)
+    found = rows(data, format="0.7")
+    assert [(row["offset"], row["value"], row["indexInEntry"]) for row in found] == [
+        (15, b"hello", 0),
+        (15, b"a", 0),
+        (15, b"b", 1),
+        (end, b"c", 2),
+        (end + 9, b"", 0),
+    ]
+    assert {(row["key"], row["timestampMs"], row["timestampType"]) for row in found} == {(None, -1, -1)}
+    assert [row["offset"] for row in rows(data, format="0.7", base_position=1000)][0] == 1015
+    assert told(data, format="0.7") == []
+    assert [row["value"] for row in rows(data, format="0.7", start_offset=15, end_offset=end)] == [b"a", b"b", b"c"]
+    found = ls.batches(data, format="0.7").to_pylist()
+    assert [(row["baseOffset"], row["lastOffset"], row["magic"], row["isValid"]) for row in found] == [
+        (0, 15, 1, True),
+        (15, end, 1, True),
+        (end, end + 9, 0, True),
+    ]
+
+
+def test_l7_17_sets_nest_up_to_the_limit():
+    data = old(b"a") + old(b"b")
+    for _ in range(3):
+        data = old(gzip.compress(data + old(b"z"), mtime=0), codec=1)
+    found = rows(data, format="0.7", limits=ls.Limits(max_nesting=3))
+    assert [row["value"] for row in found] == [b"a", b"b", b"z", b"z", b"z"]
+    assert [row["offset"] for row in found] == [0, 0, 0, 0, len(data)]
+    agree(data, ls.LimitError, "COD-6", format="0.7", limits=ls.Limits(max_nesting=2))
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "rule"),
+    [
+        (old(b"x", codec=3), ls.UnknownCompressionError, "L7-5"),
+        (old(b"hello")[:-1] + b"p", ls.ChecksumError, "L7-12"),
+        (old(b"x", magic=1)[:4] + b"\x02" + old(b"x")[5:], ls.CorruptError, "L7-7"),
+        (old(gzip.compress(b"\xff\xff\xff\xffx", mtime=0), codec=1), ls.CorruptError, "L7-11"),
+        (old(gzip.compress(old(b"hello")[:-1], mtime=0), codec=1), ls.CorruptError, "L7-11"),
+        (b"\x00\x00\x00\x04\x01abc", ls.CorruptError, "L7-11a"),
+    ],
+)
+def test_l7_what_0_7_refuses(data, error, rule):
+    agree(data, error, rule, format="0.7")
+
+
+def test_l7_18_and_21_a_wrapper_of_nothing_and_a_cut_set():
+    data = old(gzip.compress(b"", mtime=0), codec=1) + old(b"v")
+    assert [row["value"] for row in rows(data, format="0.7")] == [b"v"]
+    cut = old(gzip.compress(old(b"a") + old(b"b")[:-1], mtime=0), codec=1)
+    assert [row["value"] for row in rows(cut, format="0.7")] == [b"a"]
+    assert told(cut, format="0.7") == [("FND-10", "warning")]
+
+
+def test_map_1_sniffing_tells_the_families_apart(tmp_path):
+    assert [row["value"] for row in rows(old(b"hello") + old(b"more"), format="sniff")] == [b"hello", b"more"]
+    assert [row["value"] for row in rows(message(0, b"hello"), format="sniff")] == [b"hello"]
+    assert rows(b"", format="sniff") == [] == rows(bytes(50), format="sniff")
+    agree(b"neither one nor the other family", ls.InvalidError, "MAP-1", format="sniff")
+    path = tmp_path / "00000000000000000500.kafka"
+    path.write_bytes(old(b"hello"))
+    assert [row["offset"] for row in rows(ls.FileSource(str(path)))] == [515]
+    assert [row["offset"] for row in rows(ls.FileSource(str(path)), base_position=0)] == [15]
+    import pyarrow as pa
+
+    lists = pa.array(ls.decode_array(pa.array([old(b"a"), None, message(3, b"b")]), columns=["offset"], format="sniff"))
+    assert lists.to_pylist() == [[{"offset": 11}], None, [{"offset": 3}]]
+
+
+def test_damage_in_0_7_is_stepped_over():
+    good = [old(b"some payload %d" % index) for index in range(20)]
+    bad = bytearray(good[4])
+    bad[-1] ^= 1
+    data = b"".join([*good[:4], bytes(bad), *good[5:9], b"\xff\xff garbage", *good[9:]])
+    assert len(rows(data, format="0.7", on_error="skip")) == 19
+
+
+def test_any_flipped_byte_is_found_or_harmless():
+    data = message(0, b"first", magic=0) + wrapper(3, [message(0, b"a"), message(1, b"b")]) + message(4, b"last")
+    for at in range(len(data)):
+        bad = bytearray(data)
+        bad[at] ^= 0x10
+        report = ls.validate(bytes(bad))
+        try:
+            ls.decode(bytes(bad)).to_pyarrow()
+            assert report.ok, at
+        except ls.RecordBatchError:
+            assert not report.ok, at
