@@ -246,8 +246,8 @@ fn first_header(value: &Bytes, options: &DecodeOptions) -> Result<(BatchHeader, 
     match step(value, formats, &options.limits) {
         Step::Entry { len, magic } => {
             let bytes = value.get(..len).unwrap_or_default();
-            let header = parse_header(Frame { position: 0, magic, bytes }, formats, options.base_position)
-                .map_err(|error| error.at_byte(0))?;
+            let header =
+                parse_header(Frame { position: 0, magic, bytes }, formats, options.base_position).map_err(|error| error.at_byte(0))?;
             let is_valid = options.check_crc.then(|| verify(bytes, &header).is_ok());
             Ok((header, is_valid))
         }

@@ -13,7 +13,7 @@ use crate::format::v0_v1::layout as legacy;
 use crate::format::v2::layout as batch;
 use crate::framing::{Frame, Step, step};
 use crate::limits::Limits;
-use crate::model::{Attributes, CompressionType};
+use crate::model::{Attributes, CompressionType, Formats};
 use crate::wire::{Cursor, checksum};
 
 /// Rewrites all entries of `input` into `to`, which is as long; gives the bytes written, fewer only when something was stripped.
@@ -73,7 +73,7 @@ impl Survey {
 /// The entry that `tail` begins with; `None` when only a part of one, or zeros, are left.
 fn next<'a>(tail: &'a [u8], at: usize, limits: &Limits) -> Result<Option<Frame<'a>>> {
     let position = u64::try_from(at).unwrap_or(u64::MAX);
-    match step(tail, limits) {
+    match step(tail, Formats::Auto, limits) {
         Step::Entry { len, magic } => Ok(Some(Frame { position, magic, bytes: tail.get(..len).unwrap_or_default() })),
         Step::Incomplete { .. } => Ok(None),
         Step::Fault(_) if tail.iter().all(|byte| *byte == 0) => Ok(None),

@@ -36,6 +36,6 @@ pub(super) fn step(bytes: &[u8], limits: &Limits) -> Step {
 
 #[cold]
 fn length_fault(length: i32, minimum: i32) -> Error {
-    let kind = ErrorKind::Length { rule: "L7-11a", declared: i64::from(length), expected: i64::from(minimum) };
+    let kind = ErrorKind::Length { rule: "L7-1", declared: i64::from(length), expected: i64::from(minimum) };
     Error::from(kind).in_field("length")
 }

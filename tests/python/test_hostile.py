@@ -213,7 +213,7 @@ def truth_of_intact(case: HostileCase) -> list[corpus.Row]:
     error = hostile.outcomes()[case.name]["error"]
     broken = broken_for_kafka(case) | ({error["position"]} if error else set())
     records = corpus.records_of(corpus.truth_rows(case.truth))
-    return [row for row in records if row["entryPosition"] not in broken and row["magic"] == 2]
+    return [row for row in records if row["entryPosition"] not in broken]
 
 
 def broken_for_kafka(case: HostileCase) -> set[int]:

@@ -6,8 +6,9 @@ import gzip
 import struct
 import zlib
 
-import logsegment as ls
 import pytest
+
+import logsegment as ls
 
 COLUMNS = ["offset", "timestampMs", "timestampType", "key", "value", "magic", "indexInEntry"]
 
@@ -133,8 +134,8 @@ def test_l8_28_batches_know_the_base_offset_of_plain_messages_only():
 def test_map_3_a_named_format_takes_no_other():
     data = message(0, b"v", magic=0)
     assert len(rows(data, format="v0")) == 1
-    for format in ("v1", "v2"):
-        agree(data, ls.UnsupportedError, "MAP-3", format=format)
+    for other in ("v1", "v2"):
+        agree(data, ls.UnsupportedError, "MAP-3", format=other)
 
 
 @pytest.mark.parametrize("columns", [["offset", "value"], ["offset", "value", "entryPosition", "batchBaseOffset"]])
@@ -158,7 +159,6 @@ def test_damage_between_messages_is_stepped_over():
     bad[-1] ^= 1
     data = b"".join([*good[:7], bytes(bad), *good[8:20], b"garbage in between", *good[20:]])
     assert [row["offset"] for row in rows(data, on_error="skip")] == [offset for offset in range(40) if offset != 7]
-    assert ls.decode(data).to_pyarrow is not None
     with pytest.raises(ls.ChecksumError) as raised:
         rows(data)
     assert (raised.value.base_offset, raised.value.position) == (7, sum(map(len, good[:7])))
@@ -178,7 +178,7 @@ def test_l7_23_and_24_offsets_of_0_7_are_positions():
         (end + 9, b"", 0),
     ]
     assert {(row["key"], row["timestampMs"], row["timestampType"]) for row in found} == {(None, -1, -1)}
-    assert [row["offset"] for row in rows(data, format="0.7", base_position=1000)][0] == 1015
+    assert rows(data, format="0.7", base_position=1000)[0]["offset"] == 1015
     assert told(data, format="0.7") == []
     assert [row["value"] for row in rows(data, format="0.7", start_offset=15, end_offset=end)] == [b"a", b"b", b"c"]
     found = ls.batches(data, format="0.7").to_pylist()
@@ -207,7 +207,7 @@ def test_l7_17_sets_nest_up_to_the_limit():
         (old(b"x", magic=1)[:4] + b"\x02" + old(b"x")[5:], ls.CorruptError, "L7-7"),
         (old(gzip.compress(b"\xff\xff\xff\xffx", mtime=0), codec=1), ls.CorruptError, "L7-11"),
         (old(gzip.compress(old(b"hello")[:-1], mtime=0), codec=1), ls.CorruptError, "L7-11"),
-        (b"\x00\x00\x00\x04\x01abc", ls.CorruptError, "L7-11a"),
+        (b"\x00\x00\x00\x04\x01abc", ls.CorruptError, "L7-1"),
     ],
 )
 def test_l7_what_0_7_refuses(data, error, rule):

@@ -109,7 +109,7 @@ fn fault(entry: &[u8]) -> Error {
         Some(magic) => return Error::from(ErrorKind::Magic { rule: "L7-7", magic: i8::from_be_bytes([*magic]) }).in_field("magic"),
     };
     let number = |len: usize| i64::try_from(len.saturating_sub(LENGTH_LEN)).unwrap_or(i64::MAX);
-    let kind = ErrorKind::Length { rule: "L7-11a", declared: number(entry.len()), expected: number(expected) };
+    let kind = ErrorKind::Length { rule: "L7-1", declared: number(entry.len()), expected: number(expected) };
     Error::from(kind).in_field("length")
 }
 
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn l7_1_and_l7_7_short_entries_and_other_magics_are_errors() {
         let rule = |entry: &[u8]| Message::parse(entry).map_err(|error| error.rule()).err();
-        assert_eq!(rule(b"\0\0\0\x05\x01\0\0\0\0"), Some("L7-11a"));
+        assert_eq!(rule(b"\0\0\0\x05\x01\0\0\0\0"), Some("L7-1"));
         assert_eq!(rule(b"\0\0\0\x06\x02\0\0\0\0\0"), Some("L7-7"));
         assert_eq!(rule(b"\0\0\0\x05\x00\0\0\0\0"), None);
     }
