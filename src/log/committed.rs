@@ -100,7 +100,10 @@ impl Committed<'_> {
     /// # Errors
     /// `Io`, and when the work is to stop.
     pub fn visit_source(&self, source: Source, scan: &mut Scan) -> Result<()> {
-        let mut runs = Runs::new(source, self.judge.limits, 1 << 20).of(self.judge.formats).recovering(Box::new(self.judge)).asking(self.interrupt.clone());
+        let mut runs = Runs::new(source, self.judge.limits, 1 << 20)
+            .of(self.judge.formats)
+            .recovering(Box::new(self.judge))
+            .asking(self.interrupt.clone());
         while let Some(piece) = runs.next_piece()? {
             self.interrupt.ensure_wanted()?;
             let Piece::Run(run) = piece else { continue };

@@ -14,8 +14,8 @@ use crate::decode::{ChecksumJudge, OffsetRange};
 use crate::error::Result;
 use crate::io::RandomFile;
 use crate::limits::Limits;
-use crate::model::Formats;
 use crate::log::{Committed, Lookup, Place};
+use crate::model::Formats;
 use crate::sidecar::{Fault, OffsetEntry, Parsed, TimeEntry, Wrong, checkpoint, offset_index, producer_snapshot, time_index, txn_index};
 use crate::validate as core;
 

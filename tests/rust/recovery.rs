@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use logsegment::decode::ChecksumJudge;
+use logsegment::decode::{ChecksumJudge, DecodeOptions};
 use logsegment::error::{Error, ErrorKind};
 use logsegment::framing::{Claim, Judge, Piece, Runs, Source};
 use logsegment::interrupt::Interrupt;
@@ -41,7 +41,7 @@ impl Judge for Counting {
 }
 
 fn judge() -> ChecksumJudge {
-    ChecksumJudge { limits: Limits::default(), check_crc: true }
+    ChecksumJudge::of(&DecodeOptions::default())
 }
 
 struct Cost {
