@@ -310,6 +310,7 @@ impl BatchBuilder {
             position: 0,
             size: 0,
             format: RecordFormat::V2,
+            magic: 2,
             base_offset: self.base_offset(),
             last_offset: self.last_offset,
             count: Some(self.count),

@@ -189,6 +189,7 @@ mod tests {
             position: 0,
             size: 0,
             format: RecordFormat::V2,
+            magic: 2,
             base_offset: 5,
             last_offset: 6,
             count: Some(2),
