@@ -114,6 +114,15 @@ Notes:
 
 {notes}
 
+## Beside the table
+
+- LZ4: the classes of 0.8.2.2 and 0.9.0.1 read what we write in magic 0, with the broken header checksum, and refuse the correct one;
+  those from 0.10.2.2 to 3.9.1 read either in magic 0 and the correct one alone in magic 1 (`test_interop_lz4.py`).
+- Transactions, producers, holes and LogAppendTime that we encoded: a 4.3.1 broker recovers them, and its consumer in both isolation
+  levels returns what it should (`test_interop_transactions.py`).
+- Kafka 0.7: no package registry has its classes. What we write is compared with bytes that a real 0.7.2 broker stored: byte for byte
+  without compression, and inside the wrappers after another library unpacked them (`test_interop_07.py`).
+
 ## Who they are
 
 {parties}
