@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Protocol
+from typing import Any, Protocol
 
 import click
 
@@ -13,7 +13,7 @@ from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.files import ensure_output
 from logsegment.cli.findings import tell
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import examples, file_options, on_error_option, output_of, paths_argument, quiet_option
+from logsegment.cli.options import examples, file_options, format_option, on_error_option, output_of, paths_argument, quiet_option
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
@@ -52,6 +52,7 @@ class BatchSink(Protocol):
 @file_options
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums; only headers are looked at.")
 @on_error_option
+@format_option
 @quiet_option
 @ending
 def batches(
@@ -61,6 +62,7 @@ def batches(
     parquet: str | None,
     no_crc: bool,
     on_error: str,
+    entry_format: str,
     quiet: bool,
 ) -> int:
     """Write one row for every batch of every PATH; nothing is decompressed."""
@@ -74,17 +76,18 @@ def batches(
         else:
             sink = BatchLines() if is_json else BatchText()
         progress = stack.enter_context(Progress(segments, is_wanted=not quiet and sink.leaves_terminal))
-        codes = [_write(segment, sink, progress, check_crc=not no_crc, on_error=on_error, quiet=quiet) for segment in segments]
+        options = {"check_crc": not no_crc, "on_error": on_error, "format": entry_format}
+        codes = [_write(segment, sink, progress, options, quiet=quiet) for segment in segments]
     if output.kind and not quiet:
         say(f"wrote {count(sink.written, 'row')} to {output.path}")
     _tell_invalid(sink.invalid)
     return FOUND if sink.invalid or FOUND in codes else CLEAN
 
 
-def _write(segment: Segment, sink: BatchSink, progress: Progress, *, check_crc: bool, on_error: str, quiet: bool) -> int:
+def _write(segment: Segment, sink: BatchSink, progress: Progress, options: dict[str, Any], *, quiet: bool) -> int:
     progress.begin(segment)
     with opened(segment) as source:
-        stream = ls.batch_stream(source, check_crc=check_crc, on_error=on_error)  # type: ignore[arg-type]
+        stream = ls.batch_stream(source, **options)
         with stream:
             sink.begin(segment.name, stream)
             try:

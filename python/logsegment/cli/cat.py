@@ -22,6 +22,7 @@ from logsegment.cli.options import (
     OffsetsType,
     examples,
     file_options,
+    format_option,
     on_error_option,
     output_of,
     paths_argument,
@@ -48,6 +49,7 @@ class Wanted:
     check_crc: bool
     on_error: str
     threads: int
+    format: str
 
 
 @click.command(
@@ -74,6 +76,7 @@ class Wanted:
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that decode and write.")
 @on_error_option
+@format_option
 @file_options
 @quiet_option
 @ending
@@ -92,6 +95,7 @@ def cat(
     no_crc: bool,
     threads: int,
     on_error: str,
+    entry_format: str,
     arrow: str | None,
     parquet: str | None,
     quiet: bool,
@@ -102,7 +106,7 @@ def cat(
         raise click.UsageError("--bytes is about JSON; Arrow and Parquet hold the bytes themselves")
     wanted_keys = [key.encode("utf-8", "surrogateescape") for key in keys] + list(raw_keys)
     rows = Rows(since, until, wanted_keys or None, limit)
-    wanted = Wanted(offsets, isolation, control, not no_crc, on_error, threads)
+    wanted = Wanted(offsets, isolation, control, not no_crc, on_error, threads, entry_format)
     segments = in_range(segments_of(paths), offsets.start, offsets.end)
     with ExitStack() as stack:
         sink: RecordSink
@@ -153,6 +157,7 @@ def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progres
             topic=segment.topic,
             partition=segment.partition,
             threads=wanted.threads,
+            format=wanted.format,  # type: ignore[arg-type]
             transactions=transactions,
         )
         with stream:

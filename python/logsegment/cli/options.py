@@ -172,6 +172,13 @@ def on_error_option(function: F) -> F:
     return click.option("--on-error", type=kind, default="raise", show_default=True, help=text)(function)
 
 
+def format_option(function: F) -> F:
+    """Add --format."""
+    text = "auto: 0.8 and later, entry by entry, and 0.7 for files that end in .kafka; sniff: look at the first entry."
+    kind = click.Choice(["auto", "sniff", "0.7", "v0", "v1", "v2"])
+    return click.option("--format", "entry_format", type=kind, default="auto", show_default=True, help=text)(function)
+
+
 def output_of(arrow: str | None, parquet: str | None, *, is_json: bool = False) -> Output:
     """The one output that was asked for.
 

@@ -36,6 +36,11 @@ class Segment:
         return "(stdin)" if self.path == STDIN else os.fsencode(self.path).decode("utf-8", "backslashreplace")
 
     @property
+    def is_of_0_7(self) -> bool:
+        """Named as a segment of Kafka 0.7 is."""
+        return self.path.endswith(".kafka")
+
+    @property
     def directory(self) -> str:
         """Where it lies."""
         return os.path.dirname(self.path) or "."

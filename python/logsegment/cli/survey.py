@@ -14,7 +14,7 @@ MOST_PLACES = 10_000
 SWALLOWED = "SWALLOWED"
 #: Such entries after which nobody looks further; each costs a validation of what follows.
 MOST_SWALLOWED = 8
-HEADER_FIELDS = [("baseOffset", "first"), ("lastOffset", "last"), ("count", "records")]
+HEADER_FIELDS = [("position", "position"), ("size", "size"), ("baseOffset", "first"), ("lastOffset", "last"), ("count", "records")]
 
 
 @dataclass
@@ -138,9 +138,22 @@ def _last(found: Survey) -> int | None:
 
 
 def _headers(path: str, start: int, end: int | None) -> Iterator[tuple[int, int, int]]:
-    source = ls.FileSource(path, start, end)
-    with ls.batch_stream(source, check_crc=False, on_error="skip") as stream:
+    """First and last offset of every entry, and how many records it holds."""
+    with ls.batch_stream(ls.FileSource(path, start, end), check_crc=False, on_error="skip") as stream:
         for batch in stream:
             for line in batch.to_jsonl(fields=HEADER_FIELDS).splitlines():
                 row = json.loads(line)
-                yield row["first"], row["last"], row["records"] or 0
+                yield _unpacked(path, row) if row["records"] is None else (row["first"], row["last"], row["records"])
+
+
+def _unpacked(path: str, row: dict[str, int | None]) -> tuple[int, int, int]:
+    """The same of a compressed message of a format whose headers do not tell it (L8-28)."""
+    begin, last = row["position"] or 0, row["last"] or 0
+    source = ls.FileSource(path, begin, begin + (row["size"] or 0))
+    offsets = [
+        json.loads(line)["offset"]
+        for rows in ls.decode(source, columns=["offset"], check_crc=False, on_error="skip")
+        for line in rows.to_jsonl().splitlines()
+    ]
+    first = row["first"] if row["first"] is not None else min(offsets, default=last)
+    return first, last, len(offsets)

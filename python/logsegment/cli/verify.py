@@ -14,7 +14,7 @@ import logsegment as ls
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, ending, words_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.names import name_findings
-from logsegment.cli.options import examples, paths_argument, quiet_option
+from logsegment.cli.options import examples, format_option, paths_argument, quiet_option
 from logsegment.cli.paper import Paper
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
@@ -45,10 +45,20 @@ Depth = Literal["headers", "metadata", "full"]
 @click.option("--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True, help="Exit with 1 from here on.")
 @click.option("--strict-tail", is_flag=True, help="A file that ends inside a batch is an error, not usual.")
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
+@format_option
 @click.option("--json", "is_json", is_flag=True, help="JSON lines: findings, and a summary of each file.")
 @quiet_option
 @ending
-def verify(paths: tuple[str, ...], depth: str, fail_on: str, strict_tail: bool, no_crc: bool, is_json: bool, quiet: bool) -> int:
+def verify(
+    paths: tuple[str, ...],
+    depth: str,
+    fail_on: str,
+    strict_tail: bool,
+    no_crc: bool,
+    entry_format: str,
+    is_json: bool,
+    quiet: bool,
+) -> int:
     """Validate every PATH, past every damage.
 
     Of a directory, the indexes and other files beside the logs are held against them.
@@ -56,7 +66,7 @@ def verify(paths: tuple[str, ...], depth: str, fail_on: str, strict_tail: bool, 
     With --quiet only files with findings are told.
     """
     segments = segments_of(paths)
-    options = {"depth": cast(Depth, depth), "check_crc": not no_crc, "strict_tail": strict_tail}
+    options = {"depth": cast(Depth, depth), "check_crc": not no_crc, "strict_tail": strict_tail, "format": entry_format}
     paper = None if is_json else Paper()
     seen: Counter[str] = Counter()
     with Progress(segments, is_wanted=not quiet) as progress:
@@ -85,6 +95,9 @@ def verify(paths: tuple[str, ...], depth: str, fail_on: str, strict_tail: bool, 
 
 
 def _verify(segment: Segment, options: dict[str, Any], progress: Progress) -> Verdict:
+    if segment.is_of_0_7 and options["format"] == "auto":
+        # Read front to back for its progress, a source has no name that says so.
+        options = options | {"format": "0.7", "base_position": segment.base_offset}
     with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
         report = ls.validate(source, **options)
     if not segment.is_regular:
