@@ -1,4 +1,4 @@
-"""Record batches made by hand, so that tests can put any value into any field. Independent of the library (rules PRM, V2).
+"""Entries made by hand, so that tests can put any value into any field. Independent of the library (rules PRM, L7, L8, V2).
 
 Nothing here checks anything: a test that wants a wrong count or length says so.
 """
@@ -6,6 +6,7 @@ Nothing here checks anything: a test that wants a wrong count or length says so.
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Iterable, Sequence
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
@@ -40,6 +41,32 @@ def batch(
     body = checked + records
     stored = crc32c(body) if crc is None else crc
     return struct.pack(">qiibI", base_offset, len(body) + 9, leader_epoch, magic, stored) + body
+
+
+def message(
+    value: bytes | None,
+    *,
+    magic: int,
+    key: bytes | None = None,
+    offset: int = 0,
+    attributes: int = 0,
+    timestamp: int = 0,
+) -> bytes:
+    """A message set entry of magic 0 or 1; around compressed entries (`attributes` say so) a wrapper."""
+    times = struct.pack(">q", timestamp) if magic else b""
+    checked = struct.pack(">bb", magic, attributes) + times + sized(key) + sized(value)
+    return struct.pack(">qiI", offset, len(checked) + 4, zlib.crc32(checked)) + checked
+
+
+def message_0_7(payload: bytes, *, magic: int = 1, attributes: int = 0) -> bytes:
+    """A message of Kafka 0.7 (L7-1)."""
+    head = struct.pack(">bb", magic, attributes) if magic else struct.pack(">b", magic)
+    return struct.pack(">i", len(head) + 4 + len(payload)) + head + struct.pack(">I", zlib.crc32(payload)) + payload
+
+
+def sized(content: bytes | None) -> bytes:
+    """Nullable bytes behind a length of 32 bits."""
+    return struct.pack(">i", -1) if content is None else struct.pack(">i", len(content)) + content
 
 
 def record(

@@ -21,10 +21,6 @@ TESTS = Path(__file__).resolve().parents[1]
 CORPUS = TESTS / "corpus"
 Row = dict[str, Any]
 
-#: Formats whose entries this version reads; cases with others are copied and counted only.
-READ = frozenset({"v2"})
-#: Sets of log directories in which no entry is read.
-UNREAD_SETS = ("legacy-0.8.2.2", "legacy-0.10.2.2")
 #: Longer keys and values stand as sha256 in the truth files.
 LONGEST_PLAIN = 4096
 #: Columns that a record row of the truth files tells about; `timestampType` and those after it come from its batch.
@@ -37,6 +33,10 @@ BATCH_COLUMNS += ["baseTimestamp", "maxTimestamp", "crc", "isValid", "producerId
 BATCH_COLUMNS += ["partitionLeaderEpoch", "isTransactional", "isControl", "deleteHorizonMs"]
 #: Columns that Kafka's consumer told about.
 CONSUMED_COLUMNS = ["offset", "timestampMs", "timestampType", "partitionLeaderEpoch", "key", "value", "headers"]
+#: What Kafka 0.7 has no fields for: columns of batches and of records.
+NO_FIELDS = {"timestampType": "NoTimestampType", "maxTimestamp": -1, "producerId": -1, "producerEpoch": -1, "baseSequence": -1}
+NO_FIELDS |= {"lastSequence": -1, "partitionLeaderEpoch": -1, "isTransactional": False, "isControl": False, "deleteHorizonMs": None}
+NO_RECORD_FIELDS = {"timestamp": -1, "sequence": -1, "headers": []}
 TIMESTAMP_TYPES = {"CreateTime": 0, "LogAppendTime": 1, "NoTimestampType": -1}
 
 
@@ -112,7 +112,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition directory of magic 2 segments, in the order of their offsets."""
+    """A partition directory, its segments in the order of their offsets."""
 
     directory: Path
     topic: str
@@ -121,24 +121,24 @@ class Partition:
     #: Isolation level -> what Kafka's consumer returned.
     consumed: dict[str, Path]
 
+    @property
+    def format(self) -> str:
+        """As that of its segments."""
+        return self.segments[0].format
+
     def __str__(self) -> str:
         return f"{self.segments[0].set}/{self.directory.name}"
 
 
 @cache
-def all_cases() -> tuple[Case, ...]:
+def cases() -> tuple[Case, ...]:
     """Every case of the manifest, those of mixed formats and the empty ones too."""
     return tuple(map(case_of, manifest()["cases"]))
 
 
-def cases() -> list[Case]:
-    """Cases of which all entries are read; a segment without entries is one, unless all that Kafka kept beside it is not."""
-    return [case for case in all_cases() if case.formats <= READ and (case.formats or case.set not in UNREAD_SETS)]
-
-
 def mixed_cases() -> list[Case]:
     """Logs with magic 0, 1 and 2 one after the other."""
-    return [case for case in all_cases() if len(case.formats) > 1]
+    return [case for case in cases() if len(case.formats) > 1]
 
 
 @cache
@@ -168,10 +168,10 @@ def seen_all(seen: Iterable[Any], at_least: int) -> None:
     assert count >= at_least, f"saw {count} cases, the manifest lists {at_least}"
 
 
-def expected_batches(case: Case) -> list[Row]:
-    """The truth about every entry, with the columns of `ls.batches`."""
+def expected_batches(case: Case, *, resolve: bool = False) -> list[Row]:
+    """The truth about every entry, with the columns of `ls.batches`; what only unpacking tells is null unless `resolve`d (L8-28)."""
     rows = [row for row in truth_rows(case.truth) if row["type"] == "batch"]
-    return [{column: row[column] for column in BATCH_COLUMNS} for row in rows]
+    return [batch_row(row, resolve=resolve) for row in rows]
 
 
 def expected_records(case: Case, *, control: bool = True) -> list[Row]:
@@ -232,7 +232,7 @@ def formats_of(family: str, magics: Iterable[int]) -> frozenset[str]:
 
 
 def conversion_of(directory: Path, line: Row) -> Conversion:
-    by_file = {case.file: case for case in all_cases()}
+    by_file = {case.file: case for case in cases()}
     output = by_file[f"{directory.name}/data/{line['output']}"] if "output" in line else None
     error = line["error"].partition(":")[0].rpartition(".")[2] if "error" in line else None
     return Conversion(by_file[line["input"]], output, error, line)
@@ -262,9 +262,29 @@ def partition_of(directory: Path, found: list[Case]) -> Partition:
     return Partition(directory, topic, partition, segments, consumed)
 
 
+def batch_row(row: Row, *, resolve: bool) -> Row:
+    """A batch row of the truth as our columns."""
+    if row.get("format") == "0.7":
+        row = NO_FIELDS | row | {"lastOffset": row["nextOffset"], "attributes": row["attributes"] or 0}
+    if is_record_batch(row):
+        return {column: row[column] for column in BATCH_COLUMNS}
+    is_plain = row["compression"] == "none"
+    known = {"count": row["recordsRead"] if is_plain or resolve else None, "baseTimestamp": row["maxTimestamp"] if is_plain else -1}
+    if not is_plain and not resolve and row.get("format") != "0.7":
+        known["baseOffset"] = None
+    return {column: (row | known)[column] for column in BATCH_COLUMNS}
+
+
+def is_record_batch(row: Row) -> bool:
+    return bool(row["magic"] == 2)
+
+
 def record_row(row: Row, batch: Row, index: int) -> Row:
     """A record row of the truth as our columns; what it does not hold comes from its batch."""
     from_batch = ("isControl", "isTransactional", "magic", "compression", "producerId", "producerEpoch", "partitionLeaderEpoch")
+    if batch.get("format") == "0.7":
+        batch = NO_FIELDS | batch
+        row = NO_RECORD_FIELDS | row | {"offset": row["nextOffset"]}
     return {
         "offset": row["offset"],
         "timestampMs": row["timestamp"],

@@ -30,6 +30,7 @@ class HostileCase:
     name: str
     path: Path
     damage: str
+    #: For files of 0.7 the class that Kafka 0.7.2 throws.
     kafka: str
     stages: Row
     truth: Path | None
@@ -63,15 +64,9 @@ class HostileCase:
 
 
 @cache
-def all_cases() -> tuple[HostileCase, ...]:
+def cases() -> tuple[HostileCase, ...]:
     """Every case of the manifest."""
     return tuple(map(case_of, manifest()["cases"]))
-
-
-@cache
-def cases() -> tuple[HostileCase, ...]:
-    """Cases with entries that are read, or with none."""
-    return tuple(case for case in all_cases() if not case.formats or case.formats & corpus.READ)
 
 
 @cache
@@ -83,6 +78,19 @@ def manifest() -> Row:
 def outcomes() -> dict[str, Row]:
     """The checked-in table: case -> outcome."""
     return json.loads(OUTCOMES.read_text())["outcomes"] if OUTCOMES.exists() else {}
+
+
+def explained(page: Path) -> set[str]:
+    """The cases that a page about a format names as deviations."""
+    section = page.read_text(encoding="utf-8").partition("## Where logsegment deviates from Kafka")[2]
+    return {case.name for case in cases() if f"`{case.name}`" in section}
+
+
+def page_of(case: HostileCase) -> str:
+    """The page about the format of a case."""
+    pages = {"0.7": "kafka-0.7.md", "v0": "v0-v1.md", "v1": "v0-v1.md"}
+    (page,) = {pages.get(name, "v2.md") for name in case.formats or {"v2"}}
+    return page
 
 
 def case_of(line: Row) -> HostileCase:
@@ -99,11 +107,11 @@ def case_of(line: Row) -> HostileCase:
     )
 
 
-def observe(data: bytes, limits: ls.Limits | None = None) -> Row:
+def observe(data: bytes, **options: Any) -> Row:
     """What we make of some bytes: how `decode` ends, what `validate` finds, how many records `on_error="skip"` gives."""
-    records, error = drain(ls.decode(data, columns=["offset"], control=True, limits=limits))
-    report = ls.validate(data, limits=limits)
-    kept, never = drain(ls.decode(data, columns=["offset"], control=True, limits=limits, on_error="skip"))
+    records, error = drain(ls.decode(data, columns=["offset"], control=True, **options))
+    report = ls.validate(data, **options)
+    kept, never = drain(ls.decode(data, columns=["offset"], control=True, on_error="skip", **options))
     assert never is None, "on_error='skip' raised"
     severities = {finding.severity for finding in report.findings}
     return {
@@ -142,12 +150,12 @@ def finding_text(finding: ls.Finding) -> str:
 def observe_bounded(names: list[str], address_space: int, seconds: int) -> None:
     """Observe under limits: `address_space` bytes more than this process has now, `seconds` of processor time for all."""
     wanted = [case for case in cases() if case.name in names]
-    read = [(case.name, case.read()) for case in wanted]
+    read = [(case, case.read()) for case in wanted]
     ls.validate(b"")
     bound_memory(address_space)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    for name, data in read:
-        print(json.dumps({name: observe(data)}), flush=True)
+    for case, data in read:
+        print(json.dumps({case.name: observe(data, **case.options)}), flush=True)
 
 
 def bound_memory(address_space: int) -> None:

@@ -147,20 +147,20 @@ def test_hostile_values_have_the_verdict_of_the_table(name: str):
     case = next(case for case in hostile.cases() if case.name == name)
     if case.is_bomb:
         limits = ls.Limits(max_decompressed_bytes=1 << 20, max_records=1000)
-        [row] = pa.array(ls.validate_array(pa.array([case.read()], pa.large_binary()), limits=limits)).to_pylist()
+        [row] = pa.array(ls.validate_array(pa.array([case.read()], pa.large_binary()), limits=limits, **case.options)).to_pylist()
         assert not row["ok"]
         return
     data = case.read()
-    report = ls.validate(data)
-    [row] = pa.array(ls.validate_array(pa.array([data]))).to_pylist()
+    report = ls.validate(data, **case.options)
+    [row] = pa.array(ls.validate_array(pa.array([data]), **case.options)).to_pylist()
     assert (row["ok"], row["errors"], row["warnings"]) == (report.ok, report.counts["error"], report.counts["warning"])
     assert row["findings"] == [finding.to_dict() for finding in report.findings]
     error = hostile.outcomes()[name]["error"]
     if error is None:
-        ls.decode_array(pa.array([data]), control=True)
+        ls.decode_array(pa.array([data]), control=True, **case.options)
         return
     with pytest.raises(ls.RecordBatchError) as raised:
-        ls.decode_array(pa.array([data]), control=True)
+        ls.decode_array(pa.array([data]), control=True, **case.options)
     assert type(raised.value).__name__ == error["class"]
     assert raised.value.rule == error["rule"]
 

@@ -97,7 +97,7 @@ def test_json_lines_are_the_findings_of_validate_for_every_hostile_case():
     corpus.seen_all([line for line in done.lines if line["type"] == "summary"], len(HOSTILE))
     for case in HOSTILE:
         lines = [line for line in done.lines if line["file"] == str(case.path)]
-        report = ls.validate(ls.FileSource(str(case.path)))
+        report = ls.validate(ls.FileSource(str(case.path)), **case.options)
         assert lines[:-1] == [{"type": "finding", "file": str(case.path)} | found.to_dict() for found in report.findings]
         summary = lines[-1]
         assert summary["ok"] == report.ok
@@ -107,11 +107,14 @@ def test_json_lines_are_the_findings_of_validate_for_every_hostile_case():
 @pytest.mark.parametrize("case", HOSTILE, ids=str)
 def test_what_is_safe_is_what_decode_gives_when_it_skips(case: hostile.HostileCase):
     """And what is lost adds up with it to the file."""
-    report = ls.validate(ls.FileSource(str(case.path)))
+    report = ls.validate(ls.FileSource(str(case.path)), **case.options)
     rules = {finding.rule for finding in report.findings}
-    found = survey(str(case.path), report.findings, lambda start: ls.validate(ls.FileSource(str(case.path), start)).findings)
+    found = survey(
+        str(case.path), report.findings, lambda start: ls.validate(ls.FileSource(str(case.path), start), **case.options).findings
+    )
     columns = ["offset", "entryPosition"]
-    rows = ls.decode(ls.FileSource(str(case.path)), columns=columns, on_error="skip", control=True).to_pyarrow().to_pylist()
+    stream = ls.decode(ls.FileSource(str(case.path)), columns=columns, on_error="skip", control=True, **case.options)
+    rows = stream.to_pyarrow().to_pylist()
     assert found.records == len(rows)
     if not {"FND-2", "FND-3"} & rules:  # there a record lies outside of its batch's offsets
         assert all(any(run.first_offset <= row["offset"] <= run.last_offset for run in found.intact) for row in rows)

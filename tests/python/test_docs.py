@@ -20,6 +20,7 @@ import logsegment as ls
 
 ROOT = corpus.TESTS.parent
 DATA = corpus.CORPUS / "modern-4.1.0/data"
+FORMATS = ROOT / "docs/formats"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]
 GUIDES = {"README.md", "python.md", "command-line.md", "spark.md"}
 #: What examples find in their directory: name -> directory of the corpus, as docs/guide/README.md lists it.
@@ -202,17 +203,30 @@ def test_links_to_rules_lead_somewhere():
 
 
 def test_every_deviation_from_kafka_is_explained_on_the_page_of_the_format():
-    page = (ROOT / "docs/formats/v2.md").read_text(encoding="utf-8")
-    section = page.partition("## Where logsegment deviates from Kafka")[2]
-    named = set(re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)+)`", section))
+    pages = {"v2.md", "v0-v1.md", "kafka-0.7.md", "lz4.md", "zstd.md"}
+    assert {page.name for page in FORMATS.glob("*.md")} == pages
+    section = "## Where logsegment deviates from Kafka"
+    assert [name for name in sorted(pages) if section not in (FORMATS / name).read_text(encoding="utf-8")] == []
     deviating = {name for name, row in hostile.outcomes().items() if row.get("deviation")}
     assert len(deviating) >= 10
-    assert named & hostile.outcomes().keys() == deviating
+    assert {name for page in FORMATS.glob("*.md") for name in hostile.explained(page)} == deviating
 
 
-def test_page_of_the_format_has_the_layout_of_the_code():
-    layout = (ROOT / "src/format/v2/layout.rs").read_text(encoding="utf-8")
-    fields = re.findall(r"^//!   (\w+) +(u?int\d+) +(\d+)", layout, re.MULTILINE)
-    page = (ROOT / "docs/formats/v2.md").read_text(encoding="utf-8")
-    assert len(fields) == 13
-    assert [field for field in fields if not re.search(r"\| {} \| {} \| {} \|".format(*field), page)] == []
+@pytest.mark.parametrize(("page", "room", "places", "count"), [("v2", "v2", 1, 13), ("v0-v1", "v0_v1", 2, 8), ("kafka-0.7", "v07", 2, 5)])
+def test_page_of_the_format_has_the_layout_of_the_code(page: str, room: str, places: int, count: int):
+    """Name, type and positions of every field, in the order of the bytes."""
+    layout = (ROOT / f"src/format/{room}/layout.rs").read_text(encoding="utf-8")
+    fields = re.findall(r"^//!   (\w+) +(u?int\d+|bytes)" + places * r" +(\d+|-)", layout, re.MULTILINE)
+    text = (FORMATS / f"{page}.md").read_text(encoding="utf-8")
+    found = [match and match.start() for match in (re.search(r"\| " + r" \| ".join(field) + r" \|", text) for field in fields)]
+    assert len(found) == count
+    assert None not in found
+    assert found == sorted(found)
+
+
+def test_pages_about_formats_are_listed_where_readers_look():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs/guide/README.md").read_text(encoding="utf-8")
+    for page in FORMATS.glob("*.md"):
+        assert f"(docs/formats/{page.name})" in readme
+        assert f"(../formats/{page.name})" in guide
