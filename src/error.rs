@@ -64,6 +64,14 @@ pub enum ErrorKind {
     Codec { rule: &'static str, codec: &'static str, fault: &'static str },
     /// What Kafka's own writers refuse to write, in their words.
     Refused { rule: &'static str, reason: String },
+    /// Records that cannot stand in the format that they are converted to, in the words of Kafka's writers.
+    Unwritable { rule: &'static str, reason: String },
+    /// A batch that is not converted to an older format, since its codec does not exist there.
+    Unconvertible { rule: &'static str, codec: &'static str },
+    /// A conversion that would lose something, and may not.
+    Loss { losses: String },
+    /// What a broker refuses, with its error code and the records that are to blame.
+    Rejected { rule: &'static str, code: i16, name: &'static str, reason: String, records: Vec<u64> },
     /// A claim over a limit of the caller.
     Limit { limit: &'static str, asked: u64, allowed: u64 },
     /// The bytes before this entry claim to be entries so often that it was not looked into; only when damage is stepped over.
@@ -176,7 +184,11 @@ impl ErrorKind {
             | Self::UnsupportedFormat { rule, .. }
             | Self::UnknownCompression { rule, .. }
             | Self::Codec { rule, .. }
-            | Self::Refused { rule, .. } => rule,
+            | Self::Refused { rule, .. }
+            | Self::Unwritable { rule, .. }
+            | Self::Unconvertible { rule, .. }
+            | Self::Rejected { rule, .. } => rule,
+            Self::Loss { .. } => "CNV-7",
             Self::UnknownCompressionName { .. } => "COD-1",
             Self::Limit { .. } => "COD-6",
             Self::Unsearched => "UNSEARCHED",
@@ -203,6 +215,10 @@ impl ErrorKind {
             Self::UnknownCompressionName { .. } => "unknown_compression",
             Self::Codec { .. } => "codec",
             Self::Refused { .. } => "refused",
+            Self::Unwritable { .. } => "unwritable",
+            Self::Unconvertible { .. } => "unconvertible",
+            Self::Loss { .. } => "loss",
+            Self::Rejected { .. } => "rejected",
             Self::Limit { .. } => "limit",
             Self::Unsearched => "unsearched",
             Self::Io { .. } => "io",
@@ -227,6 +243,9 @@ impl ErrorKind {
                 Some(INVALID_RECORD)
             }
             Self::UnknownCompression { .. } | Self::Codec { .. } => Some(UNKNOWN_SERVER_ERROR),
+            Self::Unconvertible { .. } => Some(76),
+            Self::Unwritable { .. } => Some(INVALID_RECORD),
+            Self::Rejected { code, .. } => Some(*code),
             Self::Limit { limit: "max_batch_bytes", .. } => Some(MESSAGE_TOO_LARGE),
             _ => None,
         }
@@ -302,6 +321,12 @@ impl fmt::Display for ErrorKind {
             Self::UnknownCompression { id, .. } => write!(f, "unknown compression type id: {id}"),
             Self::UnknownCompressionName { name } => write!(f, "Unknown compression name: {name}"),
             Self::Refused { reason, .. } => write!(f, "{reason}"),
+            Self::Unwritable { reason, .. } => write!(f, "the record cannot stand in the target format: {reason}"),
+            Self::Unconvertible { codec, .. } => {
+                write!(f, "down-conversion of {codec} is not supported: name another codec, or upgrade the reader")
+            }
+            Self::Loss { losses } => write!(f, "the conversion would lose {losses}"),
+            Self::Rejected { code, name, reason, .. } => write!(f, "{reason} (Kafka error {code}, {name})"),
             Self::Codec { codec, fault, .. } => write!(f, "{codec} stream is bad: {fault}"),
             Self::Limit { limit, asked, allowed } => write!(f, "{asked} is over the limit {limit} = {allowed}"),
             Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: this one was not looked into"),

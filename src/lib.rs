@@ -40,6 +40,7 @@ pub mod encode;
 pub mod convert;
 pub mod validate;
 
+pub mod broker;
 pub mod log;
 
 #[cfg(feature = "arrow")]

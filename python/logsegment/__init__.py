@@ -10,7 +10,7 @@ Bytes are parsed by a native core (`logsegment._core`); this package holds argum
 command line. pyarrow, pyspark, polars and pandas are imported only by what needs them.
 """
 
-from logsegment import compat
+from logsegment import broker, compat
 from logsegment._core import (
     ArrowArray,
     ArrowBatch,
@@ -35,6 +35,7 @@ from logsegment._core import (
     scan_transactions,
 )
 from logsegment.arrays import batch_info_array, decode_array, explode_array, validate_array
+from logsegment.converting import Converted, Loss, StoppedAt, convert, convert_array
 from logsegment.log import Log, Segment
 from logsegment.lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
 from logsegment.policy import CompressionPolicy
@@ -49,6 +50,7 @@ __all__ = [
     "BatchTable",
     "ChecksumError",
     "CodecError",
+    "Converted",
     "CompressionPolicy",
     "CorruptError",
     "FileSource",
@@ -58,12 +60,14 @@ __all__ = [
     "LimitError",
     "Limits",
     "Log",
+    "Loss",
     "LossError",
     "Lz4Frames",
     "RecordBatchError",
     "RecordStream",
     "Report",
     "Segment",
+    "StoppedAt",
     "Transactions",
     "TruncatedError",
     "UnknownCompressionError",
@@ -73,8 +77,11 @@ __all__ = [
     "batch_stream",
     "batches",
     "break_lz4",
+    "broker",
     "check_lz4",
     "compat",
+    "convert",
+    "convert_array",
     "decode",
     "decode_array",
     "encode",

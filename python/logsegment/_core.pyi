@@ -47,6 +47,10 @@ __all__ = [
     "batch_info_array",
     "validate_array",
     "explode_array",
+    "convert",
+    "convert_array",
+    "broker_append",
+    "broker_fetch",
     "Lz4Rewriter",
     "lz4_header_checksum",
     "lz4_survey",
@@ -85,6 +89,7 @@ class RecordBatchError(ValueError):
     code: str | None
     rule: str | None
     kafka_error_code: int | None
+    record_indexes: list[int] | None
     row: int | None
     position: int | None
     base_offset: int | None
@@ -99,7 +104,10 @@ class UnsupportedError(RecordBatchError): ...
 class UnknownCompressionError(UnsupportedError): ...
 class LimitError(RecordBatchError): ...
 class CodecError(RecordBatchError): ...
-class LossError(RecordBatchError): ...
+
+class LossError(RecordBatchError):
+    losses: Any
+
 class InternalError(RecordBatchError): ...
 
 @final
@@ -341,3 +349,15 @@ def compat_client(release: str) -> int | None: ...
 def compat_errors() -> list[tuple[int, str, str]]: ...
 def compat_verdict(api: str, version: int, format: str, compression: str) -> tuple[int | None, str | None, str]: ...
 def encode_array(array: _ArrowColumn, options: dict[str, Any]) -> ArrowArray: ...
+
+_LossRow: TypeAlias = tuple[str, int, str, int, int]
+_StoppedRow: TypeAlias = tuple[int, int, int, str]
+_MapRow: TypeAlias = tuple[int, int, int]
+_ConvertedRow: TypeAlias = tuple[bytes | None, list[_LossRow], _StoppedRow | None, list[Finding], list[_MapRow], int | None]
+_ProducerRow: TypeAlias = tuple[int, int, list[tuple[int, int, int, int, int]]]
+_AppendedRow: TypeAlias = tuple[bytes, int, int, int, bool, list[_ProducerRow]]
+
+def convert(source: Any, options: dict[str, Any], out: Any = None) -> _ConvertedRow: ...
+def convert_array(array: _ArrowColumn, options: dict[str, Any]) -> ArrowArray: ...
+def broker_append(buffer: Any, options: dict[str, Any], producers: Sequence[_ProducerRow]) -> _AppendedRow: ...
+def broker_fetch(buffer: Any, version: int, topic: str, first_offset: int | None, limits: Limits | None) -> bytes: ...

@@ -5,6 +5,7 @@ mod binary;
 mod bitmap;
 pub mod chain;
 mod constant;
+mod converted;
 pub mod encoded;
 pub mod findings;
 mod headers;

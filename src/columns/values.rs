@@ -65,6 +65,11 @@ impl Values {
         Ok(Self { values })
     }
 
+    /// The values; `None` for null.
+    pub(super) fn values(&self) -> &[Option<Bytes>] {
+        &self.values
+    }
+
     /// Decodes every value.
     ///
     /// # Errors

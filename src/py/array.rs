@@ -81,7 +81,7 @@ fn work(arrays: &[ArrayRef], options: &StreamOptions, on_bad: OnBadValue) -> Res
     Values::of(arrays)?.explode(options, on_bad)
 }
 
-fn on_bad_value(name: &str) -> PyResult<OnBadValue> {
+pub(super) fn on_bad_value(name: &str) -> PyResult<OnBadValue> {
     match name {
         "raise" => Ok(OnBadValue::Raise),
         "skip" => Ok(OnBadValue::Skip),

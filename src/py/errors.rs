@@ -25,9 +25,10 @@ create_exception!(logsegment, InternalError, RecordBatchError, "A defect of logs
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let base = py.get_type::<RecordBatchError>();
-    for name in ["code", "rule", "kafka_error_code", "row", "position", "base_offset", "record_index", "field"] {
+    for name in ["code", "rule", "kafka_error_code", "row", "position", "base_offset", "record_index", "record_indexes", "field"] {
         base.setattr(name, py.None())?;
     }
+    py.get_type::<LossError>().setattr("losses", py.None())?;
     let classes: [Bound<'_, PyType>; 11] = [
         base,
         py.get_type::<TruncatedError>(),
@@ -77,6 +78,9 @@ fn set_attributes(value: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
     value.setattr("position", position.byte)?;
     value.setattr("base_offset", position.base_offset)?;
     value.setattr("record_index", position.record_index)?;
+    if let ErrorKind::Rejected { records, .. } = error.kind() {
+        value.setattr("record_indexes", records.clone())?;
+    }
     value.setattr("field", position.field)
 }
 
@@ -95,7 +99,12 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         ErrorKind::UnsupportedFormat { .. } => UnsupportedError::new_err(text),
         ErrorKind::UnknownCompression { .. } | ErrorKind::UnknownCompressionName { .. } => UnknownCompressionError::new_err(text),
         ErrorKind::Codec { .. } => CodecError::new_err(text),
-        ErrorKind::Limit { .. } => LimitError::new_err(text),
+        ErrorKind::Limit { .. } | ErrorKind::Rejected { code: 10 | 18, .. } => LimitError::new_err(text),
+        ErrorKind::Unwritable { .. } => InvalidError::new_err(text),
+        ErrorKind::Unconvertible { .. } | ErrorKind::Rejected { code: 35 | 43 | 76, .. } => UnsupportedError::new_err(text),
+        ErrorKind::Loss { .. } => LossError::new_err(text),
+        ErrorKind::Rejected { code: 2, .. } => CorruptError::new_err(text),
+        ErrorKind::Rejected { .. } => InvalidError::new_err(text),
         ErrorKind::Io { os_code: Some(code), .. } => os_error(py, *code, None),
         ErrorKind::Io { kind, message, .. } => std::io::Error::new(*kind, message.clone()).into(),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),

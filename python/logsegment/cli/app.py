@@ -9,6 +9,7 @@ import click
 import logsegment
 from logsegment.cli.batches import batches
 from logsegment.cli.cat import cat
+from logsegment.cli.convert import convert
 from logsegment.cli.ending import UNREADABLE, Ended, stop_on_signals
 from logsegment.cli.lz4 import lz4
 from logsegment.cli.messages import say
@@ -33,12 +34,13 @@ def program() -> None:
     PATH is a log segment, a partition directory (TOPIC-PARTITION, whose segments are read in the order of their offsets), a tree of
     such directories, or - for standard input. Inputs are never changed.
 
-    Exit codes: 0 clean, 1 findings or bad data, 2 usage or unreadable input.
+    Exit codes: 0 clean, 1 findings or bad data, 2 usage or unreadable input, 3 finished but something was lost.
     """
 
 
 program.add_command(batches)
 program.add_command(cat)
+program.add_command(convert)
 program.add_command(lz4)
 program.add_command(verify)
 

@@ -14,7 +14,7 @@ from typing import ParamSpec
 import logsegment
 from logsegment.cli.messages import say
 
-CLEAN, FOUND, UNREADABLE = 0, 1, 2
+CLEAN, FOUND, UNREADABLE, LOST = 0, 1, 2, 3
 P = ParamSpec("P")
 
 

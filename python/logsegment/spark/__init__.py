@@ -9,7 +9,7 @@
 pyarrow and pandas are imported by what needs them, not here: PySpark imports the data source whenever it looks for one.
 """
 
-from logsegment.spark.functions import batch_info_udf, decode_udf, encode_udf, validate_udf
+from logsegment.spark.functions import batch_info_udf, convert_udf, decode_udf, encode_udf, validate_udf
 from logsegment.spark.map_batches import BatchDecoder, decode_batches
 from logsegment.spark.registration import register
 from logsegment.spark.schema import record_schema
@@ -19,6 +19,7 @@ __all__ = [
     "BatchDecoder",
     "LogSegmentSource",
     "batch_info_udf",
+    "convert_udf",
     "decode_batches",
     "decode_udf",
     "encode_udf",

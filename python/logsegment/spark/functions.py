@@ -85,6 +85,34 @@ def encode_udf(**options: Any) -> Callable[..., Any]:
     return cast(Callable[..., Any], cast(Any, arrow_udf)(per_value, BinaryType()))
 
 
+def convert_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
+    """Make an arrow_udf: raw batches -> raw batches in another format or codec.
+
+    Args:
+        on_error: "null" gives null for a value that is bad, would lose something, or holds a batch that stops the conversion; "raise"
+            fails the query.
+        options: those of `logsegment.convert_array`: to, compression, level, allow_loss, first_offset, format, batch_bytes, check_crc,
+            limits.
+
+    Returns:
+        The function, to be called with a binary column. Null for null.
+
+    Raises:
+        TypeError, ValueError: for an option that is none.
+        UnknownCompressionError: for a compression that is none.
+        RecordBatchError: in the query, for a bad value when `on_error` is "raise".
+
+    Example:
+        >>> from logsegment.spark import convert_udf
+        >>> smaller = raw.select(convert_udf(compression="zstd")("batch").alias("batch"))
+        >>> smaller.where("batch is null").count()
+        0
+
+    Source: `RecordsUtil.downConvert` in Kafka's clients 3.9.
+    """
+    return _arrow("kafka_convert", partial(ls.convert_array, on_error=on_error, **options))
+
+
 def batch_info_udf(*, kind: Kind = "arrow", on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
     """Make a function: raw batch -> struct of the fields of its header. Nothing is decompressed.
 

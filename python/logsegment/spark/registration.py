@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from logsegment.spark.functions import batch_info_udf, decode_udf, encode_udf, validate_udf
+from logsegment.spark.functions import batch_info_udf, convert_udf, decode_udf, encode_udf, validate_udf
 from logsegment.spark.source import LogSegmentSource
 
 if TYPE_CHECKING:
@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Register the data source "logsegment" and the SQL functions kafka_decode, kafka_encode, kafka_batch_info, kafka_validate.
+    """Register the data source "logsegment" and the SQL functions.
 
-    kafka_encode writes magic 2 without compression; `encode_udf` makes functions with other options.
+    There are kafka_decode, kafka_encode, kafka_convert, kafka_batch_info and kafka_validate.
+    kafka_encode writes magic 2 without compression, kafka_convert converts to magic 2 with the codec of each entry; `encode_udf` and
+    `convert_udf` make functions with other options.
     The data source is also found without this, since PySpark imports `pyspark_logsegment` when it looks for one.
 
     Args:
@@ -32,6 +34,7 @@ def register(spark: SparkSession) -> None:
     functions = {
         "kafka_decode": decode_udf(),
         "kafka_encode": encode_udf(),
+        "kafka_convert": convert_udf(),
         "kafka_batch_info": batch_info_udf(),
         "kafka_validate": validate_udf(),
     }

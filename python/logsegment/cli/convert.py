@@ -1,0 +1,173 @@
+"""`logsegment convert`: segments in another format or codec, into a new file or directory."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+import logsegment as ls
+from logsegment import _core
+from logsegment.cli.ending import CLEAN, LOST, Damaged, ending
+from logsegment.cli.files import WholeFile, ensure_output
+from logsegment.cli.messages import count, say
+from logsegment.cli.options import paths_argument, quiet_option
+from logsegment.cli.paths import STDIN, Segment, segments_of
+from logsegment.cli.progress import Progress
+from logsegment.cli.sources import opened
+
+ADVICE = "nothing was written; `logsegment verify` tells what is damaged"
+#: Files of a partition directory that stay true when its segments are rewritten.
+KEPT = ("partition.metadata",)
+
+
+@dataclass
+class Job:
+    """What all segments of a conversion share."""
+
+    options: dict[str, Any]
+    losses: dict[str, int] = field(default_factory=dict)
+    stopped: list[str] = field(default_factory=list)
+
+    def name_of(self, segment: Segment) -> str:
+        """Name of the converted segment: after its first offset, which is another one than that of Kafka 0.7."""
+        if self.options["format"] == "0.7":
+            return f"{self.options.get('first_offset', 0):020d}.log"
+        return Path(segment.path).name
+
+    def note(self, segment: Segment, converted: ls.Converted) -> None:
+        """Add up what was lost."""
+        if converted.next_offset is not None:
+            self.options["first_offset"] = converted.next_offset
+        for loss in converted.losses:
+            self.losses[loss.name] = self.losses.get(loss.name, 0) + loss.count
+        if converted.stopped_at:
+            at = converted.stopped_at
+            where = f"{segment.name}: ended before the {at.compression} batch at byte {at.position}, offset {at.base_offset}"
+            self.stopped.append(f"{where}; name a codec that the older format has with --compression")
+
+
+@click.command(short_help="Convert to another format or codec, into a new file or directory.")
+@paths_argument
+@click.option(
+    "-o", "--output", required=True, metavar="PATH", help="A file for one segment (- is stdout), a new directory for directories."
+)
+@click.option("--to", type=click.Choice(["v2", "v1", "v0", "0.7"]), default="v2", show_default=True, help="Format to write.")
+@click.option(
+    "--compression", type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]), help="Codec to write; each entry's own without it."
+)
+@click.option("--level", type=int, help="Level of that codec.")
+@click.option(
+    "--format", "format_", type=click.Choice(["auto", "0.7", "v0", "v1", "v2"]), default="auto", show_default=True, help="Format of PATH."
+)
+@click.option("--first-offset", type=click.IntRange(min=0), help="Offset of the first message, from Kafka 0.7.")
+@click.option("--allow-loss", is_flag=True, help="Convert although something has no room in the target; say what, exit code 3.")
+@quiet_option
+@ending
+def convert(
+    paths: tuple[str, ...],
+    output: str,
+    to: str,
+    compression: str | None,
+    level: int | None,
+    format_: str,
+    first_offset: int | None,
+    allow_loss: bool,
+    quiet: bool,
+) -> int:
+    """Write the segments of PATH in another format or codec.
+
+    A directory becomes a directory with the same names, with indexes, snapshots and epochs made anew. The output appears when it is
+    complete, inputs are never changed. Entries that are what is wanted already are copied byte for byte.
+
+    Exit codes: 0 nothing lost, 1 bad data or a loss that is not allowed, 2 usage, 3 finished but something was lost.
+    """
+    options = {"to": to, "compression": compression, "level": level, "format": format_, "allow_loss": allow_loss}
+    if first_offset is not None:
+        options["first_offset"] = first_offset
+    segments = segments_of(paths)
+    job = Job(options)
+    with Progress(segments, is_wanted=not quiet) as progress:
+        if any(segment.is_listed for segment in segments):
+            _to_directory(segments, output, job, progress)
+        else:
+            _to_file(segments, output, job, progress)
+    return _told(job, quiet=quiet)
+
+
+def _to_file(segments: Sequence[Segment], output: str, job: Job, progress: Progress) -> None:
+    if len(segments) > 1:
+        raise click.UsageError("several files cannot become one; give a directory, or one file at a time")
+    if output == STDIN:
+        _convert(segments[0], sys.stdout.buffer, job, progress)
+        return
+    ensure_output(output, segments)
+    with WholeFile(output) as file:
+        _convert(segments[0], file, job, progress)
+
+
+def _to_directory(segments: Sequence[Segment], output: str, job: Job, progress: Progress) -> None:
+    if output == STDIN or os.path.lexists(output):
+        raise click.UsageError(f"{output} must be a new directory")
+    with _whole_directory(Path(output)) as hidden:
+        for segment in segments:
+            source = Path(segment.directory)
+            target = hidden / _place(segment)
+            target.mkdir(parents=True, exist_ok=True)
+            for name in KEPT:
+                if (source / name).is_file() and not (target / name).exists():
+                    shutil.copyfile(source / name, target / name)
+            with (target / job.name_of(segment)).open("xb") as file:
+                _convert(segment, file, job, progress)
+                os.fsync(file.fileno())
+        for target in sorted(path for path in hidden.iterdir() if path.is_dir()):
+            logs = sorted(target.glob("*.log"))
+            _core.rebuild_indexes([(path, int(path.name[:20])) for path in logs], target)
+
+
+def _place(segment: Segment) -> str:
+    """Name of the directory of a segment in the output."""
+    return os.path.basename(os.path.abspath(segment.directory))
+
+
+@contextmanager
+def _whole_directory(path: Path) -> Iterator[Path]:
+    """A directory under a hidden name, which gets its own when all went well."""
+    hidden = path.parent / f".{path.name}.{secrets.token_hex(4)}.part"
+    hidden.mkdir(parents=True)
+    try:
+        yield hidden
+        hidden.rename(path)
+    finally:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(hidden)
+
+
+def _convert(segment: Segment, file: Any, job: Job, progress: Progress) -> None:
+    progress.begin(segment)
+    with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
+        try:
+            converted = ls.convert(source, out=file, **job.options)
+        except ls.LossError as refused:
+            raise Damaged(segment.name, refused, "--allow-loss converts all the same, and tells what was lost") from refused
+        except ls.RecordBatchError as error:
+            raise Damaged(segment.name, error, ADVICE) from error
+        except ValueError as mistake:
+            raise click.UsageError(str(mistake)) from None
+    job.note(segment, converted)
+
+
+def _told(job: Job, *, quiet: bool) -> int:
+    for line in job.stopped:
+        say(line)
+    if job.losses and not quiet:
+        say("lost: " + ", ".join(f"{name} ({count(number, 'time')})" for name, number in job.losses.items()))
+    return LOST if job.losses or job.stopped else CLEAN

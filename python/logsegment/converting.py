@@ -1,0 +1,199 @@
+"""Entries to other formats and codecs: `convert`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Literal, TypeAlias
+
+from logsegment import _core, compat
+from logsegment._core import ArrowArray, Finding, Limits, LossError
+from logsegment._options import Compression, Format, OnBadValue, entry_options
+
+Target: TypeAlias = Literal["0.7", "v0", "v1", "v2"]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Something that the target of a conversion has no room for.
+
+    Attributes:
+        name: "headers", "producer", "transaction", "control_batch", "empty_batch", "batch_bounds", "leader_epoch", "delete_horizon",
+            "record_attributes", "unused_bits", "timestamp", "timestamp_type", "key", "null_value" or "offset".
+        count: how often.
+        unit: what is counted: "record" or "entry".
+        position: of the first entry that loses it, in bytes.
+        base_offset: of that entry.
+    """
+
+    name: str
+    count: int
+    unit: str
+    position: int
+    base_offset: int
+
+
+@dataclass(frozen=True)
+class StoppedAt:
+    """The batch that ended a conversion down: its codec does not stand in the older format.
+
+    Attributes:
+        position: of the batch, in bytes.
+        base_offset, last_offset: of the batch; a consumer goes on from there.
+        compression: its codec.
+    """
+
+    position: int
+    base_offset: int
+    last_offset: int
+    compression: str
+
+    @property
+    def error(self) -> compat.KafkaError:
+        """What a broker answers to a fetch from there."""
+        return compat.ERRORS[76]
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What `convert` gives.
+
+    Attributes:
+        data: the converted entries; None when they were written to `out`.
+        losses: what the target has no room for; empty when nothing was lost.
+        stopped_at: the batch before which the conversion ended, or None.
+        findings: how the input ended, when that was inside an entry or in zeros.
+        offset_map: for Kafka 0.7, on request: position of the entry, index in the entry and new offset of each message.
+        next_offset: for Kafka 0.7: the offset after the last one, from which the next segment goes on.
+    """
+
+    data: bytes | None
+    losses: list[Loss] = field(default_factory=list)
+    stopped_at: StoppedAt | None = None
+    findings: list[Finding] = field(default_factory=list)
+    offset_map: list[tuple[int, int, int]] | None = None
+    next_offset: int | None = None
+
+
+def convert(
+    source: Any,
+    *,
+    to: Target = "v2",
+    compression: Compression | None = None,
+    level: int | None = None,
+    allow_loss: bool = False,
+    first_offset: int | None = None,
+    offset_map: bool = False,
+    format: Format = "auto",
+    base_position: int | None = None,
+    lz4_in_07: bool = False,
+    batch_bytes: int = 16384,
+    check_crc: bool = True,
+    limits: Limits | None = None,
+    out: str | os.PathLike[str] | BinaryIO | None = None,
+) -> Converted:
+    """Convert entries to another format, another codec, or both.
+
+    Entries that are what is wanted already are copied byte for byte. Up from magic 0 and 1 every offset stays; a compressed message
+    becomes one batch, a run of plain ones becomes batches of about `batch_bytes`. Down is what brokers up to 3.9 did for old consumers:
+    batch by batch, same codec, control batches left out, entries that are old enough copied; a batch whose codec the older format does
+    not have (zstd) ends the conversion, unless `compression` names another. Between codecs of magic 2 the plain records stay byte for
+    byte, and control batches stay as they are. A torn tail is left out and told as a finding. The GIL is released.
+
+    Args:
+        source: as in `decode`.
+        to: "v2", "v1", "v0", or "0.7".
+        compression: "none", "gzip", "snappy", "lz4" or "zstd"; None keeps the codec of each entry.
+        level: of that codec, as in `encode`; entries of the same codec are packed anew then.
+        allow_loss: convert although the target has no room for something, and list it; otherwise that is refused.
+        first_offset: from Kafka 0.7: the offset of the first message, 0 by default. On the way down: records of plain batches below
+            it are left out, as a broker does for a fetch from there.
+        offset_map: from Kafka 0.7: tell where each message stood. It takes memory for every message.
+        format: of the source, as in `decode`.
+        base_position: of the source, as in `decode`.
+        lz4_in_07: as in `decode`.
+        batch_bytes: about how many bytes of plain messages make one batch.
+        check_crc: compare the checksums of what is rewritten; copied entries are not looked into.
+        limits: what an entry may claim; None for `Limits()`.
+        out: a path, written whole or not at all, or a binary file object; None gives the bytes.
+
+    Returns:
+        A `Converted`.
+
+    Raises:
+        LossError: when something would be lost and `allow_loss` is not given; `losses` lists it.
+        RecordBatchError: when entries that must be rewritten are bad.
+        ValueError: for arguments that are none or contradict each other.
+        UnknownCompressionError: for a compression that is none.
+        OSError: when a file cannot be read or written.
+
+    Example:
+        >>> import logsegment as ls
+        >>> source = ls.FileSource("00000000000000000000.log")
+        >>> smaller = ls.convert(source, compression="zstd", level=19)
+        >>> smaller.losses, smaller.stopped_at
+        ([], None)
+        >>> old = ls.convert(source, to="v1", compression="gzip", allow_loss=True)
+        >>> [loss.name for loss in old.losses]
+        ['headers', ...]
+
+    Source: `RecordsUtil.downConvert` in Kafka's clients 3.9; KIP-31, KIP-32, KIP-98, KIP-110, KIP-283.
+    """
+    options = {name: value for name, value in locals().items() if name not in ("source", "out")}
+    try:
+        data, losses, stopped, findings, rows, next_offset = _core.convert(source, entry_options(**options), out)
+    except LossError as refused:
+        refused.losses = [Loss(*row) for row in refused.losses]
+        raise
+    return Converted(
+        data,
+        [Loss(*row) for row in losses],
+        StoppedAt(*stopped) if stopped else None,
+        findings,
+        rows if offset_map else None,
+        next_offset,
+    )
+
+
+def convert_array(
+    array: Any,
+    *,
+    to: Target = "v2",
+    compression: Compression | None = None,
+    level: int | None = None,
+    allow_loss: bool = False,
+    first_offset: int | None = None,
+    on_error: OnBadValue = "raise",
+    format: Format = "auto",
+    batch_bytes: int = 16384,
+    check_crc: bool = True,
+    limits: Limits | None = None,
+) -> ArrowArray:
+    """Convert the raw entries in every value of a binary column, each by itself.
+
+    Args:
+        array: an Arrow array of type binary, large_binary or binary_view (any object with ``__arrow_c_array__``); borrowed.
+        on_error: "raise"; "null" (or "skip") gives null for a value that is bad, would lose something, or holds a batch that stops the
+            conversion.
+
+        The others are those of `convert`; from Kafka 0.7 offsets begin anew with each value.
+
+    Returns:
+        An `ArrowArray` of binary as long as `array`; null for null.
+
+    Raises:
+        LossError: when something would be lost and `allow_loss` is not given.
+        UnsupportedError: for a batch whose codec the older format does not have (76), with the row.
+        RecordBatchError, ValueError, TypeError: as `convert`.
+
+    Example:
+        >>> import logsegment as ls, pyarrow as pa
+        >>> raw = open("00000000000000000000.log", "rb").read()
+        >>> gzip = pa.array(ls.convert_array(pa.array([raw, None]), compression="gzip"))
+        >>> gzip[1].as_py() is None
+        True
+
+    Source: `RecordsUtil.downConvert` in Kafka's clients 3.9.
+    """
+    options = {name: value for name, value in locals().items() if name != "array"} | {"offset_map": False}
+    return _core.convert_array(array, entry_options(**options))

@@ -1,0 +1,175 @@
+//! What a broker holds produced batches and records against (VAL-2 to VAL-16).
+
+use super::append::AppendOptions;
+use super::refused;
+use crate::compat::KafkaError;
+use crate::compat::error_codes::{INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE, UNSUPPORTED_FOR_MESSAGE_FORMAT};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::batch::NO_PRODUCER_ID;
+use crate::model::timestamp::NO_TIMESTAMP;
+use crate::model::{BatchHeader, CompressionType, RecordFormat, TimestampType};
+
+/// What is looked at before anything is unpacked (VAL-2a, VAL-2b).
+pub fn ensure_acceptable(header: &BatchHeader, options: &AppendOptions) -> Result<()> {
+    if header.format == RecordFormat::V2 && header.base_offset != 0 {
+        let reason = format!("The baseOffset of the record batch in the append should be 0, but it is {}", header.base_offset);
+        return Err(refused("VAL-2", INVALID_RECORD, reason));
+    }
+    ensure_size(header.size, options)
+}
+
+/// VAL-2b.
+pub fn ensure_size(size: u64, options: &AppendOptions) -> Result<()> {
+    if size <= options.max_message_bytes {
+        return Ok(());
+    }
+    let reason = format!(
+        "The record batch size in the append is {size} bytes which exceeds the maximum configured value of {}",
+        options.max_message_bytes
+    );
+    Err(refused("VAL-2", MESSAGE_TOO_LARGE, reason))
+}
+
+/// VAL-7: compressed messages and batches of magic 2 come alone.
+pub fn ensure_alone(headers: &[BatchHeader]) -> Result<()> {
+    let Some(first) = headers.first() else {
+        return Err(refused("VAL-7", INVALID_RECORD, "Record batch has no batches at all"));
+    };
+    let comes_alone = first.format == RecordFormat::V2 || source_compression(headers) != CompressionType::None;
+    if comes_alone && headers.len() > 1 {
+        return Err(refused("VAL-7", INVALID_RECORD, "Compressed outer record has more than one batch"));
+    }
+    Ok(())
+}
+
+/// The codec of the last batch, as Kafka takes it.
+pub fn source_compression(headers: &[BatchHeader]) -> CompressionType {
+    headers.last().map_or(CompressionType::None, BatchHeader::compression)
+}
+
+/// VAL-3 to VAL-8.
+pub fn ensure_batch(first: &BatchHeader, header: &BatchHeader, options: &AppendOptions) -> Result<()> {
+    if first.format != header.format {
+        let reason = format!("Batch magic {} is not the same as the first batch's magic byte {}", header.magic, first.magic);
+        return Err(refused("VAL-6", INVALID_RECORD, reason));
+    }
+    if header.format == RecordFormat::V2 {
+        ensure_complete(header)?;
+    }
+    if header.is_control() {
+        return Err(refused("VAL-4", INVALID_RECORD, "Clients are not allowed to write control records"));
+    }
+    let has_producer = header.producer.id != NO_PRODUCER_ID;
+    if has_producer && header.producer.base_sequence < 0 {
+        let reason =
+            format!("Invalid sequence number {} in record batch with producerId {}", header.producer.base_sequence, header.producer.id);
+        return Err(refused("VAL-5", INVALID_RECORD, reason));
+    }
+    let to = options.to.magic();
+    if header.is_transactional() && options.to < RecordFormat::V2 {
+        let reason = format!("Transactional records cannot be used with magic version {to}");
+        return Err(refused("VAL-8", UNSUPPORTED_FOR_MESSAGE_FORMAT, reason));
+    }
+    if has_producer && options.to < RecordFormat::V2 {
+        let reason = format!("Idempotent records cannot be used with magic version {to}");
+        return Err(refused("VAL-8", UNSUPPORTED_FOR_MESSAGE_FORMAT, reason));
+    }
+    Ok(())
+}
+
+/// VAL-3: a produced batch has a record for each of its offsets.
+fn ensure_complete(header: &BatchHeader) -> Result<()> {
+    let by_offsets = header.last_offset.wrapping_sub(header.base_offset).wrapping_add(1);
+    let count = i64::from(header.count.unwrap_or(0));
+    let reason = match () {
+        () if by_offsets <= 0 => format!("Batch has an invalid offset range: [{}, {}]", header.base_offset, header.last_offset),
+        () if count <= 0 => format!("Invalid reported count for record batch: {count}"),
+        () if by_offsets != count => {
+            format!("Inconsistent batch offset range [{}, {}] and count of records {count}", header.base_offset, header.last_offset)
+        }
+        () => return Ok(()),
+    };
+    Err(refused("VAL-3", INVALID_RECORD, reason))
+}
+
+/// What a broker sees of a record.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Index in the batch.
+    pub index: u64,
+    /// Magic of the record itself.
+    pub magic: i8,
+    /// Whether it has a key.
+    pub has_key: bool,
+    /// Its timestamp; the append time where the batch has one.
+    pub timestamp: i64,
+}
+
+/// Records that break a rule; the batch fails as a whole (VAL-16).
+#[derive(Debug, Default)]
+pub struct RecordErrors {
+    first: Option<(&'static str, String)>,
+    indexes: Vec<u64>,
+    has_timestamp_error: bool,
+}
+
+/// Indexes that are told; there can be millions.
+const MOST_TOLD: usize = 10_000;
+
+impl RecordErrors {
+    /// Looks at a record (VAL-10, VAL-12, VAL-14, VAL-15).
+    #[inline]
+    pub fn look(&mut self, header: &BatchHeader, seen: &Seen, options: &AppendOptions) -> bool {
+        if header.format != RecordFormat::V2 && seen.magic != header.magic {
+            let reason = format!("Log record magic {} does not match outer magic {}", seen.magic, header.magic);
+            return self.add("VAL-12", seen, false, reason);
+        }
+        if options.is_compacted && !seen.has_key {
+            let reason = "Compacted topic cannot accept message without key".to_owned();
+            return self.add("VAL-10", seen, false, reason);
+        }
+        if options.timestamp_type == TimestampType::CreateTime && seen.timestamp != NO_TIMESTAMP {
+            return !self.is_out_of_range(seen, options);
+        }
+        if header.timestamp_type() == TimestampType::LogAppendTime {
+            let reason = "Invalid timestamp type. Producers should not set timestamp type to LogAppendTime".to_owned();
+            return self.add("VAL-15", seen, true, reason);
+        }
+        true
+    }
+
+    fn is_out_of_range(&mut self, seen: &Seen, options: &AppendOptions) -> bool {
+        let now = i128::from(options.now);
+        let earliest = options.before_max_ms.map(|before| now - i128::from(before));
+        let latest = options.after_max_ms.map(|after| now + i128::from(after));
+        let timestamp = i128::from(seen.timestamp);
+        if earliest.is_none_or(|earliest| timestamp >= earliest) && latest.is_none_or(|latest| timestamp <= latest) {
+            return false;
+        }
+        let side = |limit: Option<i128>| limit.map_or_else(|| "any".to_owned(), |limit| limit.to_string());
+        let reason = format!("Timestamp {} is out of range: from {} to {}", seen.timestamp, side(earliest), side(latest));
+        !self.add("VAL-14", seen, true, reason)
+    }
+
+    #[cold]
+    fn add(&mut self, rule: &'static str, seen: &Seen, is_about_timestamp: bool, reason: String) -> bool {
+        // A timestamp error wins over others.
+        if self.first.is_none() || (is_about_timestamp && !self.has_timestamp_error) {
+            self.first = Some((rule, reason));
+        }
+        self.has_timestamp_error |= is_about_timestamp;
+        if self.indexes.len() < MOST_TOLD {
+            self.indexes.push(seen.index);
+        }
+        false
+    }
+
+    /// Fails when there are any.
+    pub fn ensure_none(&mut self) -> Result<()> {
+        let Some((rule, reason)) = self.first.take() else { return Ok(()) };
+        let KafkaError { code, name, .. } = if self.has_timestamp_error { INVALID_TIMESTAMP } else { INVALID_RECORD };
+        let records = std::mem::take(&mut self.indexes);
+        let index = records.first().copied().unwrap_or(0);
+        Err(Error::from(ErrorKind::Rejected { rule, code, name, reason, records }).in_record(index))
+    }
+}

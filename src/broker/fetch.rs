@@ -1,0 +1,160 @@
+//! What a broker up to 3.9 sends to a fetch (CNV-13, CNV-14; KIP-110, KIP-283).
+
+use bytes::Bytes;
+
+use super::refused;
+use crate::compat::error_codes::UNSUPPORTED_COMPRESSION_TYPE;
+use crate::compat::{Api, verdict};
+use crate::convert::{ConvertOptions, Converter};
+use crate::decode::{DecodeOptions, parse_header};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::v2::layout::HEADER_LEN;
+use crate::framing::{Frame, LOG_OVERHEAD, Source, Step, step};
+use crate::limits::Limits;
+use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
+
+/// Bytes of entries that a broker converts at a time, behind the first entry.
+const CHUNK: usize = 128 << 10;
+
+/// The bytes that a fetch of this version gets. `topic` is the topic's codec, `None` for `producer`; entries that end before
+/// `first_offset` are left out, and so are records of plain batches below it where they are converted.
+///
+/// # Errors
+/// `Rejected` with 76 for zstd that the version cannot take; `Usage` for a version below 0; what is wrong with the bytes.
+pub fn fetch(input: &[u8], version: i16, topic: Option<CompressionType>, first_offset: Option<i64>, limits: &Limits) -> Result<Vec<u8>> {
+    let Some(row) = Api::Fetch.row(version) else {
+        return Err(ErrorKind::Usage { argument: "api_version", fault: "versions begin at 0".to_owned() }.into());
+    };
+    if topic == Some(CompressionType::Zstd) && !row.has_zstd {
+        return Err(too_old(version));
+    }
+    let entries = entries(input, first_offset, limits)?;
+    let stored = entries.first().map_or(&[][..], |(frame, _)| from(input, frame.position));
+    if entries.iter().all(|(_, header)| header.format <= row.format) {
+        return Ok(stored.to_vec());
+    }
+    let conversion = Conversion { to: row.format, first_offset, limits };
+    conversion.run(&entries, stored.len()).map_err(|stopped| stopped.unwrap_or_else(|| too_old(version)))
+}
+
+/// Kafka's error for zstd, with the advice of KIP-110.
+fn too_old(version: i16) -> Error {
+    let advice = verdict(Api::Fetch, version, RecordFormat::V2, CompressionType::Zstd).map(|verdict| verdict.advice);
+    refused("CNV-13", UNSUPPORTED_COMPRESSION_TYPE, advice.unwrap_or_default())
+}
+
+fn from(input: &[u8], position: u64) -> &[u8] {
+    input.get(usize::try_from(position).unwrap_or(usize::MAX)..).unwrap_or_default()
+}
+
+type Entry<'a> = (Frame<'a>, BatchHeader);
+
+/// The whole entries, from the one on that holds the first offset.
+fn entries<'a>(input: &'a [u8], first_offset: Option<i64>, limits: &Limits) -> Result<Vec<Entry<'a>>> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    loop {
+        let tail = input.get(at..).unwrap_or_default();
+        let position = u64::try_from(at).unwrap_or(u64::MAX);
+        match step(tail, Formats::Auto, limits) {
+            Step::Incomplete { .. } => return Ok(found),
+            Step::Fault(error) => return Err(error.at_byte(position)),
+            Step::Entry { len, magic } => {
+                let frame = Frame { position, magic, bytes: tail.get(..len).unwrap_or_default() };
+                let header = parse_header(frame, Formats::Auto, 0).map_err(|error| error.at_byte(position))?;
+                if !found.is_empty() || first_offset.is_none_or(|first| header.last_offset >= first) {
+                    found.push((frame, header));
+                }
+                at += len;
+            }
+        }
+    }
+}
+
+/// A conversion in pieces, as a broker sends it.
+struct Conversion<'a> {
+    to: RecordFormat,
+    first_offset: Option<i64>,
+    limits: &'a Limits,
+}
+
+/// A conversion that cannot go on: `None` where the codec does not allow it.
+type Halt = Option<Error>;
+
+impl Conversion<'_> {
+    /// The response: as many bytes as are stored, or as the first entry takes. What conversion leaves of it is filled up with an entry that
+    /// is larger than the rest, which consumers pass over.
+    fn run(&self, entries: &[Entry<'_>], stored: usize) -> std::result::Result<Vec<u8>, Halt> {
+        let mut rest = entries;
+        let Some(mut out) = self.first(&mut rest)? else { return Ok(overflow(LOG_OVERHEAD)) };
+        let promised = stored.max(out.len());
+        while !rest.is_empty() {
+            match self.convert(chunk(&mut rest)) {
+                Ok(converted) => out.extend_from_slice(&converted),
+                Err(None) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        out.truncate(promised);
+        let left = promised - out.len();
+        if left > 0 {
+            out.extend_from_slice(&overflow(left));
+        }
+        Ok(out)
+    }
+
+    /// The first entry that is anything in the older format; none when none is.
+    fn first(&self, rest: &mut &[Entry<'_>]) -> std::result::Result<Option<Vec<u8>>, Halt> {
+        while let Some((entry, behind)) = rest.split_first() {
+            *rest = behind;
+            let converted = self.convert(std::slice::from_ref(entry))?;
+            if !converted.is_empty() {
+                return Ok(Some(converted));
+            }
+        }
+        Ok(None)
+    }
+
+    fn convert(&self, entries: &[Entry<'_>]) -> std::result::Result<Vec<u8>, Halt> {
+        let bytes: Vec<u8> = entries.iter().flat_map(|(frame, _)| frame.bytes).copied().collect();
+        let start = entries.first().map_or(0, |(frame, _)| frame.position);
+        let options = ConvertOptions {
+            decode: DecodeOptions { limits: *self.limits, ..DecodeOptions::default() },
+            to: self.to,
+            compression: None,
+            level: None,
+            is_up_wanted: false,
+            first_offset: self.first_offset,
+            batch_bytes: usize::MAX,
+        };
+        let located = |error: Error| Some(error.from_position(start));
+        let mut converter = Converter::new(Source::memory(Bytes::from(bytes)), options, false).map_err(located)?;
+        let mut out = Vec::new();
+        while converter.advance(&mut out).map_err(located)? {}
+        if converter.stopped().is_some() { Err(None) } else { Ok(out) }
+    }
+}
+
+/// Takes the entries that a broker converts together: one in any case, and others as long as they fit.
+fn chunk<'a, 'b>(rest: &mut &'a [Entry<'b>]) -> &'a [Entry<'b>] {
+    let mut len = 0;
+    let fits = |(frame, _): &&Entry<'_>| {
+        len += frame.bytes.len();
+        len <= CHUNK
+    };
+    let count = rest.iter().take_while(fits).count().max(1);
+    let (chunk, behind) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+    *rest = behind;
+    chunk
+}
+
+/// The beginning of an entry that claims more than `left` bytes: base offset -1, its length, zeros.
+fn overflow(left: usize) -> Vec<u8> {
+    let mut entry = vec![0; left.max(LOG_OVERHEAD)];
+    let length = i32::try_from(left.saturating_add(1).max(HEADER_LEN)).unwrap_or(i32::MAX);
+    let head = (-1_i64).to_be_bytes().into_iter().chain(length.to_be_bytes());
+    for (byte, value) in entry.iter_mut().zip(head) {
+        *byte = value;
+    }
+    entry.truncate(left);
+    entry
+}

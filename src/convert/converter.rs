@@ -1,0 +1,234 @@
+//! Drives a conversion: entry after entry, in bounded memory.
+
+use super::ConvertOptions;
+use super::loss::Losses;
+use super::rebuild::{Rebuilder, Target};
+use super::repack::repack;
+use super::step::{Action, action, count_losses};
+use crate::codec::Packing;
+use crate::decode::{Bundle, DecodeOptions, Decoder, OffsetRange, Opened, parse_header};
+use crate::encode::BatchSettings;
+use crate::error::{Error, ErrorKind, Result};
+use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
+use crate::model::{BatchHeader, CompressionType, RecordFormat, TimestampType};
+use crate::wire::Sink;
+
+/// Converts the entries of a source.
+pub struct Converter {
+    options: ConvertOptions,
+    runs: Runs,
+    decoder: Decoder,
+    rebuilder: Rebuilder,
+    sink: Sink,
+    losses: Losses,
+    stopped: Option<Stopped>,
+    next_offset: i64,
+    map: Option<Vec<MapRow>>,
+    is_dry: bool,
+}
+
+/// The entry that ended a conversion, because its codec does not stand in the target format (CNV-2).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stopped {
+    /// Position of the entry.
+    pub position: u64,
+    /// Its base offset.
+    pub base_offset: i64,
+    /// Its last offset.
+    pub last_offset: i64,
+    /// Its codec.
+    pub compression: CompressionType,
+}
+
+impl Stopped {
+    /// The same as an error, for those who cannot take a part.
+    pub fn to_error(&self) -> Error {
+        let kind = ErrorKind::Unconvertible { rule: "CNV-2", codec: self.compression.name() };
+        Error::from(kind).in_batch(self.base_offset).at_byte(self.position)
+    }
+}
+
+/// Where a message of Kafka 0.7 stood (position of its entry, index in it), and its new offset.
+pub type MapRow = (u64, u64, i64);
+
+/// Bytes of entries that are cut off a source at a time.
+const RUN_LEN: usize = 1 << 20;
+
+impl Converter {
+    /// A converter of everything in a source; with `is_mapped` it notes where messages of Kafka 0.7 stood.
+    ///
+    /// # Errors
+    /// `Usage` and `Refused` for options that contradict each other or that Kafka refuses.
+    pub fn new(source: Source, options: ConvertOptions, is_mapped: bool) -> Result<Self> {
+        options.ensure_legal()?;
+        let packing = options.packing(CompressionType::None)?;
+        let settings = BatchSettings::new(options.to, packing);
+        let decode = DecodeOptions { is_control_wanted: true, ..options.decode.clone() };
+        Ok(Self {
+            runs: Runs::new(source, options.decode.limits, RUN_LEN).of(options.decode.formats),
+            decoder: Decoder::new(decode),
+            rebuilder: Rebuilder::new(settings)?,
+            sink: Sink::default(),
+            losses: Losses::default(),
+            stopped: None,
+            next_offset: options.first_offset.unwrap_or(0),
+            map: is_mapped.then(Vec::new),
+            is_dry: false,
+            options,
+        })
+    }
+
+    /// Goes on without output: from now on only losses are counted.
+    pub fn run_dry(&mut self) {
+        self.is_dry = true;
+    }
+
+    /// Converts the next run and writes it behind what `out` holds; false at the end.
+    ///
+    /// # Errors
+    /// What framing and decoding meet, `Unwritable` for records that cannot stand in the target; with the entry's position.
+    pub fn advance(&mut self, out: &mut Vec<u8>) -> Result<bool> {
+        if self.stopped.is_some() {
+            return Ok(false);
+        }
+        match self.runs.next_piece()? {
+            Some(Piece::Run(run)) => self.convert_run(&run, out)?,
+            Some(_) => {}
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// What was lost so far.
+    pub fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// The entry that ended the conversion.
+    pub fn stopped(&self) -> Option<Stopped> {
+        self.stopped
+    }
+
+    /// How the source ended; `None` before it did.
+    pub fn tail(&self) -> Option<Tail> {
+        self.runs.tail()
+    }
+
+    /// Bytes taken from the source so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.runs.bytes_read()
+    }
+
+    /// From Kafka 0.7: the offset that the next message would get.
+    pub fn next_offset(&self) -> Option<i64> {
+        self.options.decode.formats.is_v07().then_some(self.next_offset)
+    }
+
+    /// The rows of the map since the last call.
+    pub fn take_map(&mut self) -> Vec<MapRow> {
+        self.map.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn convert_run(&mut self, run: &Run, out: &mut Vec<u8>) -> Result<()> {
+        let mut at = 0;
+        while self.stopped.is_none() {
+            let entries = run.entries_from(at);
+            let Step::Entry { len, magic } = step(entries, self.options.decode.formats, &self.options.decode.limits) else { break };
+            let position = run.position.saturating_add(u64::try_from(at).unwrap_or(u64::MAX));
+            let frame = Frame { position, magic, bytes: entries.get(..len).unwrap_or_default() };
+            at += self.convert_entry(frame, entries, out)?;
+        }
+        Ok(())
+    }
+
+    /// Converts one entry, or a bundle of plain messages; gives the bytes that it took.
+    fn convert_entry(&mut self, frame: Frame<'_>, entries: &[u8], out: &mut Vec<u8>) -> Result<usize> {
+        let header = parse_header(frame, self.options.decode.formats, self.options.decode.base_position)
+            .map_err(|error| error.at_byte(frame.position))?;
+        let action = action(&header, &self.options);
+        if action != Action::Rebuild {
+            count_losses(&header, action, &self.options, &mut self.losses);
+        }
+        let taken = match action {
+            Action::Copy => self.copy(frame, out),
+            Action::Drop => Ok(frame.bytes.len()),
+            Action::Stop => self.stop(&header),
+            Action::Repack => self.repack(frame, &header, out),
+            Action::Rebuild => self.rebuild(frame, entries, out),
+        };
+        taken.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
+    }
+
+    fn copy(&mut self, frame: Frame<'_>, out: &mut Vec<u8>) -> Result<usize> {
+        if !self.is_dry {
+            out.extend_from_slice(frame.bytes);
+        }
+        Ok(frame.bytes.len())
+    }
+
+    fn stop(&mut self, header: &BatchHeader) -> Result<usize> {
+        let BatchHeader { position, base_offset, last_offset, .. } = *header;
+        self.stopped = Some(Stopped { position, base_offset, last_offset, compression: header.compression() });
+        Ok(0)
+    }
+
+    fn repack(&mut self, frame: Frame<'_>, header: &BatchHeader, out: &mut Vec<u8>) -> Result<usize> {
+        let packing = self.packing_of(header)?;
+        if let Some(opened) = self.decoder.open(frame)?
+            && !self.is_dry
+        {
+            let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
+            repack(header, section.bytes(), packing, self.rebuilder.packer(), &mut self.sink)?;
+            out.extend_from_slice(self.sink.bytes());
+        }
+        Ok(frame.bytes.len())
+    }
+
+    fn rebuild(&mut self, frame: Frame<'_>, entries: &[u8], out: &mut Vec<u8>) -> Result<usize> {
+        let bundle = Bundle { records: usize::MAX, bytes: self.options.batch_bytes };
+        let (opened, taken) = self.decoder.open_bundled(frame, entries, bundle)?;
+        let Some(opened) = opened else { return Ok(taken) };
+        let header = opened.header;
+        count_losses(&header, Action::Rebuild, &self.options, &mut self.losses);
+        let packing = self.packing_of(&header)?;
+        let settings = self.settings(&opened, packing);
+        let bytes = entries.get(..opened.bundled).unwrap_or(frame.bytes);
+        let section = self.decoder.section(&opened, bytes, entries);
+        let target = Target {
+            settings,
+            offsets: wanted(&header, &self.options),
+            renumbered: (header.format == RecordFormat::V07).then_some(&mut self.next_offset),
+            map: self.map.as_mut(),
+            losses: &mut self.losses,
+            out: (!self.is_dry).then_some(out),
+        };
+        self.rebuilder.rebuild(&opened, &section, target)?;
+        Ok(taken)
+    }
+
+    fn packing_of(&self, header: &BatchHeader) -> Result<Option<Packing>> {
+        self.options.packing(header.compression())
+    }
+
+    /// What the batch says that an entry becomes.
+    fn settings(&self, opened: &Opened, packing: Option<Packing>) -> BatchSettings {
+        let settings = BatchSettings::new(self.options.to, packing);
+        match opened.header.timestamp_type() {
+            TimestampType::LogAppendTime => BatchSettings {
+                timestamp_type: TimestampType::LogAppendTime,
+                log_append_time: Some(opened.header.max_timestamp),
+                ..settings
+            },
+            _ => settings,
+        }
+    }
+}
+
+/// On the way down, records of plain batches below the first offset are left out (CNV-5).
+fn wanted(header: &BatchHeader, options: &ConvertOptions) -> OffsetRange {
+    let is_filtered = header.format > options.to && header.compression() == CompressionType::None;
+    match options.first_offset {
+        Some(start) if is_filtered => OffsetRange { start, end: None },
+        _ => OffsetRange::default(),
+    }
+}

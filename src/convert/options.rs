@@ -1,0 +1,54 @@
+use crate::codec::Packing;
+use crate::decode::DecodeOptions;
+use crate::error::{ErrorKind, Result};
+use crate::model::{CompressionType, RecordFormat};
+
+/// What a conversion is asked for.
+#[derive(Clone, Debug)]
+pub struct ConvertOptions {
+    /// How entries are read that are rewritten; others are not looked into.
+    pub decode: DecodeOptions,
+    /// Format of the output. Entries of older formats stay below magic 2 where the target is below it, as a broker leaves them.
+    pub to: RecordFormat,
+    /// Codec of the output; `None` keeps that of each entry.
+    pub compression: Option<CompressionType>,
+    /// Level of that codec.
+    pub level: Option<i32>,
+    /// Entries of an older format than the target are rewritten too; a broker that converts down leaves them as they are.
+    pub is_up_wanted: bool,
+    /// From Kafka 0.7: offset of the first record. To magic 0 and 1: records of plain batches below it are left out (CNV-5).
+    pub first_offset: Option<i64>,
+    /// About how many bytes of plain messages make one batch.
+    pub batch_bytes: usize,
+}
+
+impl ConvertOptions {
+    /// How an entry of this codec is packed in the output.
+    ///
+    /// # Errors
+    /// `Refused` for a level that the codec does not have, `UnknownCompression` for a type without a codec.
+    pub fn packing(&self, found: CompressionType) -> Result<Option<Packing>> {
+        Packing::new(self.compression.unwrap_or(found), self.level)
+    }
+
+    /// Fails on options that contradict each other.
+    ///
+    /// # Errors
+    /// `Usage`, and what `packing` says.
+    pub fn ensure_legal(&self) -> Result<()> {
+        let usage = |argument, fault: &str| Err(ErrorKind::Usage { argument, fault: fault.to_owned() }.into());
+        if self.level.is_some() && self.compression.is_none() {
+            return usage("level", "it belongs to a codec: name one with compression=");
+        }
+        if self.first_offset.is_some_and(|offset| offset < 0) {
+            return usage("first_offset", "offsets begin at 0");
+        }
+        if self.first_offset.is_some() && !self.decode.formats.is_v07() && self.to >= RecordFormat::V2 {
+            return usage(
+                "first_offset",
+                "it numbers the records of Kafka 0.7, or leaves out records on the way down; other offsets are kept",
+            );
+        }
+        self.packing(CompressionType::None).map(|_| ())
+    }
+}

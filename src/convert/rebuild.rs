@@ -1,0 +1,231 @@
+//! The records of one opened entry (or of a bundle of plain messages) into batches of another format.
+
+use super::loss::{LossKind, Losses};
+use crate::codec::Packer;
+use crate::decode::{OffsetRange, Opened, Plainness};
+use crate::encode::{BatchBuilder, BatchSettings};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::timestamp::NO_TIMESTAMP;
+use crate::model::{HeaderRef, NewRecord, RecordFormat, RecordRef, RecordSink, Section, TimestampType};
+
+/// What is kept between entries.
+pub struct Rebuilder {
+    builder: BatchBuilder,
+    packer: Packer,
+}
+
+/// Where new records go, and what is known about all of them.
+pub struct Target<'a> {
+    /// What the batches say.
+    pub settings: BatchSettings,
+    /// Records that are wanted.
+    pub offsets: OffsetRange,
+    /// The offset of the next record, where records get new ones.
+    pub renumbered: Option<&'a mut i64>,
+    /// Called with the index of each record in its entry and its new offset.
+    pub map: Option<&'a mut Vec<(u64, u64, i64)>>,
+    /// What is lost.
+    pub losses: &'a mut Losses,
+    /// Bytes of ended batches; without it nothing is packed.
+    pub out: Option<&'a mut Vec<u8>>,
+}
+
+impl Rebuilder {
+    /// A rebuilder whose contexts are made when they are needed.
+    ///
+    /// # Errors
+    /// As `BatchBuilder::new`.
+    pub fn new(settings: BatchSettings) -> Result<Self> {
+        Ok(Self { builder: BatchBuilder::new(settings)?, packer: Packer::default() })
+    }
+
+    /// The packing contexts.
+    pub fn packer(&mut self) -> &mut Packer {
+        &mut self.packer
+    }
+
+    /// Writes all records of an entry.
+    ///
+    /// # Errors
+    /// What is wrong with a record, `Unwritable` for one that cannot stand in the target.
+    pub fn rebuild(&mut self, opened: &Opened, section: &Section<'_>, target: Target<'_>) -> Result<()> {
+        self.builder.open(target.settings)?;
+        let mut walk = opened.walk;
+        let mut sink = Rebuild::new(self, opened, *section, target);
+        walk.advance(section, walk.left(), &mut sink)?;
+        walk.finish(section)?;
+        sink.finish()
+    }
+}
+
+/// Takes the records of one entry.
+struct Rebuild<'a, 'b> {
+    owner: &'b mut Rebuilder,
+    opened: &'b Opened,
+    section: Section<'a>,
+    target: Target<'b>,
+    /// First and last offset of the records.
+    bounds: Option<(i64, i64)>,
+    records: Lost,
+    fault: Option<Error>,
+}
+
+/// Records that lose something.
+#[derive(Default)]
+struct Lost {
+    headers: u64,
+    attributes: u64,
+    timestamps: u64,
+    keys: u64,
+    nulls: u64,
+    offsets: u64,
+}
+
+impl RecordSink for Rebuild<'_, '_> {
+    /// No target has room for headers: batches that keep theirs are packed anew, or copied.
+    #[inline]
+    fn header(&mut self, _: HeaderRef) {}
+
+    #[inline]
+    fn record(&mut self, record: RecordRef) {
+        if self.fault.is_none()
+            && let Err(error) = self.take(&record)
+        {
+            self.fault = Some(error.in_record(u64::try_from(record.index).unwrap_or(u64::MAX)));
+        }
+    }
+}
+
+impl<'a, 'b> Rebuild<'a, 'b> {
+    fn new(owner: &'b mut Rebuilder, opened: &'b Opened, section: Section<'a>, target: Target<'b>) -> Self {
+        Self { owner, opened, section, target, bounds: None, records: Lost::default(), fault: None }
+    }
+
+    #[inline]
+    fn take(&mut self, record: &RecordRef) -> Result<()> {
+        let header = &self.opened.header;
+        let offset = header.base_offset.wrapping_add(record.offset_delta);
+        let (first, _) = *self.bounds.get_or_insert((offset, offset));
+        self.bounds = Some((first, offset));
+        if !self.target.offsets.contains(offset) {
+            return Ok(());
+        }
+        let to = self.target.settings.format;
+        let own_timestamp = header.base_timestamp.wrapping_add(record.timestamp_delta);
+        // On the way up the producer's times stay in the deltas of LogAppendTime, as in a batch that a broker stamped.
+        let timestamp = if to == RecordFormat::V2 { own_timestamp } else { self.opened.append_time.unwrap_or(own_timestamp) };
+        let section = self.section;
+        let run = |(start, len)| section.run(start, len);
+        let mut new = NewRecord {
+            offset: self.number(offset, record.index),
+            timestamp,
+            key: record.key().map(run),
+            value: record.value().map(run),
+            ..NewRecord::default()
+        };
+        self.count(record, &mut new);
+        self.put(&new)
+    }
+
+    /// The offset that a record gets.
+    #[inline]
+    fn number(&mut self, offset: i64, index: usize) -> i64 {
+        let Some(next) = self.target.renumbered.as_deref_mut() else { return offset };
+        let given = *next;
+        *next = next.wrapping_add(1);
+        if let Some(map) = self.target.map.as_deref_mut() {
+            map.push((self.opened.header.position, u64::try_from(index).unwrap_or(u64::MAX), given));
+        }
+        given
+    }
+
+    /// Counts what the target has no room for, and takes it out.
+    #[inline]
+    fn count(&mut self, record: &RecordRef, new: &mut NewRecord<'_>) {
+        let (from, to) = (self.opened.header.format, self.target.settings.format);
+        let lost = &mut self.records;
+        lost.headers += u64::from(record.headers > 0);
+        lost.attributes += u64::from(from == RecordFormat::V2 && record.attributes != 0);
+        if to < RecordFormat::V1 {
+            lost.timestamps += u64::from(new.timestamp != NO_TIMESTAMP);
+            new.timestamp = NO_TIMESTAMP;
+        }
+        if to == RecordFormat::V07 {
+            lost.keys += u64::from(new.key.is_some());
+            lost.nulls += u64::from(new.value.is_none());
+            (new.key, new.value) = (None, Some(new.value.unwrap_or_default()));
+        }
+        lost.offsets += u64::from(to == RecordFormat::V07 || from == RecordFormat::V07);
+    }
+
+    /// Writes a record, and first ends the batch that it does not fit into.
+    #[inline]
+    fn put(&mut self, record: &NewRecord<'_>) -> Result<()> {
+        if self.must_end(record) {
+            self.end_batch()?;
+        }
+        let builder = &mut self.owner.builder;
+        builder.append(record).map_err(unwritable)
+    }
+
+    /// Plain messages have each their own append time and any offset; what cannot stand in one batch makes two.
+    #[inline]
+    fn must_end(&mut self, record: &NewRecord<'_>) -> bool {
+        let builder = &self.owner.builder;
+        if self.opened.plainness == Plainness::Unpacked || self.opened.header.format == RecordFormat::V2 {
+            return false;
+        }
+        if builder.is_empty() {
+            return self.stamp(record.timestamp);
+        }
+        let is_far = record.offset <= builder.last_offset() || i32::try_from(record.offset.saturating_sub(builder.base_offset())).is_err();
+        is_far || self.stamp(record.timestamp)
+    }
+
+    /// The append time of the batch that a plain message begins; true when it is another than that of the open batch.
+    fn stamp(&mut self, timestamp: i64) -> bool {
+        let settings = &mut self.target.settings;
+        if settings.timestamp_type != TimestampType::LogAppendTime || settings.log_append_time == Some(timestamp) {
+            return false;
+        }
+        settings.log_append_time = Some(timestamp);
+        true
+    }
+
+    fn end_batch(&mut self) -> Result<()> {
+        let Rebuilder { builder, packer } = &mut *self.owner;
+        if !builder.is_empty()
+            && let Some(out) = self.target.out.as_deref_mut()
+        {
+            out.extend_from_slice(builder.close(packer)?);
+        }
+        builder.open(self.target.settings)
+    }
+
+    fn finish(mut self) -> Result<()> {
+        if let Some(error) = self.fault.take() {
+            return Err(error);
+        }
+        self.end_batch()?;
+        let header = self.opened.header;
+        let Lost { headers, attributes, timestamps, keys, nulls, offsets } = self.records;
+        let mut lose = |kind, count| self.target.losses.add(kind, count, header.position, header.base_offset);
+        lose(LossKind::Headers, headers);
+        lose(LossKind::RecordAttributes, attributes);
+        lose(LossKind::Timestamp, timestamps);
+        lose(LossKind::Key, keys);
+        lose(LossKind::NullValue, nulls);
+        lose(LossKind::Offset, offsets);
+        let is_cut = header.format == RecordFormat::V2 && self.bounds != Some((header.base_offset, header.last_offset));
+        lose(LossKind::BatchBounds, u64::from(is_cut));
+        Ok(())
+    }
+}
+
+/// What Kafka's builder refuses is, in bytes that somebody wrote, a fault of the bytes.
+fn unwritable(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Refused { rule, reason } => ErrorKind::Unwritable { rule, reason: reason.clone() }.into(),
+        _ => error,
+    }
+}

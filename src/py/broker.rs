@@ -1,0 +1,121 @@
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use super::convert::{compression_named, target};
+use super::limits::Limits;
+use super::options::option;
+use super::{buffer, errors};
+use crate::broker::{self, AppendOptions, Appended, ProducedBatch, ProducerEntry, ProducerState};
+use crate::error::Result;
+use crate::framing::Source;
+use crate::model::{CompressionType, TimestampType};
+
+/// First and last sequence, first and last offset, timestamp.
+type BatchRow = (i32, i32, i64, i64, i64);
+/// Producer id, epoch, its last batches.
+type ProducerRow = (i64, i16, Vec<BatchRow>);
+/// The bytes, first and last offset, largest timestamp, whether it is a duplicate, producers.
+type AppendedRow<'py> = (Bound<'py, PyBytes>, i64, i64, i64, bool, Vec<ProducerRow>);
+
+/// What a broker makes of produced records; see `logsegment.broker.append`.
+#[pyfunction]
+pub fn broker_append<'py>(
+    py: Python<'py>,
+    buffer: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+    producers: Vec<ProducerRow>,
+) -> PyResult<AppendedRow<'py>> {
+    let options = append_options(options)?;
+    let mut state = state_of(producers);
+    let mut source = bytes_of(buffer)?;
+    let done = py.detach(|| {
+        whole(&mut source)?;
+        broker::append(source.front(), &options, &mut state)
+    });
+    let Appended { data, first_offset, last_offset, max_timestamp, is_duplicate } = done.map_err(|error| errors::to_py(py, &error))?;
+    Ok((PyBytes::new(py, &data), first_offset, last_offset, max_timestamp, is_duplicate, rows_of(&state)))
+}
+
+/// What a broker sends to a fetch; see `logsegment.broker.fetch`.
+#[pyfunction]
+pub fn broker_fetch<'py>(
+    py: Python<'py>,
+    buffer: &Bound<'py, PyAny>,
+    version: i16,
+    topic: &str,
+    first_offset: Option<i64>,
+    limits: Option<&Limits>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let topic = topic_compression(topic)?;
+    let limits = limits.map_or_else(Default::default, |limits| limits.0);
+    let mut source = bytes_of(buffer)?;
+    let done = py.detach(|| {
+        whole(&mut source)?;
+        broker::fetch(source.front(), version, topic, first_offset, &limits)
+    });
+    done.map(|data| PyBytes::new(py, &data)).map_err(|error| errors::to_py(py, &error))
+}
+
+/// A request is one buffer.
+fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Source> {
+    buffer::source(object)?.ok_or_else(|| PyTypeError::new_err("the records must be bytes, or another buffer"))
+}
+
+/// Brings all bytes to the front: a request is one buffer.
+fn whole(source: &mut Source) -> Result<()> {
+    while source.fill(source.front().len().saturating_add(1 << 20))? {}
+    Ok(())
+}
+
+fn append_options(options: &Bound<'_, PyDict>) -> PyResult<AppendOptions> {
+    let (to, compression): (String, String) = (option!(options, "to"), option!(options, "compression"));
+    let (kind, limits): (String, Option<Limits>) = (option!(options, "timestamp_type"), option!(options, "limits"));
+    Ok(AppendOptions {
+        first_offset: option!(options, "first_offset"),
+        to: target(&to)?,
+        compression: topic_compression(&compression)?,
+        timestamp_type: match kind.as_str() {
+            "CreateTime" => TimestampType::CreateTime,
+            "LogAppendTime" => TimestampType::LogAppendTime,
+            other => {
+                return Err(PyValueError::new_err(format!("timestamp_type must be \"CreateTime\" or \"LogAppendTime\", not {other:?}")));
+            }
+        },
+        now: option!(options, "now"),
+        before_max_ms: option!(options, "before_max_ms"),
+        after_max_ms: option!(options, "after_max_ms"),
+        is_compacted: option!(options, "compacted"),
+        max_message_bytes: option!(options, "max_message_bytes"),
+        partition_leader_epoch: option!(options, "partition_leader_epoch"),
+        limits: limits.map_or_else(Default::default, |limits| limits.0),
+    })
+}
+
+/// A topic's `compression.type`: a codec, `uncompressed`, or `producer`, which is none of its own.
+fn topic_compression(name: &str) -> PyResult<Option<CompressionType>> {
+    match name {
+        "producer" => Ok(None),
+        "uncompressed" => Ok(Some(CompressionType::None)),
+        other => compression_named(other).map(Some),
+    }
+}
+
+fn state_of(rows: Vec<ProducerRow>) -> ProducerState {
+    let entry = |(id, epoch, batches): ProducerRow| {
+        let batches = batches.into_iter().map(|(first_sequence, last_sequence, first_offset, last_offset, timestamp)| ProducedBatch {
+            first_sequence,
+            last_sequence,
+            first_offset,
+            last_offset,
+            timestamp,
+        });
+        (id, ProducerEntry { epoch, batches: batches.collect() })
+    };
+    ProducerState(rows.into_iter().map(entry).collect())
+}
+
+fn rows_of(state: &ProducerState) -> Vec<ProducerRow> {
+    let batch = |batch: &ProducedBatch| (batch.first_sequence, batch.last_sequence, batch.first_offset, batch.last_offset, batch.timestamp);
+    state.0.iter().map(|(id, entry)| (*id, entry.epoch, entry.batches.iter().map(batch).collect())).collect()
+}

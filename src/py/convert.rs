@@ -1,0 +1,151 @@
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use super::array::on_bad_value;
+use super::arrow_out::ArrowArray;
+use super::errors::{LossError, UnknownCompressionError};
+use super::finding::{self, Finding};
+use super::interrupt::Signals;
+use super::options::{EntryArguments, Reading, option, positive};
+use super::output::Output;
+use super::{arrow_in, source};
+use crate::columns::values::Values;
+use crate::convert::{ConvertOptions, Converter, Losses, MapRow, Stopped};
+use crate::error::{ErrorKind, Result};
+use crate::interrupt::Interrupt;
+use crate::model::{CompressionType, RecordFormat};
+use crate::validate::Finding as CoreFinding;
+
+/// Name, how many, records or entries, position of the first entry, its base offset.
+type LossRow = (&'static str, u64, &'static str, u64, i64);
+/// Position, base offset, last offset, codec.
+type StoppedRow = (u64, i64, i64, &'static str);
+/// The bytes, losses, where it stopped, findings, the map, the next offset.
+type Row<'py> = (Option<Bound<'py, PyBytes>>, Vec<LossRow>, Option<StoppedRow>, Vec<Finding>, Vec<MapRow>, Option<i64>);
+
+/// Options of a conversion.
+pub struct ConvertArguments {
+    pub options: ConvertOptions,
+    pub reading: Reading,
+    pub on_error: String,
+    pub is_loss_allowed: bool,
+    pub is_mapped: bool,
+}
+
+impl ConvertArguments {
+    /// The options out of the dict that the Python layer makes.
+    pub fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let entry = EntryArguments::from_dict(options)?;
+        let (to, compression): (String, Option<String>) = (option!(options, "to"), option!(options, "compression"));
+        Ok(Self {
+            options: ConvertOptions {
+                decode: entry.to_decode()?,
+                to: target(&to)?,
+                compression: compression.as_deref().map(compression_named).transpose()?,
+                level: option!(options, "level"),
+                is_up_wanted: true,
+                first_offset: option!(options, "first_offset"),
+                batch_bytes: positive("batch_bytes", option!(options, "batch_bytes"))?,
+            },
+            reading: entry.reading,
+            on_error: entry.on_error,
+            is_loss_allowed: option!(options, "allow_loss"),
+            is_mapped: option!(options, "offset_map"),
+        })
+    }
+}
+
+/// Convert entries; see `logsegment.convert`.
+#[pyfunction]
+#[pyo3(signature = (source, options, out=None))]
+pub fn convert<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Row<'py>> {
+    let mut arguments = ConvertArguments::from_dict(options)?;
+    let (signals, interrupt) = Signals::new();
+    let mut opened = source::open(source, &signals)?;
+    let resolved = arguments.reading.resolve(&mut arguments.options.decode, &mut opened);
+    resolved.map_err(|error| signals.raised(py, &error))?;
+    let converter = Converter::new(opened.source, arguments.options, arguments.is_mapped);
+    let mut converter = converter.map_err(|error| signals.raised(py, &error))?;
+    let output = Output::of(out, &signals)?;
+    let done = py.detach(|| run(&mut converter, output, arguments.is_loss_allowed, &interrupt));
+    let data = done.map_err(|error| refusal(py, signals.raised(py, &error), converter.losses()))?;
+    let map = converter.take_map();
+    let data = out.is_none().then(|| PyBytes::new(py, &data));
+    Ok((data, loss_rows(converter.losses()), converter.stopped().map(stopped_row), tail_findings(&converter), map, converter.next_offset()))
+}
+
+/// Raw batches of every value in another format or codec; see `logsegment.convert_array`.
+#[pyfunction]
+pub fn convert_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<ArrowArray> {
+    let arguments = ConvertArguments::from_dict(options)?;
+    let on_bad = on_bad_value(&arguments.on_error)?;
+    let arrays = arrow_in::arrays(array)?;
+    let (signals, interrupt) = Signals::new();
+    let made = py.detach(|| {
+        arguments.options.ensure_legal()?;
+        Values::of(&arrays)?.convert(&arguments.options, arguments.is_loss_allowed, on_bad, &interrupt)
+    });
+    made.map(|converted| ArrowArray(Arc::new(converted))).map_err(|error| signals.raised(py, &error))
+}
+
+/// Runs to the end; gives the bytes that were not written anywhere.
+pub fn run(converter: &mut Converter, mut output: Output, is_loss_allowed: bool, interrupt: &Interrupt) -> Result<Vec<u8>> {
+    let mut pending = Vec::new();
+    let mut is_refused = false;
+    while converter.advance(&mut pending)? {
+        interrupt.ensure_wanted()?;
+        if !is_loss_allowed && !is_refused && !converter.losses().is_empty() {
+            // The rest is only looked through, so that the refusal names everything.
+            (is_refused, pending) = (true, Vec::new());
+            converter.run_dry();
+        }
+        output.take(&mut pending)?;
+    }
+    if is_refused {
+        return Err(ErrorKind::Loss { losses: converter.losses().to_string() }.into());
+    }
+    output.finish(&mut pending)?;
+    Ok(pending)
+}
+
+/// A LossError lists the losses.
+fn refusal(py: Python<'_>, raised: PyErr, losses: &Losses) -> PyErr {
+    if raised.is_instance_of::<LossError>(py)
+        && let Err(failed) = raised.value(py).setattr("losses", loss_rows(losses))
+    {
+        return failed;
+    }
+    raised
+}
+
+fn tail_findings(converter: &Converter) -> Vec<Finding> {
+    let found: Vec<CoreFinding> = converter.tail().and_then(CoreFinding::of_tail).into_iter().collect();
+    finding::to_py(&found)
+}
+
+fn loss_rows(losses: &Losses) -> Vec<LossRow> {
+    losses.iter().map(|loss| (loss.kind.name(), loss.count, loss.kind.unit(), loss.position, loss.base_offset)).collect()
+}
+
+fn stopped_row(stopped: Stopped) -> StoppedRow {
+    (stopped.position, stopped.base_offset, stopped.last_offset, stopped.compression.name())
+}
+
+pub(super) fn target(name: &str) -> PyResult<RecordFormat> {
+    let targets = [RecordFormat::V07, RecordFormat::V0, RecordFormat::V1, RecordFormat::V2];
+    let found = targets.into_iter().find(|format| format.name() == name);
+    found.ok_or_else(|| PyValueError::new_err(format!("to must be \"0.7\", \"v0\", \"v1\" or \"v2\", not {name:?}")))
+}
+
+pub(super) fn compression_named(name: &str) -> PyResult<CompressionType> {
+    let known = (0..5).map(CompressionType::from_id).find(|compression| compression.name() == name);
+    known.ok_or_else(|| UnknownCompressionError::new_err(format!("Unknown compression name: {name}")))
+}

@@ -1,0 +1,85 @@
+"""`logsegment convert`: exit codes, outputs that are whole or absent, inputs that are never written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import corpus
+import logsegment as ls
+from cli_process import CODEC, CODEC_FILE, DAMAGED, run
+
+NAME = "00000000000000000000.log"
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A partition of magic 1 in two segments."""
+    directory = tmp_path / "orders-0"
+    directory.mkdir()
+    table = pa.table({"value": [b"a", b"b", b"c"], "timestampMs": [1, 2, 3]})
+    (directory / NAME).write_bytes(ls.encode(table, format="v1"))
+    (directory / "00000000000000000003.log").write_bytes(ls.encode(table, format="v1", compression="gzip", base_offset=3))
+    (directory / "partition.metadata").write_text("version: 0\ntopic_id: abc\n")
+    return directory
+
+
+def offsets(path: Path) -> list[int]:
+    return ls.decode(ls.FileSource(path), columns=["offset"]).to_pyarrow()["offset"].to_pylist()
+
+
+def test_a_file_becomes_a_file(old: Path, tmp_path: Path):
+    before = (old / NAME).read_bytes()
+    done = run("convert", old / NAME, "--output", tmp_path / "new.log")
+    assert (done.code, done.out) == (0, b"")
+    assert (tmp_path / "new.log").read_bytes() == ls.convert(before).data
+    assert (old / NAME).read_bytes() == before
+    piped = run("convert", "-", "-o", "-", "--compression", "zstd", stdin=before)
+    assert (piped.code, piped.out) == (0, ls.convert(before, compression="zstd").data)
+
+
+def test_a_directory_becomes_a_directory(old: Path, tmp_path: Path):
+    done = run("convert", old, "-o", tmp_path / "out", "--compression", "lz4")
+    assert done.code == 0
+    new = tmp_path / "out" / "orders-0"
+    assert [offset for path in sorted(new.glob("*.log")) for offset in offsets(path)] == list(range(6))
+    assert (new / "partition.metadata").read_text() == (old / "partition.metadata").read_text()
+    assert {path.suffix for path in new.iterdir()} >= {".log", ".index", ".timeindex"}
+    assert {path.name for path in tmp_path.iterdir()} == {"orders-0", "out"}
+    assert run("verify", tmp_path / "out").code == 0
+    assert run("convert", old, "-o", tmp_path / "out").code == 2
+
+
+def test_losses_are_refused_or_told_with_exit_code_3(tmp_path: Path):
+    refused = run("convert", CODEC_FILE, "--to", "v1", "-o", tmp_path / "out.log")
+    assert refused.code == 1
+    assert "--allow-loss" in refused.err
+    assert list(tmp_path.iterdir()) == []
+    allowed = run("convert", CODEC_FILE, "--to", "v1", "--allow-loss", "-o", tmp_path / "out.log")
+    assert allowed.code == 3
+    assert "lost: headers" in allowed.err
+    assert len(offsets(tmp_path / "out.log")) > 200
+
+
+def test_zstd_on_the_way_down_ends_the_conversion_with_exit_code_3(tmp_path: Path):
+    zstd = corpus.CORPUS / "modern-4.1.0/data/codec-zstd-0" / NAME
+    done = run("convert", zstd, "--to", "v1", "--allow-loss", "-o", tmp_path / "out.log")
+    assert (done.code, (tmp_path / "out.log").read_bytes()) == (3, b"")
+    assert "ended before the zstd batch" in done.err
+
+
+def test_damage_writes_nothing(tmp_path: Path):
+    done = run("convert", DAMAGED, "--compression", "gzip", "-o", tmp_path / "out.log")
+    assert done.code == 1
+    assert "V2-31" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_mistakes_are_usage(old: Path, tmp_path: Path):
+    assert run("convert", old / NAME, "-o", old / NAME).code == 2
+    assert run("convert", old / NAME, CODEC_FILE, "-o", tmp_path / "out.log").code == 2
+    assert run("convert", CODEC / "missing.log", "-o", tmp_path / "out.log").code == 2
+    assert run("convert", old / NAME).code == 2
+    assert run("convert", old / NAME, "--level", "3", "-o", tmp_path / "out.log").code == 2
