@@ -43,7 +43,7 @@ WRITERS = {
 READERS = {
     party.name: party
     for party in (
-        Party("logsegment", ("v2",), note="`ls.decode`, after `ls.validate` found no error"),
+        Party("logsegment", ALL, note="`ls.decode`, after `ls.validate` found no error"),
         Party("Kafka 0.8.2.2", ("v0",), note="Scala `ByteBufferMessageSet`, checksums verified"),
         Party("Kafka 0.9.0.1", ("v0",), note="Java `MemoryRecords`, checksums verified"),
         Party("Kafka 0.10.2.2", ("v0", "v1"), note="Java `MemoryRecords`, checksums verified"),
