@@ -309,7 +309,7 @@ class Segment:
         return first, max(first, position + batch[0]) if batch else None
 
     def _source(self, start: int, end: int | None) -> Any:
-        if start == 0 and (self._mmap is True or (self._mmap == "auto" and self._is_closed)):
+        if start == 0 and not self._is_kafka_07 and (self._mmap is True or (self._mmap == "auto" and self._is_closed)):
             with open(self.path, "rb") as file:
                 if os.fstat(file.fileno()).st_size:
                     mapped = mapping.mmap(file.fileno(), 0, access=mapping.ACCESS_READ)

@@ -9,12 +9,13 @@ use pyo3::types::PyDict;
 
 use super::beside;
 use super::interrupt::Signals;
-use super::options::{EntryArguments, RecordArguments, committed};
+use super::options::{EntryArguments, Reading, RecordArguments, committed};
 use super::source::FileSource;
 use super::stream::RecordStream;
 use crate::columns::batches::BatchRows;
 use crate::columns::chain::{Chain, Open};
 use crate::columns::{BatchSource, stream};
+use crate::decode::DecodeOptions;
 use crate::error::Result;
 use crate::framing::Source;
 
@@ -33,9 +34,9 @@ pub fn decode_files(parts: Vec<(Bound<'_, FileSource>, Bound<'_, PyDict>)>, opti
             let known = options.transactions.as_ref().ok_or_else(|| PyValueError::new_err("transactions: a committed read needs them"))?;
             stream.decode.isolation = committed(known.0.clone());
         }
-        let (file, signals) = (file.get().clone(), Arc::clone(&signals));
+        let (file, signals, reading) = (file.get().clone(), Arc::clone(&signals), options.reading);
         let name = Arc::from(file.path.to_string_lossy());
-        waiting.push((name, Box::new(move || Ok(stream::open(open(&file, &signals)?, stream)))));
+        waiting.push((name, Box::new(move || Ok(stream::open(open(&file, &signals, &reading, &mut stream.decode)?, stream)))));
     }
     Ok(RecordStream::new(Box::new(Chain::new(schema, waiting)), signals))
 }
@@ -48,13 +49,13 @@ pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: &Bound<'_, PyDict
     let schema = BatchRows::new(Source::memory(Bytes::new()), options.to_stream(interrupt.clone())?).schema();
     let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(files.len());
     for file in files {
-        let stream = options.to_stream(interrupt.clone())?;
-        let (file, signals) = (file.get().clone(), Arc::clone(&signals));
+        let mut stream = options.to_stream(interrupt.clone())?;
+        let (file, signals, reading) = (file.get().clone(), Arc::clone(&signals), options.reading.clone());
         let name = Arc::from(file.path.to_string_lossy());
         waiting.push((
             name,
             Box::new(move || {
-                let rows: Box<dyn BatchSource> = Box::new(BatchRows::new(open(&file, &signals)?, stream));
+                let rows: Box<dyn BatchSource> = Box::new(BatchRows::new(open(&file, &signals, &reading, &mut stream.decode)?, stream));
                 Ok(rows)
             }),
         ));
@@ -62,10 +63,13 @@ pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: &Bound<'_, PyDict
     Ok(RecordStream::new(Box::new(Chain::new(schema, waiting)), signals))
 }
 
-/// Opens a file; an error is raised as the OSError that names it.
-fn open(file: &FileSource, signals: &Signals) -> Result<Source> {
-    file.open().map_err(|error| {
+/// Opens a file and lets it tell its format; an OSError names the file.
+fn open(file: &FileSource, signals: &Signals, reading: &Reading, decode: &mut DecodeOptions) -> Result<Source> {
+    let opened = file.open().map_err(|error| {
         Python::attach(|py| signals.keep(beside::with_path(py, &error, &file.path)));
-        error.into()
-    })
+        crate::Error::from(error)
+    });
+    let mut opened = opened?;
+    reading.resolve(decode, &mut opened)?;
+    Ok(opened.source)
 }

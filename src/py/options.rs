@@ -48,6 +48,7 @@ pub struct EntryArguments {
 }
 
 /// What the bytes are, as the caller says, and what is taken of them.
+#[derive(Clone)]
 pub struct Reading {
     format: String,
     base_position: Option<i64>,

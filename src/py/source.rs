@@ -38,9 +38,15 @@ impl FileSource {
     ///
     /// # Errors
     /// When the file cannot be opened.
-    pub fn open(&self) -> std::io::Result<Source> {
+    pub fn open(&self) -> std::io::Result<OpenedSource> {
         let range = FileRange::open(&self.path, self.start, self.end)?;
-        Ok(Source::reader(Box::new(range), self.start))
+        let source = Source::reader(Box::new(range), self.start);
+        Ok(OpenedSource { source, is_repeatable: true, kafka_07: position_07(&self.path) })
+    }
+
+    /// All bytes of a file.
+    pub fn whole(path: PathBuf) -> Self {
+        Self { path, start: 0, end: None }
     }
 }
 
@@ -81,8 +87,7 @@ fn position_07(path: &std::path::Path) -> Option<i64> {
 pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
     if let Ok(file) = object.cast::<FileSource>() {
         let file = file.get();
-        let source = file.open().map_err(|error| beside::with_path(object.py(), &error, &file.path))?;
-        return Ok(OpenedSource { source, is_repeatable: true, kafka_07: position_07(&file.path) });
+        return file.open().map_err(|error| beside::with_path(object.py(), &error, &file.path));
     }
     if let Some(source) = buffer::source(object)? {
         return Ok(OpenedSource { source, is_repeatable: true, kafka_07: None });

@@ -8,12 +8,12 @@ use super::beside::{self, Folder, Segment};
 use super::finding::{self, Finding};
 use super::interrupt::Signals;
 use super::options::{EntryArguments, depth};
+use super::source::FileSource;
 use super::validate::run;
 use crate::decode::{DecodeOptions, Stats};
 use crate::error::Result;
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
-use crate::io::FileRange;
 use crate::log::partition::{check, check_checkpoints};
 use crate::validate as core;
 
@@ -42,11 +42,17 @@ pub fn validate_log(
     if let Some(name) = depth_name {
         let (depth, decode) = (depth(name)?, options.to_decode()?);
         for (path, _) in &files {
-            let source = FileRange::open(path, 0, None).map_err(|error| beside::with_path(py, &error, path))?;
-            let source = Source::reader(Box::new(source), 0);
-            let own = py.detach(|| validate(source, path, &decode, depth, options.is_tail_strict(), &interrupt));
+            let mut opened = FileSource::whole(path.clone()).open().map_err(|error| beside::with_path(py, &error, path))?;
+            let mut decode = decode.clone();
+            let own = match options.reading.resolve(&mut decode, &mut opened) {
+                // Nothing of it can be read: that is all there is to say.
+                Err(error) if error.is_about_data() => Ok((vec![core::Finding::of_error(&error, 0, 0)], Stats::default())),
+                Err(error) => Err(error),
+                Ok(()) => py.detach(|| validate(opened.source, decode, depth, options.is_tail_strict(), &interrupt)),
+            };
             let (own, did) = own.map_err(|error| signals.raised(py, &error))?;
-            findings.extend(own);
+            let name: Arc<str> = Arc::from(path.to_string_lossy());
+            findings.extend(own.into_iter().map(|finding| finding.in_file(&name)));
             stats.add(&did);
         }
     }
@@ -57,16 +63,14 @@ pub fn validate_log(
 
 fn validate(
     source: Source,
-    path: &Path,
-    decode: &DecodeOptions,
+    decode: DecodeOptions,
     depth: core::Depth,
     is_tail_strict: bool,
     interrupt: &Interrupt,
 ) -> Result<(Vec<core::Finding>, Stats)> {
-    let mut validator = core::Validator::new(source, decode.clone(), depth, is_tail_strict).asking(interrupt.clone());
+    let mut validator = core::Validator::new(source, decode, depth, is_tail_strict).asking(interrupt.clone());
     let findings = run(&mut validator, interrupt)?;
-    let name: Arc<str> = Arc::from(path.to_string_lossy());
-    Ok((findings.into_iter().map(|finding| finding.in_file(&name)).collect(), validator.stats()))
+    Ok((findings, validator.stats()))
 }
 
 /// The files beside the segments, directory by directory.

@@ -76,6 +76,27 @@ def test_files_of_every_era_are_sound(era: str):
     assert [(finding.path, finding.message) for finding in validate_files(files).findings] == []
 
 
+def records_of(path: Path) -> list[tuple[Any, ...]]:
+    truth = corpus.CORPUS / path.relative_to(corpus.CORPUS).parts[0] / "truth" / path.parent.name / f"{path.name}.jsonl.gz"
+    with gzip.open(truth, "rt") as lines:
+        found = [json.loads(line) for line in lines]
+    return [(row.get("offset", row.get("nextOffset")),) for row in found if row["type"] == "record"]
+
+
+@pytest.mark.parametrize("era", ["legacy-0.7.2", "legacy-0.8.2.2", "legacy-0.10.2.2", "legacy-2.4.1"])
+def test_logs_of_every_era_are_read_and_validated(era: str):
+    for directory in sorted(path for path in (corpus.CORPUS / era / "data").iterdir() if path.is_dir()):
+        log = ls.Log(directory)
+        offsets = [row["offset"] for row in rows(log.records(columns=["offset"]))]
+        assert offsets == [offset for segment in log.segments for (offset,) in records_of(Path(segment.path))], directory
+        assert log.validate().ok
+        if era == "legacy-0.7.2":
+            continue
+        for start in range(0, offsets[-1] + 1, max(1, offsets[-1] // 7)):
+            found = rows(log.records(columns=["offset"], start_offset=start, end_offset=start + 9))
+            assert [row["offset"] for row in found] == [offset for offset in offsets if start <= offset < start + 9], (directory, start)
+
+
 def test_entries_are_those_that_kafkas_classes_read():
     seen = 0
     for path in sorted(DATA.rglob("*.log")):
