@@ -29,8 +29,9 @@ pub struct FileObject {
     signals: Arc<Signals>,
 }
 
-/// Bytes are collected up to here: a call for every batch would cost more than encoding it.
-const ENOUGH: usize = 256 << 10;
+/// Bytes are collected up to here: a call for every batch would cost more than encoding it, and an allocation of 128 KiB or more fresh
+/// pages every time.
+const ENOUGH: usize = 64 << 10;
 
 impl Output {
     /// Memory for None, else a path or a binary file object.
