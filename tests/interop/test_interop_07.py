@@ -22,7 +22,7 @@ XERIAL_HEADER, XERIAL_BLOCK = 16, struct.Struct(">i")
 
 def stored(topic: str) -> corpus.Case:
     """What the 0.7.2 broker stored."""
-    (case,) = [case for case in corpus.all_cases() if case.file.startswith(f"legacy-0.7.2/data/{topic}-0/")]
+    (case,) = [case for case in corpus.cases() if case.file.startswith(f"legacy-0.7.2/data/{topic}-0/")]
     return case
 
 
