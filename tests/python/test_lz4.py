@@ -28,7 +28,7 @@ KNOWN = {
     "6840" + "0b00000000000000": (0x58, 0x69),
 }
 MAGIC = bytes.fromhex("04224d18")
-CASES = [case for case in corpus.all_cases() if "lz4" in case.codecs and set(case.magics) <= {0, 1, 2}]
+CASES = [case for case in corpus.cases() if "lz4" in case.codecs and set(case.magics) <= {0, 1, 2}]
 
 
 def message(magic: int, value: bytes | None, *, codec: int = 3, offset: int = 7, key: bytes | None = None) -> bytes:
