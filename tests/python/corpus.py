@@ -136,6 +136,10 @@ def cases() -> tuple[Case, ...]:
     return tuple(map(case_of, manifest()["cases"]))
 
 
+#: The name that some walks know it by.
+all_cases = cases
+
+
 def mixed_cases() -> list[Case]:
     """Logs with magic 0, 1 and 2 one after the other."""
     return [case for case in cases() if len(case.formats) > 1]
