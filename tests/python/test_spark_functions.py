@@ -15,7 +15,17 @@ import corpus
 import logsegment as ls
 import logsegment.spark
 from corpus import BATCH_COLUMNS, Row, rows_of
-from logsegment.spark import batch_info_udf, decode_batches, decode_udf, encode_udf, map_batches, record_schema, register, validate_udf
+from logsegment.spark import (
+    batch_info_udf,
+    convert_udf,
+    decode_batches,
+    decode_udf,
+    encode_udf,
+    map_batches,
+    record_schema,
+    register,
+    validate_udf,
+)
 from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
@@ -199,6 +209,23 @@ def test_encode_udf_writes_what_decode_udf_reads(spark: SparkSession, mixed: Dat
     assert plain == ls.encode(ls.decode(GOOD, columns=columns))
 
 
+def test_convert_udf_converts_every_value_by_itself(spark: SparkSession, mixed: DataFrame):
+    """Another codec, null for what is bad; a zstd batch on the way down is bad unless another codec is named."""
+    converted = mixed.select("id", convert_udf(compression="gzip")("batch").alias("batch"))
+    found = {row["id"]: row["batch"] for row in converted.collect()}
+    assert found[0] == found[5] == ls.convert(GOOD, compression="gzip").data
+    assert found[1] is None
+    assert found[3] == b""
+    register(spark)
+    mixed.createOrReplaceTempView("raw_batches")
+    same = spark.sql("select kafka_convert(batch) as batch from raw_batches where id = 0").first()["batch"]
+    assert same == GOOD
+    with pytest.raises(PythonException, match=r"CNV-7.* row 0, .*would lose"):
+        mixed.where("id = 0").select(convert_udf(to="v0", compression="gzip", on_error="raise")("batch")).collect()
+    with pytest.raises(ls.UnknownCompressionError):
+        convert_udf(compression="brotli")
+
+
 def test_what_kafka_refuses_fails_at_once_or_in_the_query(spark: SparkSession):
     with pytest.raises(ValueError, match="ZStandard compression is not supported for magic 1"):
         encode_udf(format="v1", compression="zstd")
@@ -278,7 +305,7 @@ def test_a_giant_input_becomes_batches_that_fit_the_cache():
 @pytest.mark.parametrize("name", [None, *logsegment.spark.__all__])
 def test_docstrings_are_complete_and_their_examples_run(spark: SparkSession, name: str | None):
     text = (getattr(logsegment.spark, name) if name else logsegment.spark).__doc__
-    if name in ("decode_batches", "decode_udf", "encode_udf", "batch_info_udf", "validate_udf", "record_schema"):
+    if name in ("decode_batches", "decode_udf", "encode_udf", "convert_udf", "batch_info_udf", "validate_udf", "record_schema"):
         assert [part for part in ("Args:", "Returns:", "Raises:", "Example:") if part not in text] == []
     names = {"spark": spark, "raw": frame_of(spark, [(1, FIRST_BATCH)]), "directory": str(corpus.CORPUS / "modern-4.1.0/data/codec-lz4-0")}
     test = doctest.DocTestParser().get_doctest(text, names, name or "logsegment.spark", None, 0)
