@@ -52,6 +52,19 @@ def test_a_directory_becomes_a_directory(old: Path, tmp_path: Path):
     assert run("convert", old, "-o", tmp_path / "out").code == 2
 
 
+def test_segments_of_kafka_07_are_numbered_one_after_the_other(tmp_path: Path):
+    oldest = corpus.CORPUS / "legacy-0.7.2/data/multi-segment-0"
+    segments = sorted(oldest.glob("*.kafka"))
+    assert len(segments) > 1
+    done = run("convert", oldest, "--allow-loss", "--first-offset", "70", "-o", tmp_path / "out")
+    assert (done.code, "lost: offset" in done.err) == (3, True)
+    made = sorted((tmp_path / "out/multi-segment-0").glob("*.log"))
+    found = [offsets(path) for path in made]
+    values = sum(len(ls.decode(ls.FileSource(path), columns=["value"]).to_pyarrow()) for path in segments)
+    assert [offset for part in found for offset in part] == list(range(70, 70 + values))
+    assert [int(path.stem) for path in made] == [part[0] for part in found]
+
+
 def test_losses_are_refused_or_told_with_exit_code_3(tmp_path: Path):
     refused = run("convert", CODEC_FILE, "--to", "v1", "-o", tmp_path / "out.log")
     assert refused.code == 1

@@ -39,7 +39,7 @@ class Job:
 
     def name_of(self, segment: Segment) -> str:
         """Name of the converted segment: after its first offset, which is another one than that of Kafka 0.7."""
-        if self.options["format"] == "0.7":
+        if self.options["format"] == "0.7" or segment.is_of_0_7:
             return f"{self.options.get('first_offset', 0):020d}.log"
         return Path(segment.path).name
 
@@ -117,8 +117,16 @@ def _to_file(segments: Sequence[Segment], output: str, job: Job, progress: Progr
 def _to_directory(segments: Sequence[Segment], output: str, job: Job, progress: Progress) -> None:
     if output == STDIN or os.path.lexists(output):
         raise click.UsageError(f"{output} must be a new directory")
+    asked = dict(job.options)
     with _whole_directory(Path(output)) as hidden:
+        begun: set[str] = set()
         for segment in segments:
+            if segment.directory not in begun:
+                # Each partition begins anew.
+                begun.add(segment.directory)
+                job.options = dict(asked)
+            if segment.is_of_0_7 and not segment.size:
+                continue
             source = Path(segment.directory)
             target = hidden / _place(segment)
             target.mkdir(parents=True, exist_ok=True)
