@@ -20,7 +20,7 @@ DOWN = [conversion for conversion in CONVERSIONS if conversion.is_down]
 VECTORS = json.loads((corpus.CORPUS / "vectors.json").read_text())["vectors"]
 DOWN_VECTORS = [vector for vector in VECTORS if vector["unit"] == "convert"]
 #: Cases of 0.8 and later whose entries can all be read.
-CASES = [case for case in corpus.all_cases() if case.format == "auto" and case.records and case.kind != "hostile"]
+CASES = [case for case in corpus.cases() if case.format == "auto" and case.records and case.kind != "hostile"]
 
 
 def rows(data: bytes, columns: list[str] | None = None, **options: Any) -> list[dict[str, Any]]:
@@ -291,7 +291,7 @@ def test_unknown_attribute_bits_stay_between_codecs():
     assert ls.convert(ours, compression="none").data == batch
 
 
-OLDEST = [case for case in corpus.all_cases() if case.format == "0.7" and case.records and case.kind != "hostile"]
+OLDEST = [case for case in corpus.cases() if case.format == "0.7" and case.records and case.kind != "hostile"]
 
 
 @pytest.mark.parametrize("to", ["v0", "v1", "v2"])

@@ -56,7 +56,7 @@ def nullable(data: bytes) -> tuple[bytes | None, bytes]:
 
 def entries(magics: set[int]) -> Iterator[tuple[corpus.Case, dict[str, Any], bytes, list[dict[str, Any]]]]:
     """Every entry of the corpus of these magics, with its batch row and its records; those told by a digest alone are left out."""
-    for case in corpus.all_cases():
+    for case in corpus.cases():
         if case.format == "0.7" or not set(case.magics) & {0, 1}:
             continue
         data, found = case.read(), []
@@ -133,7 +133,7 @@ def test_inner_messages_of_kafka_come_out_byte_for_byte():
 def test_messages_of_0_7_come_out_byte_for_byte():
     """L7-6, L7-8, L7-16: plain ones whole, of compressed ones what gzip holds."""
     seen: Counter[str] = Counter()
-    for case in corpus.all_cases():
+    for case in corpus.cases():
         if case.format != "0.7":
             continue
         data = case.read()

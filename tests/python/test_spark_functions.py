@@ -220,7 +220,7 @@ def test_convert_udf_converts_every_value_by_itself(spark: SparkSession, mixed: 
     mixed.createOrReplaceTempView("raw_batches")
     same = spark.sql("select kafka_convert(batch) as batch from raw_batches where id = 0").first()["batch"]
     assert same == GOOD
-    with pytest.raises(PythonException, match=r"CNV-7.* row 0, .*would lose"):
+    with pytest.raises(PythonException, match=r"CNV-7.* row 0: .*would lose"):
         mixed.where("id = 0").select(convert_udf(to="v0", compression="gzip", on_error="raise")("batch")).collect()
     with pytest.raises(ls.UnknownCompressionError):
         convert_udf(compression="brotli")
