@@ -26,6 +26,7 @@ WRITERS = {
     party.name: party
     for party in (
         Party("logsegment", ALL, note="`ls.encode`"),
+        Party("logsegment convert", ALL, note="`ls.convert` of what Kafka 3.9.1 wrote in v2 without compression"),
         Party("Kafka 0.8.2.2", ("v0",), note="Scala `ByteBufferMessageSet`"),
         Party("Kafka 0.9.0.1", ("v0",), note="Java `MemoryRecords`"),
         Party("Kafka 0.10.2.2", ("v0", "v1"), note="Java `MemoryRecordsBuilder`"),

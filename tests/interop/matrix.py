@@ -86,6 +86,9 @@ class Matrix:
         batches = rows.batches(made.format)
         if made.writer == "logsegment":
             return own_bytes([row for batch in batches for row in batch], made.format, made.codec)
+        if made.writer == "logsegment convert":
+            source = self.peer("3.9.1").write(rows.batches("v2"), 2, "none")
+            return ls.convert(source, to=made.format, compression=made.codec, allow_loss=True).data
         if made.writer in PACKAGES:
             return RecordClasses(PACKAGES[made.writer]).write(batches, magic, made.codec)
         return self.peer(made.writer.removeprefix("Kafka ")).write(batches, magic, made.codec)
