@@ -16,6 +16,8 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     position: Position,
+    /// Kafka's code, where it depends on where the error was met.
+    answer: Option<i16>,
 }
 
 /// Where an error or a finding lies. Every part is filled in by the layer that knows it.
@@ -90,7 +92,7 @@ impl Error {
     /// An error of this kind, nowhere yet.
     #[cold]
     pub fn new(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { kind, position: Position::default() }))
+        Self(Box::new(Inner { kind, position: Position::default(), answer: None }))
     }
 
     /// Adds the position of the entry, unless a lower layer said it already.
@@ -135,6 +137,18 @@ impl Error {
         self
     }
 
+    /// Says with which code Kafka answers here, when it is another than that of the kind.
+    #[must_use]
+    pub fn answered(mut self, code: i16) -> Self {
+        self.0.answer = Some(code);
+        self
+    }
+
+    /// Kafka's wire error code, where Kafka has one for this case.
+    pub fn kafka_error_code(&self) -> Option<i16> {
+        self.0.answer.or_else(|| self.kind().kafka_error_code())
+    }
+
     /// What is wrong.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
@@ -161,6 +175,11 @@ impl Error {
                 | ErrorKind::UnknownCompressionName { .. }
                 | ErrorKind::Usage { .. }
         )
+    }
+
+    /// True when a compressed stream is to blame.
+    pub fn is_about_codec(&self) -> bool {
+        matches!(self.kind(), ErrorKind::Codec { .. })
     }
 
     /// The message without its position.
@@ -254,7 +273,7 @@ impl ErrorKind {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, position } = &*self.0;
+        let Inner { kind, position, .. } = &*self.0;
         write!(f, "[{}]", kind.rule())?;
         if !position.is_unknown() {
             write!(f, " {position}:")?;

@@ -44,6 +44,8 @@ def entry_options(**options: Any) -> dict[str, Any]:
         "format": "auto",
         "base_position": None,
         "lz4_in_07": False,
+        "ignore_lz4_header_checksum": False,
+        "allow_dependent_lz4_blocks": False,
         "limits": None,
     }
     return defaults | options

@@ -169,4 +169,4 @@ def _record_options(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a verb as the core's options; a column is never cut into batches or given to threads."""
     options = {name: value for name, value in arguments.items() if name != "array"}
     options["columns"] = names(options["columns"])
-    return {"base_position": None, "lz4_in_07": False} | options | {"batch_size": 65536, "batch_bytes": 1 << 20, "threads": 1}
+    return entry_options() | options | {"batch_size": 65536, "batch_bytes": 1 << 20, "threads": 1}

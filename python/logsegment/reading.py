@@ -33,6 +33,8 @@ def decode(
     format: Format = "auto",
     base_position: int | None = None,
     lz4_in_07: bool = False,
+    ignore_lz4_header_checksum: bool = False,
+    allow_dependent_lz4_blocks: bool = False,
     limits: Limits | None = None,
     null_headers: bool = False,
     transactions: Transactions | None = None,
@@ -72,6 +74,8 @@ def decode(
             for all messages of a wrapper but the last: not unique. `entryPosition` and `indexInEntry` tell them apart; `start_offset` and
             `end_offset` are held against the positions where entries start.
         lz4_in_07: take codec 3 of Kafka 0.7 as LZ4, which no release of it wrote.
+        ignore_lz4_header_checksum: read LZ4 frames of magic 1 and 2 whatever their header checksum is, as those of magic 0 always are.
+        allow_dependent_lz4_blocks: read LZ4 frames whose blocks depend on each other, which brokers refuse; `validate` tells them.
         limits: what an entry may claim; None for `Limits()`.
         null_headers: null instead of an empty list for records without headers, as Spark's Kafka source gives them.
         transactions: aborted and open transactions of the partition, from `scan_transactions`.
@@ -110,6 +114,8 @@ def decode(
         "format": format,
         "base_position": base_position,
         "lz4_in_07": lz4_in_07,
+        "ignore_lz4_header_checksum": ignore_lz4_header_checksum,
+        "allow_dependent_lz4_blocks": allow_dependent_lz4_blocks,
         "limits": limits,
         "null_headers": null_headers,
         "transactions": transactions,

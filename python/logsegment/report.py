@@ -90,6 +90,8 @@ def validate(
     format: Format = "auto",
     base_position: int | None = None,
     lz4_in_07: bool = False,
+    ignore_lz4_header_checksum: bool = False,
+    allow_dependent_lz4_blocks: bool = False,
     limits: Limits | None = None,
 ) -> Report:
     """Validate everything in a source, past every damage. Never raises on bad bytes.
@@ -103,6 +105,8 @@ def validate(
         format: as in `decode`.
         base_position: as in `decode`.
         lz4_in_07: as in `decode`.
+        ignore_lz4_header_checksum: as in `decode`.
+        allow_dependent_lz4_blocks: as in `decode`.
         limits: as in `decode`.
 
     Returns:
@@ -125,6 +129,8 @@ def validate(
         format=format,
         base_position=base_position,
         lz4_in_07=lz4_in_07,
+        ignore_lz4_header_checksum=ignore_lz4_header_checksum,
+        allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
         limits=limits,
     )
     return Report(*_core.validate_findings(source, depth, options))

@@ -47,9 +47,16 @@ pub struct Unpacker {
     gzip: gzip::Inflater,
     snappy: snappy::Decoder,
     zstd: zstd::Decompressor,
+    allows_dependent_lz4_blocks: bool,
 }
 
 impl Unpacker {
+    /// Takes LZ4 frames whose blocks depend on each other too, which brokers refuse.
+    #[must_use]
+    pub fn allowing_dependent_lz4_blocks(self, allows: bool) -> Self {
+        Self { allows_dependent_lz4_blocks: allows, ..self }
+    }
+
     /// Unpacks the whole of `input` into `out`, whose former content is gone.
     ///
     /// Remarks are added to `remarks`; without it nobody looks for them, and no time is spent.
@@ -68,7 +75,7 @@ impl Unpacker {
         let unpacked = match codec {
             Codec::Gzip => self.gzip.unpack(input, &mut output, remarks),
             Codec::Snappy => self.snappy.unpack(input, &mut output, remarks),
-            Codec::Lz4(accepted) => lz4::unpack(input, accepted, &mut output, remarks),
+            Codec::Lz4(accepted) => lz4::unpack(input, accepted, self.allows_dependent_lz4_blocks, &mut output, remarks),
             Codec::Zstd => self.zstd.unpack(input, &mut output),
         };
         if unpacked.is_err() {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::FoundChecksum;
+
 /// Something odd in a stream that unpacks nevertheless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remark {
@@ -17,6 +19,13 @@ pub enum Remark {
         /// Bytes, as unpacked.
         found: u64,
     },
+    /// The header checksum of the LZ4 frame is not the one that readers of its time take (COD-L8).
+    HeaderChecksum {
+        /// What was found instead.
+        found: FoundChecksum,
+    },
+    /// The blocks of the LZ4 frame depend on each other, which brokers refuse (COD-L12).
+    DependentBlocks,
     /// The checksum of the LZ4 frame's content is wrong, which Java does not verify (FND-9).
     ContentChecksum {
         /// As stored in the frame.
@@ -31,6 +40,8 @@ impl Remark {
     pub fn rule(&self) -> &'static str {
         match self {
             Self::TrailingBytes { .. } => "FND-8",
+            Self::HeaderChecksum { .. } => "COD-L8",
+            Self::DependentBlocks => "COD-L12",
             Self::ContentSize { .. } | Self::ContentChecksum { .. } => "FND-9",
         }
     }
@@ -40,6 +51,16 @@ impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TrailingBytes { bytes } => write!(f, "{bytes} bytes left over behind the compressed stream"),
+            Self::HeaderChecksum { found: FoundChecksum::Correct } => {
+                write!(f, "LZ4 header checksum is the correct one, which Kafka 0.8.2 and 0.9 refuse in magic 0")
+            }
+            Self::HeaderChecksum { found: FoundChecksum::Broken } => {
+                write!(f, "LZ4 header checksum is the broken one of Kafka 0.8.2 and 0.9, which brokers refuse after magic 0")
+            }
+            Self::HeaderChecksum { found: FoundChecksum::Neither } => {
+                write!(f, "LZ4 header checksum is neither the correct one nor the broken one of Kafka 0.8.2 and 0.9")
+            }
+            Self::DependentBlocks => write!(f, "LZ4 blocks depend on each other, which brokers refuse"),
             Self::ContentSize { declared, found } => write!(f, "LZ4 content size says {declared} bytes, found {found}"),
             Self::ContentChecksum { stored, computed } => {
                 write!(f, "LZ4 content checksum mismatch: stored {stored:#010x}, computed {computed:#010x}")

@@ -62,7 +62,8 @@ pub enum Plainness {
 impl Decoder {
     /// A decoder with these options.
     pub fn new(options: DecodeOptions) -> Self {
-        Self { options, ..Self::default() }
+        let unpacker = Unpacker::default().allowing_dependent_lz4_blocks(options.codecs.allow_dependent_lz4_blocks);
+        Self { options, unpacker, ..Self::default() }
     }
 
     /// Leaves the checksums of whole entries to recovering framing; those of inner messages are compared here all the same.
@@ -226,6 +227,10 @@ impl Decoder {
     /// Unpacks into the decoder's storage.
     pub(super) fn unpack(&mut self, codec: Codec, packed: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<()> {
         let budget = Budget::for_entry(&self.options.limits, packed.len());
+        let codec = match codec {
+            Codec::Lz4(HeaderChecksum::Correct) if self.options.codecs.ignore_lz4_header_checksum => Codec::Lz4(HeaderChecksum::Ignored),
+            other => other,
+        };
         self.unpacker.unpack(codec, packed, &mut self.plain, &budget, remarks)?;
         self.stats.entries_unpacked += 1;
         self.stats.bytes_inflated += as_u64(self.plain.bytes().len());

@@ -100,7 +100,9 @@ impl Decoder {
         let packed = message.value(frame.bytes).ok_or_else(|| {
             Error::from(ErrorKind::Invalid { rule: "L8-22", what: "the value of a compressed message is null" }).in_field("value")
         })?;
-        self.unpack(codec, packed, remarks)?;
+        // KIP-57: a produce request with a bad LZ4 frame is answered as a corrupt message (ERR-4).
+        let answer = |error: Error| if matches!(codec, Codec::Lz4(_)) && error.is_about_codec() { error.answered(2) } else { error };
+        self.unpack(codec, packed, remarks).map_err(answer)?;
         let options = &self.options;
         let scan = Scan::of_inner(self.plain().bytes(), options.check_crc, &options.limits)?;
         if scan.count == 0 {

@@ -69,6 +69,10 @@ impl DecodeOptions {
 pub struct CodecOptions {
     /// Codec 3 is LZ4 in Kafka 0.7 too, as its wiki says and no release of it knew (L7-5).
     pub lz4_in_07: bool,
+    /// Read LZ4 frames whatever their header checksum is (COD-L8); in magic 0 that is always so.
+    pub ignore_lz4_header_checksum: bool,
+    /// Read LZ4 frames whose blocks depend on each other, which brokers refuse (COD-L12).
+    pub allow_dependent_lz4_blocks: bool,
 }
 
 /// Kafka's `isolation.level`.

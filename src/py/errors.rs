@@ -73,7 +73,7 @@ fn set_attributes(value: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
     let position = error.position();
     value.setattr("code", error.kind().code())?;
     value.setattr("rule", error.rule())?;
-    value.setattr("kafka_error_code", error.kind().kafka_error_code())?;
+    value.setattr("kafka_error_code", error.kafka_error_code())?;
     value.setattr("row", position.row)?;
     value.setattr("position", position.byte)?;
     value.setattr("base_offset", position.base_offset)?;

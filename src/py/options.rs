@@ -53,6 +53,8 @@ pub struct Reading {
     format: String,
     base_position: Option<i64>,
     lz4_in_07: bool,
+    ignore_lz4_header_checksum: bool,
+    allow_dependent_lz4_blocks: bool,
 }
 
 /// One option; a wrong type is a TypeError that begins with its name.
@@ -78,6 +80,8 @@ impl Reading {
             format: option!(options, "format"),
             base_position: option!(options, "base_position"),
             lz4_in_07: option!(options, "lz4_in_07"),
+            ignore_lz4_header_checksum: option!(options, "ignore_lz4_header_checksum"),
+            allow_dependent_lz4_blocks: option!(options, "allow_dependent_lz4_blocks"),
         })
     }
 
@@ -98,7 +102,11 @@ impl Reading {
     }
 
     fn codecs(&self) -> CodecOptions {
-        CodecOptions { lz4_in_07: self.lz4_in_07 }
+        CodecOptions {
+            lz4_in_07: self.lz4_in_07,
+            ignore_lz4_header_checksum: self.ignore_lz4_header_checksum,
+            allow_dependent_lz4_blocks: self.allow_dependent_lz4_blocks,
+        }
     }
 
     /// Lets the opened source say what the caller left open: its first entry when it is to be sniffed, its name by default.

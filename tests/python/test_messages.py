@@ -256,3 +256,31 @@ def test_any_flipped_byte_is_found_or_harmless():
             assert report.ok, at
         except ls.RecordBatchError:
             assert not report.ok, at
+
+
+def lz4(value, *, checksum=None, **options):
+    """An LZ4 frame as a codec library writes it, with this header checksum."""
+    frame = bytearray(pytest.importorskip("lz4.frame").compress(value, store_size=False, **options))
+    if checksum is not None:
+        frame[6] = checksum
+    return bytes(frame)
+
+
+def test_cod_l8_magic_0_takes_any_lz4_header_checksum_and_magic_1_the_correct_one():
+    inner = message(0, b"v", magic=0)
+    for checksum, expected in ((0x1A, []), (0x82, [("COD-L8", "warning")]), (0x55, [("COD-L8", "warning")])):
+        data = message(0, lz4(inner, checksum=checksum, block_linked=False), magic=0, attributes=3)
+        assert [row["value"] for row in rows(data)] == [b"v"]
+        assert told(data) == expected
+    wrong = message(0, lz4(message(0, b"v"), checksum=0x1A, block_linked=False), attributes=3)
+    assert agree(wrong, ls.CodecError, "COD-L8").kafka_error_code == 2
+    assert [row["value"] for row in rows(wrong, ignore_lz4_header_checksum=True)] == [b"v"]
+    assert told(wrong, ignore_lz4_header_checksum=True) == [("COD-L8", "warning")]
+
+
+def test_cod_l12_dependent_blocks_are_read_when_allowed_and_always_reported():
+    text = b"".join(message(index, b"the same words again and again") for index in range(4000))
+    data = message(3999, lz4(text, block_linked=True, block_size=4), attributes=3)
+    assert agree(data, ls.CodecError, "COD-L12").kafka_error_code == 2
+    assert len(rows(data, allow_dependent_lz4_blocks=True)) == 4000
+    assert told(data, allow_dependent_lz4_blocks=True) == [("COD-L12", "warning")]

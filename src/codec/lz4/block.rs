@@ -40,6 +40,22 @@ fn inflate(bytes: &[u8], maximum: usize, out: &mut Output<'_>) -> Result<()> {
     }
 }
 
+/// Unpacks a block that refers to the 64 KiB before it (COD-L12). Rare: no broker takes such frames.
+#[cold]
+pub(super) fn unpack_dependent(bytes: &[u8], maximum: usize, out: &mut Output<'_>) -> Result<()> {
+    const WINDOW: usize = 64 << 10;
+    let before = out.from(out.len().saturating_sub(WINDOW)).to_vec();
+    let room = out.room(maximum.min(bytes.len().saturating_mul(255)))?;
+    let end = room.len().min(maximum);
+    match lz4_flex::block::decompress_into_with_dict(bytes, room.get_mut(..end).unwrap_or_default(), &before) {
+        Ok(len) => {
+            out.fill(len);
+            Ok(())
+        }
+        Err(error) => Err(explain(&error, end, maximum, out)),
+    }
+}
+
 /// A block without room broke the budget, unless it had all that the frame allows.
 #[cold]
 fn explain(error: &DecompressError, room: usize, maximum: usize, out: &Output<'_>) -> Error {

@@ -2,7 +2,7 @@
 //!
 //! magic 4 | FLG 1 | BD 1 | [content size 8] | HC 1 | blocks: size 4, bytes, [checksum 4] | end mark 4 | [content checksum 4]; little-endian.
 
-use super::{HeaderChecksum, fault};
+use super::{FoundChecksum, HeaderChecksum, fault};
 use crate::codec::to_len;
 use crate::error::{Error, Result};
 use xxhash_rust::xxh32::xxh32;
@@ -28,6 +28,8 @@ pub(super) struct Frame {
     pub(super) block_maximum: usize,
     /// Bytes of all blocks, if declared. A claim that Java does not verify.
     pub(super) content_size: Option<u64>,
+    /// The header checksum, when it is not the one that it should be.
+    pub(super) odd_checksum: Option<FoundChecksum>,
 }
 
 /// The bytes of one block.
@@ -40,13 +42,13 @@ pub(super) enum Block<'a> {
 
 impl Frame {
     /// Splits the descriptor off: the frame and its blocks.
-    pub(super) fn parse(input: &[u8], accepted: HeaderChecksum) -> Result<(Self, &[u8])> {
+    pub(super) fn parse(input: &[u8], accepted: HeaderChecksum, allows_dependent: bool) -> Result<(Self, &[u8])> {
         let (magic, behind) = input.split_first_chunk::<4>().ok_or_else(cut_descriptor)?;
         if *magic != MAGIC {
             return Err(fault("COD-L15", "the magic is not that of an LZ4 frame"));
         }
         let (&[flags, sizes], _) = behind.split_first_chunk::<2>().ok_or_else(cut_descriptor)?;
-        ensure_flags(flags)?;
+        ensure_flags(if allows_dependent { flags | INDEPENDENT } else { flags })?;
         let block_maximum = block_maximum(sizes)?;
         let has_size = flags & CONTENT_SIZE != 0;
         let (descriptor, behind) = behind.split_at_checked(if has_size { 10 } else { 2 }).ok_or_else(cut_descriptor)?;
@@ -55,7 +57,16 @@ impl Frame {
             return Err(fault("COD-L8", "the header checksum does not match"));
         }
         let content_size = descriptor.last_chunk::<8>().map(|size| u64::from_le_bytes(*size));
-        Ok((Self { flags, block_maximum, content_size }, blocks))
+        let odd_checksum = match accepted {
+            HeaderChecksum::Correct => None,
+            _ => accepted.odd(input.get(..4 + descriptor.len()).unwrap_or_default(), *checksum),
+        };
+        Ok((Self { flags, block_maximum, content_size, odd_checksum }, blocks))
+    }
+
+    /// True when blocks refer to those before them.
+    pub(super) fn is_dependent(&self) -> bool {
+        self.flags & INDEPENDENT == 0
     }
 
     /// Splits one block off: the block, or nothing at the end mark, and what follows.
@@ -126,8 +137,8 @@ fn cut_descriptor() -> Error {
 mod tests {
     use crate::codec::Codec::Lz4;
     use crate::codec::HeaderChecksum::{Any, Correct};
-    use crate::codec::Remark;
     use crate::codec::testing::{Outcome, unpack};
+    use crate::codec::{FoundChecksum, Remark};
 
     fn lz4(parts: &[&[u8]]) -> Outcome {
         unpack(Lz4(Correct), &[&[b"\x04\x22\x4d\x18".as_slice()], parts].concat().concat())
@@ -191,7 +202,9 @@ mod tests {
 
     #[test]
     fn cod_l11_content_size_and_checksum_are_only_remarked() {
-        let remarks = vec![Remark::ContentSize { declared: 11, found: 1 }, Remark::ContentChecksum { stored: 1, computed: 0x550d_7456 }];
+        let header = Remark::HeaderChecksum { found: FoundChecksum::Neither };
+        let remarks =
+            vec![header, Remark::ContentSize { declared: 11, found: 1 }, Remark::ContentChecksum { stored: 1, computed: 0x550d_7456 }];
         let frame = unpack(
             Lz4(Any),
             &[b"\x04\x22\x4d\x18\x6c\x40\x0b\0\0\0\0\0\0\0\xff", b"\x01\0\0\x80a".as_slice(), END, b"\x01\0\0\0"].concat(),

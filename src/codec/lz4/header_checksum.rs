@@ -11,15 +11,30 @@ pub enum HeaderChecksum {
     Correct,
     /// Any value: magic 0.
     Any,
+    /// Any value, although it should be the correct one.
+    Ignored,
 }
 
 impl HeaderChecksum {
     /// True when a frame of this descriptor (FLG, BD, content size) may carry `stored`.
     pub(super) fn accepts(self, descriptor: &[u8], stored: u8) -> bool {
         match self {
-            Self::Any => true,
+            Self::Any | Self::Ignored => true,
             Self::Correct => correct(descriptor) == stored,
         }
+    }
+
+    /// The checksum that was found, when those of the format's own time would refuse it.
+    pub(super) fn odd(self, magic_and_descriptor: &[u8], stored: u8) -> Option<FoundChecksum> {
+        let found = if ChecksumForm::Correct.of(magic_and_descriptor) == stored {
+            FoundChecksum::Correct
+        } else if ChecksumForm::Broken.of(magic_and_descriptor) == stored {
+            FoundChecksum::Broken
+        } else {
+            FoundChecksum::Neither
+        };
+        let expected = if self == Self::Any { FoundChecksum::Broken } else { FoundChecksum::Correct };
+        (found != expected).then_some(found)
     }
 }
 

@@ -23,8 +23,14 @@ use frame::Frame;
 use xxhash_rust::xxh32::xxh32;
 
 /// Unpacks the frame that `input` begins with.
-pub(super) fn unpack(input: &[u8], accepted: HeaderChecksum, out: &mut Output<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<()> {
-    let (frame, blocks) = Frame::parse(input, accepted)?;
+pub(super) fn unpack(
+    input: &[u8],
+    accepted: HeaderChecksum,
+    allows_dependent: bool,
+    out: &mut Output<'_>,
+    remarks: Option<&mut Vec<Remark>>,
+) -> Result<()> {
+    let (frame, blocks) = Frame::parse(input, accepted, allows_dependent)?;
     let (checksum, rest) = frame.split_end(unpack_blocks(&frame, blocks, out)?)?;
     if let Some(remarks) = remarks {
         remark(&frame, checksum, rest, out, remarks);
@@ -37,7 +43,10 @@ fn unpack_blocks<'a>(frame: &Frame, mut rest: &'a [u8], out: &mut Output<'_>) ->
     loop {
         match frame.split_block(rest)? {
             (Some(block), behind) => {
-                block::unpack(&block, frame.block_maximum, out)?;
+                match block {
+                    frame::Block::Packed(bytes) if frame.is_dependent() => block::unpack_dependent(bytes, frame.block_maximum, out)?,
+                    _ => block::unpack(&block, frame.block_maximum, out)?,
+                }
                 rest = behind;
             }
             (None, behind) => return Ok(behind),
@@ -47,6 +56,12 @@ fn unpack_blocks<'a>(frame: &Frame, mut rest: &'a [u8], out: &mut Output<'_>) ->
 
 /// Looks at what Java does not verify (COD-L9, COD-L11).
 fn remark(frame: &Frame, checksum: Option<u32>, rest: &[u8], out: &Output<'_>, remarks: &mut Vec<Remark>) {
+    if let Some(found) = frame.odd_checksum {
+        remarks.push(Remark::HeaderChecksum { found });
+    }
+    if frame.is_dependent() {
+        remarks.push(Remark::DependentBlocks);
+    }
     let found = as_u64(out.len());
     if let Some(declared) = frame.content_size.filter(|declared| *declared != found) {
         remarks.push(Remark::ContentSize { declared, found });
