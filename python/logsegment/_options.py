@@ -43,9 +43,11 @@ def entry_options(**options: Any) -> dict[str, Any]:
         "batch_size": 65536,
         "format": "auto",
         "base_position": None,
+        "resolve": False,
         "lz4_in_07": False,
         "ignore_lz4_header_checksum": False,
         "allow_dependent_lz4_blocks": False,
+        "zstd_dictionaries": None,
         "limits": None,
     }
     return defaults | options

@@ -35,6 +35,7 @@ def decode(
     lz4_in_07: bool = False,
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
+    zstd_dictionaries: Sequence[bytes] | None = None,
     limits: Limits | None = None,
     null_headers: bool = False,
     transactions: Transactions | None = None,
@@ -76,6 +77,7 @@ def decode(
         lz4_in_07: take codec 3 of Kafka 0.7 as LZ4, which no release of it wrote.
         ignore_lz4_header_checksum: read LZ4 frames of magic 1 and 2 whatever their header checksum is, as those of magic 0 always are.
         allow_dependent_lz4_blocks: read LZ4 frames whose blocks depend on each other, which brokers refuse; `validate` tells them.
+        zstd_dictionaries: the bytes of trained dictionaries; zstd frames that name one of them are decoded with it.
         limits: what an entry may claim; None for `Limits()`.
         null_headers: null instead of an empty list for records without headers, as Spark's Kafka source gives them.
         transactions: aborted and open transactions of the partition, from `scan_transactions`.
@@ -116,6 +118,7 @@ def decode(
         "lz4_in_07": lz4_in_07,
         "ignore_lz4_header_checksum": ignore_lz4_header_checksum,
         "allow_dependent_lz4_blocks": allow_dependent_lz4_blocks,
+        "zstd_dictionaries": None if zstd_dictionaries is None else [bytes(one) for one in zstd_dictionaries],
         "limits": limits,
         "null_headers": null_headers,
         "transactions": transactions,
@@ -131,6 +134,7 @@ def batches(
     strict_tail: bool = False,
     format: Format = "auto",
     base_position: int | None = None,
+    resolve: bool = False,
     limits: Limits | None = None,
 ) -> BatchTable:
     """Read the headers of all entries into an Arrow table, one row per entry. Nothing is decompressed.
@@ -142,13 +146,15 @@ def batches(
         strict_tail: raise TruncatedError when the source ends inside an entry.
         format: as in `decode`.
         base_position: as in `decode`.
+        resolve: unpack compressed messages of magic 0, 1 and Kafka 0.7 for their `baseOffset` and `count`.
         limits: as in `decode`.
 
     Returns:
         A `BatchTable` with the columns of Kafka's dump tool: position, size (bytes), baseOffset, lastOffset, count, magic, attributes,
         compression, timestampType, baseTimestamp, maxTimestamp (ms), crc, isValid, producerId, producerEpoch, baseSequence,
         lastSequence, partitionLeaderEpoch, isTransactional, isControl, deleteHorizonMs. A wrong checksum does not raise. Of a compressed
-        message of magic 0 or 1 only its last offset is known without unpacking: `baseOffset` and `count` are null.
+        message of magic 0 or 1 only its last offset is known without unpacking: `baseOffset` and `count` are null unless `resolve`
+        is said.
 
     Raises:
         RecordBatchError: when bytes cannot be framed.
@@ -167,6 +173,7 @@ def batches(
         strict_tail=strict_tail,
         format=format,
         base_position=base_position,
+        resolve=resolve,
         limits=limits,
     )
     return stream.read_all()
@@ -181,6 +188,7 @@ def batch_stream(
     batch_size: int = 65536,
     format: Format = "auto",
     base_position: int | None = None,
+    resolve: bool = False,
     limits: Limits | None = None,
 ) -> RecordStream:
     """Read the headers of all entries as a stream: the rows of `batches`, in bounded memory.
@@ -193,6 +201,7 @@ def batch_stream(
         batch_size: about how many rows an Arrow batch holds.
         format: as in `decode`.
         base_position: as in `decode`.
+        resolve: unpack compressed messages of magic 0, 1 and Kafka 0.7 for their `baseOffset` and `count`.
         limits: as in `decode`.
 
     Returns:
@@ -215,6 +224,7 @@ def batch_stream(
         batch_size=batch_size,
         format=format,
         base_position=base_position,
+        resolve=resolve,
         limits=limits,
     )
     return _core.batch_stream(source, options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -92,6 +93,7 @@ def validate(
     lz4_in_07: bool = False,
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
+    zstd_dictionaries: Sequence[bytes] | None = None,
     limits: Limits | None = None,
 ) -> Report:
     """Validate everything in a source, past every damage. Never raises on bad bytes.
@@ -107,6 +109,7 @@ def validate(
         lz4_in_07: as in `decode`.
         ignore_lz4_header_checksum: as in `decode`.
         allow_dependent_lz4_blocks: as in `decode`.
+        zstd_dictionaries: as in `decode`.
         limits: as in `decode`.
 
     Returns:
@@ -131,6 +134,7 @@ def validate(
         lz4_in_07=lz4_in_07,
         ignore_lz4_header_checksum=ignore_lz4_header_checksum,
         allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
+        zstd_dictionaries=None if zstd_dictionaries is None else [bytes(one) for one in zstd_dictionaries],
         limits=limits,
     )
     return Report(*_core.validate_findings(source, depth, options))

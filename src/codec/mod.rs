@@ -57,6 +57,13 @@ impl Unpacker {
         Self { allows_dependent_lz4_blocks: allows, ..self }
     }
 
+    /// Decodes zstd frames that name one of these dictionaries too (COD-Z5).
+    #[must_use]
+    pub fn supplying(mut self, dictionaries: zstd::Dictionaries) -> Self {
+        self.zstd.supply(dictionaries);
+        self
+    }
+
     /// Unpacks the whole of `input` into `out`, whose former content is gone.
     ///
     /// Remarks are added to `remarks`; without it nobody looks for them, and no time is spent.

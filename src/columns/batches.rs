@@ -7,7 +7,7 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
 use super::stream::{BatchSource, RUN_LEN, StreamOptions, runs_of, step_over, tail_finding};
-use crate::decode::{Stats, checksummed, parse_header, verify};
+use crate::decode::{DecodeOptions, Decoder, Stats, checksummed, parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, step};
 use crate::model::BatchHeader;
@@ -177,6 +177,8 @@ pub struct BatchRows {
     stats: Stats,
     failed: Option<Error>,
     is_done: bool,
+    /// Unpacks what only unpacking tells; `None` leaves it null.
+    resolver: Option<Decoder>,
 }
 
 impl BatchRows {
@@ -192,7 +194,16 @@ impl BatchRows {
             stats: Stats::default(),
             failed: None,
             is_done: false,
+            resolver: None,
         }
+    }
+
+    /// Unpacks compressed messages before magic 2 for their base offset and count (L8-28).
+    #[must_use]
+    pub fn resolving(self) -> Self {
+        // The checksum of an entry is a column; a wrong one alone does not make it unreadable.
+        let decode = DecodeOptions { check_crc: false, ..self.options.decode.clone() };
+        Self { resolver: Some(Decoder::new(decode)), ..self }
     }
 
     fn pull(&mut self) -> Result<()> {
@@ -218,7 +229,7 @@ impl BatchRows {
             let (bytes, after) = rest.split_at_checked(len).unwrap_or((rest, &[]));
             let frame = Frame { position, magic, bytes };
             self.stats.entries_read += 1;
-            match parse_header(frame, formats, base) {
+            match parse_header(frame, formats, base).and_then(|header| self.resolved(header, frame)) {
                 Ok(header) => self.push(&header, bytes),
                 Err(error) => step_over(self.options.on_error, &mut self.findings, error.at_byte(position), position, len)?,
             }
@@ -226,6 +237,15 @@ impl BatchRows {
             position += as_u64(len);
         }
         Ok(())
+    }
+
+    /// The header with what unpacking the entry tells, when that is asked for.
+    fn resolved(&mut self, header: BatchHeader, frame: Frame<'_>) -> Result<BatchHeader> {
+        let Some(resolver) = self.resolver.as_mut().filter(|_| header.count.is_none()) else { return Ok(header) };
+        let opened = resolver.open(frame)?;
+        self.stats.entries_unpacked = resolver.stats.entries_unpacked;
+        self.stats.bytes_inflated = resolver.stats.bytes_inflated;
+        Ok(opened.map_or(header, |opened| opened.header))
     }
 
     fn push(&mut self, header: &BatchHeader, bytes: &[u8]) {

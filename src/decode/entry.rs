@@ -62,7 +62,9 @@ pub enum Plainness {
 impl Decoder {
     /// A decoder with these options.
     pub fn new(options: DecodeOptions) -> Self {
-        let unpacker = Unpacker::default().allowing_dependent_lz4_blocks(options.codecs.allow_dependent_lz4_blocks);
+        let unpacker = Unpacker::default()
+            .allowing_dependent_lz4_blocks(options.codecs.allow_dependent_lz4_blocks)
+            .supplying(options.codecs.zstd_dictionaries.clone());
         Self { options, unpacker, ..Self::default() }
     }
 

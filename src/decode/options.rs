@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::Transactions;
+use crate::codec::zstd::Dictionaries;
 use crate::limits::Limits;
 use crate::model::Formats;
 
@@ -73,6 +74,8 @@ pub struct CodecOptions {
     pub ignore_lz4_header_checksum: bool,
     /// Read LZ4 frames whose blocks depend on each other, which brokers refuse (COD-L12).
     pub allow_dependent_lz4_blocks: bool,
+    /// Dictionaries that zstd frames may name (COD-Z5).
+    pub zstd_dictionaries: Dictionaries,
 }
 
 /// Kafka's `isolation.level`.

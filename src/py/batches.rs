@@ -15,5 +15,7 @@ pub fn batch_stream(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'
     let mut stream = options.to_stream(interrupt)?;
     let mut opened = source::open(source, &signals)?;
     options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
-    Ok(RecordStream::new(Box::new(BatchRows::new(opened.source, stream)), signals))
+    let rows = BatchRows::new(opened.source, stream);
+    let rows = if options.resolves { rows.resolving() } else { rows };
+    Ok(RecordStream::new(Box::new(rows), signals))
 }

@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use super::limits::Limits;
 use super::source::OpenedSource;
 use super::transactions::Transactions;
+use crate::codec::zstd::Dictionaries;
 use crate::columns::{BinaryKind, OnError, Projection, StreamOptions};
 use crate::decode::{CodecOptions, DecodeOptions, Isolation, OffsetRange, sniff};
 use crate::interrupt::Interrupt;
@@ -43,6 +44,7 @@ pub struct EntryArguments {
     pub on_error: String,
     strict_tail: bool,
     batch_size: usize,
+    pub resolves: bool,
     pub reading: Reading,
     limits: Option<Limits>,
 }
@@ -55,6 +57,7 @@ pub struct Reading {
     lz4_in_07: bool,
     ignore_lz4_header_checksum: bool,
     allow_dependent_lz4_blocks: bool,
+    zstd_dictionaries: Dictionaries,
 }
 
 /// One option; a wrong type is a TypeError that begins with its name.
@@ -74,6 +77,10 @@ pub(super) fn named(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
     PyTypeError::new_err(format!("{name}: {}", error.value(py)))
 }
 
+fn dictionaries(given: Option<Vec<Vec<u8>>>) -> PyResult<Dictionaries> {
+    Dictionaries::new(given.unwrap_or_default()).map_err(|error| PyValueError::new_err(error.message()))
+}
+
 impl Reading {
     fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
@@ -82,6 +89,7 @@ impl Reading {
             lz4_in_07: option!(options, "lz4_in_07"),
             ignore_lz4_header_checksum: option!(options, "ignore_lz4_header_checksum"),
             allow_dependent_lz4_blocks: option!(options, "allow_dependent_lz4_blocks"),
+            zstd_dictionaries: dictionaries(option!(options, "zstd_dictionaries"))?,
         })
     }
 
@@ -106,6 +114,7 @@ impl Reading {
             lz4_in_07: self.lz4_in_07,
             ignore_lz4_header_checksum: self.ignore_lz4_header_checksum,
             allow_dependent_lz4_blocks: self.allow_dependent_lz4_blocks,
+            zstd_dictionaries: self.zstd_dictionaries.clone(),
         }
     }
 
@@ -132,6 +141,7 @@ impl EntryArguments {
             on_error: option!(options, "on_error"),
             strict_tail: option!(options, "strict_tail"),
             batch_size: option!(options, "batch_size"),
+            resolves: option!(options, "resolve"),
             reading: Reading::from_dict(options)?,
             limits: option!(options, "limits"),
         })

@@ -9,6 +9,7 @@ import zlib
 import pytest
 
 import logsegment as ls
+from building import crc32c
 
 COLUMNS = ["offset", "timestampMs", "timestampType", "key", "value", "magic", "indexInEntry"]
 
@@ -129,6 +130,12 @@ def test_l8_28_batches_know_the_base_offset_of_plain_messages_only():
     found = ls.batches(message(4, b"v") + wrapper(9, [message(0, b"a"), message(1, b"b")])).to_pylist()
     known = [(row["baseOffset"], row["lastOffset"], row["count"], row["magic"], row["isValid"]) for row in found]
     assert known == [(4, 4, 1, 1, True), (None, 9, None, 1, True)]
+    data = wrapper(9, [message(0, b"a"), message(1, b"b")]) + message(10, None, attributes=1)
+    assert [(row["baseOffset"], row["count"]) for row in ls.batches(data[:-34], resolve=True).to_pylist()] == [(8, 2)]
+    with pytest.raises(ls.InvalidError, match="L8-22"):
+        ls.batches(data, resolve=True)
+    old_set = old(gzip.compress(old(b"a") + old(b"b"), mtime=0), codec=1)
+    assert [row["count"] for row in ls.batches(old_set, format="0.7", resolve=True).to_pylist()] == [2]
 
 
 def test_map_3_a_named_format_takes_no_other():
@@ -284,3 +291,27 @@ def test_cod_l12_dependent_blocks_are_read_when_allowed_and_always_reported():
     assert agree(data, ls.CodecError, "COD-L12").kafka_error_code == 2
     assert len(rows(data, allow_dependent_lz4_blocks=True)) == 4000
     assert told(data, allow_dependent_lz4_blocks=True) == [("COD-L12", "warning")]
+
+
+def zstd_batch(packed, count):
+    """A batch of magic 2 around compressed records."""
+    body = struct.pack(">hiqqqhii", 4, count - 1, 0, 0, -1, -1, -1, count) + packed
+    head = struct.pack(">qiib", 0, len(body) + 9, -1, 2)
+    return head + struct.pack(">I", crc32c(body)) + body
+
+
+def test_cod_z5_frames_that_name_a_dictionary_need_it():
+    zstandard = pytest.importorskip("zstandard")
+    samples = [b'{"user": %d, "event": "click", "page": "/item/%d"}' % (index, index * 7) for index in range(4000)]
+    dictionary = zstandard.train_dictionary(4096, samples)
+    records = b"".join(
+        bytes([(len(value) + 6) * 2, 0, 0, index * 2, 1, len(value) * 2]) + value + b"\0" for index, value in enumerate(samples[:40])
+    )
+    data = zstd_batch(zstandard.ZstdCompressor(dict_data=dictionary).compress(records), 40)
+    agree(data, ls.CodecError, "COD-Z5")
+    agree(data, ls.CodecError, "COD-Z5", zstd_dictionaries=[zstandard.train_dictionary(2048, samples, dict_id=77).as_bytes()])
+    known = {"zstd_dictionaries": [dictionary.as_bytes()]}
+    assert [row["value"] for row in rows(data, **known)] == samples[:40]
+    assert told(data, **known) == []
+    with pytest.raises(ValueError, match="zstd_dictionaries"):
+        rows(data, zstd_dictionaries=[b"no dictionary"])

@@ -35,6 +35,8 @@ pub(super) struct Frame<'a> {
     pub(super) bytes: &'a [u8],
     /// What it unpacks to at most, from its content size and its blocks.
     pub(super) bound: usize,
+    /// The id of the dictionary that it needs; 0 for none.
+    pub(super) dictionary: u64,
 }
 
 /// Splits the frame off with which `input` begins.
@@ -45,7 +47,7 @@ pub(super) fn split(input: &[u8]) -> Result<(Part<'_>, &[u8])> {
             let header = Header::parse(behind)?;
             let (bound, rest) = walk(&header)?;
             let bytes = input.get(..input.len() - rest.len()).unwrap_or_default();
-            Ok((Part::Frame(Frame { bytes, bound }), rest))
+            Ok((Part::Frame(Frame { bytes, bound, dictionary: header.dictionary }), rest))
         }
         _ if magic & SKIPPABLE_MASK == SKIPPABLE => {
             let (len, behind) = take_u32(behind).ok_or_else(cut)?;
@@ -60,6 +62,7 @@ struct Header<'a> {
     has_checksum: bool,
     content_size: Option<u64>,
     block_maximum: usize,
+    dictionary: u64,
     blocks: &'a [u8],
 }
 
@@ -78,11 +81,8 @@ impl<'a> Header<'a> {
         if window > WINDOW_MAXIMUM {
             return Err(fault("COD-Z4", "the window is larger than 128 MiB"));
         }
-        if dictionary != 0 {
-            return Err(fault("COD-Z5", "the frame needs a dictionary"));
-        }
         let block_maximum = usize::try_from(window).unwrap_or(usize::MAX).min(BLOCK_MAXIMUM);
-        Ok(Self { has_checksum: descriptor & CHECKSUM != 0, content_size, block_maximum, blocks })
+        Ok(Self { has_checksum: descriptor & CHECKSUM != 0, content_size, block_maximum, dictionary, blocks })
     }
 }
 

@@ -3,9 +3,11 @@
 //! Sources: `ZstdCompression` of Kafka's clients, zstd-jni, RFC 8878. Each frame is looked through before it is unpacked in one go:
 //! one-shot decoding honours no window limit, and Java's frames say nothing of their size.
 
+mod dictionaries;
 mod frame;
 mod pack;
 
+pub use dictionaries::Dictionaries;
 pub use pack::Compressor;
 
 use super::bad;
@@ -20,11 +22,19 @@ const TRUSTED: usize = 8 << 20;
 /// Or this many bytes for each of its own; records rarely shrink more.
 const TRUSTED_RATIO: usize = 64;
 
-/// The decoding context, made when the first frame comes.
+/// The decoding context, made when the first frame comes, and the dictionaries that frames may name.
 #[derive(Default)]
-pub(super) struct Decompressor(Option<DCtx<'static>>);
+pub(super) struct Decompressor {
+    context: Option<DCtx<'static>>,
+    dictionaries: Dictionaries,
+}
 
 impl Decompressor {
+    /// Decodes frames that name one of these too.
+    pub(super) fn supply(&mut self, dictionaries: Dictionaries) {
+        self.dictionaries = dictionaries;
+    }
+
     /// Unpacks all frames; skippable ones give nothing, and no frames at all are an empty stream (COD-Z3).
     pub(super) fn unpack(&mut self, mut rest: &[u8], out: &mut Output<'_>) -> Result<()> {
         while !rest.is_empty() {
@@ -39,13 +49,23 @@ impl Decompressor {
 
     /// Unpacks one frame. One that claims a lot starts with little room, and starts again with twice as much while it is too little.
     fn unpack_frame(&mut self, frame: &Frame<'_>, out: &mut Output<'_>) -> Result<()> {
+        let dictionaries = self.dictionaries.clone();
+        let dictionary = match frame.dictionary {
+            0 => None,
+            id => Some(dictionaries.get(id).ok_or_else(|| fault("COD-Z5", "the frame needs a dictionary that was not supplied"))?),
+        };
         let context = self.context()?;
         let mut wanted = frame.bound.min(frame.bytes.len().saturating_mul(TRUSTED_RATIO).max(TRUSTED));
         loop {
             let room = out.room(wanted)?;
             // Not all the room there may be: what a bad frame gives must not depend on what was unpacked before it.
             let given = room.len().min(frame.bound);
-            match context.decompress(room.get_mut(..given).unwrap_or_default(), frame.bytes) {
+            let room = room.get_mut(..given).unwrap_or_default();
+            let unpacked = match dictionary {
+                None => context.decompress(room, frame.bytes),
+                Some(dictionary) => context.decompress_using_dict(room, frame.bytes, dictionary),
+            };
+            match unpacked {
                 Ok(len) => {
                     out.fill(len);
                     return Ok(());
@@ -60,11 +80,11 @@ impl Decompressor {
     }
 
     fn context(&mut self) -> Result<&mut DCtx<'static>> {
-        if self.0.is_none() {
-            self.0 = DCtx::try_create();
+        if self.context.is_none() {
+            self.context = DCtx::try_create();
         }
         let none = || Error::from(ErrorKind::Internal { what: "no memory for a zstd context".to_owned() });
-        self.0.as_mut().ok_or_else(none)
+        self.context.as_mut().ok_or_else(none)
     }
 }
 
