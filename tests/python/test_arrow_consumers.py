@@ -31,7 +31,7 @@ all_binaries = pytest.mark.parametrize("binary", BINARIES)
 
 
 def stream_of(case: Case, **options: Any) -> ls.RecordStream:
-    return ls.decode(case.read(), columns=RECORD_COLUMNS, control=True, **options)
+    return ls.decode(case.read(), columns=RECORD_COLUMNS, control=True, **case.options, **options)
 
 
 def from_polars(frame: pl.DataFrame) -> list[corpus.Row]:
@@ -91,13 +91,13 @@ def test_polars_reads_the_stream(case: Case, binary: str):
 
 @all_cases
 def test_polars_reads_the_batch_table(case: Case):
-    assert from_polars(pl.DataFrame(ls.batches(case.read()))) == corpus.expected_batches(case)
+    assert from_polars(pl.DataFrame(ls.batches(case.read(), **case.options))) == corpus.expected_batches(case)
 
 
 @all_cases
 @all_binaries
 def test_duckdb_reads_the_stream(case: Case, binary: str):
-    stream = ls.decode(case.read(), columns=["offset", "timestampMs", "key", "value", "headers"], control=True, binary=binary)
+    stream = ls.decode(case.read(), columns=["offset", "timestampMs", "key", "value", "headers"], control=True, binary=binary, **case.options)
     records = pa.RecordBatchReader.from_stream(stream).read_all().rename_columns({"offset": "offset_"})
     with duckdb.connect() as connection:
         connection.register("records", records)

@@ -68,9 +68,10 @@ def is_as_produced(batch: dict[str, Any], entry: bytes) -> bool:
 def kafka_batches(*, compressed: bool) -> Iterator[tuple[corpus.Case, bytes, dict[str, Any]]]:
     for case in corpus.cases():
         data = case.read()
-        for batch in batches_of(data):
+        for batch in ls.batches(data, **case.options).to_pylist():
             entry = data[batch["position"] : batch["position"] + batch["size"]]
-            if (batch["compression"] != "none") == compressed and is_as_produced(batch, entry):
+            is_wanted = batch["magic"] == 2 and (batch["compression"] != "none") == compressed
+            if is_wanted and is_as_produced(batch, entry):
                 yield case, entry, batch
 
 
