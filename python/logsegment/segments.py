@@ -69,7 +69,7 @@ def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
         return [_segment(place)]
     found = sorted(_walk(place, frozenset()), key=_reading_order)
     if not found:
-        raise FileNotFoundError(errno.ENOENT, "no log segments (twenty digits and .log) in this directory or below", place)
+        raise FileNotFoundError(errno.ENOENT, "no log segments (twenty digits and .log or .kafka) in this directory or below", place)
     return found
 
 

@@ -196,7 +196,7 @@ def test_a_missing_path_fails_at_load(spark: SparkSession, tmp_path: Path):
 
 
 def test_a_directory_without_segments_fails_when_planned(spark: SparkSession, tmp_path: Path):
-    with pytest.raises(AnalysisException, match=rf"no log segment .*{tmp_path}"):
+    with pytest.raises(AnalysisException, match=rf"no log segments .*{tmp_path}"):
         load(spark, tmp_path).count()
 
 
