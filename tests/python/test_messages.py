@@ -283,6 +283,9 @@ def test_cod_l8_magic_0_takes_any_lz4_header_checksum_and_magic_1_the_correct_on
     assert agree(wrong, ls.CodecError, "COD-L8").kafka_error_code == 2
     assert [row["value"] for row in rows(wrong, ignore_lz4_header_checksum=True)] == [b"v"]
     assert told(wrong, ignore_lz4_header_checksum=True) == [("COD-L8", "warning")]
+    pa = pytest.importorskip("pyarrow")
+    lists = pa.array(ls.decode_array(pa.array([wrong]), columns=["value"], ignore_lz4_header_checksum=True))
+    assert lists.to_pylist() == [[{"value": b"v"}]]
 
 
 def test_cod_l12_dependent_blocks_are_read_when_allowed_and_always_reported():
