@@ -97,7 +97,9 @@ def test_polars_reads_the_batch_table(case: Case):
 @all_cases
 @all_binaries
 def test_duckdb_reads_the_stream(case: Case, binary: str):
-    stream = ls.decode(case.read(), columns=["offset", "timestampMs", "key", "value", "headers"], control=True, binary=binary, **case.options)
+    stream = ls.decode(
+        case.read(), columns=["offset", "timestampMs", "key", "value", "headers"], control=True, binary=binary, **case.options
+    )
     records = pa.RecordBatchReader.from_stream(stream).read_all().rename_columns({"offset": "offset_"})
     with duckdb.connect() as connection:
         connection.register("records", records)

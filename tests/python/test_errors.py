@@ -107,7 +107,9 @@ def test_corrupt_and_invalid_records_keep_kafkas_two_wire_codes():
     inner_batches = ("v0-lz4-inner-magic-2-batch", "v1-snappy-inner-magic-2-batch")
     for name, row in hostile.outcomes().items():
         if row["error"] and row["error"]["class"] != "LimitError" and row["kafka"] in classes and name not in inner_batches:
-            assert row["error"]["kafka_error_code"] in classes[row["kafka"]], name
+            # KIP-57 gives LZ4 in message sets code 2, and so answered the brokers that stored them; Kafka 4.1's classes no longer do.
+            is_kip_57 = name.startswith(("v0-lz4-", "v1-lz4-")) and row["error"]["class"] == "CodecError"
+            assert row["error"]["kafka_error_code"] in ({2} if is_kip_57 else classes[row["kafka"]]), name
 
 
 @pytest.mark.parametrize("error", all_errors(), ids=lambda error: type(error).__name__)
