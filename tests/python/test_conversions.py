@@ -26,9 +26,6 @@ TYPES = {"CreateTime": 0, "LogAppendTime": 1}
 #: Columns that say where an entry lies, not what is in it.
 PLACES = ("entryPosition",)
 
-has_convert = pytest.mark.skipif(not hasattr(ls, "convert"), reason="there is no ls.convert in this version")
-has_broker = pytest.mark.skipif(not hasattr(ls, "broker"), reason="there is no ls.broker in this version")
-
 
 def of(conversions: list[Conversion]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("made", conversions, ids=str)
@@ -78,7 +75,6 @@ def test_what_went_up_has_the_records_of_its_source(made: Conversion):
     assert {(row["magic"], row["partitionLeaderEpoch"]) for row in found} == {(made.line["toMagic"], epoch)}
 
 
-@has_convert
 @of(DOWN)
 def test_going_down_gives_what_kafka_gave(made: Conversion):
     """CNV-1 to CNV-12: byte for byte where nothing is compressed, record for record where it is."""
@@ -87,7 +83,6 @@ def test_going_down_gives_what_kafka_gave(made: Conversion):
     assert converted.stopped_at is None
 
 
-@has_convert
 @of(REFUSED_DOWN)
 def test_going_down_stops_at_zstd_and_gives_what_came_before(made: Conversion):
     """CNV-2: and names the batch."""
@@ -100,14 +95,12 @@ def test_going_down_stops_at_zstd_and_gives_what_came_before(made: Conversion):
     ]
 
 
-@has_broker
 @of(UP)
 def test_appending_gives_what_kafka_gave(made: Conversion):
     """VAL-17, VAL-18, CNV-16, CNV-17: one request for each wrapper or run of up to ten plain messages."""
     assert entries_of(appended(made)) == entries_of(output_of(made))
 
 
-@has_broker
 @of(REFUSED_UP)
 def test_appending_refuses_what_kafka_refused(made: Conversion):
     """VAL-15."""

@@ -6,7 +6,6 @@ import hashlib
 import io
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from inspect import signature
 from typing import Any
 
 import pytest
@@ -84,7 +83,6 @@ def test_batches_are_those_of_the_truth(case: Case):
     assert rows_of(ls.batch_stream(ls.FileSource(str(case.path)), **case.options, batch_size=7)) == expected
 
 
-@pytest.mark.skipif("resolve" not in signature(ls.batches).parameters, reason="this version does not unpack for headers")
 @all_cases
 def test_batches_tell_all_when_wrappers_are_unpacked_for_it(case: Case):
     """L8-25, L8-28: the base offset of a compressed set and its count stand inside."""
