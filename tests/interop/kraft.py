@@ -23,7 +23,9 @@ JVM = ("-Xmx640m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.he
 class Broker:
     """Broker and controller in one process. `start` and `stop` may alternate; the directory stays."""
 
-    def __init__(self, directory: Path) -> None:
+    jvm = JVM
+
+    def __init__(self, directory: Path, more_properties: str = "") -> None:
         self.directory = directory
         self.logs = directory / "logs"
         self.properties = directory / "server.properties"
@@ -32,7 +34,7 @@ class Broker:
         port, controller = free_ports(2)
         self.servers = f"127.0.0.1:{port}"
         directory.mkdir(parents=True)
-        self.properties.write_text(PROPERTIES.format(port=port, controller=controller, logs=self.logs))
+        self.properties.write_text(PROPERTIES.format(port=port, controller=controller, logs=self.logs) + more_properties)
         self.java("kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID, "--config", str(self.properties))
 
     def start(self) -> None:
@@ -59,11 +61,11 @@ class Broker:
             process.wait()
             raise
 
-    def create_topics(self, names: Iterable[str], **config: str) -> None:
-        """Create topics of one partition each."""
+    def create_topics(self, names: Iterable[str], partitions: int = 1, **config: str) -> None:
+        """Create topics of so many partitions each."""
         from confluent_kafka.admin import NewTopic
 
-        topics = [NewTopic(name, num_partitions=1, replication_factor=1, config=config) for name in names]
+        topics = [NewTopic(name, num_partitions=partitions, replication_factor=1, config=config) for name in names]
         admin = self.admin()
         for made in admin.create_topics(topics, operation_timeout=30).values():
             made.result(60)
@@ -72,14 +74,14 @@ class Broker:
         """The directory of a partition."""
         return self.logs / f"{topic}-{partition}"
 
-    def replace(self, topic: str, segments: Iterable[Path], *, trusted: bool = False) -> None:
+    def replace(self, topic: str, segments: Iterable[Path], partition: int = 0, *, trusted: bool = False) -> None:
         """Put these files in the place of what a partition of a stopped broker holds.
 
         With `trusted` the index files among them stay as they are, as after a clean stop. Else the broker recovers: it looks at every
         batch and builds the indexes itself.
         """
         assert self.process is None, "stop the broker first"
-        directory = self.partition(topic)
+        directory = self.partition(topic, partition)
         for file in directory.iterdir():
             # partition.metadata holds the topic's id, without which the broker does not know the directory.
             if file.name != "partition.metadata":
@@ -117,7 +119,7 @@ class Broker:
         eras.run(self.command(main, *arguments), self.directory)
 
     def command(self, main: str, *arguments: str) -> list[str]:
-        return ["java", *JVM, "-cp", eras.class_path(eras.ERAS[VERSION]), main, *arguments]
+        return ["java", *self.jvm, "-cp", eras.class_path(eras.ERAS[VERSION]), main, *arguments]
 
     def tail(self) -> str:
         return self.output.read_text(errors="replace")[-4000:] if self.output.exists() else "(it said nothing)"
