@@ -19,6 +19,7 @@ from logsegment import _core
 from logsegment._core import FileSource, Limits, RecordStream, Transactions
 from logsegment._options import Binary, Depth, Format, Isolation, OnError, entry_options, names
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
+from logsegment.ranges import Ranges
 from logsegment.reading import BatchTable, decode
 from logsegment.report import Report
 from logsegment.segments import SegmentFile, find_segments, segments_beside
@@ -47,7 +48,7 @@ class RecordOptions(TypedDict, total=False):
     null_headers: bool
 
 
-class Segment:
+class Segment(Ranges):
     """One `.log` file with its neighbours: indexes, producer snapshot, leader epochs, and the other segments of its partition.
 
     The files beside a log are hints. What they say is held against the log wherever it is used, so that one that is missing, stale or
@@ -135,7 +136,7 @@ class Segment:
         start, end = _bounds([self], start_offset, end_offset, start_timestamp, end_timestamp)
         transactions = self._transactions(start, end, isolation, options)
         shared = dict(options, start_offset=start, end_offset=end, isolation=isolation, transactions=transactions)
-        source = self._source(*self._range(start, end))
+        source = self._source(*self.byte_range(start, end))
         return decode(source, topic=self.topic, partition=self.partition, **shared)  # type: ignore[arg-type]
 
     def batches(
@@ -172,7 +173,7 @@ class Segment:
             2
         """
         options = entry_options(check_crc=check_crc, on_error=on_error, strict_tail=strict_tail, format=format, limits=limits)
-        return _core.batch_stream(self._source(*self._range(start_offset, end_offset)), options).read_all()
+        return _core.batch_stream(self._source(*self.byte_range(start_offset, end_offset)), options).read_all()
 
     def validate(
         self,
@@ -295,19 +296,6 @@ class Segment:
     def _own(self, suffix: str) -> list[_core.Finding]:
         return [finding for finding in self._index.findings() if finding.path.startswith(self._beside(suffix) + "@")]
 
-    def _range(self, start: int | None, end: int | None) -> tuple[int, int | None]:
-        """Bytes that hold the batches from offset `start` to before `end`. Where headers cannot be read, a decode shall say so."""
-        if self._is_kafka_07:
-            return 0, None
-        try:
-            first = 0 if start is None else self._index.find_offset(start)[0]
-            if end is None:
-                return first, None
-            position, batch, _ = self._index.find_offset(end - 1)
-        except _core.RecordBatchError:
-            return 0, None
-        return first, max(first, position + batch[0]) if batch else None
-
     def _source(self, start: int, end: int | None) -> Any:
         if start == 0 and not self._is_kafka_07 and (self._mmap is True or (self._mmap == "auto" and self._is_closed)):
             with open(self.path, "rb") as file:
@@ -407,7 +395,7 @@ class Log:
             known = segments[0]._transactions(*bounds, isolation, options)
             own: dict[str, Any] = {"start_offset": bounds[0], "end_offset": bounds[1], "transactions": known}
             own |= {"topic": segments[0].topic, "partition": segments[0].partition}
-            parts += [(FileSource(one.path, *one._range(*bounds)), shared | own) for one in wanted]
+            parts += [(FileSource(one.path, *one.byte_range(*bounds)), shared | own) for one in wanted]
         return _core.decode_files(parts, shared)
 
     def batches(
@@ -445,7 +433,7 @@ class Log:
         """
         options = entry_options(check_crc=check_crc, on_error=on_error, strict_tail=strict_tail, format=format, limits=limits)
         wanted = [one for segments in self._by_directory() for one in _in_range(segments, start_offset, end_offset)]
-        files = [FileSource(one.path, *one._range(start_offset, end_offset)) for one in wanted]
+        files = [FileSource(one.path, *one.byte_range(start_offset, end_offset)) for one in wanted]
         return _core.batch_files(files, options).read_all()
 
     def validate(

@@ -35,7 +35,7 @@ pub struct Place {
 }
 
 /// Entries of an index that are tried before the headers are read from the beginning on.
-const TRIES: usize = 3;
+pub(super) const TRIES: usize = 3;
 
 impl Lookup<'_> {
     /// The first batch that ends at or behind `offset`.
@@ -43,14 +43,19 @@ impl Lookup<'_> {
     /// # Errors
     /// As `Headers::next_header`.
     pub fn offset(&self, offset: i64) -> Result<Place> {
+        self.offset_from(offset, 0)
+    }
+
+    /// As `offset`, of the batches from position `from` on, where one begins.
+    pub(super) fn offset_from(&self, offset: i64, from: u64) -> Result<Place> {
         let below = self.offsets.partition_point(|entry| entry.offset <= offset);
         for entry in self.offsets.get(..below).unwrap_or_default().iter().rev().take(TRIES) {
-            let Some(position) = self.start_for(*entry, offset)? else { continue };
+            let Some(position) = self.start_for(*entry, offset)?.filter(|position| *position >= from) else { continue };
             if let Ok(place) = self.scan(position, |header| header.last_offset >= offset) {
                 return Ok(Place { by_index: true, ..place });
             }
         }
-        self.scan(0, |header| header.last_offset >= offset)
+        self.scan(from, |header| header.last_offset >= offset)
     }
 
     /// The first batch whose largest timestamp is at or after `timestamp` (ms).
@@ -69,7 +74,7 @@ impl Lookup<'_> {
     }
 
     /// Reads headers from `position` on up to the first that is wanted.
-    fn scan(&self, position: u64, is_wanted: impl Fn(&BatchHeader) -> bool) -> Result<Place> {
+    pub(super) fn scan(&self, position: u64, is_wanted: impl Fn(&BatchHeader) -> bool) -> Result<Place> {
         let mut headers = Headers::new(self.log, self.limits, position, self.len);
         while let Some(header) = headers.next_header()? {
             if is_wanted(&header) {
@@ -90,7 +95,7 @@ impl Lookup<'_> {
     }
 
     /// The header of an intact batch at `position`.
-    fn intact_at(&self, position: u64) -> Result<Option<BatchHeader>> {
+    pub(super) fn intact_at(&self, position: u64) -> Result<Option<BatchHeader>> {
         if position >= self.len {
             return Ok(None);
         }
@@ -132,7 +137,7 @@ pub fn is_intact(header: &BatchHeader, entry: &[u8]) -> bool {
 }
 
 /// Bytes that are no entry make a hint useless, not a look-up.
-fn no_data_error<T>(result: Result<T>) -> Result<Option<T>> {
+pub(super) fn no_data_error<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.is_about_data() => Ok(None),

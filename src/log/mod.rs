@@ -5,6 +5,8 @@
 pub mod check;
 /// Transactions of a partition.
 pub mod committed;
+/// Pieces that are read apart.
+pub mod cuts;
 /// Batch headers, hopping over the records.
 pub mod headers;
 /// The batch of an offset or a timestamp, through the indexes.
@@ -18,6 +20,7 @@ pub mod rebuild;
 
 pub use check::{AbortCheck, EpochCheck, IndexCheck};
 pub use committed::Committed;
+pub use cuts::Cut;
 pub use headers::Headers;
 pub use lookup::{Lookup, Place};
 pub use read_at::ReadAt;

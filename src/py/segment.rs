@@ -69,6 +69,23 @@ impl SegmentIndex {
     fn find_timestamp(&self, py: Python<'_>, timestamp: i64) -> PyResult<Found> {
         self.find(py, |lookup| lookup.timestamp(timestamp))
     }
+
+    /// Positions of batches about every `step` bytes, behind `start`, where a batch begins, and before `end`.
+    fn cuts(&self, py: Python<'_>, start: u64, end: u64, step: u64) -> PyResult<Vec<u64>> {
+        self.look_up(py, |lookup| lookup.cuts(start, end, step))
+    }
+
+    /// Cuts into pieces of at most `step` offsets: the first offset of a piece, where it begins, where the bytes of the one before end.
+    fn offset_cuts(&self, py: Python<'_>, start: i64, end: i64, step: i64) -> PyResult<Vec<(i64, u64, u64)>> {
+        let cuts = self.look_up(py, |lookup| lookup.offset_cuts(start, end, step))?;
+        Ok(cuts.into_iter().map(|cut| (cut.offset, cut.position, cut.end_before)).collect())
+    }
+
+    /// Position, size and last offset of the last whole batch; None when there is none.
+    fn last_batch(&self, py: Python<'_>) -> PyResult<Option<(u64, u64, i64)>> {
+        let last = self.look_up(py, |lookup| lookup.last_batch())?;
+        Ok(last.map(|header| (header.position, header.size, header.last_offset)))
+    }
 }
 
 impl SegmentIndex {
@@ -87,6 +104,12 @@ impl SegmentIndex {
     }
 
     fn find(&self, py: Python<'_>, look_up: impl Fn(&Lookup<'_>) -> Result<Place> + Sync) -> PyResult<Found> {
+        let place = self.look_up(py, look_up)?;
+        let batch = place.header.map(|header| (header.size, header.base_offset, header.last_offset));
+        Ok((place.position, batch, place.by_index))
+    }
+
+    fn look_up<T: Send>(&self, py: Python<'_>, look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync) -> PyResult<T> {
         let indexes = self.indexes(py)?;
         let (signals, _) = Signals::new();
         let file = RandomFile::open(&self.path).map_err(|error| beside::with_path(py, &error, &self.path))?;
@@ -97,9 +120,7 @@ impl SegmentIndex {
             offsets: if indexes.offsets.is_sound() { &indexes.offsets.entries } else { &[] },
             times: if indexes.times.is_sound() { &indexes.times.entries } else { &[] },
         };
-        let place = py.detach(|| look_up(&lookup)).map_err(|error| signals.raised(py, &error))?;
-        let batch = place.header.map(|header| (header.size, header.base_offset, header.last_offset));
-        Ok((place.position, batch, place.by_index))
+        py.detach(|| look_up(&lookup)).map_err(|error| signals.raised(py, &error))
     }
 }
 

@@ -1,122 +1,171 @@
-"""Options of the data source: names and defaults of Spark's Kafka source, and a few of our own.
+"""Options of the data source: names and defaults of Spark's Kafka source and sink, and some of our own.
 
-What belongs to a connection with brokers means nothing here and is passed over with one warning. Anything else that is unknown is an error,
-since a misspelt option would silently read something else.
+One table for each door (`read`, `readStream`, `write`), since PySpark makes a source before it says which door will be opened: what no door
+knows fails when the source is made, what this door does not know when it is opened. What belongs to a connection with brokers means nothing
+here and is passed over with one warning.
 """
 
 from __future__ import annotations
 
 import difflib
-import glob
 import json
-import os
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from logsegment._options import Isolation
+from logsegment.spark.offsets import OffsetLimit, batch_limits
+from logsegment.spark.topics import STRATEGIES, Selection, parse_selection
 
 #: Of Spark's Kafka source; they say how to talk to brokers.
-IGNORED = ("kafka.", "kafkaconsumer.", "fetchoffset.", "groupidprefix")
+BROKER_OPTIONS = ("kafka.", "kafkaconsumer.", "fetchoffset.", "groupidprefix")
 #: Kafka's own name of our option `isolation`: passed over, it would change the rows.
 KAFKA_ISOLATION = "kafka.isolation.level"
-KNOWN = ("path", "paths", "includeHeaders", "isolation", "batchSize", "batchBytes", "topic", "partition")
+
+PATHS = ("path", "paths")
+#: Of all that reads records.
+RECORDS = (*STRATEGIES, "includeHeaders", "isolation", "topic", "partition", "batchSize", "batchBytes", "columns")
+LIMITS = (
+    "startingOffsets",
+    "startingTimestamp",
+    "startingOffsetsByTimestamp",
+    "startingOffsetsByTimestampStrategy",
+    "failOnDataLoss",
+    "minPartitions",
+    "maxRecordsPerPartition",
+    "maxPartitionBytes",
+)
+ENDS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
+#: How much a trigger takes: Spark passes over them, with a warning, in a batch query.
+TRIGGERS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "maxBytesPerTrigger")
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What a way in takes.
+
+    Attributes:
+        name: for messages.
+        known: options that mean something.
+        ignored: options that mean something elsewhere only, and do no harm here.
+    """
+
+    name: str
+    known: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
+
+
+BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters"), TRIGGERS)
+STREAM = Door("a streaming query", (*PATHS, *RECORDS, *LIMITS, *TRIGGERS, "upTo"), ("pushFilters",))
+WRITE = Door("a write", (*PATHS, "topic", "partitions"), ())
+DOORS = (BATCH, STREAM, WRITE)
+
 _LEVELS: dict[str, Isolation] = {"read_uncommitted": "read_uncommitted", "read_committed": "read_committed"}
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Checked options of a read. `topic` and `partition` are for files that lie in no partition directory."""
+    """Checked options of a batch query. `topic` and `partition` are for files that lie in no partition directory."""
 
     paths: tuple[str, ...]
+    selection: Selection = field(default_factory=Selection)
+    starting: OffsetLimit = field(default_factory=OffsetLimit)
+    ending: OffsetLimit = field(default_factory=OffsetLimit)
     include_headers: bool = False
+    columns: tuple[str, ...] | None = None
     isolation: Isolation = "read_uncommitted"
-    batch_size: int = 65536
-    batch_bytes: int = 1 << 20
     topic: str | None = None
     partition: int | None = None
+    fail_on_data_loss: bool = True
+    min_partitions: int | None = None
+    max_records: int | None = None
+    max_partition_bytes: int = 128 << 20
+    batch_size: int = 65536
+    batch_bytes: int = 1 << 20
+    push_filters: bool = False
 
 
 def parse_options(given: Mapping[str, str]) -> ReadOptions:
-    """Check the options that a user gave.
+    """Check the options of a batch query.
 
     Args:
         given: Spark's options; the case of their names means nothing.
 
     Raises:
-        ValueError: for an unknown option, a bad value, no path.
+        ValueError: for an unknown option, a bad value or combination, no path.
     """
-    options = {name.lower(): value for name, value in given.items()}
-    isolation = options.get("isolation", options.get(KAFKA_ISOLATION, "read_uncommitted"))
-    _refuse_unknown(given)
-    _warn_of_ignored(given)
+    ensure_known(given, BATCH)
+    warn_of_ignored(given, BATCH)
+    options = lowered(given)
+    starting, ending = batch_limits(options)
     return ReadOptions(
-        paths=_paths(options),
-        include_headers=_boolean(options, "includeHeaders", False),
-        isolation=_isolation(isolation),
-        batch_size=_integer(options, "batchSize", at_least=1) or 65536,
-        batch_bytes=_integer(options, "batchBytes", at_least=1) or 1 << 20,
+        paths=paths_of(options),
+        selection=parse_selection(options),
+        starting=starting,
+        ending=ending,
+        include_headers=boolean(options, "includeHeaders", False),
+        columns=columns_option(options),
+        isolation=isolation_of(options),
         topic=options.get("topic"),
-        partition=_integer(options, "partition", at_least=0),
+        partition=integer(options, "partition", at_least=0),
+        fail_on_data_loss=boolean(options, "failOnDataLoss", True),
+        min_partitions=integer(options, "minPartitions", at_least=1),
+        max_records=integer(options, "maxRecordsPerPartition", at_least=1, below=2**63),
+        max_partition_bytes=integer(options, "maxPartitionBytes", at_least=1, below=2**63) or 128 << 20,
+        batch_size=integer(options, "batchSize", at_least=1) or 65536,
+        batch_bytes=integer(options, "batchBytes", at_least=1) or 1 << 20,
+        push_filters=boolean(options, "pushFilters", False),
     )
 
 
-def local_paths(paths: tuple[str, ...]) -> list[str]:
-    """Paths on this machine, with `file:` URIs and glob patterns resolved.
+def lowered(given: Mapping[str, str]) -> dict[str, str]:
+    """The options with names in lower case, as the parsers want them."""
+    return {name.lower(): value for name, value in given.items()}
+
+
+def ensure_known_somewhere(given: Mapping[str, str]) -> None:
+    """Fail for an option that no door knows.
 
     Raises:
-        ValueError: for a URI of another scheme.
-        FileNotFoundError: when there is nothing at a path.
+        ValueError: with the name that was probably meant.
     """
-    return [found for path in paths for found in _matches(_without_scheme(path))]
+    known = list(dict.fromkeys(name for door in DOORS for name in door.known))
+    spelt = {name.lower() for name in known}
+    _refuse([name for name in given if name.lower() not in spelt and not _is_for_brokers(name)], known)
 
 
-def _matches(path: str) -> list[str]:
-    if not os.path.lexists(path) and glob.has_magic(path):
-        if found := sorted(glob.glob(path)):
-            return found
-        raise FileNotFoundError(f"{path}: no file or directory matches")
-    os.stat(path)
-    return [path]
+def ensure_known(given: Mapping[str, str], door: Door) -> None:
+    """Fail for an option that this door does not know.
+
+    Raises:
+        ValueError: with the name that was probably meant, or the door that the option belongs to.
+    """
+    ensure_known_somewhere(given)
+    spelt = {name.lower() for name in (*door.known, *door.ignored)}
+    for name in sorted(given):
+        if name.lower() in spelt or _is_for_brokers(name):
+            continue
+        others = {other.name: known for other in DOORS for known in other.known if known.lower() == name.lower()}
+        told = f"option {min(others.values())} means nothing in {door.name}, but in {' or '.join(others)}"
+        raise ValueError(f"{told}; the options are {', '.join(door.known)}")
 
 
-def _without_scheme(path: str) -> str:
-    parts = urlsplit(path)
-    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-        return unquote(parts.path)
-    if "://" in path:
-        raise ValueError(f"{path}: only local files are read; give a path or a file: URI")
-    return path
+def warn_of_ignored(given: Mapping[str, str], door: Door) -> None:
+    """Say once which options are passed over."""
+    for_brokers = sorted(name for name in given if _is_for_brokers(name) and name.lower() != KAFKA_ISOLATION)
+    elsewhere = sorted(name for name in given if name.lower() in map(str.lower, door.ignored))
+    told = [f"logsegment reads files, not brokers: ignored {', '.join(for_brokers)}"] if for_brokers else []
+    told += [f"ignored in {door.name}: {', '.join(elsewhere)}"] if elsewhere else []
+    if told:
+        warnings.warn("; ".join(told), UserWarning, stacklevel=4)
 
 
-def _refuse_unknown(given: Mapping[str, str]) -> None:
-    known = {name.lower() for name in KNOWN}
-    unknown = sorted(name for name in given if name.lower() not in known and not _is_ignored(name))
-    if unknown:
-        raise ValueError(f"unknown option {', '.join(map(_with_near, unknown))}; the options are {', '.join(KNOWN)}")
+def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Spark gives one path as `path`, several as a JSON array in `paths`.
 
-
-def _with_near(name: str) -> str:
-    """The name, and the option that was probably meant."""
-    spelt = {known.lower(): known for known in KNOWN}
-    near = difflib.get_close_matches(name.lower(), spelt, n=1)
-    return f"{name} (did you mean {spelt[near[0]]}?)" if near else name
-
-
-def _warn_of_ignored(given: Mapping[str, str]) -> None:
-    ignored = sorted(name for name in given if _is_ignored(name) and name.lower() != KAFKA_ISOLATION)
-    if ignored:
-        text = f"logsegment reads files, not brokers: ignored {', '.join(ignored)}"
-        warnings.warn(text, UserWarning, stacklevel=4)
-
-
-def _is_ignored(name: str) -> bool:
-    return name.lower().startswith(IGNORED)
-
-
-def _paths(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Spark gives one path as `path`, several as a JSON array in `paths`."""
+    Raises:
+        ValueError: when there is none.
+    """
     paths = [options["path"]] if "path" in options else []
     paths += json.loads(options.get("paths", "[]"))
     if not paths:
@@ -124,24 +173,72 @@ def _paths(options: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(paths)
 
 
-def _boolean(options: Mapping[str, str], name: str, default: bool) -> bool:
-    text = options.get(name.lower(), str(default)).lower()
-    if text not in ("true", "false"):
-        raise ValueError(f"option {name} must be true or false, not {text!r}")
-    return text == "true"
+def columns_option(options: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Names of columns with commas between them; None when the option is not given.
+
+    Raises:
+        ValueError: when there is no name in it.
+    """
+    if "columns" not in options:
+        return None
+    names = tuple(name for part in options["columns"].split(",") if (name := part.strip()))
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"option columns must be different names of columns with commas between them, not {options['columns']!r}")
+    return names
 
 
-def _isolation(text: str) -> Isolation:
+def isolation_of(options: Mapping[str, str]) -> Isolation:
+    """Ours, or Kafka's own name of it.
+
+    Raises:
+        ValueError: when it is none.
+    """
+    text = options.get("isolation", options.get(KAFKA_ISOLATION, "read_uncommitted"))
     try:
         return _LEVELS[text.lower()]
     except KeyError:
         raise ValueError(f"option isolation must be read_uncommitted or read_committed, not {text!r}") from None
 
 
-def _integer(options: Mapping[str, str], name: str, at_least: int) -> int | None:
+def boolean(options: Mapping[str, str], name: str, default: bool) -> bool:
+    """The value of an option that is true or false.
+
+    Raises:
+        ValueError: when it is neither.
+    """
+    text = options.get(name.lower(), str(default)).lower()
+    if text not in ("true", "false"):
+        raise ValueError(f"option {name} must be true or false, not {text!r}")
+    return text == "true"
+
+
+def integer(options: Mapping[str, str], name: str, at_least: int, below: int = 2**31) -> int | None:
+    """The value of an option that is a whole number; None when it is not given.
+
+    Raises:
+        ValueError: when it is none, or too small or large.
+    """
     text = options.get(name.lower())
     if text is None:
         return None
-    if not text.isdecimal() or not at_least <= int(text) < 2**31:
+    digits = text.strip()
+    if not digits.isdecimal() or not at_least <= int(digits) < below:
         raise ValueError(f"option {name} must be a whole number from {at_least} on, not {text!r}")
-    return int(text)
+    return int(digits)
+
+
+def _refuse(unknown: Collection[str], known: Collection[str]) -> None:
+    if unknown:
+        told = ", ".join(_with_near(name, known) for name in sorted(unknown))
+        raise ValueError(f"unknown option {told}; the options are {', '.join(known)}")
+
+
+def _with_near(name: str, known: Collection[str]) -> str:
+    """The name, and the option that was probably meant."""
+    spelt = {one.lower(): one for one in known}
+    near = difflib.get_close_matches(name.lower(), spelt, n=1, cutoff=0.7)
+    return f"{name} (did you mean {spelt[near[0]]}?)" if near else name
+
+
+def _is_for_brokers(name: str) -> bool:
+    return name.lower().startswith(BROKER_OPTIONS)

@@ -6,14 +6,20 @@ are read by position (a mapping of a file that a broker cuts would kill the work
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 
 import logsegment as ls
+from logsegment.log import committed_transactions
+from logsegment.segments import find_segments, segments_beside
 from logsegment.spark.errors import located
-from logsegment.spark.options import ReadOptions, local_paths, parse_options
+from logsegment.spark.filters import Wanted, wanted_by
+from logsegment.spark.options import ReadOptions, boolean, columns_option, ensure_known_somewhere, lowered, parse_options, paths_of
+from logsegment.spark.paths import local_paths
 from logsegment.spark.plan import SegmentTask, plan_tasks
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, columns_of, record_schema
 
@@ -25,8 +31,7 @@ if TYPE_CHECKING:
 class LogSegmentSource(DataSource):
     """Log segments with the schema of Spark's Kafka source.
 
-    Options: `includeHeaders` ("false"), `isolation` ("read_uncommitted"), `batchSize` (65536 rows), `batchBytes` (1 MiB), `topic` and
-    `partition` for files that lie in no partition directory.
+    Options: those of Spark's Kafka source that mean something for files, and some of our own; docs/guide/spark.md has a table of them.
 
     Example:
         >>> records = spark.read.format("logsegment").load(directory)
@@ -36,7 +41,14 @@ class LogSegmentSource(DataSource):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(dict(options))
-        self.read_options = parse_options(options)
+        self.given = dict(options)
+        ensure_known_somewhere(self.given)
+        paths_of(lowered(self.given))
+
+    @cached_property
+    def read_options(self) -> ReadOptions:
+        """The options of a batch query, checked."""
+        return parse_options(self.given)
 
     @classmethod
     def name(cls) -> str:
@@ -44,13 +56,21 @@ class LogSegmentSource(DataSource):
         return "logsegment"
 
     def schema(self) -> StructType:
-        """Columns when the user names none. A path where there is nothing fails here, at `load`."""
-        local_paths(self.read_options.paths)
-        return record_schema([*KAFKA_COLUMNS, HEADERS] if self.read_options.include_headers else KAFKA_COLUMNS)
+        """Columns when the user names none by `schema`. A path where there is nothing fails here, at `load`."""
+        options = lowered(self.given)
+        local_paths(paths_of(options))
+        named = columns_option(options)
+        if named is not None:
+            return record_schema(named)
+        return record_schema([*KAFKA_COLUMNS, HEADERS] if boolean(options, "includeHeaders", False) else KAFKA_COLUMNS)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in `schema`."""
-        return SegmentReader(self.read_options, columns_of(schema))
+        options = self.read_options
+        if options.columns is not None and options.columns != tuple(schema.fieldNames()):
+            raise ValueError(f"option columns names {', '.join(options.columns)}, but the schema {', '.join(schema.fieldNames())}")
+        kind = PushingReader if options.push_filters else SegmentReader
+        return kind(options, columns_of(schema))
 
 
 class SegmentReader(DataSourceReader):
@@ -59,29 +79,96 @@ class SegmentReader(DataSourceReader):
     def __init__(self, options: ReadOptions, columns: list[str]) -> None:
         self.options = options
         self.columns = columns
+        self.wanted = Wanted()
 
-    def partitions(self) -> list[InputPartition]:
-        """One task a segment."""
-        return plan_tasks(self.options)
+    def partitions(self) -> Sequence[InputPartition]:
+        """The tasks."""
+        return plan_tasks(self.options, self.wanted)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Records of one task, in a worker process."""
-        assert isinstance(partition, SegmentTask)
+        # Spark makes a task of nothing when there is nothing to read.
+        if not isinstance(partition, SegmentTask):
+            return
         try:
+            self._ensure_there(partition)
             for batch in self._records(partition):
                 yield batch.to_pyarrow()
+        except FileNotFoundError as error:
+            self._report_loss(f"{partition.source.path} was deleted after the query was planned", error)
         except ls.RecordBatchError as error:
             raise located(error, str(partition.source.path)) from None
+
+    def _ensure_there(self, task: SegmentTask) -> None:
+        """A file that was cut since would silently give fewer records."""
+        size = ls.Segment(task.source.path).size
+        if task.source.end is not None and size < task.source.end:
+            self._report_loss(f"{task.source.path} was cut to {size} bytes after the query was planned with {task.source.end}", None)
+
+    def _report_loss(self, what: str, cause: Exception | None) -> None:
+        if self.options.fail_on_data_loss:
+            raise ValueError(f"{what}; set failOnDataLoss to false to read what is left") from cause
+        warnings.warn(f"{what}: its records are left out", UserWarning, stacklevel=2)
 
     def _records(self, task: SegmentTask) -> ls.RecordStream:
         return ls.decode(
             task.source,
             columns=self.columns,
+            # A piece ends where a batch ends. If it does not, the file is not what it was, or damaged.
+            strict_tail=task.source.end is not None and self.options.fail_on_data_loss,
             isolation=self.options.isolation,
-            transactions=task.transactions,
+            transactions=self._transactions(task),
+            start_offset=task.start,
+            end_offset=task.end,
             topic=task.topic,
             partition=task.partition,
             batch_size=self.options.batch_size,
             batch_bytes=self.options.batch_bytes,
             null_headers=True,
         )
+
+    def _transactions(self, task: SegmentTask) -> ls.Transactions | None:
+        if task.transactions is not None or self.options.isolation != "read_committed":
+            return task.transactions
+        return transactions_of(task)
+
+
+class _PushFilters:
+    """`PushingReader.pushFilters`, which PySpark takes for the one of its base class while pushdown is switched off.
+
+    It refuses a reader that has a method of its own then, and tells no source whether pushdown is on.
+    """
+
+    __func__ = staticmethod(DataSourceReader.pushFilters)
+
+    def __init__(self, reader: PushingReader) -> None:
+        self.reader = reader
+
+    def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
+        self.reader.wanted = wanted_by(filters)
+        return filters
+
+
+class PushingReader(SegmentReader):
+    """Spares what Spark's filters do not want, where pushdown is switched on. All filters are given back: Spark checks the rows again."""
+
+    @property
+    def pushFilters(self) -> Any:
+        """Take filters from Spark."""
+        return _PushFilters(self)
+
+
+def transactions_of(task: SegmentTask) -> ls.Transactions:
+    """What a committed read of a task must know: from the producer snapshot of its segment, and the markers from there on.
+
+    Raises:
+        OSError: when a file cannot be read.
+    """
+    (segment,) = find_segments(task.source.path)
+    if segment.path.endswith(".kafka"):
+        return ls.Transactions([])
+    beside = segments_beside(segment)
+    start = task.start if task.start is not None else segment.base_offset
+    behind = [other.base_offset for other in beside if other.base_offset is not None and other.base_offset > (segment.base_offset or 0)]
+    end = task.end if task.end is not None else min(behind, default=None)
+    return committed_transactions(beside, start, end)

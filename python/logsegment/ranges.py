@@ -1,0 +1,151 @@
+"""What of a segment must be read for wanted offsets, and where it can be cut: `Ranges`, which `Segment` is made of."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from logsegment import _core
+
+
+class Ranges:
+    """Byte ranges of a segment's file, by its indexes where they are right and by batch headers where not."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def path(self) -> str:
+            """As in `Segment`."""
+
+        @property
+        def base_offset(self) -> int | None:
+            """As in `Segment`."""
+
+        @property
+        def _index(self) -> _core.SegmentIndex: ...
+        @property
+        def _is_kafka_07(self) -> bool: ...
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file now.
+
+        Raises:
+            OSError: when it is not there.
+        """
+        return os.stat(self.path).st_size
+
+    @cached_property
+    def has_snapshot(self) -> bool:
+        """Whether a sound producer snapshot of the state before the segment stands beside it."""
+        found = _core.read_producer_snapshot(os.path.splitext(self.path)[0] + ".snapshot", self.base_offset or 0)
+        return found is not None and not found[1]
+
+    @property
+    def index_findings(self) -> list[_core.Finding]:
+        """What is wrong with `.index` and `.timeindex` alone: missing, cut, out of order."""
+        return [] if self._is_kafka_07 else self._index.findings()
+
+    def byte_range(self, start_offset: int | None = None, end_offset: int | None = None) -> tuple[int, int | None]:
+        """Find the bytes of the batches that may hold wanted offsets.
+
+        Args:
+            start_offset: first offset wanted (inclusive).
+            end_offset: first offset not wanted (exclusive).
+
+        Returns:
+            Position of the first batch, and behind the last; None for the end of the file. The whole file where headers cannot be read:
+            a decode shall say so.
+
+        Raises:
+            OSError: when the file cannot be read.
+
+        Example:
+            >>> import logsegment as ls
+            >>> segment = ls.Segment("payments-0/00000000000000000000.log")
+            >>> start, end = segment.byte_range(10, 13)
+            >>> ls.decode(ls.FileSource(segment.path, start, end), columns=["offset"], start_offset=10, end_offset=13).read_all().num_rows
+            3
+
+        Source: `LogSegment.translateOffset` in Kafka.
+        """
+        if self._is_kafka_07:
+            return 0, None
+        try:
+            first = 0 if start_offset is None else self._index.find_offset(start_offset)[0]
+            if end_offset is None:
+                return first, None
+            position, batch, _ = self._index.find_offset(end_offset - 1)
+        except _core.RecordBatchError:
+            return 0, None
+        return first, max(first, position + batch[0]) if batch else None
+
+    def position_for_timestamp(self, timestamp: int) -> int | None:
+        """Position of the first batch that may hold a record of this time (ms) or later; None when the headers say that there is none.
+
+        Raises:
+            OSError: when the file cannot be read.
+        """
+        if self._is_kafka_07:
+            return 0
+        try:
+            position, batch, _ = self._index.find_timestamp(timestamp)
+        except _core.RecordBatchError:
+            return 0
+        return None if batch is None else position
+
+    def next_offset(self) -> int | None:
+        """The offset behind the last whole batch; the first offset when there is none; None where headers cannot be read.
+
+        Raises:
+            OSError: when the file cannot be read.
+        """
+        if self._is_kafka_07:
+            return None
+        try:
+            last = self._index.last_batch()
+        except _core.RecordBatchError:
+            return None
+        return self.base_offset if last is None else last[2] + 1
+
+    def cuts(self, step_bytes: int, start: int = 0, end: int | None = None) -> list[int]:
+        """Positions where the file can be cut into pieces of about `step_bytes`: batches begin there.
+
+        Args:
+            step_bytes: wanted size of a piece.
+            start: position of a batch; it is not among the cuts.
+            end: position behind the last piece.
+
+        Raises:
+            OSError: when the file cannot be read.
+
+        Example:
+            >>> import logsegment as ls
+            >>> segment = ls.Segment("payments-0/00000000000000000000.log")
+            >>> pieces = [0, *segment.cuts(500), segment.size]
+            >>> [ls.batches(ls.FileSource(segment.path, *piece)).num_rows > 0 for piece in zip(pieces, pieces[1:])]
+            [True, True, True, True]
+        """
+        if self._is_kafka_07:
+            return []
+        return self._index.cuts(start, self.size if end is None else end, step_bytes)
+
+    def offset_cuts(self, step: int, start_offset: int, end_offset: int | None = None) -> list[tuple[int, int, int]]:
+        """Where the file can be cut into pieces of at most `step` offsets.
+
+        Args:
+            step: most offsets of a piece.
+            start_offset: first offset of the first piece.
+            end_offset: behind the last offset of the last piece; None for all.
+
+        Returns:
+            For each piece but the first: its first offset, where it begins, and where the bytes of the piece before end. A batch that holds
+            offsets of both is among the bytes of both.
+
+        Raises:
+            OSError: when the file cannot be read.
+        """
+        if self._is_kafka_07:
+            return []
+        return self._index.offset_cuts(start_offset, 2**63 - 1 if end_offset is None else end_offset, step)

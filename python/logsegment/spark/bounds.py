@@ -1,0 +1,104 @@
+"""Where in each topic-partition a batch query begins and ends: limits and segments go in, offsets come out.
+
+Opens what it must to look a time up, or to know where a log ends.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import logsegment as ls
+from logsegment.segments import SegmentFile
+from logsegment.spark.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
+from logsegment.spark.topics import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class LogRange:
+    """What is read of one topic-partition.
+
+    Attributes:
+        name: the topic-partition.
+        segments: all of its segments, in order.
+        start: first offset; None for the first that is there.
+        end: behind the last offset; None for all that is there when it is read.
+    """
+
+    name: TopicPartition
+    segments: Sequence[SegmentFile]
+    start: int | None = None
+    end: int | None = None
+
+
+def ranges_of(
+    logs: Mapping[TopicPartition, Sequence[SegmentFile]],
+    starting: OffsetLimit,
+    ending: OffsetLimit,
+    *,
+    fail_on_data_loss: bool = True,
+) -> list[LogRange]:
+    """Resolve both limits. Topic-partitions of which nothing is wanted are left out.
+
+    Raises:
+        ValueError: when limits do not name what is read, no record is late enough for a starting time, or offsets are not there any more
+            (or not yet) and `fail_on_data_loss` is set; else that is a warning.
+        RecordBatchError: when bytes on the way to a time cannot be read.
+
+    Source: `KafkaOffsetReaderAdmin` in Spark.
+    """
+    ensure_assigned(starting, logs, "starting")
+    ensure_assigned(ending, logs, "ending")
+    ranges = []
+    for name, segments in logs.items():
+        start, end = _place(name, segments, starting, "starting"), _place(name, segments, ending, "ending")
+        if start == LATEST or (start >= 0 and 0 <= end <= start):
+            continue
+        one = LogRange(name, segments, None if start < 0 else start, None if end < 0 else end)
+        lost = [told for told in (_lost_start(one), _lost_end(one)) if told]
+        if lost and fail_on_data_loss:
+            raise ValueError(f"{'; '.join(lost)}. Set failOnDataLoss to false to read what is there")
+        if lost:
+            warnings.warn("; ".join(lost), UserWarning, stacklevel=2)
+        ranges.append(one)
+    return ranges
+
+
+def _place(name: TopicPartition, segments: Sequence[SegmentFile], limit: OffsetLimit, edge: Edge) -> int:
+    """An offset, or EARLIEST or LATEST."""
+    if limit.everywhere is not None:
+        return limit.everywhere
+    if limit.offsets is not None:
+        return limit.offsets[name]
+    timestamp = limit.timestamp if limit.timestamps is None else limit.timestamps[name]
+    if timestamp is None:
+        return EARLIEST if edge == "starting" else LATEST
+    found = offset_for_timestamp(segments, timestamp)
+    if found is None and edge == "starting" and limit.no_match == "error":
+        raise ValueError(
+            f"no record of {name} is of time {timestamp} ms or later; set startingOffsetsByTimestampStrategy to latest to read none of it"
+        )
+    return LATEST if found is None else found
+
+
+def offset_for_timestamp(segments: Sequence[SegmentFile], timestamp: int) -> int | None:
+    """Offset of the first record of this time (ms) or later in the segments of one log; None when there is none."""
+    found = (ls.Segment(segment).offset_for_timestamp(timestamp) for segment in segments)
+    return next((offset for offset in found if offset is not None), None)
+
+
+def _lost_start(one: LogRange) -> str | None:
+    first = one.segments[0].base_offset
+    if one.start is None or first is None or one.start >= first:
+        return None
+    return f"offset {one.start} of {one.name} is not there any more: the first segment begins at {first}"
+
+
+def _lost_end(one: LogRange) -> str | None:
+    if one.end is None:
+        return None
+    behind = ls.Segment(one.segments[-1]).next_offset()
+    if behind is None or one.end <= behind:
+        return None
+    return f"offsets of {one.name} up to {one.end} are wanted, but the log ends before {behind}"

@@ -1,0 +1,110 @@
+"""Filters that Spark pushes down, as far as they spare files and bytes: ranges of offsets, a first time, topics and partitions.
+
+Spark checks all of them again, so that what cannot be used, or only roughly, is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pyspark.sql import datasource as spark
+from pyspark.sql.datasource import Filter
+
+from logsegment.spark.topics import TopicPartition
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What rows must be like; None where anything will do.
+
+    Attributes:
+        start: least offset.
+        end: behind the largest offset.
+        timestamp: least time, in milliseconds.
+        topics: the topics.
+        partitions: the partitions.
+    """
+
+    start: int | None = None
+    end: int | None = None
+    timestamp: int | None = None
+    topics: frozenset[str] | None = None
+    partitions: frozenset[int] | None = None
+
+    def has(self, name: TopicPartition) -> bool:
+        """True when rows of this topic-partition may be wanted."""
+        is_topic = self.topics is None or name.topic in self.topics
+        return is_topic and (self.partitions is None or name.partition in self.partitions)
+
+
+def wanted_by(filters: Sequence[Filter]) -> Wanted:
+    """Take from filters, all of which must hold, what spares work."""
+    wanted = Wanted()
+    for one in filters:
+        column = getattr(one, "attribute", None)
+        if column == ("offset",):
+            wanted = _offsets(wanted, one)
+        elif column == ("timestamp",):
+            wanted = _times(wanted, one)
+        elif column in (("topic",), ("partition",)):
+            wanted = _names(wanted, column[0], one)
+    return wanted
+
+
+def _offsets(wanted: Wanted, one: Filter) -> Wanted:
+    least, most = _bounds(one, int)
+    start = wanted.start if least is None else max(least, wanted.start or 0)
+    if most is None:
+        return replace(wanted, start=start)
+    end = max(most, -1) + 1
+    return replace(wanted, start=start, end=end if wanted.end is None else min(end, wanted.end))
+
+
+def _times(wanted: Wanted, one: Filter) -> Wanted:
+    """A last time spares nothing: headers tell the largest time of a batch, not the smallest."""
+    least, _ = _bounds(one, datetime)
+    if least is None or least.tzinfo is None:
+        return wanted
+    milliseconds = (least - _EPOCH) // timedelta(milliseconds=1)
+    return replace(wanted, timestamp=milliseconds if wanted.timestamp is None else max(milliseconds, wanted.timestamp))
+
+
+def _names(wanted: Wanted, column: str, one: Filter) -> Wanted:
+    values = _values(one)
+    if values is None:
+        return wanted
+    if column == "topic":
+        topics = frozenset(value for value in values if isinstance(value, str))
+        return replace(wanted, topics=topics if wanted.topics is None else topics & wanted.topics)
+    partitions = frozenset(value for value in values if isinstance(value, int))
+    return replace(wanted, partitions=partitions if wanted.partitions is None else partitions & wanted.partitions)
+
+
+def _values(one: Filter) -> tuple[Any, ...] | None:
+    """The values of which a column must have one; no row has null where these filters hold."""
+    if isinstance(one, spark.In):
+        return tuple(one.value)
+    if isinstance(one, (spark.EqualTo, spark.EqualNullSafe)) and one.value is not None:
+        return (one.value,)
+    return None
+
+
+def _bounds(one: Filter, kind: type) -> tuple[Any, Any]:
+    """Least and largest value; for `<` and `>` the bound itself is among them where it does no harm."""
+    values = _values(one)
+    if values is not None:
+        sound: list[Any] = [value for value in values if isinstance(value, kind)]
+        return (min(sound), max(sound)) if sound else (None, None)
+    value = getattr(one, "value", None)
+    if not isinstance(value, kind):
+        return None, None
+    if isinstance(one, (spark.GreaterThan, spark.GreaterThanOrEqual)):
+        return value, None
+    if isinstance(one, (spark.LessThan, spark.LessThanOrEqual)):
+        return None, value
+    return None, None

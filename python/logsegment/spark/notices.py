@@ -1,0 +1,27 @@
+"""What a user is told without an error: indexes that are missing or damaged, in one warning for a plan."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+import logsegment as ls
+
+#: Files that are named; of the others the number is told.
+NAMED = 3
+
+
+def warn_of_indexes(segments: Iterable[ls.Segment]) -> None:
+    """Say once which segments were looked up without sound indexes: their plan took longer, and gives the same."""
+    found = {finding.path: f"{finding.path}: [{finding.rule}] {finding.message}" for one in segments for finding in _findings(one)}
+    if found:
+        told = list(found.values())
+        more = f"; and {len(told) - NAMED} more" if len(told) > NAMED else ""
+        warnings.warn(f"indexes do not help, batch headers were read instead: {'; '.join(told[:NAMED])}{more}", UserWarning, stacklevel=4)
+
+
+def _findings(segment: ls.Segment) -> list[ls.Finding]:
+    try:
+        return segment.index_findings
+    except OSError:
+        return []

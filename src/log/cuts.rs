@@ -1,0 +1,114 @@
+//! Where a log can be cut into pieces that are read apart: always where a batch begins.
+
+use super::lookup::{Lookup, TRIES, no_data_error};
+use super::{Headers, Place};
+use crate::error::Result;
+use crate::model::{BatchHeader, RecordFormat};
+use crate::sidecar::OffsetEntry;
+
+/// Where a piece of some offsets begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// First offset of the piece.
+    pub offset: i64,
+    /// Where the first batch that it needs stands.
+    pub position: u64,
+    /// Where the bytes of the piece before end: behind that batch, when it may hold offsets of both.
+    pub end_before: u64,
+}
+
+/// Most pieces of one log. A header may claim very many offsets; what is behind the last cut is one piece.
+const MOST_CUTS: usize = 1 << 16;
+
+impl Lookup<'_> {
+    /// Positions of batches about every `step` bytes, behind `start`, where a batch begins, and before `end`.
+    ///
+    /// Headers are read from the last entry of the index before each cut, when an intact batch stands where it points; otherwise from the
+    /// cut before. Where they cannot be read there are no more cuts, and who reads the last piece meets the fault.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn cuts(&self, start: u64, end: u64, step: u64) -> Result<Vec<u64>> {
+        let mut cuts = Vec::new();
+        let mut from = start;
+        while cuts.len() < MOST_CUTS {
+            let Some(next) = self.batch_from(from, from.saturating_add(step.max(1)))?.filter(|next| *next < end) else { break };
+            cuts.push(next);
+            from = next;
+        }
+        Ok(cuts)
+    }
+
+    /// Cuts into pieces of at most `step` offsets, from offset `start` to before `end`. Offsets that are not there count for nothing.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn offset_cuts(&self, start: i64, end: i64, step: i64) -> Result<Vec<Cut>> {
+        let mut cuts = Vec::new();
+        let Some(first) = self.batch_of(start, 0)? else { return Ok(cuts) };
+        let (mut offset, mut from) = (first_in(&first, start), first.position);
+        while cuts.len() < MOST_CUTS {
+            let wanted = offset.saturating_add(step.max(1));
+            let Some(batch) = self.batch_of(wanted, from)? else { break };
+            offset = first_in(&batch, wanted);
+            if offset >= end {
+                break;
+            }
+            let is_shared = batch.format < RecordFormat::V2 || batch.base_offset < wanted;
+            let end_before = batch.position.saturating_add(if is_shared { batch.size } else { 0 });
+            cuts.push(Cut { offset, position: batch.position, end_before });
+            from = batch.position;
+        }
+        Ok(cuts)
+    }
+
+    /// The header of the last whole batch; `None` when there is none.
+    ///
+    /// # Errors
+    /// As `Headers::next_header`.
+    pub fn last_batch(&self) -> Result<Option<BatchHeader>> {
+        for entry in self.offsets.iter().rev().take(TRIES) {
+            let Ok(position) = u64::try_from(entry.position) else { continue };
+            if self.intact_at(position)?.is_some()
+                && let Ok(last) = self.last_from(position)
+            {
+                return Ok(last);
+            }
+        }
+        self.last_from(0)
+    }
+
+    fn last_from(&self, position: u64) -> Result<Option<BatchHeader>> {
+        let mut headers = Headers::new(self.log, self.limits, position, self.len);
+        let mut last = None;
+        while let Some(header) = headers.next_header()? {
+            last = Some(header);
+        }
+        Ok(last)
+    }
+
+    /// The first batch that begins at `wanted` or behind it; a batch begins at `from`.
+    fn batch_from(&self, from: u64, wanted: u64) -> Result<Option<u64>> {
+        let is_at_most = |entry: &OffsetEntry| u64::try_from(entry.position).is_ok_and(|position| position <= wanted);
+        let below = self.offsets.get(..self.offsets.partition_point(is_at_most)).unwrap_or_default();
+        let positions = below.iter().rev().filter_map(|entry| u64::try_from(entry.position).ok());
+        for position in positions.take(TRIES).take_while(|position| *position > from) {
+            if self.intact_at(position)?.is_some()
+                && let Ok(Place { header: Some(header), .. }) = self.scan(position, |header| header.position >= wanted)
+            {
+                return Ok(Some(header.position));
+            }
+        }
+        let place = no_data_error(self.scan(from, |header| header.position >= wanted))?;
+        Ok(place.and_then(|place| place.header).map(|header| header.position))
+    }
+
+    fn batch_of(&self, offset: i64, from: u64) -> Result<Option<BatchHeader>> {
+        Ok(no_data_error(self.offset_from(offset, from))?.and_then(|place| place.header))
+    }
+}
+
+/// The first offset at or behind `wanted` in a batch. Where a wrapper of magic 0 and 1 begins is known to its inner messages only.
+fn first_in(batch: &BatchHeader, wanted: i64) -> i64 {
+    if batch.format < RecordFormat::V2 { wanted } else { wanted.max(batch.base_offset) }
+}
