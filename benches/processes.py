@@ -30,6 +30,21 @@ def spent_between(before, after):
     return sum(seconds - before.get(pid, 0.0) for pid, seconds in after.items())
 
 
+def timed(run, root, beside=None):
+    """Call `run`; returns {"seconds", "cpu_seconds", "others_busy"}: CPU of the tree below `root`, and by how many cores others were busy.
+
+    A process `beside` that serves it is neither: its CPU is "beside_cpu_seconds".
+    """
+    roots = [root] if beside is None else [root, beside]
+    before, busy, start = [tree_cpu_seconds(pid) for pid in roots], machine_busy_seconds(), time.perf_counter()
+    run()
+    seconds = time.perf_counter() - start
+    spent = [spent_between(cpu, tree_cpu_seconds(pid)) for pid, cpu in zip(roots, before, strict=True)]
+    others = max(0.0, machine_busy_seconds() - busy - sum(spent))
+    more = {} if beside is None else {"beside_cpu_seconds": spent[1]}
+    return {"seconds": seconds, "cpu_seconds": spent[0], "others_busy": others / seconds, **more}
+
+
 def _all_stats():
     """{pid: (parent, CPU seconds)}"""
     stats = {}

@@ -125,6 +125,16 @@ def run_spark(args):
     return call_json("benches.spark.measure", *quick)
 
 
+def run_spark_kafka(args):
+    quick = ["--codecs", "none", "--rows", "300000", "--rounds", "2"] if args.quick else []
+    return call_json("benches.spark_kafka.measure", *quick)
+
+
+def run_slice(args):
+    quick = ["--size", str(1 << 28), "--rounds", "2"] if args.quick else []
+    return call_json("benches.slice.measure", *quick)
+
+
 def call_json(module, *arguments):
     """Run a bench module in its own process; returns the last line it prints, read as JSON."""
     done = call([sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True)
@@ -143,7 +153,9 @@ SECTIONS = {
     "python": run_python,
     "headers": run_headers,
     "memory": run_memory,
+    "slice": run_slice,
     "spark": run_spark,
+    "spark_kafka": run_spark_kafka,
 }
 
 if __name__ == "__main__":

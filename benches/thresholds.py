@@ -41,6 +41,13 @@ ENCODED_SIZE_LIMIT = 1.02
 ZSTD_SHARE = 0.95
 CONVERT_SHARE = 0.80
 FIX_LZ4_GIB_S = 1.0
+SLICE_CASES = [(name, door) for name in ("small-none", "small-lz4") for door in ("Segment", "Log")]
+SLICE_GAIN = 20.0
+SPARK_KAFKA_QUERIES = ["consumed", "noop"]
+SPARK_KAFKA_SPEED = 3.0
+SPARK_KAFKA_CPU = 0.65
+SPARK_PARTS_CPU = 1.15
+SPARK_PLAIN_SHARE = 0.85
 
 
 @dataclass
@@ -76,7 +83,9 @@ def checks(results):
         *two_threads(cells),
         *bare_loop(results.get("headers", {})),
         *memory(results.get("memory", [])),
+        *slices(results.get("slice", [])),
         *spark(results.get("spark", [])),
+        *spark_kafka(results.get("spark_kafka", [])),
     ]
 
 
@@ -205,6 +214,31 @@ def spark(rows):
         cpu = ceiling["cpu_us_per_row"] / ours["cpu_us_per_row"] if found else None
         yield Check("rows/s / Spark's ceiling", f"{door}, {query}, small-none", rate, SPARK_SHARE, at_most=False)
         yield Check("ceiling's CPU a row / ours", f"{door}, {query}, small-none", cpu, SPARK_SHARE, at_most=False)
+
+
+def slices(rows):
+    """1 % of the offsets of a 1 GiB segment beside all of it."""
+    for name, door in SLICE_CASES:
+        found = [row for row in rows if (row["corpus"], row["door"]) == (name, door) and row["bytes"] >= 1 << 30]
+        value = found[0]["all"] / found[0]["slice"] if found else None
+        yield Check("all / 1 % of the offsets", f"{door}, {name}", value, SLICE_GAIN, at_most=False)
+
+
+def spark_kafka(rows):
+    """Beside Spark's Kafka source; and beside the sum of the boundary and of plain decoding, which is all that a read must cost."""
+    for codec in CODECS:
+        for query in SPARK_KAFKA_QUERIES:
+            case = f"{query}, {codec}"
+            row = next((row for row in rows if (row["codec"], row["query"]) == (codec, query)), None)
+            speed = row["ours"]["mrows_s"] / row["kafka"]["mrows_s"] if row else None
+            cpu = row["ours"]["cpu_us_per_row"] / row["kafka"]["cpu_us_per_row"] if row else None
+            parts = row["ceiling"]["cpu_us_per_row"] + row["plain_cpu_us_per_row"] if row else None
+            yield Check("rows/s / Spark's Kafka source", case, speed, SPARK_KAFKA_SPEED, at_most=False)
+            yield Check("CPU a row / Spark's Kafka source", case, cpu, SPARK_KAFKA_CPU)
+            yield Check("CPU a row / boundary + decode", case, row["ours"]["cpu_us_per_row"] / parts if row else None, SPARK_PARTS_CPU)
+            if codec == "none":
+                share = row["ours"]["mrows_s"] / row["ceiling"]["mrows_s"] if row else None
+                yield Check("rows/s / boundary", case, share, SPARK_PLAIN_SHARE, at_most=False)
 
 
 def ratio(cells, case, above, below):

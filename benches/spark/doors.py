@@ -15,9 +15,14 @@ def data_source_frames(spark, name, directory, segments):
     """(ours, ceiling, rows) of `spark.read.format("logsegment")` over a partition directory."""
     log = directory / "bench-0"
     rows = write_directory(name, log, segments)
-    ours = spark.read.format("logsegment").load(str(log))
-    ready = directory / "source.arrow"
-    write_ready(ready, first_batch_of_source(str(log), ours.schema))
+    return source_frames(spark, [log], rows, directory / "source.arrow")
+
+
+def source_frames(spark, directories, rows, ready):
+    """(ours, ceiling, rows) of the data source over directories that hold so many rows; `ready` is the file that the ceiling reads."""
+    paths = [str(directory) for directory in directories]
+    ours = spark.read.format("logsegment").load(paths)
+    write_ready(ready, first_batch_of_source(paths, ours.schema))
     counts = ours.groupBy(F.spark_partition_id()).count().collect()
     per_partition = [row["count"] for row in counts]
     assert sum(per_partition) == rows, f"{sum(per_partition)} rows instead of {rows}"
@@ -28,11 +33,11 @@ def data_source_frames(spark, name, directory, segments):
     return ours, ceiling, rows
 
 
-def first_batch_of_source(path, schema):
+def first_batch_of_source(paths, schema):
     """The first batch that our data source yields, taken from its reader without Spark."""
     from pyspark_logsegment import DefaultSource
 
-    reader = DefaultSource({"path": path}).reader(schema)
+    reader = DefaultSource({"paths": json.dumps(paths)}).reader(schema)
     return next(iter(reader.read(reader.partitions()[0])))
 
 

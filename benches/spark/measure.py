@@ -9,10 +9,10 @@ import argparse
 import json
 import os
 import sys
-import time
+from functools import partial
 
 from benches.paths import ROOT, WORK
-from benches.processes import machine_busy_seconds, spent_between, tree_cpu_seconds
+from benches.processes import timed
 from benches.spark.doors import data_source_frames, map_in_arrow_frames
 
 CORPORA = ["small-none", "small-lz4", "small-zstd"]
@@ -87,18 +87,9 @@ def take_turns(frames, run, rows, rounds):
     runs = {name: [] for name in frames}
     for _ in range(rounds):
         for name, frame in frames.items():
-            runs[name].append(timed(frame, run))
+            # The JVM is our child, the workers are its children.
+            runs[name].append(timed(partial(run, frame), os.getpid()))
     return {name: summary(found, rows) for name, found in runs.items()}
-
-
-def timed(frame, run):
-    pid = os.getpid()  # the JVM is our child, the workers are its children
-    cpu, busy, start = tree_cpu_seconds(pid), machine_busy_seconds(), time.perf_counter()
-    run(frame)
-    seconds = time.perf_counter() - start
-    own = spent_between(cpu, tree_cpu_seconds(pid))
-    others = max(0.0, machine_busy_seconds() - busy - own)
-    return {"seconds": seconds, "cpu_seconds": own, "others_busy": others / seconds}
 
 
 def summary(runs, rows):
