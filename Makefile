@@ -129,6 +129,10 @@ interop: $(BUILD) ## run every writer against every reader, record and print the
 	status=0; REQUIRE_INTEROP=1 INTEROP_RECORD=1 $(PY) -m pytest -m interop $(ARGS) || status=$$?; \
 		$(PY) tests/interop/record.py || status=$$?; exit $$status
 
+.PHONY: soak
+soak: $(BUILD) ## streaming queries over a working broker, killed or stopped ten times in minutes (Java, Maven)
+	REQUIRE_INTEROP=1 STREAM_KILLS=10 STREAM_SECONDS=8 $(PY) -m pytest -s tests/interop/test_stream_broker.py $(ARGS)
+
 .PHONY: miri
 miri: ## the bytes-to-primitives room under Miri (nightly Rust with miri)
 	cargo +nightly miri test $(LOCKED) --lib wire::

@@ -40,7 +40,9 @@ __all__ = [
     "read_txn_index",
     "read_producer_snapshot",
     "read_leader_epochs",
+    "read_offset_checkpoint",
     "committed_transactions",
+    "follow_log",
     "validate_log",
     "rebuild_indexes",
     "decode_array",
@@ -316,6 +318,7 @@ def read_producer_snapshot(
     path: _Path, end_offset: int
 ) -> tuple[list[tuple[int, int, int, int, int, int, int, int]], list[Finding]] | None: ...
 def read_leader_epochs(path: _Path) -> tuple[list[tuple[int, int]], list[Finding]] | None: ...
+def read_offset_checkpoint(path: _Path) -> tuple[list[tuple[str, int, int]], list[Finding]] | None: ...
 def committed_transactions(
     segments: Sequence[tuple[_Path, int]],
     *,
@@ -323,6 +326,19 @@ def committed_transactions(
     end_offset: int | None = None,
     is_recovering: bool = False,
 ) -> Transactions: ...
+
+#: Position, stored checksum and last offset of a batch.
+_Last: TypeAlias = tuple[int, int, int]
+
+def follow_log(
+    path: _Path,
+    base_offset: int,
+    *,
+    since: _Last | None = None,
+    transactions: Sequence[tuple[int, int]] | None = None,
+    until: int | None = None,
+    is_checked: bool = False,
+) -> tuple[_Last | None, bool, list[tuple[int, int]]] | None: ...
 def validate_log(
     files: Sequence[tuple[_Path, int | None]], directories: Sequence[_Path], depth_name: str | None, options: dict[str, Any]
 ) -> tuple[list[Finding], IoStats]: ...

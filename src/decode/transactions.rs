@@ -70,6 +70,13 @@ impl Scan {
         self.open.values().any(|first| *first < offset)
     }
 
+    /// The open transactions: producer id and first offset, in the order of the offsets.
+    pub fn open(&self) -> Vec<(i64, i64)> {
+        let mut open: Vec<_> = self.open.iter().map(|(id, first)| (*id, *first)).collect();
+        open.sort_unstable_by_key(|(id, first)| (*first, *id));
+        open
+    }
+
     /// The transactions seen so far; those without a marker are open.
     pub fn finish(self) -> Transactions {
         Transactions { last_stable_offset: self.open.into_values().min(), aborted: self.aborted }

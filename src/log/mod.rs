@@ -17,6 +17,8 @@ pub mod partition;
 pub mod read_at;
 /// The files beside a log, made anew.
 pub mod rebuild;
+/// The end of a log that grows.
+pub mod tail;
 
 pub use check::{AbortCheck, EpochCheck, IndexCheck};
 pub use committed::Committed;
@@ -25,3 +27,4 @@ pub use headers::Headers;
 pub use lookup::{Lookup, Place};
 pub use read_at::ReadAt;
 pub use rebuild::{Rebuild, SegmentFiles};
+pub use tail::{LastBatch, Tail};

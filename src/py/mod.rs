@@ -29,6 +29,7 @@ mod segment;
 mod source;
 mod stream;
 mod table;
+mod tail;
 mod transactions;
 mod validate;
 mod validate_log;

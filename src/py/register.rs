@@ -2,7 +2,7 @@ use pyo3::prelude::*;
 
 use super::{
     array, arrow_out, batches, broker, compat, convert, decode, encode, errors, files, finding, limits, lz4, rebuild, segment, source,
-    stream, table, transactions, validate, validate_log,
+    stream, table, tail, transactions, validate, validate_log,
 };
 
 /// The native core of logsegment.
@@ -30,7 +30,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(segment::read_txn_index, module)?)?;
     module.add_function(wrap_pyfunction!(segment::read_producer_snapshot, module)?)?;
     module.add_function(wrap_pyfunction!(segment::read_leader_epochs, module)?)?;
+    module.add_function(wrap_pyfunction!(segment::read_offset_checkpoint, module)?)?;
     module.add_function(wrap_pyfunction!(segment::committed_transactions, module)?)?;
+    module.add_function(wrap_pyfunction!(tail::follow_log, module)?)?;
     module.add_function(wrap_pyfunction!(validate_log::validate_log, module)?)?;
     module.add_function(wrap_pyfunction!(rebuild::rebuild_indexes, module)?)?;
     module.add_function(wrap_pyfunction!(array::decode_array, module)?)?;

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, Filter, InputPartition
 
 import logsegment as ls
 from logsegment.log import committed_transactions
@@ -22,6 +22,7 @@ from logsegment.spark.options import ReadOptions, boolean, columns_option, ensur
 from logsegment.spark.paths import local_paths
 from logsegment.spark.plan import SegmentTask, plan_tasks
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, columns_of, record_schema
+from logsegment.spark.stream import stream_reader
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,10 +68,18 @@ class LogSegmentSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in `schema`."""
         options = self.read_options
-        if options.columns is not None and options.columns != tuple(schema.fieldNames()):
-            raise ValueError(f"option columns names {', '.join(options.columns)}, but the schema {', '.join(schema.fieldNames())}")
         kind = PushingReader if options.push_filters else SegmentReader
-        return kind(options, columns_of(schema))
+        return kind(options, self._columns(schema))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """A reader that follows partitions, of the columns in `schema`."""
+        return stream_reader(self.given, self._columns(schema))
+
+    def _columns(self, schema: StructType) -> list[str]:
+        named = columns_option(lowered(self.given))
+        if named is not None and named != tuple(schema.fieldNames()):
+            raise ValueError(f"option columns names {', '.join(named)}, but the schema {', '.join(schema.fieldNames())}")
+        return columns_of(schema)
 
 
 class SegmentReader(DataSourceReader):

@@ -1,0 +1,184 @@
+"""Where growing partitions begin and end, looked at with every trigger: what was seen is remembered, so that only what is new is walked.
+
+Segments of each partition go in, its `Reach` comes out. A broker may roll, compact, rename and delete segments meanwhile: a file that is
+gone raises FileNotFoundError, and the caller looks again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from logsegment import _core
+from logsegment.segments import SegmentFile
+from logsegment.spark.stream_options import UpTo
+from logsegment.spark.topics import TopicPartition
+
+#: The offset up to which each partition is on all of its replicas, and so is never cut off again (SEG-9).
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+#: The offset below which each partition was deleted, by retention or by request (SEG-9).
+LOG_STARTS = "log-start-offset-checkpoint"
+
+Checkpoint = dict[TopicPartition, int]
+#: Position, checksum and last offset of a batch, by which it is known again.
+Last = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What of a partition can be read.
+
+    Attributes:
+        earliest: first offset that is there.
+        latest: first offset that is not to be read yet; None when its broker has not told yet how far it may be.
+        end: behind the last whole batch of the log.
+    """
+
+    earliest: int
+    latest: int | None
+    end: int
+
+
+class Reaches:
+    """Looks at partitions, again and again.
+
+    Args:
+        is_committed: `latest` is the last stable offset: that of the oldest open transaction, if there is one.
+        up_to: whether high watermarks count.
+    """
+
+    def __init__(self, *, is_committed: bool, up_to: UpTo) -> None:
+        self._is_committed = is_committed
+        self._up_to = up_to
+        self._ends: dict[TopicPartition, _LogEnd] = {}
+        self._stable: dict[TopicPartition, _StableOffset] = {}
+
+    def look(self, logs: Mapping[TopicPartition, Sequence[SegmentFile]]) -> dict[TopicPartition, Reach]:
+        """Look at all partitions.
+
+        Raises:
+            FileNotFoundError: when a segment is gone.
+            OSError: when one cannot be read.
+            ValueError: when a checkpoint of a broker is damaged.
+            RecordBatchError: when the log cannot be read.
+        """
+        # What checkpoints say may be overtaken by the logs, never the other way round: so they are read first.
+        checkpoints = _Checkpoints()
+        counts = self._up_to == "highWatermark"
+        marks = {name: checkpoints.of(HIGH_WATERMARKS, segments[0]) if counts else None for name, segments in logs.items()}
+        firsts = {name: earliest(name, segments, checkpoints) for name, segments in logs.items()}
+        for forgotten in self._ends.keys() - logs.keys():
+            del self._ends[forgotten]
+            self._stable.pop(forgotten, None)
+        return {name: self._reach(name, segments, marks[name], firsts[name]) for name, segments in logs.items()}
+
+    def _reach(self, name: TopicPartition, segments: Sequence[SegmentFile], marks: Checkpoint | None, first: int) -> Reach:
+        end = self._ends.setdefault(name, _LogEnd()).find(segments[-1], is_checked=marks is None)
+        latest = end
+        if marks is not None:
+            if name not in marks:
+                return Reach(first, None, end)
+            latest = min(end, marks[name])
+        if self._is_committed:
+            latest = self._stable.setdefault(name, _StableOffset()).find(segments, latest)
+        return Reach(first, max(latest, first), max(end, first))
+
+
+class _LogEnd:
+    """The end of one log."""
+
+    def __init__(self) -> None:
+        self._path: str | None = None
+        self._since: Last | None = None
+
+    def find(self, segment: SegmentFile, *, is_checked: bool) -> int:
+        """The offset behind the last batch of the last segment."""
+        since = self._since if self._path == segment.path else None
+        base = base_of(segment)
+        followed = _core.follow_log(segment.path, base, since=since, is_checked=is_checked)
+        if followed is None:
+            followed = _core.follow_log(segment.path, base, is_checked=is_checked)
+        assert followed is not None, "a walk from nowhere in particular is never turned away"
+        self._path, self._since = segment.path, followed[0]
+        return base if followed[0] is None else followed[0][2] + 1
+
+
+class _StableOffset:
+    """The last stable offset of one log, from transaction markers (TXN-6)."""
+
+    def __init__(self) -> None:
+        self._path: str | None = None
+        self._since: Last | None = None
+        self._open: list[tuple[int, int]] = []
+
+    def find(self, segments: Sequence[SegmentFile], until: int) -> int:
+        """The first offset of the oldest transaction that is open at `until`, or `until`. Later markers may still be cut off."""
+        at = next((index for index, one in enumerate(segments) if one.path == self._path), None)
+        if at is None or not self._walk(segments[at:], until):
+            at, self._open = _known_before(segments, until)
+            self._since = None
+            is_done = self._walk(segments[at:], until)
+            assert is_done, "a walk from the beginning of a segment is never turned away"
+        return min((first for _, first in self._open if first < until), default=until)
+
+    def _walk(self, segments: Sequence[SegmentFile], until: int) -> bool:
+        since = self._since
+        for segment in segments:
+            walked = _core.follow_log(segment.path, base_of(segment), since=since, transactions=self._open, until=until)
+            if walked is None:
+                return False
+            last, has_more, self._open = walked
+            self._path, self._since, since = segment.path, last or since, None
+            if has_more:
+                break
+        return True
+
+
+class _Checkpoints:
+    """Checkpoint files of brokers' log directories, each read once a trigger."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, Checkpoint | None] = {}
+
+    def of(self, name: str, segment: SegmentFile) -> Checkpoint | None:
+        """The offsets in the file of that name in the log directory of a segment; None when there is no such file."""
+        path = os.path.join(os.path.dirname(segment.directory), name)
+        if path not in self._read:
+            self._read[path] = _offsets(path)
+        return self._read[path]
+
+
+def earliest(name: TopicPartition, segments: Sequence[SegmentFile], checkpoints: _Checkpoints | None = None) -> int:
+    """The first offset of a partition that is there."""
+    starts = (checkpoints or _Checkpoints()).of(LOG_STARTS, segments[0]) or {}
+    return max(base_of(segments[0]), starts.get(name, 0))
+
+
+def base_of(segment: SegmentFile) -> int:
+    """The first offset of a segment, by its name."""
+    assert segment.base_offset is not None, "files without it were refused"
+    return segment.base_offset
+
+
+def _offsets(path: str) -> Checkpoint | None:
+    found = _core.read_offset_checkpoint(path)
+    if found is None:
+        return None
+    rows, findings = found
+    if findings:
+        advice = "upTo=logEnd reads without it" if path.endswith(HIGH_WATERMARKS) else "a broker writes it anew when it starts"
+        raise ValueError(f"{path}: {findings[0].message} ({findings[0].rule}); {advice}")
+    return {TopicPartition(topic, partition): offset for topic, partition, offset in rows}
+
+
+def _known_before(segments: Sequence[SegmentFile], until: int) -> tuple[int, list[tuple[int, int]]]:
+    """The last segment that begins no later than `until` and has a sound snapshot, and the transactions that are open there."""
+    for index in range(len(segments) - 1, -1, -1):
+        base = base_of(segments[index])
+        if base > until:
+            continue
+        found = _core.read_producer_snapshot(os.path.splitext(segments[index].path)[0] + ".snapshot", base)
+        if found is not None and not found[1]:
+            return index, [(row[0], row[7]) for row in found[0] if row[7] >= 0]
+    return 0, []

@@ -1,0 +1,141 @@
+"""The tasks of a micro-batch: ranges of offsets of a partition, cut where segments begin, and smaller where more tasks are wanted.
+
+A task names offsets, not bytes: between planning and reading a broker may put another file in the place of a segment.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pyspark.sql.datasource import InputPartition
+
+from logsegment.segments import SegmentFile
+from logsegment.spark.offsets import Offsets
+from logsegment.spark.stream_ends import base_of, earliest
+from logsegment.spark.stream_options import StreamOptions
+from logsegment.spark.stream_segments import overlapping, settled_segments
+from logsegment.spark.topics import TopicPartition
+
+
+class DataLossError(ValueError):
+    """Offsets that a query was to read are gone."""
+
+
+@dataclass(frozen=True)
+class RangeTask(InputPartition):
+    """Offsets of one partition that one task reads.
+
+    Attributes:
+        name: what the columns `topic` and `partition` say.
+        segment: one of the partition's segments when this was planned; its directory is what counts.
+        start: first offset.
+        end: offset behind the last.
+    """
+
+    name: TopicPartition
+    segment: SegmentFile
+    start: int
+    end: int
+
+
+def report_loss(what: str, *, fails: bool) -> None:
+    """Tell of offsets that are gone, as an error or as a warning.
+
+    Raises:
+        DataLossError: when the query is to fail.
+    """
+    if fails:
+        raise DataLossError(f"{what}; the option failOnDataLoss=false goes on with what there is")
+    warnings.warn(what, UserWarning, stacklevel=2)
+
+
+def plan_ranges(
+    logs: Mapping[TopicPartition, Sequence[SegmentFile]], start: Offsets, end: Offsets, options: StreamOptions
+) -> list[tuple[TopicPartition, int, int]]:
+    """What to read of each partition; partitions that are new are read from their beginning.
+
+    Raises:
+        DataLossError: when offsets are gone, unless the options say to go on.
+
+    Source: `KafkaOffsetReader.getOffsetRangesFromResolvedOffsets` in Spark.
+    """
+    fails = options.fails_on_data_loss
+    for gone in sorted(start.keys() - end.keys()):
+        report_loss(f"{gone} is gone, and with it what was not read from offset {start[gone]} on", fails=fails)
+    ranges = []
+    for name, until in end.items():
+        first = _first(name, logs.get(name), start.get(name), until, fails=fails)
+        if first is not None and first < until:
+            ranges.append((name, first, until))
+    return ranges
+
+
+def _first(name: TopicPartition, segments: Sequence[SegmentFile] | None, start: int | None, until: int, *, fails: bool) -> int | None:
+    """Where to begin in a partition; None when nothing of it is to be read."""
+    if start == until:
+        return None
+    if not segments:
+        report_loss(f"{name} is gone, and with it its offsets {start or 0} to {until - 1}", fails=fails)
+        return None
+    if start is not None and until < start:
+        report_loss(f"{name} was cut off at offset {until}, and offsets up to {start - 1} were read before", fails=fails)
+        return None
+    known = earliest(name, segments)
+    if known > (start or 0):
+        # A cleaner may have been in the middle of its work.
+        known = earliest(name, settled_segments(segments[0]) or segments)
+    if start is None:
+        if known > 0:
+            report_loss(f"{name} is new and begins at offset {known}, not at 0", fails=fails)
+        return known
+    if known > start:
+        lost = min(known, until) - 1
+        report_loss(f"{name} begins at offset {known}: offsets {start} to {lost} were deleted before they were read", fails=fails)
+    return max(known, start)
+
+
+def plan_tasks(
+    logs: Mapping[TopicPartition, Sequence[SegmentFile]], ranges: Sequence[tuple[TopicPartition, int, int]], options: StreamOptions
+) -> list[RangeTask]:
+    """The tasks that read the ranges: of about `max_partition_bytes` at most, and cut by offsets where more are wanted."""
+    tasks = [task for name, start, end in ranges for task in _by_bytes(name, logs[name], start, end, options.max_partition_bytes)]
+    if options.max_records is not None:
+        tasks = [part for task in tasks for part in _cut(task, -(-(task.end - task.start) // options.max_records))]
+    wanted = options.min_partitions or 0
+    if len(tasks) >= wanted:
+        return tasks
+    total = sum(task.end - task.start for task in tasks)
+    return [part for task in tasks for part in _cut(task, -(-(task.end - task.start) * wanted // total))]
+
+
+def _by_bytes(name: TopicPartition, segments: Sequence[SegmentFile], start: int, end: int, most: int) -> list[RangeTask]:
+    """Tasks of small segments that follow each other, or of a part of a large one."""
+    tasks: list[RangeTask] = []
+    first, filled = start, 0
+    for segment, follower in overlapping(segments, start, end):
+        behind = end if follower is None else follower
+        lower, upper = max(base_of(segment), start), min(behind, end)
+        size = _size(segment) * (upper - lower) // max(behind - base_of(segment), 1)
+        if filled and filled + size > most:
+            tasks += _cut(RangeTask(name, segments[0], first, lower), -(-filled // most))
+            first, filled = lower, 0
+        filled += size
+    return tasks + _cut(RangeTask(name, segments[0], first, end), -(-filled // most))
+
+
+def _size(segment: SegmentFile) -> int:
+    try:
+        return os.stat(segment.path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _cut(task: RangeTask, count: int) -> list[RangeTask]:
+    """About equal parts of a task."""
+    length = task.end - task.start
+    edges = [task.start + length * index // count for index in range(count + 1)] if count > 1 else [task.start, task.end]
+    return [RangeTask(task.name, task.segment, first, last) for first, last in pairwise(edges) if first < last]

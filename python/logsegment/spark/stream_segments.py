@@ -1,0 +1,59 @@
+"""The segments of a partition while a broker changes them: which of them hold an offset, and which bytes of those.
+
+A cleaner takes segments away under their names and puts others in their place, in steps. A listing in between would miss records.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+
+from logsegment import _core
+from logsegment.segments import SegmentFile, segments_beside
+from logsegment.spark.stream_ends import base_of
+
+#: How long a cleaner is waited for. One that was killed leaves its file until its broker starts again.
+PATIENCE = 2.0
+_PAUSE = 0.02
+
+
+def settled_segments(segment: SegmentFile, *, patience: float = PATIENCE) -> list[SegmentFile]:
+    """The segments of the directory in which `segment` lies or lay, once two listings are equal and no cleaner is in the middle of a swap.
+
+    Raises:
+        OSError: when the directory cannot be listed.
+    """
+    deadline = time.monotonic() + patience
+    before: list[str] | None = None
+    while True:
+        names = sorted(name for name in os.listdir(segment.directory) if name.endswith((".log", ".log.swap")))
+        is_settled = names == before and not any(name.endswith(".swap") for name in names)
+        if is_settled or time.monotonic() > deadline:
+            return segments_beside(segment)
+        if any(name.endswith(".swap") for name in names):
+            time.sleep(_PAUSE)
+        before = names
+
+
+def overlapping(segments: Sequence[SegmentFile], start: int, end: int) -> list[tuple[SegmentFile, int | None]]:
+    """The segments that may hold offsets from `start` to before `end`, each with the first offset of the next one."""
+    followers: list[int | None] = [*(base_of(one) for one in segments[1:]), None]
+    pairs = zip(segments, followers, strict=True)
+    return [(one, follower) for one, follower in pairs if base_of(one) < end and (follower is None or follower > start)]
+
+
+def byte_range(segment: SegmentFile, start: int, end: int) -> tuple[int, int, bool]:
+    """The bytes of the batches that hold offsets from `start` to before `end`, through the index.
+
+    Returns:
+        First byte, byte behind the last, and whether the segment goes on to `end`.
+
+    Raises:
+        FileNotFoundError: when the segment is gone.
+        RecordBatchError: when its headers cannot be read.
+    """
+    index = _core.SegmentIndex(segment.path, base_of(segment))
+    first = 0 if start <= base_of(segment) else index.find_offset(start)[0]
+    position, batch, _ = index.find_offset(end - 1)
+    return first, max(first, position + batch[0] if batch else position), batch is not None
