@@ -1,0 +1,104 @@
+"""The streaming source in a real Spark: checkpoints, restarts, micro-batches, errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+from growing import GrowingLog
+from spark_session import spark_session
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return spark_session()
+
+
+class Sink:
+    """Rows by the number of their micro-batch."""
+
+    def __init__(self, spark: SparkSession, log: GrowingLog, checkpoint: Path, **options: str) -> None:
+        self.stream = spark.readStream.format("logsegment").options(**options).load(str(log.root))
+        self.checkpoint = checkpoint
+        self.batches: dict[int, list[int]] = {}
+        self.fails = False
+
+    def run(self) -> dict[int, list[int]]:
+        """Read what is there; give what came."""
+        self.batches = {}
+        query = (
+            self.stream.writeStream.foreachBatch(self._write).option("checkpointLocation", str(self.checkpoint)).trigger(availableNow=True)
+        )
+        query.start().awaitTermination()
+        return {number: offsets for number, offsets in self.batches.items() if offsets}
+
+    def _write(self, batch: DataFrame, number: int) -> None:
+        if self.fails:
+            raise RuntimeError("the sink is out of order")
+        self.batches[number] = [row["offset"] for row in batch.select("offset").orderBy("offset").collect()]
+
+
+def test_a_query_goes_on_where_its_checkpoint_ends(spark: SparkSession, tmp_path: Path):
+    log = GrowingLog(tmp_path / "logs")
+    log.append(*[10] * 5)
+    sink = Sink(spark, log, tmp_path / "checkpoint", startingOffsets="earliest", maxOffsetsPerTrigger="20")
+    assert sink.run() == {0: list(range(20)), 1: list(range(20, 40)), 2: list(range(40, 50))}
+    log.roll()
+    log.append(5)
+    assert sink.run() == {3: list(range(50, 55))}
+    assert sink.run() == {}
+    assert json.loads((tmp_path / "checkpoint/offsets/3").read_text().splitlines()[-1]) == {"orders": {"0": 55}}
+
+
+def test_latest_is_kept_over_a_failure_of_the_first_micro_batch(spark: SparkSession, tmp_path: Path):
+    log = GrowingLog(tmp_path / "logs")
+    log.append(5)
+    sink = Sink(spark, log, tmp_path / "checkpoint")
+    sink.fails = True
+    with pytest.raises(StreamingQueryException, match="out of order"):
+        sink.run()
+    log.append(5)
+    sink.fails = False
+    assert sink.run() == {1: list(range(5, 10))}
+
+
+def test_a_checkpoint_as_the_kafka_source_writes_it_is_taken_over(spark: SparkSession, tmp_path: Path):
+    """Its JSON has no blanks."""
+    log = GrowingLog(tmp_path / "logs")
+    log.append(10)
+    sink = Sink(spark, log, tmp_path / "checkpoint", startingOffsets="earliest")
+    assert sink.run() == {0: list(range(10))}
+    for file in (tmp_path / "checkpoint/offsets").glob("*0"):
+        if file.name == ".0.crc":
+            file.unlink()
+            continue
+        lines = file.read_text().splitlines()
+        file.write_text("\n".join([*lines[:-1], '{"orders":{"0":4}}']))
+    assert sink.run() == {1: list(range(4, 10))}
+
+
+def test_lost_offsets_are_one_readable_error(spark: SparkSession, tmp_path: Path):
+    log = GrowingLog(tmp_path / "logs")
+    log.append(5)
+    first = log.segment
+    sink = Sink(spark, log, tmp_path / "checkpoint", startingOffsets='{"orders":{"0":2}}')
+    log.roll()
+    log.append(5)
+    first.unlink()
+    with pytest.raises(StreamingQueryException, match="orders-0 begins at offset 5: offsets 2 to 4 were deleted before they were read"):
+        sink.run()
+    lenient = Sink(spark, log, tmp_path / "checkpoint", startingOffsets='{"orders":{"0":2}}', failOnDataLoss="false")
+    assert lenient.run() == {0: list(range(5, 10))}
+
+
+def test_a_wrong_option_is_told_when_the_query_starts(spark: SparkSession, tmp_path: Path):
+    log = GrowingLog(tmp_path / "logs")
+    log.append(5)
+    with pytest.raises(StreamingQueryException, match="option maxTriggerDelay must be a time such as"):
+        Sink(spark, log, tmp_path / "checkpoint", maxTriggerDelay="soon").run()
