@@ -73,6 +73,20 @@ impl Lookup<'_> {
         self.scan(0, |header| header.max_timestamp >= timestamp)
     }
 
+    /// Where an intact batch begins to which an entry near the end leads; the beginning of the log when none does.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn near_end(&self) -> Result<u64> {
+        for entry in self.offsets.iter().rev().take(TRIES) {
+            let Ok(position) = u64::try_from(entry.position) else { continue };
+            if self.intact_at(position)?.is_some() {
+                return Ok(position);
+            }
+        }
+        Ok(0)
+    }
+
     /// Reads headers from `position` on up to the first that is wanted.
     pub(super) fn scan(&self, position: u64, is_wanted: impl Fn(&BatchHeader) -> bool) -> Result<Place> {
         let mut headers = Headers::new(self.log, self.limits, position, self.len);

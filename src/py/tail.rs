@@ -67,6 +67,5 @@ fn near_end(file: &RandomFile, path: &Path, base_offset: i64) -> Result<u64> {
     let bytes = beside::read(&path.with_extension("index")).ok().flatten().unwrap_or_default();
     let parsed = offset_index::parse(&bytes, base_offset);
     let offsets = if parsed.is_sound() { parsed.entries.as_slice() } else { &[] };
-    let lookup = Lookup { log: file, len: file.len(), limits: Limits::default(), offsets, times: &[] };
-    Ok(lookup.last_batch()?.map_or(0, |header| header.position))
+    Lookup { log: file, len: file.len(), limits: Limits::default(), offsets, times: &[] }.near_end()
 }

@@ -64,7 +64,7 @@ def queries_of(logs: Path) -> dict[str, dict[str, str]]:
     """The queries; only where retention deletes what nobody has read yet may offsets be missing."""
     shared = {"path": str(logs), "startingOffsets": "earliest"}
     return {
-        "exact": shared | {"subscribe": "kept,compacted", "maxOffsetsPerTrigger": "3000"},
+        "exact": shared | {"subscribe": "kept,compacted", "maxOffsetsPerTrigger": "10000"},
         "lossy": shared | {"subscribe": "short-lived", "failOnDataLoss": "false"},
         "committed": shared | {"subscribe": "paid", "isolation": "read_committed", "maxBytesPerTrigger": "1000000"},
     }

@@ -213,6 +213,8 @@ def _ensure_limits_are_supported(given: Mapping[str, str]) -> None:
 
 def _ensure_followed(name: TopicPartition, segments: Sequence[SegmentFile]) -> None:
     for segment in segments:
+        if "://" in segment.path:
+            raise ValueError(f"{segment.path}: a stream follows directories of mounted file systems; a batch query reads stores")
         if segment.base_offset is None:
             raise ValueError(f"{segment.path}: a stream follows partitions' directories, and this is a file of its own")
         if segment.path.endswith(".kafka"):

@@ -1,11 +1,12 @@
 """Reads a range of offsets of a partition in a worker process, while a broker rolls, compacts and deletes its segments.
 
-Segments are listed anew before each one, and a file that another has taken the place of while its bytes were looked up is looked up again.
-Once it is open it is read to the end of the range, deleted or not.
+A file that is gone, or was replaced while its bytes were looked up, is looked for again. Once it is open it is read to
+the end of the range, deleted or not.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -36,9 +37,7 @@ def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str]) 
         RecordBatchError: when bytes are bad.
         OSError: when a file cannot be read.
     """
-    at = task.start
-    fails = options.fails_on_data_loss
-    shared: dict[str, Any] = {
+    decoding: dict[str, Any] = {
         "columns": columns,
         "isolation": options.isolation,
         "transactions": _transactions(task) if options.isolation == "read_committed" else None,
@@ -48,20 +47,71 @@ def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str]) 
         "batch_bytes": options.batch_bytes,
         "null_headers": True,
     }
-    while at < task.end:
-        try:
-            segment, stream, at = _open(task, at, shared, fails=fails)
-        except FileNotFoundError as error:
-            if os.path.isdir(task.segment.directory):
-                raise
-            report_loss(f"{task.name} is gone, and with it offsets {at} to {task.end - 1} ({error})", fails=fails)
-            return
-        if stream is None:
-            continue
+    reading = _Reading(task, decoding, fails=options.fails_on_data_loss)
+    while (opened := reading.open_next()) is not None:
+        path, stream = opened
         try:
             yield from stream
         except ls.RecordBatchError as error:
-            raise located(error, segment.path) from None
+            raise located(error, path) from None
+
+
+class _Reading:
+    """The place in a task, and the segments as they were listed last: a listing is made again when it turns out to be old."""
+
+    def __init__(self, task: RangeTask, decoding: dict[str, Any], *, fails: bool) -> None:
+        self._task = task
+        self._decoding = decoding
+        self._fails = fails
+        self._at = task.start
+        self._segments: list[SegmentFile] | None = None
+
+    def open_next(self) -> tuple[str, ls.RecordStream] | None:
+        """The path of the segment that holds the next offsets, and its records; None at the end."""
+        attempts = 0
+        while self._at < self._task.end:
+            try:
+                found = self._holding(self._listed())
+                opened = None if found is None else self._open(*found)
+            except FileNotFoundError as error:
+                opened, attempts, self._segments = None, attempts + 1, None
+                if attempts == ATTEMPTS:
+                    self._ensure_replaced(error)
+            if opened is not None:
+                return opened
+        return None
+
+    def _listed(self) -> list[SegmentFile]:
+        if self._segments is None:
+            self._segments = settled_segments(self._task.segment)
+        return self._segments
+
+    def _holding(self, segments: list[SegmentFile]) -> tuple[SegmentFile, int | None] | None:
+        """The segment that holds the next offset, or the first one behind it, and where the one after that begins."""
+        at = max((index for index, one in enumerate(segments) if base_of(one) <= self._at), default=0)
+        first = base_of(segments[at]) if segments else self._task.end
+        if first > self._at:
+            behind = min(first, self._task.end)
+            report_loss(f"{self._task.name}: offsets {self._at} to {behind - 1} were deleted before they were read", fails=self._fails)
+            self._at = behind
+        if self._at == self._task.end:
+            return None
+        return segments[at], base_of(segments[at + 1]) if at + 1 < len(segments) else None
+
+    def _open(self, segment: SegmentFile, follower: int | None) -> tuple[str, ls.RecordStream]:
+        end = self._task.end if follower is None else min(follower, self._task.end)
+        stream, is_whole = _stream(segment, self._at, end, self._decoding)
+        if follower is None and not is_whole:
+            report_loss(f"{self._task.name} was cut off before offset {end - 1}, which was there before", fails=self._fails)
+        self._at = end
+        return segment.path, stream
+
+    def _ensure_replaced(self, error: FileNotFoundError) -> None:
+        """Fail, or leave the rest out, when the segment did not come back."""
+        if os.path.isdir(self._task.segment.directory):
+            raise error
+        report_loss(f"{self._task.name} is gone, and with it offsets {self._at} to {self._task.end - 1}", fails=self._fails)
+        self._at = self._task.end
 
 
 def _transactions(task: RangeTask) -> ls.Transactions:
@@ -75,54 +125,21 @@ def _transactions(task: RangeTask) -> ls.Transactions:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _open(task: RangeTask, start: int, options: dict[str, Any], *, fails: bool) -> tuple[SegmentFile, ls.RecordStream | None, int]:
-    """Open the segment that holds `start`, and tell the offset behind what is read of it."""
-    for attempt in range(ATTEMPTS):
-        segments = settled_segments(task.segment)
-        found = _holding(task, segments, start, fails=fails)
-        if found is None:
-            return task.segment, None, task.end
-        segment, first, follower = found
-        end = task.end if follower is None else min(follower, task.end)
-        if first >= end:
-            return segment, None, end
-        try:
-            stream, is_whole = _stream(segment, first, end, options)
-        except FileNotFoundError:
-            if attempt == ATTEMPTS - 1:
-                raise
-            continue
-        if stream is not None:
-            if follower is None and not is_whole:
-                report_loss(f"{task.name} was cut off before offset {task.end - 1}, which was there before", fails=fails)
-            return segment, stream, end
-    raise FileNotFoundError(f"{task.segment.directory}: the segment of offset {start} was replaced {ATTEMPTS} times while it was opened")
+def _stream(segment: SegmentFile, start: int, end: int, decoding: dict[str, Any]) -> tuple[ls.RecordStream, bool]:
+    """The open stream, and whether the segment goes on to `end`.
 
-
-def _holding(task: RangeTask, segments: list[SegmentFile], start: int, *, fails: bool) -> tuple[SegmentFile, int, int | None] | None:
-    """The segment that holds an offset or the first one behind it, that offset, and where the next segment begins."""
-    if not segments or base_of(segments[0]) >= task.end:
-        report_loss(f"{task.name}: offsets {start} to {task.end - 1} were deleted before they were read", fails=fails)
-        return None
-    at = max((index for index, one in enumerate(segments) if base_of(one) <= start), default=0)
-    if base_of(segments[at]) > start:
-        lost = base_of(segments[at]) - 1
-        report_loss(f"{task.name}: offsets {start} to {lost} were deleted before they were read", fails=fails)
-    follower = base_of(segments[at + 1]) if at + 1 < len(segments) else None
-    return segments[at], max(start, base_of(segments[at])), follower
-
-
-def _stream(segment: SegmentFile, start: int, end: int, options: dict[str, Any]) -> tuple[ls.RecordStream | None, bool]:
-    """The open stream, None when the file was replaced meanwhile; and whether the segment goes on to `end`."""
+    Raises:
+        FileNotFoundError: when the file is gone, or was replaced while its bytes were looked up.
+    """
     before = os.stat(segment.path)
     try:
         first, last, is_whole = byte_range(segment, start, end)
     except ls.RecordBatchError:
         # A decode says more of what is wrong, and gives the records before it.
         first, last, is_whole = 0, None, True
-    stream = ls.decode(ls.FileSource(segment.path, first, last), start_offset=start, end_offset=end, **options)
+    stream = ls.decode(ls.FileSource(segment.path, first, last), start_offset=start, end_offset=end, **decoding)
     after = os.stat(segment.path)
-    if (before.st_dev, before.st_ino) == (after.st_dev, after.st_ino):
-        return stream, is_whole
-    stream.close()
-    return None, False
+    if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino):
+        stream.close()
+        raise FileNotFoundError(errno.ENOENT, "the segment was replaced while it was opened", segment.path)
+    return stream, is_whole

@@ -25,15 +25,16 @@ def settled_segments(segment: SegmentFile, *, patience: float = PATIENCE) -> lis
         OSError: when the directory cannot be listed.
     """
     deadline = time.monotonic() + patience
-    before: list[str] | None = None
+    before: list[SegmentFile] | None = None
     while True:
-        names = sorted(name for name in os.listdir(segment.directory) if name.endswith((".log", ".log.swap")))
-        is_settled = names == before and not any(name.endswith(".swap") for name in names)
-        if is_settled or time.monotonic() > deadline:
-            return segments_beside(segment)
-        if any(name.endswith(".swap") for name in names):
+        found = segments_beside(segment)
+        # Looked for between the listings too: a swap that hides a segment from both is seen there.
+        is_swapping = any(name.endswith(".swap") for name in os.listdir(segment.directory))
+        if (found == before and not is_swapping) or time.monotonic() > deadline:
+            return found
+        if is_swapping:
             time.sleep(_PAUSE)
-        before = names
+        before = None if is_swapping else found
 
 
 def overlapping(segments: Sequence[SegmentFile], start: int, end: int) -> list[tuple[SegmentFile, int | None]]:
