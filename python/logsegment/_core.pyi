@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeAlias, final, type_check_only
 
 from logsegment._stats import IoStats
+from logsegment.stores.uri import StoreUri
 
 __all__ = [
     "__version__",
@@ -146,7 +147,7 @@ class Limits:
 class FileSource:
     def __new__(cls, path: str | os.PathLike[str], start: int = 0, end: int | None = None) -> Self: ...
     @property
-    def path(self) -> Path: ...
+    def path(self) -> Path | StoreUri: ...
     @property
     def start(self) -> int: ...
     @property

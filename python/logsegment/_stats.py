@@ -12,6 +12,8 @@ class IoStats(dict[str, int]):
     bytes_checksummed: bytes that checksums were computed over.
     records: records given.
     bytes_copied: bytes of keys, values and headers that were copied into columns.
+    range_requests: ranges that a store (S3, GCS, Azure, HDFS) was asked for.
+    bytes_fetched: bytes that it gave.
     """
 
     def __getattr__(self, name: str) -> int:

@@ -1,21 +1,30 @@
 """Find log segments: paths go in, segment files with their topic, partition and base offset come out, in reading order.
 
-Nothing is opened here. Names are Kafka's (`LogFileUtils`, `LocalLog.parseTopicPartitionName`): `<topic>-<partition>` for the directory of
-a partition, twenty digits and `.log` for a segment (`.kafka` before Kafka 0.8).
+Nothing is opened here. A path is one of this machine, a `file:` URI or a URI of a store (`logsegment.stores`). Names are Kafka's
+(`LogFileUtils`, `LocalLog.parseTopicPartitionName`): `<topic>-<partition>` for the directory of a partition, twenty digits and `.log` for a
+segment (`.kafka` before Kafka 0.8), or those of its tiered storage (SEG-12).
 """
 
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from logsegment.stores.uri import StoreUri, is_stored, placed, shown
 
 #: Tiered storage adds an id to the name.
-_SEGMENT = re.compile(r"([0-9]{20})(?:-[A-Za-z0-9_-]+)?\.(?:log|kafka)")
+_SEGMENT = re.compile(r"([0-9]{20})(-[A-Za-z0-9_-]+)?\.(?:log|kafka)")
 #: The third group marks a partition that is being deleted, moved to another disk, or given up.
 _PARTITION = re.compile(r"([A-Za-z0-9._-]{1,249})-([0-9]{1,10})(\.[0-9a-f]{32}-(?:delete|future|stray))?")
+#: Kafka's LocalTieredStorage puts the id of the topic behind the partition (TS-60), Aiven's plug-in has a directory for each (TS-1).
+_TIERED = re.compile(r"([A-Za-z0-9._-]{1,249})-([0-9]{1,10})-[A-Za-z0-9_-]{22}")
+_TIERED_TOPIC = re.compile(r"([A-Za-z0-9._-]{1,249})-[A-Za-z0-9_-]{22}")
 _MAX_PARTITION = 2**31 - 1
+Partition = tuple[str, int] | tuple[None, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +32,23 @@ class SegmentFile:
     """A file of log entries.
 
     Attributes:
-        path: as it was reached; links are not resolved.
+        path: as it was reached; links are not resolved. In a store a `StoreUri`, which shows no secret when it is printed.
         topic: from the name of its directory; None when that is no partition's.
         partition: as `topic`.
         base_offset: from its own name; None when that is no segment's.
+        known_size: bytes, where the listing of a store told them; see `size_of`.
     """
 
     path: str
     topic: str | None
     partition: int | None
     base_offset: int | None
+    known_size: int | None = field(default=None, compare=False, repr=False)
 
     @property
     def directory(self) -> str:
         """Path of the directory that it lies in."""
-        return os.path.dirname(self.path) or "."
+        return directory_of(self.path)
 
 
 def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
@@ -47,13 +58,14 @@ def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
     So is `lost+found`. Links to directories are followed.
 
     Args:
-        path: a file (of any name), a partition directory, or a tree of them.
+        path: a file (of any name), a partition directory, or a tree of them; here or in a store (`s3://bucket/orders-0`).
 
     Returns:
         The segments, partition by partition, in the order of their offsets.
 
     Raises:
         FileNotFoundError: when there is no such path, or no segment in the directory and below.
+        FileExistsError: when tiered storage holds two uploads that begin with the same offset.
         OSError: when a directory cannot be listed.
 
     Example:
@@ -63,14 +75,18 @@ def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
 
     Source: `LogManager.loadLogs` and `LocalLog` in Kafka.
     """
-    place = os.fspath(path)
-    if not os.path.isdir(place):
+    place = placed(path)
+    if is_stored(place):
+        found = _stored(place)
+    elif os.path.isdir(place):
+        found = _walk(place, frozenset())
+    else:
         os.stat(place)
         return [_segment(place)]
-    found = sorted(_walk(place, frozenset()), key=_reading_order)
     if not found:
-        raise FileNotFoundError(errno.ENOENT, "no log segments (twenty digits and .log or .kafka) in this directory or below", place)
-    return found
+        text = "no log segments (twenty digits and .log or .kafka) in this directory or below"
+        raise FileNotFoundError(errno.ENOENT, text, shown(place))
+    return _single_uploads(sorted(found, key=_reading_order))
 
 
 def segments_beside(segment: SegmentFile) -> list[SegmentFile]:
@@ -81,18 +97,113 @@ def segments_beside(segment: SegmentFile) -> list[SegmentFile]:
     """
     if segment.base_offset is None:
         return [segment]
-    with os.scandir(segment.directory) as entries:
-        names = [entry.name for entry in entries if _SEGMENT.fullmatch(entry.name) and not entry.is_dir()]
+    if is_stored(segment.path):
+        from logsegment.stores import entries
+
+        files = [entry for entry in entries(segment.directory) if not entry.is_directory]
+        return sorted((_segment(file.uri, file.size) for file in files if _SEGMENT.fullmatch(file.name)), key=_reading_order)
+    with os.scandir(segment.directory) as listing:
+        names = [entry.name for entry in listing if _SEGMENT.fullmatch(entry.name) and not entry.is_dir()]
     above = os.path.dirname(segment.path)
     return sorted((_segment(os.path.join(above, name)) for name in names), key=_reading_order)
 
 
-def partition_of(directory: str) -> tuple[str, int] | tuple[None, None]:
+def partition_of(directory: str) -> Partition:
     """Topic and partition that the name of a directory tells; (None, None) when it is no partition's."""
-    match = _PARTITION.fullmatch(os.path.basename(directory))
-    if match is None or int(match[2]) > _MAX_PARTITION:
-        return None, None
-    return match[1], int(match[2])
+    return _partition(_PARTITION.fullmatch(os.path.basename(directory)))
+
+
+def directory_of(path: str) -> str:
+    """Path of the directory that a file lies in."""
+    above = os.path.dirname(path[:])
+    return StoreUri(above) if is_stored(path) else above or "."
+
+
+def absolute(path: str | os.PathLike[str]) -> str:
+    """The path from the root of this machine on, or the URI in a store."""
+    place = placed(path)
+    return place if is_stored(place) else os.path.abspath(place)
+
+
+def is_directory(path: str | os.PathLike[str]) -> bool:
+    """True for a directory, here or in a store.
+
+    Raises:
+        OSError: when a store does not answer.
+    """
+    place = placed(path)
+    if is_stored(place):
+        from logsegment.stores import is_directory
+
+        return is_directory(place)
+    return os.path.isdir(place)
+
+
+def names_in(directory: str) -> list[str]:
+    """Names of what lies in a directory, in order.
+
+    Raises:
+        OSError: when it cannot be listed.
+    """
+    if is_stored(directory):
+        from logsegment.stores import entries
+
+        return [entry.name for entry in entries(directory)]
+    return sorted(os.listdir(directory))
+
+
+def size_of(segment: SegmentFile) -> int:
+    """Bytes of a segment file.
+
+    Raises:
+        OSError: when there is no such file.
+    """
+    if segment.known_size is not None:
+        return segment.known_size
+    if is_stored(segment.path):
+        from logsegment.stores import entry_of
+
+        return entry_of(segment.path).size
+    return os.stat(segment.path).st_size
+
+
+def matching(pattern: str | os.PathLike[str]) -> list[str]:
+    """The paths that a pattern (`orders-*`) means, by name; a path that exists as it is written means itself.
+
+    Raises:
+        FileNotFoundError: when there is none.
+        OSError: when a store does not answer.
+    """
+    place = placed(pattern)
+    if is_stored(place):
+        from logsegment import stores
+
+        if stores.has_magic(place):
+            return [*stores.glob(place)]
+        stores.entry_of(place)
+        return [place]
+    if not os.path.lexists(place) and glob.has_magic(place):
+        if found := sorted(glob.glob(place)):
+            return found
+        raise FileNotFoundError(errno.ENOENT, "no file or directory matches", place)
+    os.stat(place)
+    return [place]
+
+
+def _stored(place: str) -> list[SegmentFile]:
+    """Segments of a URI. One listing tells all of a tree, also the size of each file."""
+    from logsegment.stores import entry_of, walk
+
+    entry = entry_of(place)
+    if not entry.is_directory:
+        return [_segment(place, entry.size)]
+    files = (entry for entry in walk(place) if _SEGMENT.fullmatch(entry.name))
+    return [_segment(file.uri, file.size) for file in files if not any(map(_is_left_out, _between(place, file.uri)))]
+
+
+def _between(place: str, file: str) -> list[str]:
+    """Names of the directories below `place` on the way to a file."""
+    return os.path.dirname(file[:].removeprefix(place[:])).split("/")
 
 
 def _walk(directory: str, above: frozenset[tuple[int, int]]) -> list[SegmentFile]:
@@ -115,15 +226,48 @@ def _is_left_out(name: str) -> bool:
     return name == "lost+found" or (match is not None and match[3] is not None)
 
 
-def _segment(path: str) -> SegmentFile:
-    directory, name = os.path.split(path)
+def _segment(path: str, size: int | None = None) -> SegmentFile:
+    directory, name = os.path.split(path[:])
     match = _SEGMENT.fullmatch(name)
-    topic, partition = partition_of(os.path.abspath(directory))
-    return SegmentFile(path, topic, partition, int(match[1]) if match else None)
+    above = directory if is_stored(path) else os.path.abspath(directory)
+    topic, partition = _tiered(above) if match and match[2] else (None, None)
+    if topic is None:
+        topic, partition = partition_of(above)
+    return SegmentFile(path, topic, partition, int(match[1]) if match else None, size)
+
+
+def _tiered(directory: str) -> Partition:
+    """Topic and partition that the directory of an uploaded segment tells."""
+    above, name = os.path.split(directory)
+    topic = _TIERED_TOPIC.fullmatch(os.path.basename(above))
+    if topic and name.isdecimal() and int(name) <= _MAX_PARTITION:
+        return topic[1], int(name)
+    return _partition(_TIERED.fullmatch(name))
+
+
+def _partition(match: re.Match[str] | None) -> Partition:
+    if match is None or int(match[2]) > _MAX_PARTITION:
+        return None, None
+    return match[1], int(match[2])
+
+
+def _single_uploads(segments: list[SegmentFile]) -> list[SegmentFile]:
+    """The segments, when no two of a directory begin with the same offset: reading both would give records twice."""
+    for one, other in pairwise(segments):
+        is_same = (one.directory[:], one.base_offset) == (other.directory[:], other.base_offset)
+        if is_same and _is_uploaded(one) and _is_uploaded(other):
+            text = f"uploaded a second time as {os.path.basename(other.path)}: name the segments that are to be read"
+            raise FileExistsError(errno.EEXIST, text, shown(one.path))
+    return segments
+
+
+def _is_uploaded(segment: SegmentFile) -> bool:
+    match = _SEGMENT.fullmatch(os.path.basename(segment.path))
+    return match is not None and match[2] is not None
 
 
 def _reading_order(segment: SegmentFile) -> tuple[str, str, int, str]:
     """Partitions of a topic by number, not by the letters of their names."""
-    above, name = os.path.split(segment.directory)
+    above, name = os.path.split(segment.directory[:])
     partition = -1 if segment.partition is None else segment.partition
-    return above, segment.topic or name, partition, segment.path
+    return above, segment.topic or name, partition, segment.path[:]

@@ -1,12 +1,14 @@
-//! Segments and the files beside them on this machine, as the core wants them.
+//! Segments and the files beside them, on this machine or in a store, as the core wants them.
 
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use super::errors;
+use super::interrupt::Signals;
+use super::{errors, store};
 use crate::error::{ErrorKind, Result};
 use crate::framing::Source;
 use crate::io::{FileRange, RandomFile};
@@ -14,17 +16,18 @@ use crate::log::partition::{Directory, snapshot_before};
 use crate::log::{ReadAt, committed};
 use crate::sidecar::ProducerEntry;
 
-/// A segment by its path.
+/// A segment by its path or URI.
 pub struct Segment {
     path: PathBuf,
     base_offset: i64,
+    signals: Arc<Signals>,
 }
 
 impl Segment {
     /// A segment, and the stem of its name.
-    pub fn named((path, base_offset): (PathBuf, i64)) -> (String, Self) {
+    pub fn named((path, base_offset): (PathBuf, i64), signals: &Arc<Signals>) -> (String, Self) {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        (stem, Self { path, base_offset })
+        (stem, Self { path, base_offset, signals: Arc::clone(signals) })
     }
 }
 
@@ -34,50 +37,70 @@ impl committed::Segment for Segment {
     }
 
     fn open(&self) -> Result<(Box<dyn ReadAt>, u64)> {
-        let file = RandomFile::open(&self.path).map_err(|error| at_path(&error, &self.path))?;
-        let len = file.len();
-        Ok((Box::new(file), len))
+        open(&self.path, &self.signals).map_err(|error| at_path(&error, &self.path))
     }
 
     fn source(&self, start: u64) -> Result<Source> {
-        let file = FileRange::open(&self.path, start, None).map_err(|error| at_path(&error, &self.path))?;
-        Ok(Source::reader(Box::new(file), start))
+        source(&self.path, start, None, &self.signals).map_err(|error| at_path(&error, &self.path))
     }
 
     fn snapshot(&self) -> Option<Vec<ProducerEntry>> {
-        snapshot_before(&Folder(self.path.parent()?.to_owned()), self.base_offset)
+        let folder = Folder { path: self.path.parent()?.to_owned(), signals: Arc::clone(&self.signals) };
+        snapshot_before(&folder, self.base_offset)
     }
 }
 
-/// A directory by its path.
-pub struct Folder(pub PathBuf);
+/// A directory by its path or URI.
+pub struct Folder {
+    pub path: PathBuf,
+    pub signals: Arc<Signals>,
+}
 
 /// Bytes of a file beside a log that are read; no broker writes larger ones, and a lookup holds all of it.
 const MOST: u64 = 256 << 20;
 
 impl Directory for Folder {
     fn names(&self) -> Result<Vec<String>> {
-        let listed = fs::read_dir(&self.0).map_err(|error| at_path(&error, &self.0))?;
-        let mut names = Vec::new();
-        for entry in listed {
-            names.push(entry.map_err(|error| at_path(&error, &self.0))?.file_name().to_string_lossy().into_owned());
-        }
-        names.sort_unstable();
-        Ok(names)
+        let names = if store::is_stored(&self.path) { store::names(&self.path, &self.signals) } else { names(&self.path) };
+        names.map_err(|error| at_path(&error, &self.path))
     }
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let path = self.0.join(name);
-        read(&path).map_err(|error| at_path(&error, &path))
+        let path = self.path.join(name);
+        read(&path, &self.signals).map_err(|error| at_path(&error, &path))
     }
 
     fn path_of(&self, name: &str) -> String {
-        self.0.join(name).to_string_lossy().into_owned()
+        store::shown(&self.path.join(name))
     }
 }
 
+/// A file that is read at any position, and its bytes.
+pub fn open(path: &Path, signals: &Arc<Signals>) -> io::Result<(Box<dyn ReadAt>, u64)> {
+    if store::is_stored(path) {
+        let log = store::StoredLog::open(path, signals)?;
+        let len = log.len();
+        return Ok((Box::new(log), len));
+    }
+    let file = RandomFile::open(path)?;
+    let len = file.len();
+    Ok((Box::new(file), len))
+}
+
+/// The bytes of a file from `start` to `end` (exclusive), or to its end.
+pub fn source(path: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) -> io::Result<Source> {
+    if store::is_stored(path) {
+        let range = store::StoredRange::open(path, start, end, signals)?;
+        return Ok(Source::reader(Box::new(range), start).read_by_caller());
+    }
+    Ok(Source::reader(Box::new(FileRange::open(path, start, end)?), start))
+}
+
 /// The bytes of a file, up to 256 MiB of them; `None` when there is none.
-pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+pub fn read(path: &Path, signals: &Signals) -> io::Result<Option<Vec<u8>>> {
+    if store::is_stored(path) {
+        return store::read(path, MOST, signals);
+    }
     match fs::File::open(path) {
         // A directory can be opened, but is no file of Kafka's.
         Ok(file) if !file.metadata()?.is_file() => Ok(None),
@@ -91,6 +114,11 @@ pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
+/// What a store raised, or an OSError with its number and file name.
+pub fn raised(py: Python<'_>, error: &io::Error, path: &Path, signals: &Signals) -> PyErr {
+    signals.take().unwrap_or_else(|| with_path(py, error, path))
+}
+
 /// An OSError with its number and file name.
 pub fn with_path(py: Python<'_>, error: &io::Error, path: &Path) -> PyErr {
     match error.raw_os_error() {
@@ -99,8 +127,17 @@ pub fn with_path(py: Python<'_>, error: &io::Error, path: &Path) -> PyErr {
     }
 }
 
+fn names(path: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// The same as an error of the core: its text names the file, since a bare number could not.
 fn at_path(error: &io::Error, path: &Path) -> crate::Error {
-    let message = format!("{}: {error}", path.display());
+    let message = format!("{}: {error}", store::shown(path));
     ErrorKind::Io { kind: error.kind(), os_code: None, message }.into()
 }

@@ -7,11 +7,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::beside;
 use super::interrupt::Signals;
 use super::options::{EntryArguments, Reading, RecordArguments, committed};
 use super::source::FileSource;
 use super::stream::RecordStream;
+use super::{beside, store};
 use crate::columns::batches::BatchRows;
 use crate::columns::chain::{Chain, Open};
 use crate::columns::{BatchSource, stream};
@@ -35,7 +35,7 @@ pub fn decode_files(parts: Vec<(Bound<'_, FileSource>, Bound<'_, PyDict>)>, opti
             stream.decode.isolation = committed(known.0.clone());
         }
         let (file, signals, reading) = (file.get().clone(), Arc::clone(&signals), options.reading);
-        let name = Arc::from(file.path.to_string_lossy());
+        let name = Arc::from(store::shown(&file.path));
         waiting.push((name, Box::new(move || Ok(stream::open(open(&file, &signals, &reading, &mut stream.decode)?, stream)))));
     }
     Ok(RecordStream::new(Box::new(Chain::new(schema, waiting)), signals))
@@ -51,7 +51,7 @@ pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: &Bound<'_, PyDict
     for file in files {
         let mut stream = options.to_stream(interrupt.clone())?;
         let (file, signals, reading) = (file.get().clone(), Arc::clone(&signals), options.reading.clone());
-        let name = Arc::from(file.path.to_string_lossy());
+        let name = Arc::from(store::shown(&file.path));
         waiting.push((
             name,
             Box::new(move || {
@@ -64,9 +64,9 @@ pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: &Bound<'_, PyDict
 }
 
 /// Opens a file and lets it tell its format; an OSError names the file.
-fn open(file: &FileSource, signals: &Signals, reading: &Reading, decode: &mut DecodeOptions) -> Result<Source> {
-    let opened = file.open().map_err(|error| {
-        Python::attach(|py| signals.keep(beside::with_path(py, &error, &file.path)));
+fn open(file: &FileSource, signals: &Arc<Signals>, reading: &Reading, decode: &mut DecodeOptions) -> Result<Source> {
+    let opened = file.open(signals).map_err(|error| {
+        Python::attach(|py| signals.keep(beside::raised(py, &error, &file.path, signals)));
         crate::Error::from(error)
     });
     let mut opened = opened?;

@@ -1,6 +1,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::interrupt::Fetches;
 use crate::columns::findings::FindingRow;
 use crate::validate as core;
 
@@ -146,9 +147,9 @@ pub fn to_py(findings: &[core::Finding]) -> Vec<Finding> {
 }
 
 /// Counters as a dict with attribute access.
-pub fn counters(py: Python<'_>, stats: &crate::decode::Stats) -> PyResult<Py<PyAny>> {
+pub fn counters(py: Python<'_>, stats: &crate::decode::Stats, fetches: Fetches) -> PyResult<Py<PyAny>> {
     let dict = PyDict::new(py);
-    for (name, count) in stats.to_pairs() {
+    for (name, count) in stats.to_pairs().into_iter().chain(fetches.to_pairs()) {
         dict.set_item(name, count)?;
     }
     Ok(py.import("logsegment._stats")?.getattr("IoStats")?.call1((dict,))?.unbind())

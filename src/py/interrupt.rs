@@ -1,5 +1,6 @@
 //! Ctrl-C during native work: signals are looked at every few dozen milliseconds, whatever thread holds the interpreter.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,11 +10,28 @@ use super::errors;
 use crate::error::{Error, ErrorKind};
 use crate::interrupt::Interrupt;
 
-/// Looks at Python's signals, and keeps what Python code raised.
+/// Looks at Python's signals, keeps what Python code raised, and counts what it fetched.
 #[derive(Default)]
 pub struct Signals {
     raised: Mutex<Option<PyErr>>,
     looked: Mutex<Option<Instant>>,
+    /// Ranges that were asked of a store, and their bytes.
+    requests: AtomicU64,
+    fetched: AtomicU64,
+}
+
+/// What was asked of stores.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fetches {
+    requests: u64,
+    bytes: u64,
+}
+
+impl Fetches {
+    /// Names and numbers.
+    pub fn to_pairs(self) -> [(&'static str, u64); 2] {
+        [("range_requests", self.requests), ("bytes_fetched", self.bytes)]
+    }
 }
 
 /// Ctrl-C is noticed well within 100 ms, and the interpreter is asked for only that often.
@@ -32,10 +50,26 @@ impl Signals {
         *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 
+    /// Takes what was kept.
+    pub fn take(&self) -> Option<PyErr> {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Counts a range that a store gave.
+    pub fn fetched(&self, bytes: u64) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.fetched.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// What was asked of stores.
+    pub fn fetches(&self) -> Fetches {
+        Fetches { requests: self.requests.load(Ordering::Relaxed), bytes: self.fetched.load(Ordering::Relaxed) }
+    }
+
     /// The exception for an error: what Python code raised when it was the cause, or the error's own.
     pub fn raised(&self, py: Python<'_>, error: &Error) -> PyErr {
         let is_from_python = matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::Io { .. });
-        let kept = is_from_python.then(|| self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()).flatten();
+        let kept = is_from_python.then(|| self.take()).flatten();
         kept.unwrap_or_else(|| errors::to_py(py, error))
     }
 

@@ -27,6 +27,7 @@ mod rebuild;
 mod register;
 mod segment;
 mod source;
+mod store;
 mod stream;
 mod table;
 mod tail;

@@ -8,8 +8,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::errors;
 use super::interrupt::Signals;
+use super::{errors, store};
 use crate::error::{ErrorKind, Result};
 use crate::io::WholeFile;
 
@@ -43,6 +43,12 @@ impl Output {
         let Ok(path) = out.extract::<PathBuf>() else {
             return Err(PyTypeError::new_err("out must be a path or a binary file object"));
         };
+        if store::is_stored(&path) {
+            let place = store::shown(&path);
+            return Err(PyValueError::new_err(format!(
+                "out: {place} lies in a store, which is only read: write to a file here and copy it"
+            )));
+        }
         WholeFile::create(&path).map(|file| Self::File(Box::new(file))).map_err(|error| with_path(out.py(), error, &path))
     }
 

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::beside::with_path;
+use super::beside::{self, with_path};
 use super::interrupt::Signals;
 use crate::error::Result;
-use crate::io::RandomFile;
 use crate::log::{Rebuild, SegmentFiles};
 
 /// Writes the files that Kafka keeps beside the segments of one partition: .index, .timeindex, .txnindex where transactions were
@@ -55,8 +54,8 @@ pub fn rebuild_indexes(
 
 fn segment(py: Python<'_>, rebuild: &mut Rebuild, path: &Path, base_offset: i64) -> PyResult<SegmentFiles> {
     let (signals, interrupt) = Signals::new();
-    let file = RandomFile::open(path).map_err(|error| with_path(py, &error, path))?;
-    let built: Result<_> = py.detach(|| rebuild.segment(&file, file.len(), base_offset, &interrupt));
+    let (log, len) = beside::open(path, &signals).map_err(|error| beside::raised(py, &error, path, &signals))?;
+    let built: Result<_> = py.detach(|| rebuild.segment(&*log, len, base_offset, &interrupt));
     built.map_err(|error| signals.raised(py, &error))
 }
 

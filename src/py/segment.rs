@@ -1,7 +1,7 @@
 //! Look-ups, transactions and findings of segments with the files beside them.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -9,12 +9,12 @@ use pyo3::prelude::*;
 use super::beside::{self, Segment};
 use super::finding::{self, Finding};
 use super::interrupt::Signals;
+use super::store;
 use super::transactions::Transactions;
 use crate::decode::{ChecksumJudge, OffsetRange};
 use crate::error::Result;
-use crate::io::RandomFile;
 use crate::limits::Limits;
-use crate::log::{Committed, Lookup, Place};
+use crate::log::{Committed, Lookup, Place, ReadAt};
 use crate::model::Formats;
 use crate::sidecar::{Fault, OffsetEntry, Parsed, TimeEntry, Wrong, checkpoint, offset_index, producer_snapshot, time_index, txn_index};
 use crate::validate as core;
@@ -22,52 +22,55 @@ use crate::validate as core;
 /// What a look-up gives: position, size, base offset and last offset of the batch (None when there is none), and whether an index led to it.
 type Found = (u64, Option<(u64, i64, i64)>, bool);
 
-/// The indexes of one segment, read when they are first needed.
+/// The indexes of one segment, each read when it is first needed.
 #[pyclass(frozen, module = "logsegment._core")]
 pub struct SegmentIndex {
     path: PathBuf,
     base_offset: i64,
-    parsed: OnceLock<Indexes>,
+    offsets: OnceLock<Parsed<OffsetEntry>>,
+    times: OnceLock<Parsed<TimeEntry>>,
+    /// The log in a store, opened once: each time is a question to the store. A file here may grow, and is opened for each look-up.
+    stored: OnceLock<Log>,
+    signals: Arc<Signals>,
 }
 
-struct Indexes {
-    offsets: Parsed<OffsetEntry>,
-    times: Parsed<TimeEntry>,
-}
+/// A log and its bytes.
+type Log = (Box<dyn ReadAt>, u64);
 
 #[pymethods]
 impl SegmentIndex {
     #[new]
     fn new(path: PathBuf, base_offset: i64) -> Self {
-        Self { path, base_offset, parsed: OnceLock::new() }
+        let (signals, _) = Signals::new();
+        Self { path, base_offset, offsets: OnceLock::new(), times: OnceLock::new(), stored: OnceLock::new(), signals }
     }
 
     /// The entries of the `.index`: offset and position.
     fn offset_index(&self, py: Python<'_>) -> PyResult<Vec<(i64, i32)>> {
-        Ok(self.indexes(py)?.offsets.entries.iter().map(|entry| (entry.offset, entry.position)).collect())
+        Ok(self.offsets(py)?.entries.iter().map(|entry| (entry.offset, entry.position)).collect())
     }
 
     /// The entries of the `.timeindex`: timestamp and offset.
     fn time_index(&self, py: Python<'_>) -> PyResult<Vec<(i64, i64)>> {
-        Ok(self.indexes(py)?.times.entries.iter().map(|entry| (entry.timestamp, entry.offset)).collect())
+        Ok(self.times(py)?.entries.iter().map(|entry| (entry.timestamp, entry.offset)).collect())
     }
 
     /// What is wrong with the two files alone.
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
-        let indexes = self.indexes(py)?;
-        let mut findings = found(&indexes.offsets.faults, &self.path.with_extension("index"));
-        findings.extend(found(&indexes.times.faults, &self.path.with_extension("timeindex")));
+        let mut findings = found(&self.offsets(py)?.faults, &self.path.with_extension("index"));
+        findings.extend(found(&self.times(py)?.faults, &self.path.with_extension("timeindex")));
         Ok(finding::to_py(&findings))
     }
 
     /// The first batch that ends at or behind `offset`.
     fn find_offset(&self, py: Python<'_>, offset: i64) -> PyResult<Found> {
-        self.find(py, |lookup| lookup.offset(offset))
+        self.look_up(py, |lookup| lookup.offset(offset)).map(told)
     }
 
     /// The first batch whose largest timestamp is at or after `timestamp` (ms).
     fn find_timestamp(&self, py: Python<'_>, timestamp: i64) -> PyResult<Found> {
-        self.find(py, |lookup| lookup.timestamp(timestamp))
+        let times = sound(self.times(py)?);
+        self.look_up_by(py, times, |lookup| lookup.timestamp(timestamp)).map(told)
     }
 
     /// Positions of batches about every `step` bytes, behind `start`, where a batch begins, and before `end`.
@@ -89,39 +92,68 @@ impl SegmentIndex {
 }
 
 impl SegmentIndex {
-    fn indexes(&self, py: Python<'_>) -> PyResult<&Indexes> {
-        if let Some(parsed) = self.parsed.get() {
+    fn offsets(&self, py: Python<'_>) -> PyResult<&Parsed<OffsetEntry>> {
+        self.index(py, &self.offsets, "index", |bytes| offset_index::parse(bytes, self.base_offset))
+    }
+
+    fn times(&self, py: Python<'_>) -> PyResult<&Parsed<TimeEntry>> {
+        self.index(py, &self.times, "timeindex", |bytes| time_index::parse(bytes, self.base_offset))
+    }
+
+    fn index<'a, T: Send>(
+        &self,
+        py: Python<'_>,
+        known: &'a OnceLock<Parsed<T>>,
+        suffix: &str,
+        parse: impl Fn(&[u8]) -> Parsed<T>,
+    ) -> PyResult<&'a Parsed<T>> {
+        if let Some(parsed) = known.get() {
             return Ok(parsed);
         }
-        let (offset_path, time_path) = (self.path.with_extension("index"), self.path.with_extension("timeindex"));
-        let offsets = py.detach(|| beside::read(&offset_path)).map_err(|error| beside::with_path(py, &error, &offset_path))?;
-        let times = py.detach(|| beside::read(&time_path)).map_err(|error| beside::with_path(py, &error, &time_path))?;
-        let parsed = Indexes {
-            offsets: offsets.map_or_else(missing, |bytes| offset_index::parse(&bytes, self.base_offset)),
-            times: times.map_or_else(missing, |bytes| time_index::parse(&bytes, self.base_offset)),
-        };
-        Ok(self.parsed.get_or_init(|| parsed))
+        let path = self.path.with_extension(suffix);
+        let read = py.detach(|| beside::read(&path, &self.signals));
+        let bytes = read.map_err(|error| beside::raised(py, &error, &path, &self.signals))?;
+        Ok(known.get_or_init(|| bytes.map_or_else(missing, |bytes| parse(&bytes))))
     }
 
-    fn find(&self, py: Python<'_>, look_up: impl Fn(&Lookup<'_>) -> Result<Place> + Sync) -> PyResult<Found> {
-        let place = self.look_up(py, look_up)?;
-        let batch = place.header.map(|header| (header.size, header.base_offset, header.last_offset));
-        Ok((place.position, batch, place.by_index))
-    }
-
+    /// Looks something up with the entries of the `.index`.
     fn look_up<T: Send>(&self, py: Python<'_>, look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync) -> PyResult<T> {
-        let indexes = self.indexes(py)?;
-        let (signals, _) = Signals::new();
-        let file = RandomFile::open(&self.path).map_err(|error| beside::with_path(py, &error, &self.path))?;
-        let lookup = Lookup {
-            log: &file,
-            len: file.len(),
-            limits: Limits::default(),
-            offsets: if indexes.offsets.is_sound() { &indexes.offsets.entries } else { &[] },
-            times: if indexes.times.is_sound() { &indexes.times.entries } else { &[] },
-        };
-        py.detach(|| look_up(&lookup)).map_err(|error| signals.raised(py, &error))
+        self.look_up_by(py, &[], look_up)
     }
+
+    fn look_up_by<T: Send>(&self, py: Python<'_>, times: &[TimeEntry], look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync) -> PyResult<T> {
+        let offsets = sound(self.offsets(py)?);
+        let opened;
+        let (log, len) = if store::is_stored(&self.path) {
+            self.stored(py)?
+        } else {
+            opened = self.open(py)?;
+            &opened
+        };
+        let lookup = Lookup { log: &**log, len: *len, limits: Limits::default(), offsets, times };
+        py.detach(|| look_up(&lookup)).map_err(|error| self.signals.raised(py, &error))
+    }
+
+    fn stored(&self, py: Python<'_>) -> PyResult<&Log> {
+        if let Some(log) = self.stored.get() {
+            return Ok(log);
+        }
+        let log = self.open(py)?;
+        Ok(self.stored.get_or_init(|| log))
+    }
+
+    fn open(&self, py: Python<'_>) -> PyResult<Log> {
+        beside::open(&self.path, &self.signals).map_err(|error| beside::raised(py, &error, &self.path, &self.signals))
+    }
+}
+
+fn told(place: Place) -> Found {
+    let batch = place.header.map(|header| (header.size, header.base_offset, header.last_offset));
+    (place.position, batch, place.by_index)
+}
+
+fn sound<T>(parsed: &Parsed<T>) -> &[T] {
+    if parsed.is_sound() { &parsed.entries } else { &[] }
 }
 
 fn missing<T>() -> Parsed<T> {
@@ -129,7 +161,7 @@ fn missing<T>() -> Parsed<T> {
 }
 
 fn found(faults: &[Fault], path: &Path) -> Vec<core::Finding> {
-    let path = std::sync::Arc::from(path.to_string_lossy());
+    let path = Arc::from(store::shown(path));
     faults.iter().map(|fault| core::Finding::of_fault(fault.clone(), &path)).collect()
 }
 
@@ -175,8 +207,9 @@ pub fn read_offset_checkpoint(py: Python<'_>, path: PathBuf) -> PyResult<Read<(S
 }
 
 fn parse<T: Send>(py: Python<'_>, path: &Path, parse: impl Fn(&[u8]) -> Parsed<T> + Sync) -> PyResult<Option<Parsed<T>>> {
-    let read = py.detach(|| beside::read(path).map(|bytes| bytes.map(|bytes| parse(&bytes))));
-    read.map_err(|error| beside::with_path(py, &error, path))
+    let (signals, _) = Signals::new();
+    let read = py.detach(|| beside::read(path, &signals).map(|bytes| bytes.map(|bytes| parse(&bytes))));
+    read.map_err(|error| beside::raised(py, &error, path, &signals))
 }
 
 /// The transactions that a committed read of offsets must know, from producer snapshots and markers.
@@ -194,8 +227,8 @@ pub fn committed_transactions(
     end_offset: Option<i64>,
     is_recovering: bool,
 ) -> PyResult<Transactions> {
-    let segments = ordered(segments)?;
     let (signals, interrupt) = Signals::new();
+    let segments = ordered(segments, &signals)?;
     let committed = Committed {
         wanted: OffsetRange { start: start_offset.unwrap_or(i64::MIN), end: end_offset },
         judge: ChecksumJudge { formats: Formats::default(), limits: Limits::default(), check_crc: is_recovering },
@@ -207,9 +240,9 @@ pub fn committed_transactions(
     transactions.map(Transactions).map_err(|error| signals.raised(py, &error))
 }
 
-fn ordered(segments: Vec<(PathBuf, i64)>) -> PyResult<Vec<(String, Segment)>> {
+fn ordered(segments: Vec<(PathBuf, i64)>, signals: &Arc<Signals>) -> PyResult<Vec<(String, Segment)>> {
     if segments.windows(2).any(|pair| matches!(pair, [(_, a), (_, b)] if a > b)) {
         return Err(PyValueError::new_err("segments: the base offsets must not decrease"));
     }
-    Ok(segments.into_iter().map(Segment::named).collect())
+    Ok(segments.into_iter().map(|segment| Segment::named(segment, signals)).collect())
 }

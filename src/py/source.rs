@@ -8,14 +8,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use super::interrupt::Signals;
-use super::{beside, buffer, file_object};
+use super::{beside, buffer, file_object, store};
 use crate::framing::Source;
-use crate::io::FileRange;
+
+/// What a constructor call takes.
+type Parts<'py> = (Bound<'py, PyAny>, u64, Option<u64>);
 
 /// A range of bytes of a regular file, opened read-only when it is used and read by position, in bounded memory.
 ///
 /// Args:
-///     path: the file.
+///     path: the file; a path, or a URI of a store (`s3://bucket/orders-0/00000000000000000000.log`), of which ranges are fetched as they
+///         are needed. Attribute and text show no user, password or setting of a URI.
 ///     start: first byte of the range; it must be where an entry starts.
 ///     end: byte after the range, or None for the end of the file.
 ///
@@ -25,11 +28,13 @@ use crate::io::FileRange;
 ///     >>> import logsegment as ls
 ///     >>> ls.FileSource("00000000000000000000.log").start
 ///     0
-#[pyclass(frozen, eq, module = "logsegment", get_all)]
+#[pyclass(frozen, eq, module = "logsegment")]
 #[derive(Clone, PartialEq)]
 pub struct FileSource {
     pub path: PathBuf,
+    #[pyo3(get)]
     start: u64,
+    #[pyo3(get)]
     end: Option<u64>,
 }
 
@@ -38,9 +43,8 @@ impl FileSource {
     ///
     /// # Errors
     /// When the file cannot be opened.
-    pub fn open(&self) -> std::io::Result<OpenedSource> {
-        let range = FileRange::open(&self.path, self.start, self.end)?;
-        let source = Source::reader(Box::new(range), self.start);
+    pub fn open(&self, signals: &Arc<Signals>) -> std::io::Result<OpenedSource> {
+        let source = beside::source(&self.path, self.start, self.end, signals)?;
         Ok(OpenedSource { source, is_repeatable: true, kafka_07: position_07(&self.path) })
     }
 
@@ -54,18 +58,23 @@ impl FileSource {
 impl FileSource {
     #[new]
     #[pyo3(signature = (path, start=0, end=None))]
-    fn new(path: PathBuf, start: u64, end: Option<u64>) -> Self {
-        Self { path, start, end }
+    fn new(py: Python<'_>, path: PathBuf, start: u64, end: Option<u64>) -> PyResult<Self> {
+        Ok(Self { path: store::placed(py, path)?, start, end })
+    }
+
+    #[getter]
+    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        store::to_py(py, &self.path)
     }
 
     fn __repr__(&self) -> String {
         let end = self.end.map_or_else(|| "None".to_owned(), |end| end.to_string());
-        format!("FileSource({:?}, start={}, end={end})", self.path, self.start)
+        format!("FileSource({:?}, start={}, end={end})", store::shown(&self.path), self.start)
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, (PathBuf, u64, Option<u64>)) {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
         let own = slf.get();
-        (slf.get_type().into_any(), (own.path.clone(), own.start, own.end))
+        Ok((slf.get_type().into_any(), (own.path(slf.py())?, own.start, own.end)))
     }
 }
 
@@ -87,7 +96,7 @@ fn position_07(path: &std::path::Path) -> Option<i64> {
 pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
     if let Ok(file) = object.cast::<FileSource>() {
         let file = file.get();
-        return file.open().map_err(|error| beside::with_path(object.py(), &error, &file.path));
+        return file.open(signals).map_err(|error| beside::raised(object.py(), &error, &file.path, signals));
     }
     if let Some(source) = buffer::source(object)? {
         return Ok(OpenedSource { source, is_repeatable: true, kafka_07: None });
@@ -104,7 +113,8 @@ pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Opene
 /// What a user meant who gave something else.
 fn no_source(object: &Bound<'_, PyAny>) -> PyResult<PyErr> {
     if object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
-        return Ok(PyTypeError::new_err(format!("a path is no source: logsegment.FileSource({}) reads the file", object.repr()?)));
+        let path = object.extract::<PathBuf>().map(|path| store::shown(&path)).unwrap_or_default();
+        return Ok(PyTypeError::new_err(format!("a path is no source: logsegment.FileSource({path:?}) reads the file")));
     }
     let given = object.get_type().fully_qualified_name()?;
     let fault = format!("a source is a buffer (bytes, mmap, ...), a logsegment.FileSource or a binary file object, not {given}");

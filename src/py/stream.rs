@@ -112,7 +112,7 @@ impl RecordStream {
     #[getter]
     fn io_stats(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let stats = self.0.look(py, |state| state.source.as_ref().map_or(state.stats, |source| source.stats()))?;
-        finding::counters(py, &stats)
+        finding::counters(py, &stats, self.0.signals.fetches())
     }
 
     /// Collect what is left into one `ArrowTable`. A stream that went by is a ValueError.
@@ -120,7 +120,7 @@ impl RecordStream {
         self.ensure_unconsumed(py)?;
         let batches = self.collect(py)?;
         let (findings, stats) = self.0.look(py, |state| (state.findings.clone().into_vec(), state.stats))?;
-        Ok(ArrowTable { schema: Arc::clone(&self.0.schema), batches, findings, stats })
+        Ok(ArrowTable { schema: Arc::clone(&self.0.schema), batches, findings, stats, fetches: self.0.signals.fetches() })
     }
 
     /// Collect what is left into a `pyarrow.Table`.

@@ -9,6 +9,7 @@ use super::arrow_out::{ArrowBatch, ArrowSchema, schema_capsule};
 use super::c_stream::{CStream, Feed};
 use super::finding::{self, Finding};
 use super::foreign;
+use super::interrupt::Fetches;
 use crate::decode::Stats;
 use crate::validate as core;
 
@@ -32,6 +33,7 @@ pub struct ArrowTable {
     pub batches: Vec<RecordBatch>,
     pub findings: Vec<core::Finding>,
     pub stats: Stats,
+    pub fetches: Fetches,
 }
 
 #[pymethods]
@@ -58,7 +60,7 @@ impl ArrowTable {
 
     #[getter]
     fn io_stats(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        finding::counters(py, &self.stats)
+        finding::counters(py, &self.stats, self.fetches)
     }
 
     /// The batches that the table is made of.

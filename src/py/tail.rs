@@ -8,9 +8,8 @@ use super::beside;
 use super::interrupt::Signals;
 use crate::decode::transactions::Scan;
 use crate::error::Result;
-use crate::io::RandomFile;
 use crate::limits::Limits;
-use crate::log::{LastBatch, Lookup, Tail};
+use crate::log::{LastBatch, Lookup, ReadAt, Tail};
 use crate::sidecar::offset_index;
 
 /// A batch to be known again: position, stored checksum, last offset.
@@ -42,8 +41,8 @@ pub fn follow_log(
     is_checked: bool,
 ) -> PyResult<Option<Followed>> {
     let (signals, interrupt) = Signals::new();
-    let file = RandomFile::open(&path).map_err(|error| beside::with_path(py, &error, &path))?;
-    let tail = Tail { log: &file, len: file.len(), limits: Limits::default(), until, is_checked, interrupt: &interrupt };
+    let (log, len) = beside::open(&path, &signals).map_err(|error| beside::raised(py, &error, &path, &signals))?;
+    let tail = Tail { log: &*log, len, limits: Limits::default(), until, is_checked, interrupt: &interrupt };
     let since = since.map(|(position, crc, last_offset)| LastBatch { position, crc, last_offset });
     let mut scan = Scan::default();
     for (producer_id, first_offset) in transactions.iter().flatten() {
@@ -54,7 +53,7 @@ pub fn follow_log(
             Some(last) if !tail.stands(&last)? => return Ok(None),
             Some(last) => last.position,
             None if transactions.is_some() => 0,
-            None => near_end(&file, &path, base_offset)?,
+            None => near_end(&*log, len, (&path, base_offset), &signals)?,
         };
         tail.walk(start, &mut scan).map(Some)
     });
@@ -63,9 +62,9 @@ pub fn follow_log(
 }
 
 /// An index that cannot be read is a hint that is missing.
-fn near_end(file: &RandomFile, path: &Path, base_offset: i64) -> Result<u64> {
-    let bytes = beside::read(&path.with_extension("index")).ok().flatten().unwrap_or_default();
+fn near_end(log: &dyn ReadAt, len: u64, (path, base_offset): (&Path, i64), signals: &Signals) -> Result<u64> {
+    let bytes = beside::read(&path.with_extension("index"), signals).ok().flatten().unwrap_or_default();
     let parsed = offset_index::parse(&bytes, base_offset);
     let offsets = if parsed.is_sound() { parsed.entries.as_slice() } else { &[] };
-    Lookup { log: file, len: file.len(), limits: Limits::default(), offsets, times: &[] }.near_end()
+    Lookup { log, len, limits: Limits::default(), offsets, times: &[] }.near_end()
 }

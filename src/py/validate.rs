@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::finding::{self, Finding};
-use super::interrupt::Signals;
+use super::interrupt::{Fetches, Signals};
 use super::options::{EntryArguments, depth};
 use super::source;
 use super::table::ArrowTable;
@@ -37,7 +37,7 @@ pub fn validate_findings(
         Ok(()) => py.detach(|| run(&mut validator, &interrupt)),
     };
     let findings = findings.map_err(|error| signals.raised(py, &error))?;
-    Ok((finding::to_py(&findings), finding::counters(py, &validator.stats())?))
+    Ok((finding::to_py(&findings), finding::counters(py, &validator.stats(), signals.fetches())?))
 }
 
 /// Findings as an Arrow table, one row each.
@@ -45,7 +45,7 @@ pub fn validate_findings(
 pub fn findings_table(findings: Vec<PyRef<'_, Finding>>) -> ArrowTable {
     let schema = Arc::new(arrow_schema::Schema::new(finding_fields()));
     let batches = vec![RecordBatch::from(findings_array(findings.iter().map(|finding| finding.row())))];
-    ArrowTable { schema, batches, findings: Vec::new(), stats: Stats::default() }
+    ArrowTable { schema, batches, findings: Vec::new(), stats: Stats::default(), fetches: Fetches::default() }
 }
 
 /// Everything that a validator finds.

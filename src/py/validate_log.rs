@@ -9,6 +9,7 @@ use super::finding::{self, Finding};
 use super::interrupt::Signals;
 use super::options::{EntryArguments, depth};
 use super::source::FileSource;
+use super::store;
 use super::validate::run;
 use crate::decode::{DecodeOptions, Stats};
 use crate::error::Result;
@@ -42,7 +43,7 @@ pub fn validate_log(
     if let Some(name) = depth_name {
         let (depth, decode) = (depth(name)?, options.to_decode()?);
         for (path, _) in &files {
-            let mut opened = FileSource::whole(path.clone()).open().map_err(|error| beside::with_path(py, &error, path))?;
+            let mut opened = FileSource::whole(path.clone()).open(&signals).map_err(|error| beside::raised(py, &error, path, &signals))?;
             let mut decode = decode.clone();
             let own = match options.reading.resolve(&mut decode, &mut opened) {
                 // Nothing of it can be read: that is all there is to say.
@@ -51,14 +52,14 @@ pub fn validate_log(
                 Ok(()) => py.detach(|| validate(opened.source, decode, depth, options.is_tail_strict(), &interrupt)),
             };
             let (own, did) = own.map_err(|error| signals.raised(py, &error))?;
-            let name: Arc<str> = Arc::from(path.to_string_lossy());
+            let name: Arc<str> = Arc::from(store::shown(path));
             findings.extend(own.into_iter().map(|finding| finding.in_file(&name)));
             stats.add(&did);
         }
     }
-    let beside = py.detach(|| beside_all(files, &directories, &interrupt));
+    let beside = py.detach(|| beside_all(files, &directories, &signals, &interrupt));
     findings.extend(beside.map_err(|error| signals.raised(py, &error))?);
-    Ok((finding::to_py(&findings), finding::counters(py, &stats)?))
+    Ok((finding::to_py(&findings), finding::counters(py, &stats, signals.fetches())?))
 }
 
 fn validate(
@@ -74,19 +75,20 @@ fn validate(
 }
 
 /// The files beside the segments, directory by directory.
-fn beside_all(files: Vec<Named>, directories: &[PathBuf], interrupt: &Interrupt) -> Result<Vec<core::Finding>> {
+fn beside_all(files: Vec<Named>, directories: &[PathBuf], signals: &Arc<Signals>, interrupt: &Interrupt) -> Result<Vec<core::Finding>> {
+    let folder = |path| Folder { path, signals: Arc::clone(signals) };
     let mut findings = Vec::new();
     for directory in directories {
-        findings.extend(check_checkpoints(&Folder(directory.clone()))?);
+        findings.extend(check_checkpoints(&folder(directory.clone()))?);
     }
     let mut segments = files.into_iter().filter_map(|(path, base)| Some((path, base?))).peekable();
     while let Some(first) = segments.next() {
         let directory = first.0.parent().map(Path::to_owned).unwrap_or_default();
-        let mut partition = vec![Segment::named(first)];
+        let mut partition = vec![Segment::named(first, signals)];
         while let Some(next) = segments.next_if(|(path, _)| path.parent() == Some(&*directory)) {
-            partition.push(Segment::named(next));
+            partition.push(Segment::named(next, signals));
         }
-        findings.extend(check(&partition, &Folder(directory), interrupt)?);
+        findings.extend(check(&partition, &folder(directory), interrupt)?);
     }
     Ok(findings)
 }

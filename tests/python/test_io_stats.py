@@ -22,6 +22,8 @@ NAMES = {
     "bytes_checksummed",
     "records",
     "bytes_copied",
+    "range_requests",
+    "bytes_fetched",
 }
 per_codec = pytest.mark.parametrize("codec", CODECS)
 

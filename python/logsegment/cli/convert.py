@@ -17,12 +17,13 @@ import click
 import logsegment as ls
 from logsegment import _core
 from logsegment.cli.ending import CLEAN, LOST, Damaged, ending
-from logsegment.cli.files import WholeFile, ensure_output
+from logsegment.cli.files import WholeFile, ensure_here, ensure_output
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import paths_argument, quiet_option
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
+from logsegment.stores.files import read_file
 
 ADVICE = "nothing was written; `logsegment verify` tells what is damaged"
 #: Files of a partition directory that stay true when its segments are rewritten.
@@ -115,6 +116,7 @@ def _to_file(segments: Sequence[Segment], output: str, job: Job, progress: Progr
 
 
 def _to_directory(segments: Sequence[Segment], output: str, job: Job, progress: Progress) -> None:
+    ensure_here(output)
     if output == STDIN or os.path.lexists(output):
         raise click.UsageError(f"{output} must be a new directory")
     asked = dict(job.options)
@@ -127,18 +129,28 @@ def _to_directory(segments: Sequence[Segment], output: str, job: Job, progress: 
                 job.options = dict(asked)
             if segment.is_of_0_7 and not segment.size:
                 continue
-            source = Path(segment.directory)
             target = hidden / _place(segment)
             target.mkdir(parents=True, exist_ok=True)
             for name in KEPT:
-                if (source / name).is_file() and not (target / name).exists():
-                    shutil.copyfile(source / name, target / name)
+                if not (target / name).exists():
+                    _keep(segment, name, target)
             with (target / job.name_of(segment)).open("xb") as file:
                 _convert(segment, file, job, progress)
                 os.fsync(file.fileno())
         for target in sorted(path for path in hidden.iterdir() if path.is_dir()):
             logs = sorted(target.glob("*.log"))
             _core.rebuild_indexes([(path, int(path.name[:20])) for path in logs], target)
+
+
+def _keep(segment: Segment, name: str, target: Path) -> None:
+    """Copy a small file that lies beside a segment, if there is one."""
+    source = os.path.join(segment.directory, name)
+    if segment.is_stored:
+        kept = read_file(source, 1 << 20)
+        if kept is not None:
+            (target / name).write_bytes(kept)
+    elif os.path.isfile(source):
+        shutil.copyfile(source, target / name)
 
 
 def _place(segment: Segment) -> str:

@@ -82,6 +82,10 @@ def _code_of(verb: Callable[[], int]) -> int:
     except OSError as error:
         say(words_of(error))
         return UNREADABLE
+    except ImportError as missing:
+        # A companion that is installed on its own.
+        say(str(missing))
+        return UNREADABLE
 
 
 def words_of(error: OSError) -> str:

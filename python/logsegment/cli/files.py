@@ -13,6 +13,7 @@ from typing import BinaryIO
 import click
 
 from logsegment.cli.paths import Segment
+from logsegment.stores.uri import is_stored, shown
 
 
 class WholeFile:
@@ -48,12 +49,23 @@ class WholeFile:
                 os.unlink(self._hidden)
 
 
+def ensure_here(path: str) -> None:
+    """Refuse an output in a store.
+
+    Raises:
+        click.UsageError: when it is refused.
+    """
+    if is_stored(path):
+        raise click.UsageError(f"{shown(path)} lies in a store, which is only read: write to a file here and copy it there")
+
+
 def ensure_output(path: str, inputs: Iterable[Segment]) -> None:
     """Refuse an output path that is no regular file, or that is one of the inputs.
 
     Raises:
         click.UsageError: when it is refused.
     """
+    ensure_here(path)
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -61,5 +73,5 @@ def ensure_output(path: str, inputs: Iterable[Segment]) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise click.UsageError(f"{path} is not a regular file; the output must be one")
     for segment in inputs:
-        if segment.is_regular and os.path.samestat(status, os.stat(segment.path)):
+        if segment.is_regular and not segment.is_stored and os.path.samestat(status, os.stat(segment.path)):
             raise click.UsageError(f"{path} is an input; inputs are never overwritten")

@@ -1,4 +1,4 @@
-"""Paths of the command line to inputs: files, partition directories, trees of them, standard input."""
+"""Paths and URIs of the command line to inputs: files, partition directories, trees of them, standard input."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from logsegment.segments import SegmentFile, find_segments, segments_beside
+from logsegment.segments import SegmentFile, directory_of, find_segments, is_directory, segments_beside, size_of
+from logsegment.stores.uri import is_stored, shown
 
 STDIN = "-"
 
@@ -32,8 +33,13 @@ class Segment:
 
     @property
     def name(self) -> str:
-        """The path as text that can be printed and put into JSON."""
-        return "(stdin)" if self.path == STDIN else os.fsencode(self.path).decode("utf-8", "backslashreplace")
+        """The path as text that can be printed and put into JSON; without the secrets of a URI."""
+        return "(stdin)" if self.path == STDIN else os.fsencode(shown(self.path)).decode("utf-8", "backslashreplace")
+
+    @property
+    def is_stored(self) -> bool:
+        """It lies in a store."""
+        return is_stored(self.path)
 
     @property
     def is_of_0_7(self) -> bool:
@@ -43,7 +49,7 @@ class Segment:
     @property
     def directory(self) -> str:
         """Where it lies."""
-        return os.path.dirname(self.path) or "."
+        return directory_of(self.path)
 
     @property
     def topic(self) -> str | None:
@@ -87,11 +93,13 @@ def in_range(segments: Sequence[Segment], start: int | None, end: int | None) ->
 def _named(path: str) -> list[Segment]:
     if path == STDIN:
         return [Segment(STDIN)]
-    is_listed = os.path.isdir(path)
+    is_listed = is_directory(path)
     return [_input(file, is_listed) for file in find_segments(path)]
 
 
 def _input(file: SegmentFile, is_listed: bool) -> Segment:
+    if is_stored(file.path):
+        return Segment(file.path, file, is_listed, is_regular=True, size=size_of(file))
     status = os.stat(file.path)
     return Segment(file.path, file, is_listed, is_regular=stat.S_ISREG(status.st_mode), size=status.st_size)
 

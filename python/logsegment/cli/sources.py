@@ -59,9 +59,9 @@ def opened(segment: Segment, *, is_read_twice: bool = False, seen: Seen | None =
     Args:
         segment: what to read.
         is_read_twice: copy what goes by once to a temporary file.
-        seen: read a regular file front to back too, and tell this how far.
+        seen: read a regular file of this machine front to back too, and tell this how far.
     """
-    if segment.is_regular and seen is None:
+    if segment.is_regular and (seen is None or segment.is_stored):
         yield ls.FileSource(segment.path)
         return
     with _raw(segment) as raw, Flow(raw, seen).reraising() as flow:

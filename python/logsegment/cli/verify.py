@@ -22,6 +22,7 @@ from logsegment.cli.sources import opened
 from logsegment.cli.survey import survey
 from logsegment.cli.verdict import Verdict, write_json, write_words
 from logsegment.log import validate_files
+from logsegment.stores.uri import shown
 
 Depth = Literal["headers", "metadata", "full"]
 
@@ -123,7 +124,7 @@ def _beside(segments: list[Segment]) -> Iterator[Verdict]:
             say(f"{directory}: files beside the logs not looked at: {words_of(error)}")
             continue
         if report.findings:
-            yield Verdict(directory, report, None, is_beside=True)
+            yield Verdict(shown(directory), report, None, is_beside=True)
 
 
 def _write(verdict: Verdict, paper: Paper | None) -> None:

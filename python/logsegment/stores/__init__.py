@@ -1,0 +1,31 @@
+"""Files in object stores and HDFS: URIs go in, ranges of bytes, listings and clear errors come out.
+
+`pyarrow.fs` does the talking and is imported only when a URI is used. What a user must never see printed, keys and passwords, stays in
+`StoreUri`, which shows none of it.
+"""
+
+from logsegment.stores.errors import ChangedError, ShortReadError
+from logsegment.stores.files import StoredFile, io_stats, open_file, read_file
+from logsegment.stores.listing import Entry, entries, entry_of, exists, glob, has_magic, is_directory, walk
+from logsegment.stores.uri import StoreUri, is_stored, placed, shown
+
+__all__ = [
+    "ChangedError",
+    "Entry",
+    "ShortReadError",
+    "StoreUri",
+    "StoredFile",
+    "entries",
+    "entry_of",
+    "exists",
+    "glob",
+    "has_magic",
+    "io_stats",
+    "is_directory",
+    "is_stored",
+    "open_file",
+    "placed",
+    "read_file",
+    "shown",
+    "walk",
+]

@@ -1,0 +1,68 @@
+"""What a store says, as OSErrors that a user can read: the kind, one sentence, the URI without its secrets."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from logsegment.stores.uri import parts_of, scrubbed, shown
+
+#: Words in which pyarrow hands on what the store answered.
+_REFUSED = re.compile(r"ACCESS_DENIED|HTTP status 40[13]|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH|Forbidden|Unauthorized|[Pp]ermission")
+_MISSING = re.compile(r"NO_SUCH_(?:BUCKET|KEY)|HTTP status 404|Path does not exist|not found|does not exist")
+_DOWN = re.compile(r"NETWORK_CONNECTION|REQUEST_TIMEOUT|curlCode|[Cc]onnection|[Tt]imed? ?out|resolve host|UnknownHost")
+_NO_LIBRARY = re.compile(r"Unable to load (lib\w+)")
+#: Letters of a message that are shown.
+MOST = 400
+
+
+class ShortReadError(OSError):
+    """A store gave fewer bytes than it has in that place."""
+
+
+class ChangedError(OSError):
+    """A file of a store was written anew while it was read."""
+
+
+@contextmanager
+def told(uri: str) -> Iterator[None]:
+    """Turn what pyarrow raises inside of it into one clear OSError."""
+    try:
+        yield
+    except (ShortReadError, ChangedError, MemoryError, KeyboardInterrupt):
+        raise
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise _clear(error, uri) from None
+
+
+def _clear(error: Exception, uri: str) -> OSError:
+    place, text = shown(uri), _sentence(scrubbed(str(error), uri))
+    if isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)):
+        return type(error)(error.errno or errno.ENOENT, os.strerror(error.errno or errno.ENOENT), place)
+    if isinstance(error, OSError) and _REFUSED.search(text):
+        return PermissionError(errno.EACCES, f"the store refuses it: {text}", place)
+    if isinstance(error, OSError) and _MISSING.search(text):
+        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place)
+    if isinstance(error, OSError) and _DOWN.search(text):
+        return ConnectionError(errno.ECONNREFUSED, f"the store does not answer: {text}", place)
+    if isinstance(error, (ValueError, NotImplementedError)):
+        return OSError(errno.EINVAL, f"pyarrow.fs takes no such URI: {text}", place)
+    return OSError(errno.EIO, text, place)
+
+
+def _sentence(text: str) -> str:
+    """One line of it, without where in Arrow's code it was raised."""
+    if found := _NO_LIBRARY.search(text):
+        return f"pyarrow finds no {found[1]}: HDFS needs a Hadoop client with JAVA_HOME, HADOOP_HOME and CLASSPATH set (see the guide)"
+    line = " ".join(text.split(". Detail:")[0].split())
+    return line if len(line) <= MOST else f"{line[:MOST]}..."
+
+
+def no_directory(uri: str) -> OSError:
+    """That something is a file where a directory is wanted, or the other way round, is for the caller; this is for nothing at all."""
+    parts = parts_of(uri)
+    text = os.strerror(errno.ENOENT) if parts.path else "the URI names no bucket, container or directory"
+    return FileNotFoundError(errno.ENOENT, text, shown(uri))

@@ -1,0 +1,159 @@
+"""URIs of files in a store.
+
+Users write settings where pyarrow takes them: `s3://key:secret@bucket/dir/file.log?endpoint_override=host:1234&scheme=http`. Inside, the
+query moves in front of the host, `s3://key:secret!endpoint_override=host%3A1234&scheme=http@bucket/dir/file.log`, so that everything which
+takes a path apart or puts a name behind it (`os.path`, Rust's `Path`) works on a URI as well. Both forms are taken everywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+#: Two letters at least: `C:` is a drive.
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+#: Hadoop's names of the same stores.
+_ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+#: The user part names the container there.
+_AZURE = ("abfs", "abfss")
+#: Settings that tell where a store is, not who may read it.
+_HARMLESS = ("endpoint_override", "scheme", "region")
+#: A password with a bare slash, as keys of S3 have them; a port is none.
+_BARE_SLASH = re.compile(r"[^/@?:]*:(?![0-9]+/)[^@?]*@")
+_QUERY = re.compile(r"(?:[^=&]+=[^=&]*(?:&|$))*")
+
+
+class StoreUri(str):
+    """A URI with all of its settings that shows no secret: printed or formatted, it has neither user nor settings.
+
+    As a string it is whole, so that it can be handed on, pickled and opened.
+
+    Example:
+        >>> from logsegment.stores import placed
+        >>> place = placed("s3://key:secret@bucket/orders-0?region=eu-central-1")
+        >>> print(place)
+        s3://bucket/orders-0
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return shown(self[:])
+
+    def __repr__(self) -> str:
+        return repr(shown(self[:]))
+
+    def __format__(self, spec: str) -> str:
+        return format(shown(self[:]), spec)
+
+
+class Parts(NamedTuple):
+    """A URI taken apart. User and query are as written, the path is what the store knows."""
+
+    scheme: str
+    user: str
+    query: str
+    host: str
+    path: str
+
+    @property
+    def root(self) -> str:
+        """The URI of the place that the path counts from, as pyarrow takes it."""
+        user = f"{self.user}@" if self.user else ""
+        query = f"?{self.query}" if self.query else ""
+        return f"{self.scheme}://{user}{self.host}/{query}"
+
+    @property
+    def secrets(self) -> list[str]:
+        """What must not be printed, as written and as meant."""
+        settings = [setting.partition("=") for setting in self.query.split("&")]
+        values = [value for name, _, value in settings if name not in _HARMLESS]
+        words = [*self.user.split(":"), self.user, *values]
+        return sorted({form for word in words for form in (word, unquote(word)) if len(form) > 5}, key=len, reverse=True)
+
+
+def is_stored(path: str | os.PathLike[str]) -> bool:
+    """True for a URI of a store; False for a path of this machine, `file:` URIs too."""
+    match = _SCHEME.match(os.fspath(path))
+    return match is not None and match[1].lower() != "file"
+
+
+def placed(path: str | os.PathLike[str]) -> str:
+    """A path or URI in the form that is used inside.
+
+    Args:
+        path: a path of this machine, a `file:` URI or a URI of a store.
+
+    Returns:
+        A `StoreUri`, or a path of this machine as it was given.
+
+    Raises:
+        ValueError: for a `file:` URI of another machine.
+    """
+    text = os.fspath(path)
+    match = _SCHEME.match(text)
+    if match is None:
+        return _without_scheme(text) if text.startswith("file:/") else text
+    if match[1].lower() == "file":
+        return _without_scheme(text)
+    return joined(parts_of(text))
+
+
+def parts_of(uri: str) -> Parts:
+    """Take a URI apart, in either form."""
+    scheme, _, rest = uri[:].partition("://")
+    scheme = scheme.lower()
+    authority, slash, behind = _cut(rest)
+    front, _, host = authority.rpartition("@")
+    path, _, query = behind.partition("?")
+    user, mark, own = front.rpartition("!")
+    if mark and _QUERY.fullmatch(own):
+        front, query = user, query or unquote(own)
+    return Parts(_ALIASES.get(scheme, scheme), front, query, host, unquote(path) if slash else "")
+
+
+def joined(parts: Parts) -> StoreUri:
+    """The URI of parts, in the form that is used inside."""
+    front = parts.user + (f"!{quote(parts.query, safe='=&')}" if parts.query or "!" in parts.user else "")
+    path = "/".join(quote(name, safe=" ~!$'()*+,;=:") for name in parts.path.split("/"))
+    return StoreUri(f"{parts.scheme}://{front + '@' if front else ''}{parts.host}/{path}".rstrip("/"))
+
+
+def below(uri: str, path: str) -> StoreUri:
+    """The URI of another path in the same store."""
+    return joined(parts_of(uri)._replace(path=path))
+
+
+def shown(path: str) -> str:
+    """A path or URI as people may see it: without users, passwords and settings."""
+    if not is_stored(path):
+        return path[:]
+    parts = parts_of(path)
+    container = f"{parts.user.partition(':')[0]}@" if parts.scheme in _AZURE and parts.user.partition(":")[0] else ""
+    return f"{parts.scheme}://{container}{parts.host}/{parts.path}".rstrip("/")
+
+
+def scrubbed(text: str, uri: str) -> str:
+    """A message of somebody else's without the secrets of a URI."""
+    for secret in parts_of(uri).secrets:
+        text = text.replace(secret, "***")
+    return text
+
+
+def _cut(rest: str) -> tuple[str, str, str]:
+    """Authority, slash and what follows. A query may stand right behind the authority."""
+    if match := _BARE_SLASH.match(rest):
+        rest = match[0].replace("/", "%2F") + rest[match.end() :]
+    at = min((place for place in (rest.find("/"), rest.find("?")) if place >= 0), default=len(rest))
+    if rest[at : at + 1] == "?":
+        return rest[:at], "/", rest[at:]
+    return rest[:at], rest[at : at + 1], rest[at + 1 :]
+
+
+def _without_scheme(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.netloc not in ("", "localhost"):
+        raise ValueError(f"{text}: a file: URI names a file of this machine, as in file:///data/orders-0")
+    return unquote(parts.path)

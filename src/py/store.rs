@@ -1,0 +1,217 @@
+//! Files of a store (S3, GCS, Azure, HDFS), fetched range by range through `logsegment.stores`. What that raises is kept aside and raised
+//! again by the verb.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+
+use super::interrupt::Signals;
+use crate::log::ReadAt;
+use crate::wire::as_u64;
+
+/// A file of a store, read at any position through one window of bytes that grows while the reading goes on front to back.
+pub struct StoredLog {
+    object: Py<PyAny>,
+    /// Where the wanted bytes end.
+    end: u64,
+    window: Mutex<Window>,
+    signals: Arc<Signals>,
+}
+
+struct Window {
+    position: u64,
+    bytes: Option<PyBackedBytes>,
+    /// What is asked for at once.
+    size: u64,
+}
+
+/// Smallest request: a look-up goes by the header of a batch and a few that follow it.
+const LEAST: u64 = 64 << 10;
+/// Largest request: the time until the first byte comes is little beside the rest then.
+const MOST: u64 = 8 << 20;
+
+impl StoredLog {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// When the store does not give it.
+    pub fn open(uri: &Path, signals: &Arc<Signals>) -> io::Result<Self> {
+        kept(signals, |py| {
+            let object = module(py)?.call_method1(intern!(py, "open_file"), (text(uri),))?;
+            let end = object.getattr(intern!(py, "size"))?.extract()?;
+            let window = Mutex::new(Window { position: 0, bytes: None, size: LEAST / 2 });
+            Ok(Self { object: object.unbind(), end, window, signals: Arc::clone(signals) })
+        })
+    }
+
+    /// Its bytes, when it was opened.
+    pub fn len(&self) -> u64 {
+        self.end
+    }
+
+    /// Nothing from `end` on is wanted; what is wanted is known, so that large requests are right from the start.
+    fn up_to(mut self, end: u64) -> Self {
+        self.end = self.end.min(end);
+        self.window.get_mut().unwrap_or_else(PoisonError::into_inner).size = MOST;
+        self
+    }
+
+    /// Fails when the file is another one by now.
+    fn ensure_same(&self) -> io::Result<()> {
+        kept(&self.signals, |py| self.object.call_method0(py, intern!(py, "ensure_same")).map(drop))
+    }
+
+    fn fetch(&self, position: u64, len: u64) -> io::Result<PyBackedBytes> {
+        let bytes = kept(&self.signals, |py| {
+            self.object.call_method1(py, intern!(py, "read_at"), (position, len))?.extract::<PyBackedBytes>(py).map_err(PyErr::from)
+        })?;
+        self.signals.fetched(as_u64(bytes.len()));
+        Ok(bytes)
+    }
+}
+
+impl ReadAt for StoredLog {
+    fn read_at(&self, to: &mut [u8], position: u64) -> io::Result<usize> {
+        if position >= self.end || to.is_empty() {
+            return Ok(0);
+        }
+        let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
+        if window.from(position).is_empty() {
+            let size = window.next_size(position).max(as_u64(to.len()).min(MOST));
+            let stop = aligned(position, size).min(self.end);
+            let bytes = self.fetch(position, stop.saturating_sub(position))?;
+            *window = Window { position, bytes: Some(bytes), size };
+        }
+        let given = window.from(position);
+        let len = given.len().min(to.len());
+        if let (Some(to), Some(given)) = (to.get_mut(..len), given.get(..len)) {
+            to.copy_from_slice(given);
+        }
+        Ok(len)
+    }
+}
+
+impl Window {
+    /// What it holds from a position on.
+    fn from(&self, position: u64) -> &[u8] {
+        let Some(at) = position.checked_sub(self.position).and_then(|at| usize::try_from(at).ok()) else { return &[] };
+        self.bytes.as_ref().and_then(|bytes| bytes.get(at..)).unwrap_or_default()
+    }
+
+    /// How much to ask for at a position: twice as much right behind the window, little somewhere else.
+    fn next_size(&self, position: u64) -> u64 {
+        let end = self.position.saturating_add(self.bytes.as_ref().map_or(0, |bytes| as_u64(bytes.len())));
+        let is_near = self.bytes.is_none() || (position >= end && position - end <= self.size);
+        if is_near { self.size.saturating_mul(2).clamp(LEAST, MOST) } else { LEAST }
+    }
+}
+
+/// The end of a request of about `size` bytes, where requests of that size would meet.
+fn aligned(position: u64, size: u64) -> u64 {
+    let half = size / 2;
+    position.saturating_add(half).div_euclid(size).saturating_add(1).saturating_mul(size).max(position.saturating_add(half))
+}
+
+/// A range of bytes of a file of a store, read front to back. At the end it asks whether the file is still the same.
+pub struct StoredRange {
+    log: StoredLog,
+    at: u64,
+    is_checked: bool,
+}
+
+impl StoredRange {
+    /// The bytes from `start` to `end` (exclusive), or to the end of the file.
+    ///
+    /// # Errors
+    /// When the store does not give the file.
+    pub fn open(uri: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) -> io::Result<Self> {
+        let log = StoredLog::open(uri, signals)?;
+        let log = if let Some(end) = end { log.up_to(end) } else { log };
+        Ok(Self { log, at: start, is_checked: false })
+    }
+}
+
+impl Read for StoredRange {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let len = self.log.read_at(to, self.at)?;
+        self.at = self.at.saturating_add(as_u64(len));
+        if len == 0 && !to.is_empty() && !self.is_checked {
+            self.is_checked = true;
+            self.log.ensure_same()?;
+        }
+        Ok(len)
+    }
+}
+
+/// True for a URI of a store. The Python layer brings all other URIs into this form or to a path of this machine.
+pub fn is_stored(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.contains("://"))
+}
+
+/// A path or URI in the form that is used inside.
+///
+/// # Errors
+/// ValueError for a `file:` URI of another machine.
+pub fn placed(py: Python<'_>, path: PathBuf) -> PyResult<PathBuf> {
+    if !path.to_str().is_some_and(|text| text.contains(":/")) {
+        return Ok(path);
+    }
+    module(py)?.call_method1(intern!(py, "placed"), (text(&path),))?.extract()
+}
+
+/// A path or URI for a Python user, as an object that shows no secret: a `pathlib.Path` or a `StoreUri`.
+pub fn to_py<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
+    if is_stored(path) { module(py)?.call_method1(intern!(py, "StoreUri"), (text(path),)) } else { Ok(path.into_pyobject(py)?.into_any()) }
+}
+
+/// A path or URI as people may see it.
+pub fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if !is_stored(path) {
+        return text.into_owned();
+    }
+    let shown = Python::attach(|py| module(py)?.call_method1(intern!(py, "shown"), (&*text,))?.extract::<String>());
+    shown.unwrap_or_else(|_| "a file of a store".to_owned())
+}
+
+/// The bytes of a small file, up to `most` of them; `None` when there is none.
+///
+/// # Errors
+/// When the store does not answer.
+pub fn read(uri: &Path, most: u64, signals: &Signals) -> io::Result<Option<Vec<u8>>> {
+    kept(signals, |py| {
+        let bytes: Option<PyBackedBytes> = module(py)?.call_method1(intern!(py, "read_file"), (text(uri), most))?.extract()?;
+        Ok(bytes.map(|bytes| bytes.to_vec()))
+    })
+}
+
+/// Names of what lies in a directory, in order.
+///
+/// # Errors
+/// When it cannot be listed.
+pub fn names(uri: &Path, signals: &Signals) -> io::Result<Vec<String>> {
+    kept(signals, |py| py.import("logsegment.segments")?.call_method1("names_in", (text(uri),))?.extract())
+}
+
+/// The same error for native code, with the exception kept for the verb.
+fn kept<T>(signals: &Signals, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> io::Result<T> {
+    Python::attach(|py| {
+        call(py).map_err(|error| {
+            let told = io::Error::other(error.value(py).to_string());
+            signals.keep(error);
+            told
+        })
+    })
+}
+
+fn module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("logsegment.stores")
+}
+
+fn text(uri: &Path) -> std::borrow::Cow<'_, str> {
+    uri.to_string_lossy()
+}

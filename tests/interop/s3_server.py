@@ -1,0 +1,177 @@
+"""An S3-compatible server on loopback: s3proxy from Maven Central over a directory, with a gate before it that counts what is fetched."""
+
+from __future__ import annotations
+
+import http.client
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import eras
+
+#: Maven takes an older jackson-annotations from elsewhere in the tree unless it is named.
+S3PROXY = eras.Era("s3proxy-4.1.0", ("org.gaul:s3proxy:4.1.0", "com.fasterxml.jackson.core:jackson-annotations:2.21"), ())
+KEY, SECRET = "access-key-of-the-tests", "secret/key+of-the-tests"
+BUCKET = "lake"
+
+
+@dataclass
+class Fetched:
+    """What went through the gate: for each key the ranges that were asked for, and the bytes that were given."""
+
+    ranges: list[tuple[str, str | None]] = field(default_factory=list)
+    bytes_given: int = 0
+
+
+class Server:
+    """A running server. Files below `bucket` are its objects.
+
+    Attributes:
+        bucket: the directory of the bucket.
+        fetched: what was fetched so far; may be replaced.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self.bucket = place / "data" / BUCKET
+        self.bucket.mkdir(parents=True)
+        self.fetched = Fetched()
+        self._port = free_port()
+        self._gate = _gate(self)
+        self._log = (place / "s3proxy.log").open("wb")
+        settings = place / "s3proxy.conf"
+        settings.write_text(SETTINGS.format(port=self._port, key=KEY, secret=SECRET, data=place / "data"))
+        quiet = place / "logback.xml"
+        quiet.write_text(QUIET)
+        options = ["-Xmx256m", f"-Dlogback.configurationFile={quiet}", "-cp", eras.resolved(S3PROXY)]
+        command = ["java", *options, "org.gaul.s3proxy.Main", "--properties", str(settings)]
+        self._process = subprocess.Popen(command, stdout=self._log, stderr=subprocess.STDOUT)
+        threading.Thread(target=self._gate.serve_forever, daemon=True).start()
+        try:
+            self._wait(place / "s3proxy.log")
+        except BaseException:
+            self.close()
+            raise
+
+    def uri(self, key: str = "", *, secret: str = SECRET) -> str:
+        """The URI of a key, with everything that a reader must know."""
+        user = f"{KEY}:{secret}".replace("/", "%2F").replace("+", "%2B")
+        settings = f"endpoint_override=127.0.0.1:{self._gate.server_port}&scheme=http&region=us-east-1"
+        return f"s3://{user}@{BUCKET}/{key}?{settings}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The same in the usual variables."""
+        return {
+            "AWS_ACCESS_KEY_ID": KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET,
+            "AWS_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self._gate.server_port}",
+        }
+
+    def put(self, source: Path, key: str) -> str:
+        """Copy a file or a directory into the bucket; gives the key."""
+        target = self.bucket / key
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target)
+        else:
+            shutil.copyfile(source, target)
+        return key
+
+    def close(self) -> None:
+        """Stop both."""
+        self._gate.shutdown()
+        self._gate.server_close()
+        self._process.kill()
+        self._process.wait()
+        self._log.close()
+
+    @property
+    def upstream(self) -> int:
+        """The port behind the gate."""
+        return self._port
+
+    def _wait(self, log: Path) -> None:
+        end = time.monotonic() + 120
+        while time.monotonic() < end:
+            if self._process.poll() is not None:
+                break
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self._port)) == 0:
+                    return
+            time.sleep(0.1)
+        raise RuntimeError(f"s3proxy did not start:\n{log.read_text()[-4000:]}")
+
+
+def free_port() -> int:
+    """A port of loopback that nobody uses."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _gate(server: Server) -> ThreadingHTTPServer:
+    class Gate(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self._pass()
+
+        def do_HEAD(self) -> None:
+            self._pass()
+
+        def _pass(self) -> None:
+            behind = http.client.HTTPConnection("127.0.0.1", server.upstream, timeout=60)
+            # The signature covers the host that the client knows.
+            behind.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+            for name, value in self.headers.items():
+                behind.putheader(name, value)
+            behind.endheaders()
+            answer = behind.getresponse()
+            body = answer.read()
+            if self.command == "GET" and "list-type" not in self.path:
+                server.fetched.ranges.append((self.path.partition("?")[0], self.headers.get("Range")))
+                server.fetched.bytes_given += len(body)
+            self.send_response_only(answer.status, answer.reason)
+            for name, value in answer.getheaders():
+                if name.lower() not in ("transfer-encoding", "connection", "content-length"):
+                    self.send_header(name, value)
+            length = answer.getheader("Content-Length") if self.command == "HEAD" else str(len(body))
+            if length is not None:
+                self.send_header("Content-Length", length)
+            self.end_headers()
+            self.wfile.write(body)
+            behind.close()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    gate = ThreadingHTTPServer(("127.0.0.1", 0), Gate)
+    gate.daemon_threads = True
+    return gate
+
+
+SETTINGS = """\
+s3proxy.endpoint=http://127.0.0.1:{port}
+s3proxy.authorization=aws-v2-or-v4
+s3proxy.identity={key}
+s3proxy.credential={secret}
+jclouds.provider=filesystem-nio2
+jclouds.filesystem.basedir={data}
+jclouds.identity=any
+jclouds.credential=any
+"""
+
+QUIET = """\
+<configuration>
+  <appender name="OUT" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%level %logger %msg%n</pattern></encoder></appender>
+  <root level="warn"><appender-ref ref="OUT"/></root>
+</configuration>
+"""
+
+__all__ = ["BUCKET", "KEY", "SECRET", "Server", "free_port"]
