@@ -22,7 +22,8 @@ from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, Prod
 from logsegment.ranges import Ranges
 from logsegment.reading import BatchTable, decode
 from logsegment.report import Report
-from logsegment.segments import SegmentFile, find_segments, segments_beside
+from logsegment.segments import SegmentFile, absolute, directory_of, find_segments, is_directory, names_in, segments_beside
+from logsegment.stores.uri import is_stored, shown
 
 #: Milliseconds since the epoch, or a datetime with a time zone.
 Timestamp: TypeAlias = int | datetime
@@ -56,7 +57,8 @@ class Segment(Ranges):
     may go unseen when an index leads past it.
 
     Args:
-        path: the file, of any name. Twenty digits and `.log` tell its first offset, its directory tells topic and partition.
+        path: the file, of any name, or its URI in a store. Twenty digits and `.log` tell its first offset, its directory tells topic and
+            partition.
         mmap: map the file into memory for reads from its first byte on; "auto" does so when a later segment stands beside it, since nobody
             appends to it any more. A mapped file that is truncated kills the process.
 
@@ -294,10 +296,15 @@ class Segment(Ranges):
         return os.path.splitext(self.path)[0] + suffix
 
     def _own(self, suffix: str) -> list[_core.Finding]:
-        return [finding for finding in self._index.findings() if finding.path.startswith(self._beside(suffix) + "@")]
+        return [finding for finding in self._index.findings() if finding.path.startswith(shown(self._beside(suffix)) + "@")]
 
     def _source(self, start: int, end: int | None) -> Any:
-        if start == 0 and not self._is_kafka_07 and (self._mmap is True or (self._mmap == "auto" and self._is_closed)):
+        if (
+            start == 0
+            and not self._is_kafka_07
+            and not is_stored(self.path)
+            and (self._mmap is True or (self._mmap == "auto" and self._is_closed))
+        ):
             with open(self.path, "rb") as file:
                 if os.fstat(file.fileno()).st_size:
                     mapped = mapping.mmap(file.fileno(), 0, access=mapping.ACCESS_READ)
@@ -323,7 +330,7 @@ class Log:
     """The segments of a partition's directory, or of all partitions in a tree, in order.
 
     Args:
-        path: a partition's directory, a tree of them (a broker's data directory), or a file.
+        path: a partition's directory, a tree of them (a broker's data directory), or a file; or the URI of one in a store.
         mmap: as in `Segment`.
 
     Attributes:
@@ -344,7 +351,7 @@ class Log:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, mmap: Mapping = "auto") -> None:
-        self.path = os.path.abspath(os.fspath(path))
+        self.path = absolute(path)
         self._files = find_segments(self.path)
         self.segments = [Segment(file, mmap=mmap) for file in self._files]
 
@@ -466,7 +473,7 @@ class Log:
             True
         """
         options = entry_options(check_crc=check_crc, strict_tail=strict_tail, format=format, limits=limits)
-        above = [self.path] if os.path.isdir(self.path) else []
+        above = [self.path] if is_directory(self.path) else []
         return Report(*_core.validate_log(list(map(_named, self._files)), above, depth, options))
 
     def offset_for_timestamp(self, timestamp: Timestamp) -> int | None:
@@ -504,8 +511,8 @@ class Log:
     @property
     def producer_snapshot(self) -> Rows[ProducerState]:
         """The newest producer snapshot of a log of one partition; none when there is no sound one."""
-        directory = os.path.dirname(self._one_partition()[0].path)
-        names = sorted((name for name in os.listdir(directory) if SNAPSHOT.fullmatch(name)), reverse=True)
+        directory = directory_of(self._one_partition()[0].path)
+        names = sorted((name for name in names_in(directory) if SNAPSHOT.fullmatch(name)), reverse=True)
         findings: list[_core.Finding] = []
         for name in names:
             rows, wrong = _core.read_producer_snapshot(os.path.join(directory, name), int(name[:20])) or ([], [])
@@ -615,8 +622,8 @@ def _numbered(file: SegmentFile) -> tuple[str, int]:
 
 
 def _file(path: str | os.PathLike[str]) -> str:
-    place = os.path.abspath(os.fspath(path))
-    if os.path.isdir(place):
+    place = absolute(path)
+    if not is_stored(place) and os.path.isdir(place):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), place)
     return place
 

@@ -7,12 +7,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from logsegment import _core
+from logsegment.segments import SegmentFile, size_of
+from logsegment.stores.uri import is_stored
 
 
 class Ranges:
     """Byte ranges of a segment's file, by its indexes where they are right and by batch headers where not."""
 
     if TYPE_CHECKING:
+        _file: SegmentFile
 
         @property
         def path(self) -> str:
@@ -34,7 +37,7 @@ class Ranges:
         Raises:
             OSError: when it is not there.
         """
-        return os.stat(self.path).st_size
+        return size_of(self._file) if is_stored(self.path) else os.stat(self.path).st_size
 
     @cached_property
     def has_snapshot(self) -> bool:

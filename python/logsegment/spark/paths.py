@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-import glob
-import os
-from urllib.parse import unquote, urlsplit
+from logsegment.segments import absolute, matching
 
 
 def local_paths(paths: tuple[str, ...]) -> list[str]:
-    """Absolute paths on this machine, with `file:` URIs and glob patterns resolved.
+    """Absolute paths and URIs of stores, with `file:` URIs and patterns resolved.
 
     Raises:
-        ValueError: for a URI of another scheme.
+        ValueError: for a `file:` URI of another machine.
         FileNotFoundError: when there is nothing at a path.
+        OSError: when a store does not answer.
     """
-    return [os.path.abspath(found) for path in paths for found in _matches(_without_scheme(path))]
-
-
-def _matches(path: str) -> list[str]:
-    if not os.path.lexists(path) and glob.has_magic(path):
-        if found := sorted(glob.glob(path)):
-            return found
-        raise FileNotFoundError(f"{path}: no file or directory matches")
-    os.stat(path)
-    return [path]
-
-
-def _without_scheme(path: str) -> str:
-    parts = urlsplit(path)
-    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-        return unquote(parts.path)
-    if "://" in path:
-        raise ValueError(f"{path}: only local files are read; give a path or a file: URI")
-    return path
+    return [absolute(found) for path in paths for found in matching(path)]
