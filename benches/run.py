@@ -2,6 +2,7 @@
 
 python -m benches.run                       everything, quiet machine wanted, more than an hour
 python -m benches.run --sections headers,memory
+python -m benches.run --sections peers --corpora 'large-*'
 python -m benches.run --quick               fewer repeats, the small corpora only: for looking, not for recording
 """
 
@@ -21,7 +22,7 @@ def main():
     args = parse_arguments()
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for section in args.sections.split(","):
-        results[section] = SECTIONS[section](args)
+        results[section] = renewed(results.get(section), SECTIONS[section](args), args)
         results["machine"] = machine.describe()
         if not args.quick:
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")
@@ -32,16 +33,22 @@ def main():
     print(f"wrote {RESULTS.relative_to(ROOT)} and {report.REPORT.relative_to(ROOT)}; compare: make bench-check")
 
 
+def renewed(before, now, args):
+    """What a section holds after a run: all of it, or with `--corpora` the cells of those alone."""
+    return {**now, "cells": {**before["cells"], **now["cells"]}} if args.corpora and before and "cells" in now else now
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sections", default=",".join(SECTIONS), help=f"of {', '.join(SECTIONS)}")
+    parser.add_argument("--corpora", help="only these corpora of the section peers, comma separated globs: the others keep their figures")
     parser.add_argument("--quick", action="store_true", help="fewer repeats and corpora; nothing is recorded")
     return parser.parse_args()
 
 
 def run_peers(args):
     """All contestants over all corpora; returns {"corpora", "cells", "names"}."""
-    return decoding("small-*" if args.quick else MAIN_CASES, args)
+    return decoding(args.corpora or ("small-*" if args.quick else MAIN_CASES), args)
 
 
 def run_message_sets(args):

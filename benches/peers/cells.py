@@ -1,5 +1,6 @@
 """One cell of the table: a contestant over a corpus, in its own process, with a note of how busy the machine was."""
 import json
+import math
 import os
 import resource
 import statistics
@@ -10,6 +11,9 @@ import time
 # A contestant with two threads uses the whole of a two-core machine, so the least company disturbs it.
 THREADED_QUIET_THRESHOLD = 0.12
 TIMEOUT_SECONDS = 900
+# A slow contestant's later rounds are shorter, and one that is this many times slower than the fastest stays at two.
+LATER_ROUND_SECONDS = 0.6
+HOPELESS = 5
 
 
 def measure(args, contestants, corpus, lock):
@@ -21,22 +25,36 @@ def measure(args, contestants, corpus, lock):
     for number in range(args.rounds):
         for contestant in contestants:
             found = runs[contestant["id"]]
-            if number < contestant.get("rounds", args.rounds) and not any("error" in run for run in found):
-                found.append(quietest(args, contestant, corpus, lock, later_round=number > 0))
+            if number < contestant.get("rounds", args.rounds) and not is_settled(found, runs.values()):
+                found.append(quietest(args, contestant, corpus, lock, found))
     cells = {identity: pooled(corpus, found) for identity, found in runs.items()}
     for identity, cell in cells.items():
         print(f"{corpus['name']:18} {identity:20} {describe(cell)}", flush=True)
     return cells
 
 
-def quietest(args, contestant, corpus, lock, later_round):
+def is_settled(found, others):
+    """Whether another round of a contestant could tell nothing: it failed, or lost by far twice."""
+    if any("error" in run for run in found):
+        return True
+    return len(found) > 1 and best_of(found) > HOPELESS * min(best_of(runs) for runs in others)
+
+
+def best_of(runs):
+    """The least seconds of some runs; for none without an error, so many that nothing is slower."""
+    return min((second for run in runs for second in run.get("seconds", [])), default=math.inf)
+
+
+def quietest(args, contestant, corpus, lock, earlier):
     """Run until the machine was quiet enough, at most `args.retries` more times; the quietest run counts."""
     threshold = THREADED_QUIET_THRESHOLD if contestant.get("threads", 1) > 1 else args.quiet_threshold
     repeat = min(args.repeat, contestant.get("repeat", args.repeat))
+    if earlier:
+        repeat = min(repeat, max(1, round(LATER_ROUND_SECONDS / best_of(earlier))))
     best = None
     for _ in range(args.retries + 1):
         with lock():
-            run = run_once(contestant, corpus, repeat, later_round)
+            run = run_once(contestant, corpus, repeat, later_round=bool(earlier))
         if "error" in run:
             return run
         if best is None or run["other_cores_busy"] < best["other_cores_busy"]:
