@@ -8,7 +8,7 @@ use super::binary::BytesColumn;
 use super::records::RecordColumns;
 use super::schema::Column;
 use super::stream::{OnError, StreamOptions, step_over};
-use crate::decode::{Bundle, Decoder, Opened, Plainness, Stats};
+use crate::decode::{Bundle, Decoder, MOST_AHEAD, Opened, Plainness, Stats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Run, Step, step};
 use crate::model::{Discard, Formats, Section};
@@ -16,8 +16,6 @@ use crate::pool::Pool;
 use crate::validate::Findings;
 use crate::wire::as_u64;
 
-/// Most bytes that are asked for before they are needed.
-const MOST_AHEAD: usize = 64 << 10;
 /// Most bytes behind 32-bit offsets.
 const MOST_BYTES: usize = 0x7fff_ffff;
 

@@ -59,6 +59,9 @@ pub enum Plainness {
     Unpacked,
 }
 
+/// Most bytes that are asked for before they are needed.
+pub const MOST_AHEAD: usize = 64 << 10;
+
 impl Decoder {
     /// A decoder with these options.
     pub fn new(options: DecodeOptions) -> Self {
@@ -161,7 +164,9 @@ impl Decoder {
         };
         if self.verifies_entries() {
             self.stats.bytes_checksummed += checksummed(header);
-            parse::verify(frame.bytes, header.crc)?;
+            // Who walks over records asks for the next entry meanwhile, up to that length.
+            let verify = if frame.bytes.len() <= MOST_AHEAD { parse::verify_cached } else { parse::verify };
+            verify(frame.bytes, header.crc)?;
         }
         let count = header.count.unwrap_or(0);
         self.options.limits.ensure_records(u64::try_from(count).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;

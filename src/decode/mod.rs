@@ -11,7 +11,7 @@ pub mod transactions;
 mod v07;
 mod walk;
 
-pub use entry::{Bundle, Decoder, Opened, Plainness};
+pub use entry::{Bundle, Decoder, MOST_AHEAD, Opened, Plainness};
 pub(crate) use header::ensure_codec;
 pub use header::{checksummed, parse_header, verify};
 pub use judge::ChecksumJudge;

@@ -6,6 +6,21 @@
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
+/// Bytes of a page. A processor's own look-ahead ends with the page, so that several pages side by side keep more of memory busy.
+const PAGE: usize = 4096;
+
+/// Asks for `bytes`, a line of each page in turn. They should fit into the first-level cache.
+#[inline]
+pub fn pages(bytes: &[u8]) {
+    let before = bytes.as_ptr().addr() % PAGE;
+    let end = before + bytes.len();
+    for within in (0..PAGE).step_by(LINE) {
+        for at in (within..end).step_by(PAGE) {
+            // Also lines before the bytes and behind them in their pages: a hint does no harm.
+            line(bytes.as_ptr().wrapping_add(at).wrapping_sub(before));
+        }
+    }
+}
 
 /// Bytes that will be needed next, and how fast to ask for them.
 #[derive(Clone, Copy, Debug, Default)]

@@ -79,7 +79,7 @@ pub fn seal(entry: &mut Sink, header: &BatchHeader) -> Result<()> {
         pen.run(field);
     }
     entry.patch(0, &head);
-    let crc = checksum::crc32c(entry.from(CHECKSUMMED));
+    let crc = checksum::crc32c_cached(entry.from(CHECKSUMMED));
     entry.patch(CRC, &crc.to_be_bytes());
     Ok(())
 }
