@@ -29,10 +29,14 @@ impl Lookup<'_> {
     /// # Errors
     /// `Io`.
     pub fn cuts(&self, start: u64, end: u64, step: u64) -> Result<Vec<u64>> {
+        let step = step.max(1);
         let mut cuts = Vec::new();
         let mut from = start;
         while cuts.len() < MOST_CUTS {
-            let Some(next) = self.batch_from(from, from.saturating_add(step.max(1)))?.filter(|next| *next < end) else { break };
+            // Counted from `start` on, so that what one piece has too much another has less.
+            let pieces = from.saturating_sub(start).checked_div(step).unwrap_or_default();
+            let wanted = start.saturating_add(pieces.saturating_add(1).saturating_mul(step));
+            let Some(next) = self.batch_from(from, wanted)?.filter(|next| *next < end) else { break };
             cuts.push(next);
             from = next;
         }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException, PythonException
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from made_logs import START, Made, make_partition
@@ -151,7 +151,6 @@ def test_a_segment_that_goes_away_is_one_readable_message(spark: SparkSession, t
     assert frame.rdd.getNumPartitions() == lenient.rdd.getNumPartitions() == 2
     rows, left = frame.rdd, lenient.rdd
     (tmp_path / "orders-0" / f"{0:020}.log").unlink()
-    with pytest.raises(Exception, match="was deleted after the query was planned; set failOnDataLoss to false") as caught:
+    with pytest.raises(Exception, match=r"FileNotFoundError: .* was deleted after the query was planned; set failOnDataLoss to false"):
         rows.count()
-    assert isinstance(caught.value, PythonException) or "ValueError" in str(caught.value)
     assert sorted(row.offset for row in left.collect()) == list(range(10, 20))

@@ -103,8 +103,9 @@ class SegmentReader(DataSourceReader):
             self._ensure_there(partition)
             for batch in self._records(partition):
                 yield batch.to_pyarrow()
-        except FileNotFoundError as error:
-            self._report_loss(f"{partition.source.path} was deleted after the query was planned", error)
+        except FileNotFoundError:
+            lost = FileNotFoundError(f"{partition.source.path} was deleted after the query was planned")
+            self._report_loss(lost)
         except ls.RecordBatchError as error:
             raise located(error, str(partition.source.path)) from None
 
@@ -112,12 +113,13 @@ class SegmentReader(DataSourceReader):
         """A file that was cut since would silently give fewer records."""
         size = ls.Segment(task.source.path).size
         if task.source.end is not None and size < task.source.end:
-            self._report_loss(f"{task.source.path} was cut to {size} bytes after the query was planned with {task.source.end}", None)
+            what = f"{task.source.path} was cut to {size} bytes after the query was planned with {task.source.end}"
+            self._report_loss(OSError(what))
 
-    def _report_loss(self, what: str, cause: Exception | None) -> None:
+    def _report_loss(self, lost: OSError) -> None:
         if self.options.fail_on_data_loss:
-            raise ValueError(f"{what}; set failOnDataLoss to false to read what is left") from cause
-        warnings.warn(f"{what}: its records are left out", UserWarning, stacklevel=2)
+            raise type(lost)(f"{lost}; set failOnDataLoss to false to read what is left") from None
+        warnings.warn(f"{lost}: its records are left out", UserWarning, stacklevel=2)
 
     def _records(self, task: SegmentTask) -> ls.RecordStream:
         return ls.decode(
