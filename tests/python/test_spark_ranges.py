@@ -360,3 +360,34 @@ def test_permission_denied_is_an_error_that_names_the_file(tree: Any, tmp_path: 
             plan(closed)
     finally:
         os.seteuid(0)
+
+
+def outcome(path: Path, **options: str) -> Rows | None:
+    """The rows; None for an error about the bytes."""
+    try:
+        return sorted(read(path, **options))
+    except ls.RecordBatchError:
+        return None
+
+
+def test_a_damaged_log_gives_no_fewer_rows_in_pieces(tree: Any, tmp_path: Path):
+    """What fails as a whole fails in pieces. A length that leads behind the end is a torn tail of the whole, and an error of a piece."""
+    chance = random.Random(1)
+    failed = 0
+    shutil.copytree(tree[0] / "orders-0", tmp_path / "orders-0")
+    log = tmp_path / "orders-0" / f"{100:020}.log"
+    sound = log.read_bytes()
+    starts = [row["position"] for row in ls.batches(ls.FileSource(log)).to_pylist()]
+    for number in range(60):
+        data = bytearray(sound)
+        # Half of the damage is in the lengths, which say where the next batch begins.
+        at = chance.choice(starts) + 8 + chance.randrange(4) if number % 2 else chance.randrange(len(data))
+        data[at] ^= 1 << chance.randrange(8)
+        log.write_bytes(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            whole = outcome(tmp_path)
+            for options in ({"minPartitions": "30"}, {"maxRecordsPerPartition": "40"}):
+                assert outcome(tmp_path, **options) in (whole, None), f"byte {at}"
+        failed += whole is None
+    assert failed >= 30
