@@ -46,6 +46,9 @@ __all__ = [
     "follow_log",
     "validate_log",
     "rebuild_indexes",
+    "StagedWriter",
+    "place_staged",
+    "segment_end",
     "decode_array",
     "batch_info_array",
     "validate_array",
@@ -346,6 +349,23 @@ def validate_log(
 def rebuild_indexes(
     log_paths: Sequence[tuple[_Path, int]], out_dir: _Path, *, index_interval_bytes: int | None = None
 ) -> tuple[int, list[str]]: ...
+
+@final
+class StagedWriter:
+    def __new__(cls, directory: _Path, options: dict[str, Any]) -> Self: ...
+    def write(self, rows: Any, now: int) -> None: ...
+    def finish(self) -> list[tuple[str, int, str, int, int]]: ...
+
+def place_staged(
+    staged: Sequence[tuple[_Path, int]],
+    directory: _Path,
+    base_offset: int,
+    *,
+    format: str,
+    level: int | None,
+    segment_bytes: int,
+) -> tuple[list[tuple[int, list[str]]], int]: ...
+def segment_end(path: _Path, base_offset: int) -> tuple[int, int, int]: ...
 def decode_array(array: _ArrowColumn, options: dict[str, Any]) -> ArrowArray: ...
 def batch_info_array(array: _ArrowColumn, options: dict[str, Any]) -> ArrowArray: ...
 def validate_array(array: _ArrowColumn, depth_name: str, options: dict[str, Any]) -> ArrowArray: ...

@@ -25,6 +25,8 @@ pub struct AppendOptions {
     pub to: RecordFormat,
     /// Codec of the topic; `None` keeps the producer's.
     pub compression: Option<CompressionType>,
+    /// Level of the codec; `None` for Kafka's default.
+    pub level: Option<i32>,
     /// Timestamp type of the topic.
     pub timestamp_type: TimestampType,
     /// The broker's clock, ms.
@@ -215,7 +217,7 @@ impl<'a> Work<'a> {
 
     /// What the batch says that a broker builds.
     fn settings(&self, first: &BatchHeader) -> Result<BatchSettings> {
-        let packing = Packing::new(self.target, None).map_err(unwritable)?;
+        let packing = Packing::new(self.target, self.options.level).map_err(unwritable)?;
         let is_stamped = self.options.timestamp_type == TimestampType::LogAppendTime;
         Ok(BatchSettings {
             timestamp_type: self.options.timestamp_type,

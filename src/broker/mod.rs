@@ -4,12 +4,14 @@
 //! `LazyDownConversionRecordsSend` of Kafka 3.9; KIP-57, KIP-98, KIP-110, KIP-283.
 
 mod append;
+mod assign;
 mod checks;
 mod fetch;
 mod patch;
 mod producers;
 
 pub use append::{AppendOptions, Appended, append};
+pub use assign::Assigner;
 pub use fetch::fetch;
 pub use producers::{ProducedBatch, ProducerEntry, ProducerState};
 

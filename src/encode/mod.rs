@@ -6,10 +6,12 @@
 
 mod builder;
 mod estimate;
+pub mod partitioner;
 mod refusal;
 mod settings;
 mod writer;
 
 pub use builder::{BatchBuilder, Measure};
+pub use partitioner::Partitioner;
 pub use settings::BatchSettings;
 pub use writer::RecordWriter;

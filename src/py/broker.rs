@@ -75,6 +75,7 @@ fn append_options(options: &Bound<'_, PyDict>) -> PyResult<AppendOptions> {
         first_offset: option!(options, "first_offset"),
         to: target(&to)?,
         compression: topic_compression(&compression)?,
+        level: None,
         timestamp_type: match kind.as_str() {
             "CreateTime" => TimestampType::CreateTime,
             "LogAppendTime" => TimestampType::LogAppendTime,

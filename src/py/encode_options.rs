@@ -49,9 +49,21 @@ impl EncodeArguments {
 
     /// A writer with these options.
     pub fn to_writer(&self, py: Python<'_>) -> PyResult<RecordWriter> {
-        let batch_bytes = positive("batch_bytes", self.batch_bytes)?;
+        let batch_bytes = self.batch_bytes()?;
         let settings = self.to_settings().map_err(|error| errors::to_py(py, &error))?;
         writers::take(settings, batch_bytes, self.base_offset).map_err(|error| errors::to_py(py, &error))
+    }
+
+    /// The settings, and the same without compression.
+    pub fn to_both_settings(&self, py: Python<'_>) -> PyResult<(BatchSettings, BatchSettings)> {
+        let settings = self.to_settings().and_then(|settings| settings.ensure_legal().map(|()| settings));
+        let settings = settings.map_err(|error| errors::to_py(py, &error))?;
+        Ok((settings, BatchSettings { packing: None, ..settings }))
+    }
+
+    /// Bytes at which a batch ends.
+    pub fn batch_bytes(&self) -> PyResult<usize> {
+        positive("batch_bytes", self.batch_bytes)
     }
 
     fn to_settings(&self) -> Result<BatchSettings> {

@@ -27,6 +27,7 @@ mod rebuild;
 mod register;
 mod segment;
 mod source;
+mod staging;
 mod store;
 mod stream;
 mod table;

@@ -2,7 +2,7 @@ use pyo3::prelude::*;
 
 use super::{
     array, arrow_out, batches, broker, compat, convert, decode, encode, errors, files, finding, limits, lz4, rebuild, segment, source,
-    stream, table, tail, transactions, validate, validate_log,
+    staging, stream, table, tail, transactions, validate, validate_log,
 };
 
 /// The native core of logsegment.
@@ -35,6 +35,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tail::follow_log, module)?)?;
     module.add_function(wrap_pyfunction!(validate_log::validate_log, module)?)?;
     module.add_function(wrap_pyfunction!(rebuild::rebuild_indexes, module)?)?;
+    module.add_class::<staging::StagedWriter>()?;
+    module.add_function(wrap_pyfunction!(staging::place_staged, module)?)?;
+    module.add_function(wrap_pyfunction!(staging::segment_end, module)?)?;
     module.add_function(wrap_pyfunction!(array::decode_array, module)?)?;
     module.add_function(wrap_pyfunction!(array::batch_info_array, module)?)?;
     module.add_function(wrap_pyfunction!(array::validate_array, module)?)?;

@@ -57,7 +57,12 @@ class Door:
 
 BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters"), TRIGGERS)
 STREAM = Door("a streaming query", (*PATHS, *RECORDS, *LIMITS, *TRIGGERS, "upTo"), ("pushFilters",))
-WRITE = Door("a write", (*PATHS, "topic", "partitions"), ())
+#: What Spark itself hands on with a stream.
+OF_STREAMS = ("checkpointLocation", "queryName", "outputMode")
+#: The settings of the 0.7 producer in the place of `compression`.
+POLICY = ("compression.codec", "compressed.topics")
+WRITTEN = ("topic", "partitions", "format", "compression", "level", "batchBytes", "segmentBytes", *POLICY)
+WRITE = Door("a write", ("path", *WRITTEN, *OF_STREAMS), ("includeHeaders",))
 DOORS = (BATCH, STREAM, WRITE)
 
 _LEVELS: dict[str, Isolation] = {"read_uncommitted": "read_uncommitted", "read_committed": "read_committed"}

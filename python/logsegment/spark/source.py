@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, Filter, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+    Filter,
+    InputPartition,
+)
 
 import logsegment as ls
 from logsegment.log import committed_transactions
@@ -23,6 +31,7 @@ from logsegment.spark.paths import local_paths
 from logsegment.spark.plan import SegmentTask, plan_tasks
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, columns_of, record_schema
 from logsegment.spark.stream import stream_reader
+from logsegment.spark.write import SegmentStreamWriter, SegmentWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,6 +89,14 @@ class LogSegmentSource(DataSource):
         if named is not None and named != tuple(schema.fieldNames()):
             raise ValueError(f"option columns names {', '.join(named)}, but the schema {', '.join(schema.fieldNames())}")
         return columns_of(schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """A writer of rows of this schema."""
+        return SegmentWriter(self.given, schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """A writer of the batches of a stream."""
+        return SegmentStreamWriter(self.given, schema, overwrite)
 
 
 class SegmentReader(DataSourceReader):

@@ -8,6 +8,7 @@ mod control;
 mod flags;
 mod headers;
 mod numbers;
+pub mod produced;
 mod timestamps;
 
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
@@ -19,6 +20,7 @@ use self::numbers::Numbers;
 use self::timestamps::Timestamps;
 use crate::encode::RecordWriter;
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{NewHeader, NewRecord};
 
 /// The columns of one batch of rows.
@@ -26,6 +28,8 @@ pub struct Rows<'a> {
     len: usize,
     offsets: Option<Numbers>,
     timestamps: Option<Timestamps>,
+    /// What a record gets whose timestamp is null, ms.
+    no_timestamp: i64,
     keys: Option<Runs<'a>>,
     values: Runs<'a>,
     headers: Option<Headers<'a>>,
@@ -80,6 +84,7 @@ impl<'a> Rows<'a> {
                 (None, Some(array)) => Some(Timestamps::of("timestamp", array)?),
                 (None, None) => None,
             },
+            no_timestamp: NO_TIMESTAMP,
             keys: column("key").map(|array| Runs::of("key", array)).transpose()?,
             values: Runs::of("value", values)?,
             headers: match (column("headersRaw"), column("headers")) {
@@ -99,7 +104,7 @@ impl<'a> Rows<'a> {
         }
         let record = NewRecord {
             offset: self.offsets.as_ref().and_then(|offsets| offsets.get(row)).unwrap_or(writer.next_offset()),
-            timestamp: self.timestamps.as_ref().map_or(-1, |timestamps| timestamps.get(row)),
+            timestamp: self.timestamps.as_ref().and_then(|timestamps| timestamps.get(row)).unwrap_or(self.no_timestamp),
             key: self.keys.as_ref().and_then(|keys| keys.get(row)),
             value: self.values.get(row),
             headers: scratch,

@@ -1,4 +1,4 @@
-//! A column of timestamps, as the milliseconds that Kafka stores; null is -1, none (V2-16).
+//! A column of timestamps, as the milliseconds that Kafka stores.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType};
@@ -8,7 +8,6 @@ use arrow_schema::{DataType, TimeUnit};
 use super::numbers::Numbers;
 use super::unfit;
 use crate::error::Result;
-use crate::model::timestamp::NO_TIMESTAMP;
 
 /// The timestamps; nothing is copied.
 pub(super) struct Timestamps {
@@ -35,15 +34,15 @@ impl Timestamps {
         Ok(Self { numbers: Numbers::new(values.clone(), array.nulls().cloned()), unit: *unit })
     }
 
-    /// Milliseconds of a row, rounded down.
+    /// Milliseconds of a row, rounded down; `None` for null.
     #[inline]
-    pub(super) fn get(&self, row: usize) -> i64 {
-        let Some(value) = self.numbers.get(row) else { return NO_TIMESTAMP };
-        match self.unit {
+    pub(super) fn get(&self, row: usize) -> Option<i64> {
+        let value = self.numbers.get(row)?;
+        Some(match self.unit {
             TimeUnit::Second => value.saturating_mul(1000),
             TimeUnit::Millisecond => value,
             TimeUnit::Microsecond => value.div_euclid(1000),
             TimeUnit::Nanosecond => value.div_euclid(1_000_000),
-        }
+        })
     }
 }

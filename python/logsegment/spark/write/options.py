@@ -1,0 +1,126 @@
+"""Options of a write: those of Spark's Kafka sink that mean something without a broker, and how segments are written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast, get_args
+from urllib.parse import unquote, urlsplit
+
+import logsegment as ls
+from logsegment._options import Compression, WrittenFormat
+from logsegment.policy import CompressionPolicy
+from logsegment.spark.options import POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """Checked options of a write.
+
+    Attributes:
+        path: the target, a local directory.
+        topic: topic of all rows, whatever their column says.
+        partitions: partitions of each topic; None for as many as it has, or one.
+        format: of the entries.
+        policy: codec, and the topics that it is for.
+        level: of the codec; None for Kafka's default.
+        batch_bytes: estimated size at which a batch ends.
+        segment_bytes: most bytes of a segment.
+    """
+
+    path: str
+    topic: str | None
+    partitions: int | None
+    format: WrittenFormat
+    policy: CompressionPolicy
+    level: int | None
+    batch_bytes: int
+    segment_bytes: int
+
+    def to_encode(self) -> dict[str, Any]:
+        """Options as the core's encoder takes them."""
+        return {
+            "format": self.format,
+            "compression": self.policy.codec,
+            "level": self.level,
+            "base_offset": 0,
+            "batch_bytes": self.batch_bytes,
+            "timestamp_type": "CreateTime",
+            "log_append_time": None,
+            "producer_id": -1,
+            "producer_epoch": -1,
+            "base_sequence": -1,
+            "transactional": False,
+            "partition_leader_epoch": -1,
+            "lz4_header_checksum": None,
+        }
+
+
+def parse_options(given: Mapping[str, str]) -> WriteOptions:
+    """Check the options that a user gave; the case of their names means nothing.
+
+    Raises:
+        ValueError: for an unknown option, a bad value, a combination that Kafka refuses, no path.
+    """
+    ensure_known(given, WRITE)
+    warn_of_ignored(given, WRITE)
+    options = lowered(given)
+    parsed = WriteOptions(
+        path=_target(options),
+        topic=options.get("topic"),
+        partitions=integer(options, "partitions", at_least=1),
+        format=_format(options),
+        policy=_policy(options),
+        level=_level(options),
+        batch_bytes=integer(options, "batchBytes", at_least=1) or 16384,
+        segment_bytes=integer(options, "segmentBytes", at_least=1) or 1 << 30,
+    )
+    _ensure_legal(parsed)
+    return parsed
+
+
+def _target(options: Mapping[str, str]) -> str:
+    path = options.get("path")
+    if not path:
+        raise ValueError('no path: give one to save() or start(), or as option "path"')
+    parts = urlsplit(path)
+    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
+        path = unquote(parts.path)
+    elif "://" in path:
+        raise ValueError(f"{path}: segments are written to local directories only, since offsets are patched and files renamed in place")
+    return os.path.abspath(path)
+
+
+def _format(options: Mapping[str, str]) -> WrittenFormat:
+    name = options.get("format", "v2").lower()
+    if name not in get_args(WrittenFormat):
+        raise ValueError(f"option format must be one of {', '.join(get_args(WrittenFormat))}, not {name!r}")
+    return cast(WrittenFormat, name)
+
+
+def _policy(options: Mapping[str, str]) -> CompressionPolicy:
+    """A codec by Kafka's name, or as a producer of 0.7 says it."""
+    of_07 = [name for name in POLICY if name in options]
+    if of_07 and "compression" in options:
+        raise ValueError(f"option compression says the codec of all topics, and {', '.join(of_07)} another: give one of them")
+    if of_07:
+        return CompressionPolicy.from_properties({name: options[name] for name in of_07})
+    return CompressionPolicy(cast(Compression, options.get("compression", "none").lower()))
+
+
+def _ensure_legal(options: WriteOptions) -> None:
+    """Let the encoder refuse what Kafka refuses, before any task runs."""
+    import pyarrow as pa
+
+    encode = {name: value for name, value in options.to_encode().items() if name in ("format", "compression", "level", "batch_bytes")}
+    ls.encode(pa.table({"value": pa.array([], pa.binary())}), **encode)
+
+
+def _level(options: Mapping[str, str]) -> int | None:
+    """Levels of zstd may be negative; whether the codec has it, the encoder tells."""
+    text = options.get("level")
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        raise ValueError(f"option level must be a whole number, not {text!r}") from None

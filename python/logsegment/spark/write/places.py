@@ -1,0 +1,78 @@
+"""Names below the target of a write.
+
+A broker, a reader and a writer may meet in the same directory, so what is not yet, or no more, part of a log has names that brokers know:
+a directory `<any>-<n>.<32 hex digits>-delete` is passed over by readers, and a broker that finds one deletes it. Files beside the partition
+directories begin with a dot.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from contextlib import suppress
+from uuid import uuid4
+
+from logsegment.segments import partition_of
+
+#: Takes what tasks of one job write, and the segments made of it, until they are in their place.
+_STAGING = re.compile(r"_staging-0\.([0-9a-f]{32})-delete")
+_REPLACED = re.compile(r"_replaced-[0-9]+\.[0-9a-f]{32}-delete")
+#: Nothing in a directory of a job that lives stays unchanged for longer, in seconds.
+ABANDONED_AFTER = 24 * 60 * 60
+
+
+def new_job() -> str:
+    """A name that no other job has."""
+    return uuid4().hex
+
+
+def staging(target: str, job: str) -> str:
+    """The directory of a job."""
+    return os.path.join(target, f"_staging-0.{job}-delete")
+
+
+def replaced(number: int, job: str) -> str:
+    """Name for the directory of a partition that a write replaces."""
+    return f"_replaced-{number}.{job}-delete"
+
+
+def partitions_of(target: str) -> dict[str, tuple[str, int]]:
+    """Topic and partition of the partition directories in the target, by their names; those that a broker gave up are not counted."""
+    try:
+        with os.scandir(target) as listing:
+            names = sorted(entry.name for entry in listing if entry.is_dir())
+    except FileNotFoundError:
+        return {}
+    found = {name: partition_of(name) for name in names if not name.endswith(("-delete", "-stray", "-future"))}
+    return {name: (topic, partition) for name, (topic, partition) in found.items() if topic is not None and partition is not None}
+
+
+def known_partitions(target: str) -> dict[str, int]:
+    """How many partitions the topics in the target have."""
+    counts: dict[str, int] = {}
+    for topic, partition in partitions_of(target).values():
+        counts[topic] = max(counts.get(topic, 0), partition + 1)
+    return counts
+
+
+def remove_leftovers(target: str, *jobs: str | None) -> None:
+    """Remove what these jobs staged, what was replaced, and what jobs left behind that ended long ago without saying so."""
+    for job in filter(None, jobs):
+        shutil.rmtree(staging(target, job), ignore_errors=True)
+    with suppress(OSError), os.scandir(target) as listing:
+        for entry in list(listing):
+            is_abandoned = _STAGING.fullmatch(entry.name) and _newest(entry.path) < time.time() - ABANDONED_AFTER
+            if is_abandoned or _REPLACED.fullmatch(entry.name):
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _newest(directory: str) -> float:
+    """When anything in a directory was changed last."""
+    changed = [os.stat(directory).st_mtime]
+    for above, directories, files in os.walk(directory):
+        for name in directories + files:
+            with suppress(OSError):
+                changed.append(os.stat(os.path.join(above, name)).st_mtime)
+    return max(changed)

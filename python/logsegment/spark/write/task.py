@@ -1,0 +1,114 @@
+"""What a task does: rows in, staged files and a message that names them out. A task that fails leaves nothing that counts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import md5
+from typing import TYPE_CHECKING
+
+from pyspark import TaskContext
+from pyspark.sql.datasource import WriterCommitMessage
+
+from logsegment import _core
+from logsegment.spark.write import places
+from logsegment.spark.write.options import WriteOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Where Spark tells a task of a stream which query and which of its batches it belongs to.
+QUERY = "sql.streaming.queryId"
+BATCH = "streaming.sql.batchId"
+
+
+@dataclass(frozen=True)
+class StagedPart:
+    """A staged file: the records of one task for one partition, whose offsets count from 0."""
+
+    topic: str
+    partition: int
+    path: str
+    records: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class StagedMessage(WriterCommitMessage):
+    """What a task tells the driver.
+
+    Attributes:
+        job: name of the job, and of its staging directory.
+        query: of the stream; None for a batch.
+        task: number of the task, which orders the records.
+        parts: the files; their paths are relative to the staging directory.
+    """
+
+    job: str
+    query: str | None
+    task: int
+    parts: tuple[StagedPart, ...]
+
+
+@dataclass(frozen=True)
+class Staging:
+    """What the tasks of a write need to know."""
+
+    options: WriteOptions
+    columns: tuple[str, ...]
+    known_partitions: tuple[tuple[str, int], ...]
+    job: str
+
+    def write(self, batches: Iterator[pa.RecordBatch]) -> StagedMessage:
+        """Stage the rows of one task."""
+        attempt = Attempt.here(self.job)
+        directory = os.path.join(places.staging(self.options.path, attempt.job), attempt.name)
+        os.makedirs(directory)
+        try:
+            return self._write(batches, attempt, directory)
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
+
+    def _write(self, batches: Iterator[pa.RecordBatch], attempt: Attempt, directory: str) -> StagedMessage:
+        writer = _core.StagedWriter(directory, self._staged_options(attempt))
+        for batch in batches:
+            writer.write(batch.select(list(self.columns)), time.time_ns() // 1_000_000)
+        rows = writer.finish()
+        parts = [StagedPart(topic, number, os.path.join(attempt.name, name), records, size) for topic, number, name, records, size in rows]
+        return StagedMessage(attempt.job, attempt.query, attempt.task, tuple(parts))
+
+    def _staged_options(self, attempt: Attempt) -> dict[str, object]:
+        own = {
+            "topic": self.options.topic,
+            "partitions": self.options.partitions,
+            "compressed_topics": sorted(self.options.policy.topics),
+            "known_partitions": dict(self.known_partitions),
+            "start": attempt.task,
+        }
+        return self.options.to_encode() | own
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try of one task."""
+
+    job: str
+    query: str | None
+    task: int
+    name: str
+
+    @classmethod
+    def here(cls, job: str) -> Attempt:
+        """The one that runs in this worker. A batch of a stream has the same job whenever it is tried, so that the next try cleans up."""
+        context = TaskContext.get()
+        task = context.partitionId() if context is not None else 0
+        number = context.taskAttemptId() if context is not None else 0
+        query = context.getLocalProperty(QUERY) if context is not None else None
+        batch = context.getLocalProperty(BATCH) if context is not None else None
+        if query is not None and batch is not None:
+            job = md5(f"{query}/{batch}".encode(), usedforsecurity=False).hexdigest()
+        return cls(job, query, task, f"task-{task:05d}-{number}-{places.new_job()}")

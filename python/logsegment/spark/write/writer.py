@@ -1,0 +1,109 @@
+"""PySpark's classes around tasks and commits.
+
+PySpark makes a writer on the driver, runs `write` in a worker process for each task, and `commit` or `abort` in a process on the driver. A
+stream's writer is made anew for each of these, so that what they share travels in the messages.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+
+from logsegment.spark.write import journal, places
+from logsegment.spark.write.columns import written_columns
+from logsegment.spark.write.commit import commit
+from logsegment.spark.write.journal import Mark
+from logsegment.spark.write.options import parse_options
+from logsegment.spark.write.task import StagedMessage, Staging
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+Messages = Sequence[WriterCommitMessage | None]
+
+
+class SegmentWriter(DataSourceArrowWriter):
+    """Writes a DataFrame to segment directories.
+
+    Args:
+        given: the options of the write.
+        schema: of the rows.
+        overwrite: replace all partition directories of the target; else append to them.
+
+    Raises:
+        ValueError: for an option or a column that is wrong.
+        NotADirectoryError: when the target is a file.
+    """
+
+    def __init__(self, given: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
+        self.staging = _staging(given, schema)
+        self.overwrite = overwrite
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Stage the rows of a task."""
+        return self.staging.write(iterator)
+
+    def commit(self, messages: Messages) -> None:
+        """Make what all tasks staged visible."""
+        commit(self.staging.options, self.overwrite, self.staging.job, _told(messages), None)
+
+    def abort(self, messages: Messages) -> None:
+        """Remove what tasks staged."""
+        _remove(self.staging.options.path, self.staging.job)
+
+
+class SegmentStreamWriter(DataSourceStreamArrowWriter):
+    """Writes a stream to segment directories, each of its batches once.
+
+    Args:
+        given: the options of the write.
+        schema: of the rows.
+        overwrite: each batch replaces what is there (output mode complete).
+
+    Raises:
+        As `SegmentWriter`.
+    """
+
+    def __init__(self, given: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
+        self.staging = _staging(given, schema)
+        self.overwrite = overwrite
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Stage the rows of a task."""
+        return self.staging.write(iterator)
+
+    def commit(self, messages: Messages, batchId: int) -> None:
+        """Make what all tasks of the batch staged visible, unless that was done before."""
+        told = _told(messages)
+        if told:
+            query = told[0].query
+            mark = None if query is None else Mark(query, batchId)
+            commit(self.staging.options, self.overwrite, told[0].job, told, mark)
+
+    def abort(self, messages: Messages, batchId: int) -> None:
+        """Remove what tasks staged. When all of them failed it stays until the batch is tried again."""
+        for job in {message.job for message in _told(messages)}:
+            _remove(self.staging.options.path, job)
+
+
+def _staging(given: Mapping[str, str], schema: StructType) -> Staging:
+    options = parse_options(given)
+    if os.path.lexists(options.path) and not os.path.isdir(options.path):
+        raise NotADirectoryError(f"{options.path}: segments are written to a directory, and this is none")
+    columns = written_columns(schema, options)
+    known = places.known_partitions(options.path)
+    return Staging(options, tuple(columns), tuple(sorted(known.items())), places.new_job())
+
+
+def _told(messages: Messages) -> list[StagedMessage]:
+    return [message for message in messages if isinstance(message, StagedMessage)]
+
+
+def _remove(target: str, job: str) -> None:
+    if not journal.is_pending(target):
+        shutil.rmtree(places.staging(target, job), ignore_errors=True)
