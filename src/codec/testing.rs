@@ -41,3 +41,47 @@ pub(super) fn unpack_within(limits: &Limits, codec: Codec, input: &[u8]) -> Outc
         }
     }
 }
+
+/// Plain bytes that compressors get wrong: nothing, lengths about each limit, one byte again and again, noise, and repetitions at every distance
+/// that 16 bits hold and one more.
+pub(super) fn hard_to_pack(mut check: impl FnMut(&[u8])) {
+    let noise = noise(200_000);
+    for len in (0..300).chain([4095, 4096, 32_767, 32_768, 65_534, 65_535, 65_536, 65_537, 131_072, 200_000]) {
+        check(&vec![7; len]);
+        check(&noise[..len]);
+        check(&noise.iter().map(|byte| b'a' + byte % 2).take(len).collect::<Vec<_>>());
+    }
+    for distance in [4, 5, 7, 8, 9, 2047, 2048, 32_768, 65_519, 65_534, 65_535, 65_536, 65_537, 100_000] {
+        check(&noise[..distance].repeat(1 + 200_000 / distance));
+        check(&[&noise[..distance], &noise[..20]].concat());
+    }
+}
+
+/// Bytes that look like chance, the same every time.
+fn noise(len: usize) -> Vec<u8> {
+    let mut state = 1_u32;
+    let next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()[0]
+    };
+    std::iter::repeat_with(next).take(len).collect()
+}
+
+/// Pieces for `joined`: a literal run, or bytes from so far back.
+pub(super) fn pieces() -> impl proptest::strategy::Strategy<Value = Vec<(Vec<u8>, usize, usize)>> {
+    use proptest::collection::vec;
+    use proptest::prelude::any;
+    vec((vec(any::<u8>(), 0..40), 0_usize..80_000, 0_usize..400), 0..600)
+}
+
+/// Each piece's literals, then a repetition of what stands its distance back, as many bytes as it says.
+pub(super) fn joined(pieces: &[(Vec<u8>, usize, usize)]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    for (literals, distance, len) in pieces {
+        plain.extend_from_slice(literals);
+        if let Some(from) = plain.len().checked_sub(1 + distance % plain.len().max(1)) {
+            plain.extend((0..*len).map(|index| index + from).map_while(|at| plain.get(at).copied()).collect::<Vec<_>>());
+        }
+    }
+    plain
+}

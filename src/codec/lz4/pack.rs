@@ -1,17 +1,21 @@
-//! The frame that Kafka's `KafkaLZ4BlockOutputStream` and `Lz4BlockOutputStream` write (COD-L4): blocks of 64 KiB that do not depend on
-//! each other, no sizes and no checksums but that of the header.
+//! The frame that Kafka's `KafkaLZ4BlockOutputStream` and `Lz4BlockOutputStream` write (COD-L4): blocks that do not depend on each other, no
+//! sizes and no checksums but that of the header. Theirs are of 64 KiB, and so are ours at a level. The fast compressor takes the smallest size
+//! that holds all records in one block, since matches end where a block does; all readers know all four sizes (COD-L3).
 
 use super::ChecksumForm;
 use super::compressor::Blocks;
+use super::fast;
 use super::frame::MAGIC;
+use super::matches::Matcher;
 use crate::error::Result;
 use crate::wire::Sink;
 
 /// Version 1, independent blocks.
 const FLG: u8 = 0x60;
-/// Blocks of 64 KiB.
-const BD: u8 = 0x40;
-const BLOCK: usize = 64 << 10;
+/// BD and the size of blocks (COD-L3).
+const BLOCKS: [(u8, usize); 4] = [KAFKAS_BLOCKS, (0x50, 256 << 10), (0x60, 1 << 20), LARGEST_BLOCKS];
+const KAFKAS_BLOCKS: (u8, usize) = (0x40, 64 << 10);
+const LARGEST_BLOCKS: (u8, usize) = (0x70, 4 << 20);
 const SIZE_LEN: usize = 4;
 /// Top bit of the size of a block that is stored as it is (COD-L5).
 const STORED: u32 = 1 << 31;
@@ -19,16 +23,20 @@ const END_MARK: [u8; 4] = [0; 4];
 
 /// The packing contexts.
 #[derive(Default)]
-pub struct Compressor(Blocks);
+pub struct Compressor {
+    fast: Matcher,
+    high: Blocks,
+}
 
 impl Compressor {
     /// Packs `plain` as one frame.
     pub(in crate::codec) fn pack(&mut self, plain: &[u8], level: Option<u8>, checksum: ChecksumForm, out: &mut Sink) -> Result<()> {
         let [a, b, c, d] = MAGIC;
-        let header = [a, b, c, d, FLG, BD];
+        let (bd, block_len) = blocks(plain.len(), level);
+        let header = [a, b, c, d, FLG, bd];
         out.put(&header);
         out.put(&[checksum.of(&header)]);
-        for block in plain.chunks(BLOCK) {
+        for block in plain.chunks(block_len) {
             self.pack_block(block, level, out);
         }
         out.put(&END_MARK);
@@ -39,11 +47,11 @@ impl Compressor {
     fn pack_block(&mut self, block: &[u8], level: Option<u8>, out: &mut Sink) {
         let size_at = out.len();
         out.put(&[0; SIZE_LEN]);
-        // With room for the worst case liblz4 leaves out its own checks.
+        // With room for the worst case liblz4 leaves out its own checks, and ours may write in wide steps.
         let room = out.room(bound(block.len()));
         let packed = match level {
-            None => self.0.pack_fast(block, room),
-            Some(level) => self.0.pack_high(block, level, room),
+            None => fast::pack(&mut self.fast, block, room),
+            Some(level) => self.high.pack(block, level, room),
         };
         let packed = packed.filter(|len| *len < block.len());
         match packed {
@@ -54,6 +62,14 @@ impl Compressor {
         let size = u32::try_from(packed.unwrap_or(block.len())).unwrap_or(u32::MAX) | stored;
         out.patch(size_at, &size.to_le_bytes());
     }
+}
+
+/// BD and the size of the blocks that `len` bytes are packed in.
+fn blocks(len: usize, level: Option<u8>) -> (u8, usize) {
+    if level.is_some() {
+        return KAFKAS_BLOCKS;
+    }
+    BLOCKS.into_iter().find(|(_, most)| len <= *most).unwrap_or(LARGEST_BLOCKS)
 }
 
 /// The most bytes that a block of `len` bytes packs to.
@@ -83,10 +99,31 @@ mod tests {
     }
 
     #[test]
-    fn cod_l4_blocks_are_of_64_kib() {
-        let frame = packed(&vec![0; BLOCK + 1], ChecksumForm::Correct);
+    fn cod_l3_the_fast_compressor_takes_the_smallest_blocks_that_hold_all() {
+        let cases: [(usize, &[u8]); 6] = [
+            (0, b"\x40\x82"),
+            (64 << 10, b"\x40\x82"),
+            ((64 << 10) + 1, b"\x50\xfb"),
+            (1 << 20, b"\x60\x51"),
+            ((1 << 20) + 1, b"\x70\x73"),
+            ((4 << 20) + 1, b"\x70\x73"),
+        ];
+        for (len, descriptor) in cases {
+            let frame = packed(&vec![0; len], ChecksumForm::Correct);
+            assert_eq!(&frame[5..7], descriptor, "{len}");
+            assert!(frame.len() < 20_000, "{len}");
+        }
+        let frame = packed(&vec![0; (4 << 20) + 1], ChecksumForm::Correct);
+        assert!(frame.ends_with(b"\x01\0\0\x80\0\0\0\0\0"), "a block of one byte, stored");
+    }
+
+    #[test]
+    fn cod_l4_at_a_level_blocks_are_of_64_kib() {
+        let (mut out, plain) = (Sink::default(), vec![0; (64 << 10) + 1]);
+        Compressor::default().pack(&plain, Some(4), ChecksumForm::Correct, &mut out).unwrap();
+        let frame = out.bytes();
         let first = usize::try_from(u32::from_le_bytes(*frame[7..].first_chunk().unwrap())).unwrap();
-        assert!(first < 300);
+        assert!(frame[4..7] == *b"\x60\x40\x82" && first < 300);
         assert_eq!(&frame[11 + first..], b"\x01\0\0\x80\0\0\0\0\0");
     }
 }

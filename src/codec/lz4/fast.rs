@@ -1,0 +1,96 @@
+//! A block packed fast, without levels. Each sequence is a token (both lengths, 15 for "and more"), more of the literals' length, the literals,
+//! the offset, little-endian, and more of the match's length.
+
+use super::matches::{LEAST, Matcher, Sequence};
+use super::room::{Room, low_byte};
+
+/// A length in a token that goes on behind it.
+const MORE: usize = 15;
+
+/// Packs a block of any length; the bytes written, or nothing when they do not fit into `room`.
+pub(super) fn pack(matcher: &mut Matcher, plain: &[u8], room: &mut [u8]) -> Option<usize> {
+    let mut block = Block(Room::new(room));
+    let left = matcher.scan(plain, |sequence| block.put(&sequence));
+    block.literals(left, left.len(), 0);
+    block.0.written()
+}
+
+struct Block<'a>(Room<'a>);
+
+impl Block<'_> {
+    /// Writes the token and the literals.
+    #[inline(always)]
+    fn literals(&mut self, from: &[u8], len: usize, low: usize) {
+        self.0.put([low_byte(len.min(MORE) << 4 | low)]);
+        self.more(len);
+        self.0.copy(from, len);
+    }
+
+    /// Writes what of a length is not in the token.
+    #[inline(always)]
+    fn more(&mut self, len: usize) {
+        if let Some(more) = len.checked_sub(MORE) {
+            self.long(more);
+        }
+    }
+
+    fn long(&mut self, mut more: usize) {
+        while more >= 255 {
+            self.0.put([255]);
+            more -= 255;
+        }
+        self.0.put([low_byte(more)]);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, sequence: &Sequence<'_>) {
+        let len = sequence.len - LEAST;
+        let [low, high, ..] = sequence.offset.to_le_bytes();
+        self.literals(sequence.from, sequence.literals, len.min(MORE));
+        self.0.put([low, high]);
+        self.more(len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::testing::{hard_to_pack, joined, pieces};
+
+    #[test]
+    fn a_block_is_tokens_literals_and_offsets() {
+        let mut room = [0; 64];
+        let written = pack(&mut Matcher::default(), b"abcdefghabcdefghabcdefghabcdefgh-tail", &mut room).unwrap();
+        // 8 literals, then 24 bytes from 8 back; the rest as literals.
+        assert_eq!(&room[..written], b"\x8fabcdefgh\x08\x00\x05\x50-tail");
+    }
+
+    /// What liblz4 and `lz4_flex` make of it, in the room that a caller has to give.
+    fn ensure_unpacks(matcher: &mut Matcher, plain: &[u8]) {
+        let mut room = vec![0; plain.len() + plain.len() / 255 + 16];
+        let written = pack(matcher, plain, &mut room).unwrap();
+        assert!(lz4_flex::block::decompress(&room[..written], plain.len()).unwrap() == plain, "{} bytes", plain.len());
+        let mut found = vec![0; plain.len()];
+        assert_eq!(crate::codec::lz4::oneshot::inflate(&room[..written], &mut found), Some(plain.len()));
+        assert!(found == plain);
+    }
+
+    #[test]
+    fn other_decoders_unpack_whatever_was_packed() {
+        let mut matcher = Matcher::default();
+        hard_to_pack(|plain| ensure_unpacks(&mut matcher, plain));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn other_decoders_unpack_repetitions(pieces in pieces()) {
+            ensure_unpacks(&mut Matcher::default(), &joined(&pieces));
+        }
+    }
+
+    #[test]
+    fn a_block_that_does_not_fit_is_none() {
+        assert_eq!(pack(&mut Matcher::default(), &[1; 100], &mut [0; 5]), None);
+        assert_eq!(pack(&mut Matcher::default(), b"", &mut [0; 1]), Some(1));
+    }
+}
