@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-COLUMNS = ("topic", "partition", "offset", "cast(substring(value, 1, 12) as long) as number")
+COLUMNS = ("topic", "partition", "offset", "cast(cast(substring(value, 1, 12) as string) as long) as number")
 
 
 def main(spec_path: str) -> None:
