@@ -24,6 +24,7 @@ from logsegment.spark.stream_options import StreamOptions, parse_stream_options
 from logsegment.spark.stream_plan import RangeTask, plan_ranges, plan_tasks, report_loss
 from logsegment.spark.stream_read import read_range
 from logsegment.spark.topics import TopicPartition, discover
+from logsegment.stores.uri import is_stored, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -213,8 +214,8 @@ def _ensure_limits_are_supported(given: Mapping[str, str]) -> None:
 
 def _ensure_followed(name: TopicPartition, segments: Sequence[SegmentFile]) -> None:
     for segment in segments:
-        if "://" in segment.path:
-            raise ValueError(f"{segment.path}: a stream follows directories of mounted file systems; a batch query reads stores")
+        if is_stored(segment.path):
+            raise ValueError(f"{shown(segment.path)}: a stream follows directories of mounted file systems; a batch query reads stores")
         if segment.base_offset is None:
             raise ValueError(f"{segment.path}: a stream follows partitions' directories, and this is a file of its own")
         if segment.path.endswith(".kafka"):
