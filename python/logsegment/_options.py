@@ -1,4 +1,4 @@
-"""What a caller may write where offsets and columns are wanted."""
+"""What a caller may write for options, and what the core is given."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ WrittenFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2"]
 Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 TimestampType: TypeAlias = Literal["CreateTime", "LogAppendTime"]
 LZ4HeaderChecksum: TypeAlias = Literal["correct", "broken"]
+
+
+def dictionaries(given: Sequence[bytes] | None) -> list[bytes] | None:
+    """Dictionaries as bytes, from any buffers."""
+    return None if given is None else [bytes(one) for one in given]
 
 
 def names(columns: Sequence[str] | None) -> list[str] | None:
@@ -50,4 +55,5 @@ def entry_options(**options: Any) -> dict[str, Any]:
         "zstd_dictionaries": None,
         "limits": None,
     }
-    return defaults | options
+    taken = defaults | options
+    return taken | {"zstd_dictionaries": dictionaries(taken["zstd_dictionaries"])}

@@ -145,6 +145,10 @@ def validate_array(
     depth: Depth = "full",
     check_crc: bool = True,
     format: Format = "auto",
+    lz4_in_07: bool = False,
+    ignore_lz4_header_checksum: bool = False,
+    allow_dependent_lz4_blocks: bool = False,
+    zstd_dictionaries: Sequence[bytes] | None = None,
     limits: Limits | None = None,
 ) -> ArrowArray:
     """Validate the raw batches in every value of a binary column. Never raises on bad bytes.
@@ -152,9 +156,8 @@ def validate_array(
     Args:
         array: as in `decode_array`.
         depth: as in `validate`.
-        check_crc: as in `validate`.
-        format: as in `decode`.
-        limits: as in `decode`.
+
+        The others are those of `validate`.
 
     Returns:
         An `ArrowArray` of struct<ok: bool, errors: int32, warnings: int32, findings: list<struct>>, as long as `array`.
@@ -170,7 +173,8 @@ def validate_array(
 
     Source: docs/findings in this project.
     """
-    return _core.validate_array(array, depth, entry_options(check_crc=check_crc, format=format, limits=limits))
+    options = {name: value for name, value in locals().items() if name not in ("array", "depth")}
+    return _core.validate_array(array, depth, entry_options(**options))
 
 
 def _record_options(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from logsegment import _core
 from logsegment._core import ArrowTable, Limits, RecordStream, Transactions
-from logsegment._options import Binary, Format, Isolation, OnError, entry_options, names
+from logsegment._options import Binary, Format, Isolation, OnError, dictionaries, entry_options, names
 
 #: What `batches` gives: Arrow record batches in memory.
 BatchTable = ArrowTable
@@ -118,7 +118,7 @@ def decode(
         "lz4_in_07": lz4_in_07,
         "ignore_lz4_header_checksum": ignore_lz4_header_checksum,
         "allow_dependent_lz4_blocks": allow_dependent_lz4_blocks,
-        "zstd_dictionaries": None if zstd_dictionaries is None else [bytes(one) for one in zstd_dictionaries],
+        "zstd_dictionaries": dictionaries(zstd_dictionaries),
         "limits": limits,
         "null_headers": null_headers,
         "transactions": transactions,
@@ -135,6 +135,9 @@ def batches(
     format: Format = "auto",
     base_position: int | None = None,
     resolve: bool = False,
+    lz4_in_07: bool = False,
+    ignore_lz4_header_checksum: bool = False,
+    allow_dependent_lz4_blocks: bool = False,
     limits: Limits | None = None,
 ) -> BatchTable:
     """Read the headers of all entries into an Arrow table, one row per entry. Nothing is decompressed.
@@ -147,6 +150,9 @@ def batches(
         format: as in `decode`.
         base_position: as in `decode`.
         resolve: unpack compressed messages of magic 0, 1 and Kafka 0.7 for their `baseOffset` and `count`.
+        lz4_in_07: as in `decode`, where messages are unpacked.
+        ignore_lz4_header_checksum: as in `decode`, where messages are unpacked.
+        allow_dependent_lz4_blocks: as in `decode`, where messages are unpacked.
         limits: as in `decode`.
 
     Returns:
@@ -174,6 +180,9 @@ def batches(
         format=format,
         base_position=base_position,
         resolve=resolve,
+        lz4_in_07=lz4_in_07,
+        ignore_lz4_header_checksum=ignore_lz4_header_checksum,
+        allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
         limits=limits,
     )
     return stream.read_all()
@@ -189,6 +198,9 @@ def batch_stream(
     format: Format = "auto",
     base_position: int | None = None,
     resolve: bool = False,
+    lz4_in_07: bool = False,
+    ignore_lz4_header_checksum: bool = False,
+    allow_dependent_lz4_blocks: bool = False,
     limits: Limits | None = None,
 ) -> RecordStream:
     """Read the headers of all entries as a stream: the rows of `batches`, in bounded memory.
@@ -202,6 +214,9 @@ def batch_stream(
         format: as in `decode`.
         base_position: as in `decode`.
         resolve: unpack compressed messages of magic 0, 1 and Kafka 0.7 for their `baseOffset` and `count`.
+        lz4_in_07: as in `decode`, where messages are unpacked.
+        ignore_lz4_header_checksum: as in `decode`, where messages are unpacked.
+        allow_dependent_lz4_blocks: as in `decode`, where messages are unpacked.
         limits: as in `decode`.
 
     Returns:
@@ -225,6 +240,9 @@ def batch_stream(
         format=format,
         base_position=base_position,
         resolve=resolve,
+        lz4_in_07=lz4_in_07,
+        ignore_lz4_header_checksum=ignore_lz4_header_checksum,
+        allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
         limits=limits,
     )
     return _core.batch_stream(source, options)

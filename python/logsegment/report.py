@@ -134,7 +134,7 @@ def validate(
         lz4_in_07=lz4_in_07,
         ignore_lz4_header_checksum=ignore_lz4_header_checksum,
         allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
-        zstd_dictionaries=None if zstd_dictionaries is None else [bytes(one) for one in zstd_dictionaries],
+        zstd_dictionaries=zstd_dictionaries,
         limits=limits,
     )
     return Report(*_core.validate_findings(source, depth, options))
