@@ -26,6 +26,11 @@ pub enum Remark {
     },
     /// The blocks of the LZ4 frame depend on each other, which brokers refuse (COD-L12).
     DependentBlocks,
+    /// A set of Kafka 0.7 in a set ends inside of a message, or the outer one does (FND-10).
+    CutSet {
+        /// Bytes of that message.
+        bytes: u64,
+    },
     /// The checksum of the LZ4 frame's content is wrong, which Java does not verify (FND-9).
     ContentChecksum {
         /// As stored in the frame.
@@ -42,6 +47,7 @@ impl Remark {
             Self::TrailingBytes { .. } => "FND-8",
             Self::HeaderChecksum { .. } => "COD-L8",
             Self::DependentBlocks => "COD-L12",
+            Self::CutSet { .. } => "FND-10",
             Self::ContentSize { .. } | Self::ContentChecksum { .. } => "FND-9",
         }
     }
@@ -61,6 +67,7 @@ impl fmt::Display for Remark {
                 write!(f, "LZ4 header checksum is neither the correct one nor the broken one of Kafka 0.8.2 and 0.9")
             }
             Self::DependentBlocks => write!(f, "LZ4 blocks depend on each other, which brokers refuse"),
+            Self::CutSet { bytes } => write!(f, "the messages of a set end inside of one, of which {bytes} bytes are there"),
             Self::ContentSize { declared, found } => write!(f, "LZ4 content size says {declared} bytes, found {found}"),
             Self::ContentChecksum { stored, computed } => {
                 write!(f, "LZ4 content checksum mismatch: stored {stored:#010x}, computed {computed:#010x}")

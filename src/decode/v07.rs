@@ -29,10 +29,11 @@ impl Decoder {
             return Ok(Some(opened(header, Plainness::Stored, 1, records::Walk::of_plain(1))));
         }
         let budget = Budget::for_entry(&self.options.limits, message.payload(frame.bytes).len());
-        self.unpack(codec_of(header.compression(), &self.options.codecs)?, message.payload(frame.bytes), remarks)?;
+        let mut remarks = remarks;
+        self.unpack(codec_of(header.compression(), &self.options.codecs)?, message.payload(frame.bytes), remarks.as_deref_mut())?;
         let count = match self.look_through()? {
             Some(count) => count,
-            None => self.flatten(budget)?,
+            None => self.flatten(budget, remarks)?,
         };
         self.options.limits.ensure_records(as_u64(count))?;
         Ok(Some(opened(header, Plainness::Unpacked, count, records::Walk::of_inner(count, header.size))))
@@ -99,11 +100,14 @@ impl Decoder {
     /// Replaces what was unpacked by its messages, those of inner sets in the place of their wrappers. Gives how many there are.
     /// All levels spend the one budget of the entry.
     #[cold]
-    fn flatten(&mut self, budget: Budget) -> Result<usize> {
+    fn flatten(&mut self, budget: Budget, remarks: Option<&mut Vec<Remark>>) -> Result<usize> {
         let outer = self.plain().bytes().to_vec();
-        let mut flat = Flat { messages: Vec::new(), count: 0, spent: outer.len() };
+        let mut flat = Flat { messages: Vec::new(), count: 0, spent: outer.len(), remarks: Vec::new() };
         self.flatten_level(&outer, 1, budget, &mut flat)?;
         self.replace_plain(Plain::holding(flat.messages));
+        if let Some(remarks) = remarks {
+            remarks.append(&mut flat.remarks);
+        }
         Ok(flat.count)
     }
 
@@ -123,6 +127,10 @@ impl Decoder {
             flat.spent += inner.len();
             self.flatten_level(inner.bytes(), depth + 1, budget, flat)?;
         }
+        let bytes = as_u64(set.len().saturating_sub(entries.position()));
+        if bytes > 0 && flat.remarks.len() < MOST_REMARKS {
+            flat.remarks.push(Remark::CutSet { bytes });
+        }
         Ok(())
     }
 }
@@ -132,7 +140,11 @@ struct Flat {
     messages: Vec<u8>,
     count: usize,
     spent: usize,
+    remarks: Vec<Remark>,
 }
+
+/// An entry may hold any number of cut sets; a few tell enough.
+const MOST_REMARKS: usize = 8;
 
 fn opened(header: &BatchHeader, plainness: Plainness, count: usize, walk: records::Walk) -> Opened {
     Opened {
