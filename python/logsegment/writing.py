@@ -59,7 +59,8 @@ def encode(
         lz4_header_checksum: "correct" or "broken" as the LZ4 frames of Kafka 0.8.2 and 0.9; None for what the format's readers want:
             broken in v0, correct in v1 and v2.
         codecs: plugin codecs, which this version does not write.
-        out: a path, written whole or not at all, or a binary file object; None gives the bytes.
+        out: a path, written whole or not at all, or a binary file object, whose `write` is given memoryviews of 64 KiB or more, as a
+            raw file is; None gives the bytes.
 
     Returns:
         The batches as bytes; None when they were written to `out`. No rows give no bytes.

@@ -15,6 +15,7 @@ use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{
     BatchHeader, CompressionType, Formats, HeaderRef, NewHeader, NewRecord, RecordFormat, RecordRef, RecordSink, Section, TimestampType,
 };
+use crate::wire::Sink;
 
 /// What the topic and the log say.
 #[derive(Clone, Copy, Debug)]
@@ -195,13 +196,13 @@ impl<'a> Work<'a> {
         let Some(first) = headers.first() else { return Ok(Appended::default()) };
         ensure_batch(first, first, self.options)?;
         let settings = self.settings(first)?;
-        let mut builder = BatchBuilder::new(settings).map_err(unwritable)?;
+        let (mut builder, mut data) = (BatchBuilder::new(settings).map_err(unwritable)?, Sink::default());
         for (frame, header) in entries.iter().zip(headers) {
             self.look(*frame, first, header)?;
-            self.refill(*frame, &mut builder)?;
+            self.refill(*frame, &mut builder, &mut data)?;
         }
-        let mut packer = Packer::default();
-        let data = if builder.is_empty() { Vec::new() } else { builder.close(&mut packer)?.to_vec() };
+        builder.close(&mut Packer::default(), &mut data)?;
+        let data = data.into_vec();
         self.ensure_sizes(&data)?;
         self.max_timestamp = self.rebuilt_timestamp();
         Ok(self.appended(data))
@@ -259,13 +260,14 @@ impl<'a> Work<'a> {
     }
 
     /// Writes the records of an entry that was looked at.
-    fn refill(&mut self, frame: Frame<'_>, builder: &mut BatchBuilder) -> Result<()> {
+    fn refill(&mut self, frame: Frame<'_>, builder: &mut BatchBuilder, out: &mut Sink) -> Result<()> {
         let Some(opened) = self.decoder.open(frame)? else { return Ok(()) };
         let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
         let mut refill = Refill {
             opened: &opened,
             section,
             builder,
+            out,
             headers: Vec::new(),
             next_offset: &mut self.next_offset,
             max_timestamp: &mut self.max_timestamp,
@@ -326,6 +328,7 @@ struct Refill<'a, 'b> {
     opened: &'b Opened,
     section: Section<'a>,
     builder: &'b mut BatchBuilder,
+    out: &'b mut Sink,
     headers: Vec<NewHeader<'a>>,
     next_offset: &'b mut i64,
     max_timestamp: &'b mut i64,
@@ -351,7 +354,7 @@ impl RecordSink for Refill<'_, '_> {
             headers: &self.headers,
             ..NewRecord::default()
         };
-        if let Err(error) = self.builder.append(&new) {
+        if let Err(error) = self.builder.append(&new, self.out) {
             self.fault.get_or_insert(unwritable(error).in_record(u64::try_from(record.index).unwrap_or(u64::MAX)));
         }
         *self.next_offset = self.next_offset.wrapping_add(1);

@@ -12,6 +12,7 @@ use crate::format::v2::layout::HEADER_LEN;
 use crate::framing::{Frame, LOG_OVERHEAD, Source, Step, step};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
+use crate::wire::Sink;
 
 /// Bytes of entries that a broker converts at a time, behind the first entry.
 const CHUNK: usize = 128 << 10;
@@ -128,9 +129,9 @@ impl Conversion<'_> {
         };
         let located = |error: Error| Some(error.from_position(start));
         let mut converter = Converter::new(Source::memory(Bytes::from(bytes)), options, false).map_err(located)?;
-        let mut out = Vec::new();
+        let mut out = Sink::default();
         while converter.advance(&mut out).map_err(located)? {}
-        if converter.stopped().is_some() { Err(None) } else { Ok(out) }
+        if converter.stopped().is_some() { Err(None) } else { Ok(out.into_vec()) }
     }
 }
 

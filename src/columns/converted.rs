@@ -9,6 +9,7 @@ use crate::convert::{ConvertOptions, Converter};
 use crate::error::{ErrorKind, Result};
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
+use crate::wire::Sink;
 
 impl Values {
     /// Converts every value by itself. What stops a conversion (zstd on the way down) makes the value bad.
@@ -23,7 +24,7 @@ impl Values {
         on_bad: OnBadValue,
         interrupt: &Interrupt,
     ) -> Result<BinaryArray> {
-        let (mut data, mut ends, mut nulls) = (Vec::new(), vec![0], Vec::new());
+        let (mut data, mut ends, mut nulls) = (Sink::default(), vec![0], Vec::new());
         for (index, value) in self.values().iter().enumerate() {
             interrupt.ensure_wanted()?;
             let start = data.len();
@@ -39,11 +40,11 @@ impl Values {
             ends.push(i32::try_from(data.len()).map_err(|_| too_much())?);
         }
         let validity = bitmap::nulls(&nulls, self.values().len());
-        Ok(BinaryArray::new(OffsetBuffer::new(ends.into()), Buffer::from_vec(data), validity))
+        Ok(BinaryArray::new(OffsetBuffer::new(ends.into()), Buffer::from_vec(data.into_vec()), validity))
     }
 }
 
-fn convert_value(source: Source, options: &ConvertOptions, is_loss_allowed: bool, out: &mut Vec<u8>) -> Result<()> {
+fn convert_value(source: Source, options: &ConvertOptions, is_loss_allowed: bool, out: &mut Sink) -> Result<()> {
     let mut converter = Converter::new(source, options.clone(), false)?;
     while converter.advance(out)? {}
     if let Some(stopped) = converter.stopped() {

@@ -11,6 +11,7 @@ use super::rows::bytes::Ends;
 use crate::encode::RecordWriter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
+use crate::wire::Sink;
 
 /// Encodes every list of record structs, of all chunks of a column, by itself: offsets and sequences begin anew with each.
 ///
@@ -30,11 +31,16 @@ pub fn encode_lists(chunks: &[ArrayRef], writer: &mut RecordWriter, interrupt: &
             } else {
                 nulls.push(row);
             }
-            ends.push(i32::try_from(writer.output().len()).map_err(|_| too_much())?);
+            ends.push(i32::try_from(writer.ended_len()).map_err(|_| too_much())?);
         }
     }
     let nulls = bitmap::nulls(&nulls, ends.len() - 1);
-    let data = Buffer::from_vec(std::mem::take(writer.output()));
+    let mut data = Sink::default();
+    writer.pass_ended(|ended| {
+        data = std::mem::take(ended);
+        Ok(())
+    })?;
+    let data = Buffer::from_vec(data.into_vec());
     Ok(BinaryArray::new(OffsetBuffer::new(ends.into()), data, nulls))
 }
 

@@ -19,7 +19,6 @@ pub struct Converter {
     runs: Runs,
     decoder: Decoder,
     rebuilder: Rebuilder,
-    sink: Sink,
     losses: Losses,
     stopped: Option<Stopped>,
     next_offset: i64,
@@ -68,7 +67,6 @@ impl Converter {
             runs: Runs::new(source, options.decode.limits, RUN_LEN).of(options.decode.formats),
             decoder: Decoder::new(decode),
             rebuilder: Rebuilder::new(settings)?,
-            sink: Sink::default(),
             losses: Losses::default(),
             stopped: None,
             next_offset: options.first_offset.unwrap_or(0),
@@ -87,7 +85,7 @@ impl Converter {
     ///
     /// # Errors
     /// What framing and decoding meet, `Unwritable` for records that cannot stand in the target; with the entry's position.
-    pub fn advance(&mut self, out: &mut Vec<u8>) -> Result<bool> {
+    pub fn advance(&mut self, out: &mut Sink) -> Result<bool> {
         if self.stopped.is_some() {
             return Ok(false);
         }
@@ -129,7 +127,7 @@ impl Converter {
         self.map.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    fn convert_run(&mut self, run: &Run, out: &mut Vec<u8>) -> Result<()> {
+    fn convert_run(&mut self, run: &Run, out: &mut Sink) -> Result<()> {
         let mut at = 0;
         while self.stopped.is_none() {
             let entries = run.entries_from(at);
@@ -142,7 +140,7 @@ impl Converter {
     }
 
     /// Converts one entry, or a bundle of plain messages; gives the bytes that it took.
-    fn convert_entry(&mut self, frame: Frame<'_>, entries: &[u8], out: &mut Vec<u8>) -> Result<usize> {
+    fn convert_entry(&mut self, frame: Frame<'_>, entries: &[u8], out: &mut Sink) -> Result<usize> {
         let header = parse_header(frame, self.options.decode.formats, self.options.decode.base_position)
             .map_err(|error| error.at_byte(frame.position))?;
         let action = action(&header, &self.options);
@@ -159,9 +157,9 @@ impl Converter {
         taken.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
     }
 
-    fn copy(&mut self, frame: Frame<'_>, out: &mut Vec<u8>) -> Result<usize> {
+    fn copy(&mut self, frame: Frame<'_>, out: &mut Sink) -> Result<usize> {
         if !self.is_dry {
-            out.extend_from_slice(frame.bytes);
+            out.put(frame.bytes);
         }
         Ok(frame.bytes.len())
     }
@@ -172,19 +170,18 @@ impl Converter {
         Ok(0)
     }
 
-    fn repack(&mut self, frame: Frame<'_>, header: &BatchHeader, out: &mut Vec<u8>) -> Result<usize> {
+    fn repack(&mut self, frame: Frame<'_>, header: &BatchHeader, out: &mut Sink) -> Result<usize> {
         let packing = self.packing_of(header)?;
         if let Some(opened) = self.decoder.open(frame)?
             && !self.is_dry
         {
             let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
-            repack(header, section.bytes(), packing, self.rebuilder.packer(), &mut self.sink)?;
-            out.extend_from_slice(self.sink.bytes());
+            repack(header, section.bytes(), packing, self.rebuilder.packer(), out)?;
         }
         Ok(frame.bytes.len())
     }
 
-    fn rebuild(&mut self, frame: Frame<'_>, entries: &[u8], out: &mut Vec<u8>) -> Result<usize> {
+    fn rebuild(&mut self, frame: Frame<'_>, entries: &[u8], out: &mut Sink) -> Result<usize> {
         let bundle = Bundle { records: usize::MAX, bytes: self.options.batch_bytes };
         let (opened, taken) = self.decoder.open_bundled(frame, entries, bundle)?;
         let Some(opened) = opened else { return Ok(taken) };

@@ -14,28 +14,27 @@ use crate::format::v2::layout as batch;
 use crate::framing::{Frame, Step, step};
 use crate::limits::Limits;
 use crate::model::{Attributes, CompressionType, Formats};
-use crate::wire::{Cursor, checksum};
+use crate::wire::{Cursor, Sink, checksum};
 
-/// Rewrites all entries of `input` into `to`, which is as long; gives the bytes written, fewer only when something was stripped.
+/// Rewrites entries from the front of `input` behind what `to` holds, until that has `enough` bytes; gives the bytes read. Fewer bytes are
+/// written only when something was stripped.
 ///
 /// `Correct` writes the checksum of the LZ4 format. `Broken` writes that of Kafka 0.8.2 and 0.9, and takes out what they refuse: content
 /// size and content checksum.
 ///
 /// # Errors
 /// What framing met, `Checksum` for an entry that is damaged already, `Codec` for a frame that is none; with their positions.
-pub fn rewrite(input: &[u8], form: ChecksumForm, limits: &Limits, to: &mut [u8]) -> Result<usize> {
-    let (mut read, mut written) = (0, 0);
-    while let Some(tail) = input.get(read..).filter(|tail| !tail.is_empty()) {
-        let room = to.get_mut(written..).unwrap_or_default();
-        let frame = next(tail, read, limits)?;
-        let Some(frame) = frame else {
-            written += copy(tail, room);
-            break;
+pub fn rewrite(input: &[u8], form: ChecksumForm, limits: &Limits, to: &mut Sink, enough: usize) -> Result<usize> {
+    let mut read = 0;
+    while let Some(tail) = input.get(read..).filter(|tail| !tail.is_empty() && to.len() < enough) {
+        let Some(frame) = next(tail, read, limits)? else {
+            to.put(tail);
+            return Ok(input.len());
         };
+        rewrite_entry(&frame, form, to).map_err(|error| error.at_byte(frame.position))?;
         read += frame.bytes.len();
-        written += rewrite_entry(&frame, form, room).map_err(|error| error.at_byte(frame.position))?;
     }
-    Ok(written)
+    Ok(read)
 }
 
 /// LZ4 frames by magic, form and whether readers of 0.8 and 0.9 refuse them anyway.
@@ -81,17 +80,24 @@ fn next<'a>(tail: &'a [u8], at: usize, limits: &Limits) -> Result<Option<Frame<'
     }
 }
 
-fn rewrite_entry(frame: &Frame<'_>, form: ChecksumForm, to: &mut [u8]) -> Result<usize> {
-    let entry = frame.bytes;
-    let Some(range) = lz4_range(frame)? else { return Ok(copy(entry, to)) };
+fn rewrite_entry(frame: &Frame<'_>, form: ChecksumForm, to: &mut Sink) -> Result<()> {
+    let (entry, start) = (frame.bytes, to.len());
+    let Some(range) = lz4_range(frame)? else {
+        to.put(entry);
+        return Ok(());
+    };
     verify(frame)?;
     let lz4 = entry.get(range.clone()).unwrap_or_default();
-    let is_stripped = form == ChecksumForm::Broken && Descriptor::parse(lz4)?.is_too_new();
-    let len = if is_stripped { strip_entry(frame, &range, to)? } else { copy(entry, to) };
-    let written = to.get_mut(..len).unwrap_or_default();
-    set_header_checksum(written, range.start, form)?;
-    seal(written, frame.magic);
-    Ok(len)
+    if form == ChecksumForm::Broken && Descriptor::parse(lz4)?.is_too_new() {
+        let room = to.room(entry.len());
+        let len = strip_entry(frame, &range, room)?;
+        to.fill(len);
+    } else {
+        to.put(entry);
+    }
+    set_header_checksum(to, start + range.start, form)?;
+    seal(to, start, frame.magic);
+    Ok(())
 }
 
 /// Copies the entry with its frame stripped, and makes its lengths fit.
@@ -118,12 +124,11 @@ fn shorten(entry: &mut [u8], at: usize, removed: usize) {
     }
 }
 
-fn set_header_checksum(entry: &mut [u8], start: usize, form: ChecksumForm) -> Result<()> {
-    let descriptor = Descriptor::parse(entry.get(start..).unwrap_or_default())?;
+/// Writes the header checksum of the frame that starts at `start`.
+fn set_header_checksum(to: &mut Sink, start: usize, form: ChecksumForm) -> Result<()> {
+    let descriptor = Descriptor::parse(to.from(start))?;
     let (at, checksum) = (start + descriptor.checksum_at(), descriptor.checksum(form));
-    if let Some(byte) = entry.get_mut(at) {
-        *byte = checksum;
-    }
+    to.patch(at, &[checksum]);
     Ok(())
 }
 
@@ -178,12 +183,10 @@ fn verify(frame: &Frame<'_>) -> Result<()> {
     Err(Error::from(ErrorKind::Checksum { rule, stored, computed }).in_field("crc"))
 }
 
-/// Writes the checksum that the bytes have.
-fn seal(entry: &mut [u8], magic: i8) {
-    let (at, computed) = crc(entry, magic);
-    if let Some(field) = entry.get_mut(at..).and_then(|tail| tail.first_chunk_mut::<4>()) {
-        *field = computed.to_be_bytes();
-    }
+/// Writes the checksum of the entry that starts at `start` and ends where `to` ends.
+fn seal(to: &mut Sink, start: usize, magic: i8) {
+    let (at, computed) = crc(to.from(start), magic);
+    to.patch(start + at, &computed.to_be_bytes());
 }
 
 /// Where the checksum of an entry stands, and what it must be.
@@ -195,7 +198,7 @@ fn crc(entry: &[u8], magic: i8) -> (usize, u32) {
     }
 }
 
-/// Copies as much as there is room for, which is all of it: output is as long as input.
+/// Copies as much as there is room for, which is all of it: there is room for the whole entry.
 fn copy(from: &[u8], to: &mut [u8]) -> usize {
     if let Some(room) = to.get_mut(..from.len()) {
         room.copy_from_slice(from);

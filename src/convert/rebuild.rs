@@ -7,11 +7,14 @@ use crate::encode::{BatchBuilder, BatchSettings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{HeaderRef, NewRecord, RecordFormat, RecordRef, RecordSink, Section, TimestampType};
+use crate::wire::{Sink, as_u64};
 
 /// What is kept between entries.
 pub struct Rebuilder {
     builder: BatchBuilder,
     packer: Packer,
+    /// Takes the records of a conversion without output.
+    dry: Sink,
 }
 
 /// Where new records go, and what is known about all of them.
@@ -26,8 +29,8 @@ pub struct Target<'a> {
     pub map: Option<&'a mut Vec<(u64, u64, i64)>>,
     /// What is lost.
     pub losses: &'a mut Losses,
-    /// Bytes of ended batches; without it nothing is packed.
-    pub out: Option<&'a mut Vec<u8>>,
+    /// Gets the batches; without it nothing is packed.
+    pub out: Option<&'a mut Sink>,
 }
 
 impl Rebuilder {
@@ -36,7 +39,7 @@ impl Rebuilder {
     /// # Errors
     /// As `BatchBuilder::new`.
     pub fn new(settings: BatchSettings) -> Result<Self> {
-        Ok(Self { builder: BatchBuilder::new(settings)?, packer: Packer::default() })
+        Ok(Self { builder: BatchBuilder::new(settings)?, packer: Packer::default(), dry: Sink::default() })
     }
 
     /// The packing contexts.
@@ -117,7 +120,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
         let section = self.section;
         let run = |(start, len)| section.run(start, len);
         let mut new = NewRecord {
-            offset: self.number(offset, record.index),
+            offset: self.number(offset, record),
             timestamp,
             key: record.key().map(run),
             value: record.value().map(run),
@@ -129,12 +132,14 @@ impl<'a, 'b> Rebuild<'a, 'b> {
 
     /// The offset that a record gets.
     #[inline]
-    fn number(&mut self, offset: i64, index: usize) -> i64 {
+    fn number(&mut self, offset: i64, record: &RecordRef) -> i64 {
         let Some(next) = self.target.renumbered.as_deref_mut() else { return offset };
         let given = *next;
         *next = next.wrapping_add(1);
         if let Some(map) = self.target.map.as_deref_mut() {
-            map.push((self.opened.header.position, u64::try_from(index).unwrap_or(u64::MAX), given));
+            // Each message of a bundle is an entry of its own.
+            let behind = if self.opened.plainness == Plainness::Stored { record.start } else { 0 };
+            map.push((self.opened.header.position.saturating_add(as_u64(behind)), as_u64(record.index), given));
         }
         given
     }
@@ -164,8 +169,8 @@ impl<'a, 'b> Rebuild<'a, 'b> {
         if self.must_end(record) {
             self.end_batch()?;
         }
-        let builder = &mut self.owner.builder;
-        builder.append(record).map_err(unwritable)
+        let Rebuilder { builder, dry, .. } = &mut *self.owner;
+        builder.append(record, self.target.out.as_deref_mut().unwrap_or(dry)).map_err(unwritable)
     }
 
     /// Plain messages have each their own append time and any offset; what cannot stand in one batch makes two.
@@ -193,11 +198,10 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     }
 
     fn end_batch(&mut self) -> Result<()> {
-        let Rebuilder { builder, packer } = &mut *self.owner;
-        if !builder.is_empty()
-            && let Some(out) = self.target.out.as_deref_mut()
-        {
-            out.extend_from_slice(builder.close(packer)?);
+        let Rebuilder { builder, packer, dry } = &mut *self.owner;
+        match self.target.out.as_deref_mut() {
+            Some(out) => builder.close(packer, out).map(|_| ())?,
+            None => dry.clear(),
         }
         builder.open(self.target.settings)
     }

@@ -3,24 +3,23 @@
 
 use crate::codec::{Packer, Packing};
 use crate::error::Result;
-use crate::format::v2::layout::HEADER_LEN;
-use crate::format::v2::write::seal;
+use crate::format::v2::write::{open, seal};
 use crate::model::{Attributes, BatchHeader, CompressionType};
 use crate::wire::Sink;
 
-/// Writes the batch into `sink`, over what it holds.
+/// Writes the batch behind what `out` holds.
 ///
 /// # Errors
 /// `Limit` for a batch that is larger than its length can say.
-pub fn repack(header: &BatchHeader, plain: &[u8], packing: Option<Packing>, packer: &mut Packer, sink: &mut Sink) -> Result<()> {
-    sink.clear();
-    sink.put(&[0; HEADER_LEN]);
+pub fn repack(header: &BatchHeader, plain: &[u8], packing: Option<Packing>, packer: &mut Packer, out: &mut Sink) -> Result<()> {
+    let start = out.len();
+    open(out);
     match packing {
-        Some(packing) => packer.pack(packing, plain, sink)?,
-        None => sink.put(plain),
+        Some(packing) => packer.pack(packing, plain, out)?,
+        None => out.put(plain),
     }
     let compression = packing.map_or(CompressionType::None, Packing::compression_type);
-    seal(sink, &BatchHeader { attributes: with_compression(header.attributes, compression), ..*header })
+    seal(out, start, &BatchHeader { attributes: with_compression(header.attributes, compression), ..*header })
 }
 
 fn with_compression(attributes: Attributes, compression: CompressionType) -> Attributes {

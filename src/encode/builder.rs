@@ -5,16 +5,15 @@ use super::refusal::{mixed_control, negative_timestamp, not_increasing, refused,
 use crate::codec::Packer;
 use crate::error::Result;
 use crate::format::v0_v1::write::{self as v0_v1, MessageHeader};
-use crate::format::v2::layout::HEADER_LEN;
 use crate::format::v2::write::{self as v2, Deltas};
 use crate::format::v07::write as v07;
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{BatchHeader, NewRecord, RecordFormat, TimestampType};
 use crate::wire::Sink;
 
-/// Builds one batch after the other in storage that is reused.
+/// Builds one batch after the other behind what the caller's output holds, which is the same from a batch's first record to its end.
 ///
-/// Below magic 2 without compression the result is a message set: an entry for each record.
+/// Plain records are written straight into it, behind room for the header; records that will be packed are collected first. Below magic 2 without compression the result is a message set: an entry for each record.
 #[derive(Debug)]
 pub struct BatchBuilder {
     settings: BatchSettings,
@@ -24,10 +23,11 @@ pub struct BatchBuilder {
     base_timestamp: i64,
     max_timestamp: i64,
     count: i32,
-    /// The plain records; a batch of magic 2 has room for its header before them.
+    /// Where the open batch starts in the output.
+    start: usize,
+    plain_len: usize,
+    /// Records that will be packed.
     records: Sink,
-    /// The entry around packed records.
-    packed: Sink,
 }
 
 /// What a record will take in the batch that is open.
@@ -54,12 +54,13 @@ impl BatchBuilder {
             base_timestamp: NO_TIMESTAMP,
             max_timestamp: NO_TIMESTAMP,
             count: 0,
+            start: 0,
+            plain_len: 0,
             records: Sink::default(),
-            packed: Sink::default(),
         })
     }
 
-    /// Forgets the batch that is open and begins one with other settings.
+    /// Forgets the batch that is open, whose bytes in the output are the caller's to cut off, and begins one with other settings.
     ///
     /// # Errors
     /// `Refused` for settings that Kafka refuses; those before stay.
@@ -70,7 +71,7 @@ impl BatchBuilder {
         Ok(())
     }
 
-    /// Forgets the batch that is open and begins one with the same settings.
+    /// As `open`, with the same settings.
     pub fn discard(&mut self) {
         (self.base_offset, self.count) = (None, 0);
     }
@@ -110,28 +111,39 @@ impl BatchBuilder {
     /// Bytes of the records, plain.
     #[inline]
     pub fn plain_len(&self) -> usize {
-        if self.is_empty() { 0 } else { self.records.len() - self.room_before() }
+        if self.is_empty() { 0 } else { self.plain_len }
+    }
+
+    /// Bytes of `out` before the batch that is open.
+    #[inline]
+    pub fn ended_len(&self, out: &Sink) -> usize {
+        if self.is_empty() || self.settings.packing.is_some() { out.len() } else { self.start }
+    }
+
+    /// Goes on in an output whose bytes before the open batch are gone.
+    pub fn moved_to_front(&mut self) {
+        self.start = 0;
     }
 
     /// Bytes of storage held.
     pub fn held_bytes(&self) -> usize {
-        self.records.held_bytes().saturating_add(self.packed.held_bytes())
+        self.records.held_bytes()
     }
 
     /// Appends a record.
     ///
     /// # Errors
     /// `Refused` with Kafka's reason for a record that the batch cannot hold, `Limit` for one that is too large for any.
-    pub fn append(&mut self, record: &NewRecord<'_>) -> Result<()> {
+    pub fn append(&mut self, record: &NewRecord<'_>, out: &mut Sink) -> Result<()> {
         let measure = self.measure(record)?;
-        self.put(record, measure)
+        self.put(record, measure, out)
     }
 
     /// Tells what a record will take.
     ///
     /// # Errors
     /// `Refused` with Kafka's reason for a record that the batch cannot hold.
-    #[inline]
+    #[inline(always)]
     pub fn measure(&self, record: &NewRecord<'_>) -> Result<Measure> {
         self.ensure_fits(record)?;
         let deltas = self.deltas(record)?;
@@ -151,57 +163,73 @@ impl BatchBuilder {
     ///
     /// # Errors
     /// `Limit` for a record that is too large for any batch.
-    #[inline]
-    pub fn put(&mut self, record: &NewRecord<'_>, measure: Measure) -> Result<()> {
+    #[inline(always)]
+    pub fn put(&mut self, record: &NewRecord<'_>, measure: Measure, out: &mut Sink) -> Result<()> {
         if self.is_empty() {
-            self.begin(record);
+            self.begin(record, out);
         }
-        match self.settings.format {
-            RecordFormat::V07 => v07::put_message(&mut self.records, 0, record.value.unwrap_or_default())?,
-            RecordFormat::V0 | RecordFormat::V1 => {
-                let header = self.message_header(record, measure.deltas);
-                v0_v1::put_message(&mut self.records, &header, record.key, record.value)?;
-            }
-            _ => v2::put_record(&mut self.records, record, measure.deltas, measure.body_len)?,
-        }
+        let before = out.len();
+        self.put_bytes(record, measure, out).inspect_err(|_| out.truncate(if self.is_empty() { self.start } else { before }))?;
+        self.plain_len += measure.len;
         self.last_offset = record.offset;
         self.max_timestamp = self.max_timestamp.max(record.timestamp);
         self.count += 1;
         Ok(())
     }
 
-    /// Ends the batch: its bytes, none without records (V2-63). The next record begins another with the same settings.
+    /// Ends the batch; gives its bytes in the output, none without records (V2-63). The next record begins another with the same settings.
     ///
     /// # Errors
     /// `Limit` when it is larger than its length can say; it is forgotten then.
-    pub fn close(&mut self, packer: &mut Packer) -> Result<&[u8]> {
+    pub fn close(&mut self, packer: &mut Packer, out: &mut Sink) -> Result<usize> {
         if self.is_empty() {
-            return Ok(&[]);
+            return Ok(0);
         }
-        let sealed = self.seal(packer);
+        if self.settings.packing.is_some() {
+            self.start = out.len();
+        }
+        let sealed = self.seal(packer, out);
         self.discard();
-        sealed?;
-        Ok(if self.settings.packing.is_some() { self.packed.bytes() } else { self.records.bytes() })
+        sealed.inspect_err(|_| out.truncate(self.start))?;
+        Ok(out.len() - self.start)
     }
 
+    #[inline(always)]
+    fn put_bytes(&mut self, record: &NewRecord<'_>, measure: Measure, out: &mut Sink) -> Result<()> {
+        match self.settings.format {
+            RecordFormat::V2 => v2::put_record(self.records_or(out), record, measure.deltas, measure.body_len),
+            _ => self.put_message(record, measure, out),
+        }
+    }
+
+    #[inline(never)]
+    fn put_message(&mut self, record: &NewRecord<'_>, measure: Measure, out: &mut Sink) -> Result<()> {
+        if self.settings.format == RecordFormat::V07 {
+            return v07::put_message(self.records_or(out), 0, record.value.unwrap_or_default());
+        }
+        let header = self.message_header(record, measure.deltas);
+        v0_v1::put_message(self.records_or(out), &header, record.key, record.value)
+    }
+
+    /// Where records go.
     #[inline]
-    fn begin(&mut self, record: &NewRecord<'_>) {
+    fn records_or<'s>(&'s mut self, out: &'s mut Sink) -> &'s mut Sink {
+        if self.settings.packing.is_some() { &mut self.records } else { out }
+    }
+
+    #[inline(never)]
+    fn begin(&mut self, record: &NewRecord<'_>, out: &mut Sink) {
         self.first_offset = record.offset;
         self.base_timestamp = self.settings.delete_horizon_ms.unwrap_or(record.timestamp);
         self.max_timestamp = NO_TIMESTAMP;
+        (self.start, self.plain_len) = (out.len(), 0);
         self.records.clear();
-        if self.room_before() > 0 {
-            self.records.put(&[0; HEADER_LEN]);
+        if self.settings.packing.is_none() && self.settings.format == RecordFormat::V2 {
+            v2::open(out);
         }
     }
 
-    /// Bytes before the first plain record.
-    #[inline]
-    fn room_before(&self) -> usize {
-        if self.settings.format == RecordFormat::V2 { HEADER_LEN } else { 0 }
-    }
-
-    #[inline]
+    #[inline(always)]
     fn ensure_fits(&self, record: &NewRecord<'_>) -> Result<()> {
         if record.is_control != self.settings.is_control {
             return Err(mixed_control());
@@ -212,6 +240,7 @@ impl BatchBuilder {
         if self.settings.format < RecordFormat::V2 { self.ensure_legacy(record) } else { Ok(()) }
     }
 
+    #[inline(never)]
     fn ensure_legacy(&self, record: &NewRecord<'_>) -> Result<()> {
         match self.settings.format {
             RecordFormat::V07 if record.key.is_some() => Err(too_old("Keys are", RecordFormat::V07)),
@@ -225,7 +254,7 @@ impl BatchBuilder {
     }
 
     /// Distances to the first record, where offsets must increase (V2-62). Kafka 0.7 knows no offsets.
-    #[inline]
+    #[inline(always)]
     fn deltas(&self, record: &NewRecord<'_>) -> Result<Deltas> {
         if self.settings.format == RecordFormat::V07 {
             return Ok(Deltas::default());
@@ -274,32 +303,29 @@ impl BatchBuilder {
         self.settings.log_append_time.filter(|_| self.is_log_append_time()).unwrap_or(self.max_timestamp)
     }
 
-    fn seal(&mut self, packer: &mut Packer) -> Result<()> {
-        let header = self.header();
+    fn seal(&self, packer: &mut Packer, out: &mut Sink) -> Result<()> {
         let Some(packing) = self.settings.packing else {
             // A message set is sealed message by message.
-            return if self.settings.format == RecordFormat::V2 { v2::seal(&mut self.records, &header) } else { Ok(()) };
+            return if self.settings.format == RecordFormat::V2 { v2::seal(out, self.start, &self.header()) } else { Ok(()) };
         };
-        let codec = packing.compression_type().id();
-        let plain = self.records.from(self.room_before());
-        self.packed.clear();
+        let (plain, codec) = (self.records.bytes(), packing.compression_type().id());
         match self.settings.format {
             RecordFormat::V07 => {
-                v07::open_message(&mut self.packed);
-                packer.pack(packing, plain, &mut self.packed)?;
-                v07::seal_message(&mut self.packed, 0, codec)
+                v07::open_message(out);
+                packer.pack(packing, plain, out)?;
+                v07::seal_message(out, self.start, codec)
             }
             format @ (RecordFormat::V0 | RecordFormat::V1) => {
-                v0_v1::open_wrapper(&mut self.packed, format);
-                packer.pack(packing, plain, &mut self.packed)?;
+                v0_v1::open_wrapper(out, format);
+                packer.pack(packing, plain, out)?;
                 let attributes = self.message_attributes(codec);
                 let wrapper = MessageHeader { format, offset: self.last_offset, timestamp: self.max_timestamp(), attributes };
-                v0_v1::seal_wrapper(&mut self.packed, 0, &wrapper)
+                v0_v1::seal_wrapper(out, self.start, &wrapper)
             }
             _ => {
-                self.packed.put(&[0; HEADER_LEN]);
-                packer.pack(packing, plain, &mut self.packed)?;
-                v2::seal(&mut self.packed, &header)
+                v2::open(out);
+                packer.pack(packing, plain, out)?;
+                v2::seal(out, self.start, &self.header())
             }
         }
     }

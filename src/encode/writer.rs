@@ -12,10 +12,11 @@ use crate::format::v2::write::record_len_bound;
 use crate::format::v07::write::OVERHEAD as V07_OVERHEAD;
 use crate::model::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
 use crate::model::{ControlType, NewRecord, Producer, RecordFormat, TimestampType};
+use crate::wire::Sink;
 
 /// Writes batches of about `batch_bytes` bytes; sequences run on from batch to batch.
 ///
-/// The bytes of ended batches are kept until the caller takes them.
+/// Batches are kept one after the other until the caller takes those that ended.
 pub struct RecordWriter {
     settings: BatchSettings,
     batch_bytes: usize,
@@ -28,7 +29,9 @@ pub struct RecordWriter {
     next_offset: i64,
     last_offset: Option<i64>,
     next_sequence: i32,
-    output: Vec<u8>,
+    output: Sink,
+    /// What is open while the rest is passed on.
+    open: Sink,
 }
 
 impl RecordWriter {
@@ -49,7 +52,8 @@ impl RecordWriter {
             next_offset: base_offset,
             last_offset: None,
             next_sequence: settings.producer.base_sequence,
-            output: Vec::new(),
+            output: Sink::default(),
+            open: Sink::default(),
         })
     }
 
@@ -58,8 +62,8 @@ impl RecordWriter {
     /// # Errors
     /// As `new`; the writer stays what it was, empty.
     pub fn reopen(&mut self, settings: BatchSettings, batch_bytes: usize, base_offset: i64) -> Result<()> {
-        self.output.clear();
         self.restart();
+        self.output.clear();
         let settings = checked(settings)?;
         self.builder.open(first_settings(settings))?;
         (self.settings, self.batch_bytes, self.base_offset) = (settings, batch_bytes, base_offset);
@@ -69,11 +73,12 @@ impl RecordWriter {
 
     /// Bytes of storage held, without those of the packing contexts.
     pub fn held_bytes(&self) -> usize {
-        self.output.capacity().saturating_add(self.builder.held_bytes())
+        self.output.held_bytes().saturating_add(self.open.held_bytes()).saturating_add(self.builder.held_bytes())
     }
 
     /// Forgets the batch that is open and begins anew, with the first offset and sequence. What was not taken yet stays.
     pub fn restart(&mut self) {
+        self.output.truncate(self.ended_len());
         self.builder.discard();
         (self.estimate, self.last_offset) = (Estimate::default(), None);
         (self.next_offset, self.next_sequence) = (self.base_offset, self.settings.producer.base_sequence);
@@ -92,7 +97,7 @@ impl RecordWriter {
     #[inline]
     pub fn write(&mut self, record: &NewRecord<'_>) -> Result<()> {
         let measure = self.measure(record)?;
-        self.builder.put(record, measure)?;
+        self.builder.put(record, measure, &mut self.output)?;
         self.last_offset = Some(record.offset);
         self.next_offset = record.offset.wrapping_add(1);
         if record.is_control { self.end_batch() } else { Ok(()) }
@@ -109,34 +114,64 @@ impl RecordWriter {
         self.advance_sequence();
         let plain_len = self.builder.plain_len();
         let is_packed = self.builder.settings().packing.is_some();
-        let entry = self.builder.close(&mut self.packer)?;
-        self.output.extend_from_slice(entry);
+        let len = self.builder.close(&mut self.packer, &mut self.output)?;
         if is_packed {
-            self.estimate.learn(plain_len, entry.len().saturating_sub(header_len(&self.settings)));
+            self.estimate.learn(plain_len, len.saturating_sub(header_len(&self.settings)));
         }
         Ok(())
     }
 
-    /// The bytes of ended batches that were not taken yet.
-    pub fn output(&mut self) -> &mut Vec<u8> {
-        &mut self.output
+    /// Bytes of ended batches that were not taken yet.
+    #[inline]
+    pub fn ended_len(&self) -> usize {
+        self.builder.ended_len(&self.output)
+    }
+
+    /// The ended batches that were not taken yet.
+    pub fn ended(&self) -> &[u8] {
+        self.output.bytes().get(..self.ended_len()).unwrap_or_default()
+    }
+
+    /// Lets `take` have the ended batches, then goes on in the storage that it leaves, over what that holds.
+    ///
+    /// # Errors
+    /// What `take` fails with.
+    pub fn pass_ended(&mut self, take: impl FnOnce(&mut Sink) -> Result<()>) -> Result<()> {
+        let ended = self.ended_len();
+        self.open.clear();
+        self.open.put(self.output.from(ended));
+        self.output.truncate(ended);
+        let taken = take(&mut self.output);
+        self.output.clear();
+        self.output.put(self.open.bytes());
+        self.builder.moved_to_front();
+        taken
     }
 
     /// Measures a record for the open batch, or for another when there is no room in it.
-    #[inline]
+    #[inline(always)]
     fn measure(&mut self, record: &NewRecord<'_>) -> Result<Measure> {
-        if !self.builder.is_empty() {
-            let is_near = i32::try_from(record.offset.saturating_sub(self.builder.base_offset())).is_ok();
-            if is_near && !record.is_control {
-                let measure = self.builder.measure(record)?;
-                if self.has_room_for(measure.len) {
-                    return Ok(measure);
-                }
+        if self.is_open_to(record) {
+            let measure = self.builder.measure(record)?;
+            if self.has_room_for(measure.len) {
+                return Ok(measure);
             }
-            self.end_batch()?;
         }
+        self.measure_first(record)
+    }
+
+    /// Measures the first record of a batch; the one before ends.
+    #[inline(never)]
+    fn measure_first(&mut self, record: &NewRecord<'_>) -> Result<Measure> {
+        self.end_batch()?;
         self.begin_batch(record)?;
         self.builder.measure(record)
+    }
+
+    #[inline(always)]
+    fn is_open_to(&self, record: &NewRecord<'_>) -> bool {
+        let is_near = i32::try_from(record.offset.saturating_sub(self.builder.base_offset())).is_ok();
+        !self.builder.is_empty() && is_near && !record.is_control
     }
 
     /// Does not reckon that the record will be packed too, as Kafka's producer does not.

@@ -33,6 +33,7 @@ pub type NewHeaders<'a> = &'a [NewHeader<'a>];
 
 impl Default for NewRecord<'_> {
     /// Offset 0, no timestamp, null key, null value, no headers.
+    #[inline]
     fn default() -> Self {
         Self { offset: 0, timestamp: NO_TIMESTAMP, key: None, value: None, headers: &[], attributes: 0, is_control: false }
     }

@@ -11,13 +11,14 @@ use super::finding::{self, Finding};
 use super::interrupt::Signals;
 use super::options::{EntryArguments, Reading, option, positive};
 use super::output::Output;
-use super::{arrow_in, source};
+use super::{arrow_in, fresh_bytes, source};
 use crate::columns::values::Values;
 use crate::convert::{ConvertOptions, Converter, Losses, MapRow, Stopped};
 use crate::error::{ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::model::{CompressionType, RecordFormat};
 use crate::validate::Finding as CoreFinding;
+use crate::wire::Sink;
 
 /// Name, how many, records or entries, position of the first entry, its base offset.
 type LossRow = (&'static str, u64, &'static str, u64, i64);
@@ -60,12 +61,13 @@ impl ConvertArguments {
 
 /// Convert entries; see `logsegment.convert`.
 #[pyfunction]
-#[pyo3(signature = (source, options, out=None))]
+#[pyo3(signature = (source, options, out=None, on_map=None))]
 pub fn convert<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     options: &Bound<'py, PyDict>,
     out: Option<&Bound<'py, PyAny>>,
+    on_map: Option<Py<PyAny>>,
 ) -> PyResult<Row<'py>> {
     let mut arguments = ConvertArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
@@ -75,10 +77,11 @@ pub fn convert<'py>(
     let converter = Converter::new(opened.source, arguments.options, arguments.is_mapped);
     let mut converter = converter.map_err(|error| signals.raised(py, &error))?;
     let output = Output::of(out, &signals)?;
-    let done = py.detach(|| run(&mut converter, output, arguments.is_loss_allowed, &interrupt));
+    let map = on_map.map(|taker| MapTaker { taker, signals: Arc::clone(&signals) });
+    let done = py.detach(|| run(&mut converter, output, map.as_ref(), arguments.is_loss_allowed, &interrupt));
     let data = done.map_err(|error| refusal(py, signals.raised(py, &error), converter.losses()))?;
     let map = converter.take_map();
-    let data = out.is_none().then(|| PyBytes::new(py, &data));
+    let data = out.is_none().then(|| fresh_bytes::copied(py, data.bytes())).transpose()?;
     Ok((data, loss_rows(converter.losses()), converter.stopped().map(stopped_row), tail_findings(&converter), map, converter.next_offset()))
 }
 
@@ -97,23 +100,49 @@ pub fn convert_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Bound<'
 }
 
 /// Runs to the end; gives the bytes that were not written anywhere.
-pub fn run(converter: &mut Converter, mut output: Output, is_loss_allowed: bool, interrupt: &Interrupt) -> Result<Vec<u8>> {
-    let mut pending = Vec::new();
+fn run(
+    converter: &mut Converter,
+    mut output: Output,
+    map: Option<&MapTaker>,
+    is_loss_allowed: bool,
+    interrupt: &Interrupt,
+) -> Result<Sink> {
+    let mut pending = Sink::default();
     let mut is_refused = false;
     while converter.advance(&mut pending)? {
         interrupt.ensure_wanted()?;
         if !is_loss_allowed && !is_refused && !converter.losses().is_empty() {
             // The rest is only looked through, so that the refusal names everything.
-            (is_refused, pending) = (true, Vec::new());
+            (is_refused, pending) = (true, Sink::default());
             converter.run_dry();
         }
-        output.take(&mut pending)?;
+        if pending.len() >= output.enough() {
+            output.write(&mut pending)?;
+        }
+        if let Some(map) = map {
+            map.give(converter.take_map())?;
+        }
     }
     if is_refused {
         return Err(ErrorKind::Loss { losses: converter.losses().to_string() }.into());
     }
     output.finish(&mut pending)?;
     Ok(pending)
+}
+
+/// A Python function that takes the rows of the map as they come.
+struct MapTaker {
+    taker: Py<PyAny>,
+    signals: Arc<Signals>,
+}
+
+impl MapTaker {
+    fn give(&self, rows: Vec<MapRow>) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        Python::attach(|py| self.taker.call1(py, (rows,)).map(|_| ()).map_err(|error| self.signals.kept(error)))
+    }
 }
 
 /// A LossError lists the losses.

@@ -3,6 +3,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use super::arrow_in::{self, Batches};
 use super::encode_options::EncodeArguments;
+use super::fresh_bytes;
 use super::interrupt::Signals;
 use super::output::Output;
 use super::writers;
@@ -27,7 +28,7 @@ pub fn encode<'py>(
     let written = py.detach(|| write(batches, &mut writer, output, &interrupt));
     match written {
         Ok(()) => {
-            let bytes = out.is_none().then(|| PyBytes::new(py, writer.output()));
+            let bytes = out.is_none().then(|| fresh_bytes::copied(py, writer.ended())).transpose()?;
             writers::give_back(writer);
             Ok(bytes)
         }
@@ -35,7 +36,7 @@ pub fn encode<'py>(
     }
 }
 
-/// Rows between two looks at what is pending and at signals; large ones must not pile up.
+/// Rows between two looks at signals.
 const ROWS: usize = 64;
 
 fn write(batches: Batches, writer: &mut RecordWriter, mut output: Output, interrupt: &Interrupt) -> Result<()> {
@@ -43,15 +44,23 @@ fn write(batches: Batches, writer: &mut RecordWriter, mut output: Output, interr
     for batch in batches {
         let batch = batch.map_err(|error| ErrorKind::Io { kind: std::io::ErrorKind::Other, os_code: None, message: error.to_string() })?;
         let rows = Rows::of(&batch)?;
-        for start in (0..batch.num_rows()).step_by(ROWS) {
+        let mut row = 0;
+        while row < batch.num_rows() {
             interrupt.ensure_wanted()?;
-            rows.write_range(writer, start..batch.num_rows().min(start + ROWS), first_row + start)?;
-            output.take(writer.output())?;
+            let some = row..batch.num_rows().min(row + ROWS);
+            row = rows.write_until(writer, some, first_row + row, output.enough())?;
+            if writer.ended_len() >= output.enough() {
+                writer.pass_ended(|ended| output.write(ended))?;
+            }
         }
         first_row += batch.num_rows();
     }
     writer.end_batch()?;
-    output.finish(writer.output())
+    finish(writer, output)
+}
+
+fn finish(writer: &mut RecordWriter, output: Output) -> Result<()> {
+    if matches!(output, Output::Memory) { Ok(()) } else { writer.pass_ended(|ended| output.finish(ended)) }
 }
 
 /// The typed exception of one of our own streams, of which Arrow carries the text alone.

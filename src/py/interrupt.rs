@@ -73,6 +73,13 @@ impl Signals {
         kept.unwrap_or_else(|| errors::to_py(py, error))
     }
 
+    /// Keeps what Python code raised, and gives the error with which native work ends because of it.
+    pub fn kept(&self, error: PyErr) -> Error {
+        let message = error.to_string();
+        self.keep(error);
+        ErrorKind::Io { kind: std::io::ErrorKind::Other, os_code: None, message }.into()
+    }
+
     fn is_raised(&self) -> bool {
         if !self.is_due() {
             return false;

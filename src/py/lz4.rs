@@ -4,6 +4,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use super::fresh_bytes::{self, Pen};
 use super::interrupt::Signals;
 use super::limits::Limits;
 use super::{buffer, errors, source};
@@ -14,9 +15,12 @@ use crate::error::Result;
 use crate::framing::{Piece, Run, Runs, Tail};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits as CoreLimits;
+use crate::wire::Sink;
 
 /// Bytes of entries that are rewritten at a time.
 const PIECE: usize = 1 << 20;
+/// Bytes of entries that are rewritten before they are copied to where they stay.
+const SOME: usize = 256 << 10;
 
 /// The header checksum that an LZ4 frame should have; see `logsegment.lz4_header_checksum`.
 #[pyfunction]
@@ -88,18 +92,24 @@ impl Lz4Rewriter {
 }
 
 impl Lz4Rewriter {
-    /// Rewrites straight into the bytes that Python gets.
     fn rewritten<'py>(&self, py: Python<'py>, run: &Run) -> PyResult<Bound<'py, PyBytes>> {
-        let mut written = 0;
-        let bytes = PyBytes::new_with(py, run.len, |to| {
-            let done = py.detach(|| rewrite(run.entries_from(0), self.form, &self.limits, to));
-            written = done.map_err(|error| errors::to_py(py, &error.from_position(run.position)))?;
-            Ok(())
-        })?;
-        if written == run.len {
-            return Ok(bytes);
+        fresh_bytes::written(py, run.len, |pen| {
+            py.detach(|| self.rewrite_run(run, pen)).map_err(|error| self.signals.raised(py, &error.from_position(run.position)))
+        })
+    }
+
+    /// A few entries at a time, which stay in the caches from one look to the next.
+    fn rewrite_run(&self, run: &Run, pen: &mut Pen<'_>) -> Result<()> {
+        let (mut some, mut read) = (Sink::default(), 0);
+        while read < run.len {
+            self.interrupt.ensure_wanted()?;
+            let entries = run.entries_from(read);
+            let position = u64::try_from(read).unwrap_or(u64::MAX);
+            read += rewrite(entries, self.form, &self.limits, &mut some, SOME).map_err(|error| error.from_position(position))?;
+            pen.put(some.bytes());
+            some.clear();
         }
-        Ok(PyBytes::new(py, bytes.as_bytes().get(..written).unwrap_or_default()))
+        Ok(())
     }
 }
 

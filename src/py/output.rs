@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyMemoryView, PySlice};
 
+use super::chunk::Chunk;
 use super::interrupt::Signals;
 use super::{errors, store};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::io::WholeFile;
+use crate::wire::Sink;
 
 /// Takes bytes as they come.
 pub enum Output {
@@ -29,8 +32,7 @@ pub struct FileObject {
     signals: Arc<Signals>,
 }
 
-/// Bytes are collected up to here: a call for every batch would cost more than encoding it, and an allocation of 128 KiB or more fresh
-/// pages every time.
+/// Bytes are collected up to here: a call for every batch would cost more than encoding it, and more bytes leave the caches.
 const ENOUGH: usize = 64 << 10;
 
 impl Output {
@@ -52,20 +54,17 @@ impl Output {
         WholeFile::create(&path).map(|file| Self::File(Box::new(file))).map_err(|error| with_path(out.py(), error, &path))
     }
 
-    /// Takes what is pending once that is worth it.
-    ///
-    /// # Errors
-    /// `Io` when it cannot be written.
+    /// How many bytes must be pending before it is worth to write them.
     #[inline]
-    pub fn take(&mut self, pending: &mut Vec<u8>) -> Result<()> {
-        if pending.len() < ENOUGH { Ok(()) } else { self.write(pending) }
+    pub fn enough(&self) -> usize {
+        if matches!(self, Self::Memory) { usize::MAX } else { ENOUGH }
     }
 
     /// Takes the last bytes, and puts a file in its place.
     ///
     /// # Errors
     /// `Io` when it cannot be written.
-    pub fn finish(mut self, pending: &mut Vec<u8>) -> Result<()> {
+    pub fn finish(mut self, pending: &mut Sink) -> Result<()> {
         self.write(pending)?;
         match self {
             Self::File(file) => file.commit().map_err(Into::into),
@@ -73,10 +72,14 @@ impl Output {
         }
     }
 
-    fn write(&mut self, pending: &mut Vec<u8>) -> Result<()> {
+    /// Writes what is pending, and leaves nothing of it; memory leaves it where it is.
+    ///
+    /// # Errors
+    /// `Io` when it cannot be written.
+    pub fn write(&mut self, pending: &mut Sink) -> Result<()> {
         match self {
             Self::Memory => return Ok(()),
-            Self::File(file) => file.write_all(pending)?,
+            Self::File(file) => file.write_all(pending.bytes())?,
             Self::Object(object) => object.write(pending)?,
         }
         pending.clear();
@@ -85,26 +88,27 @@ impl Output {
 }
 
 impl FileObject {
-    fn write(&self, bytes: &[u8]) -> Result<()> {
-        Python::attach(|py| {
-            self.write_all(py, bytes).map_err(|error| {
-                let message = error.to_string();
-                self.signals.keep(error);
-                ErrorKind::Io { kind: std::io::ErrorKind::Other, os_code: None, message }.into()
-            })
-        })
+    /// The object sees the storage itself, which comes back unless it keeps what it sees.
+    fn write(&self, pending: &mut Sink) -> Result<()> {
+        Python::attach(|py| self.write_all(py, pending).map_err(|error| self.signals.kept(error)))
     }
 
     /// A raw file may take less than it is given; objects that say nothing took all.
-    fn write_all(&self, py: Python<'_>, mut bytes: &[u8]) -> PyResult<()> {
-        while !bytes.is_empty() {
-            let taken = self.object.call_method1(py, "write", (PyBytes::new(py, bytes),))?;
-            let Ok(taken) = taken.extract::<usize>(py) else { return Ok(()) };
-            bytes = match bytes.get(taken..) {
-                Some(rest) if taken > 0 => rest,
-                _ => return Err(PyValueError::new_err(format!("write() of {} bytes says that it took {taken}", bytes.len()))),
-            };
+    fn write_all(&self, py: Python<'_>, pending: &mut Sink) -> PyResult<()> {
+        let chunk = Bound::new(py, Chunk::new(std::mem::take(pending)))?;
+        let mut bytes = PyMemoryView::from(&chunk)?.into_any();
+        let mut left = bytes.len()?;
+        while left > 0 {
+            let taken = self.object.bind(py).call_method1(intern!(py, "write"), (&bytes,))?;
+            let taken = taken.extract().unwrap_or(left);
+            if taken == 0 || taken > left {
+                return Err(PyValueError::new_err(format!("write() of {left} bytes says that it took {taken}")));
+            }
+            bytes = bytes.get_item(PySlice::new(py, isize::try_from(taken)?, isize::try_from(left)?, 1))?;
+            left -= taken;
         }
+        drop(bytes);
+        *pending = chunk.get().take_back();
         Ok(())
     }
 }

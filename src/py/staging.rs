@@ -18,6 +18,7 @@ use super::options::option;
 use super::{arrow_in, errors};
 use crate::broker::Assigner;
 use crate::columns::rows::produced::{Outlet, Produced, ProducedOptions};
+use crate::encode::RecordWriter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::io::{RandomFile, SegmentOptions, write_segments};
@@ -134,15 +135,16 @@ impl Task {
 
 impl Outlet for Files {
     #[inline]
-    fn take(&mut self, target: usize, bytes: &mut Vec<u8>, is_end: bool) -> Result<()> {
+    fn take(&mut self, target: usize, writer: &mut RecordWriter, is_end: bool) -> Result<()> {
         /// Bytes of a partition that are kept back; with very many partitions this is what they cost in memory.
         const ENOUGH: usize = 64 << 10;
-        if bytes.len() >= ENOUGH || is_end { self.append(target, bytes) } else { Ok(()) }
+        let is_taken = writer.ended_len() >= ENOUGH || is_end;
+        if is_taken { writer.pass_ended(|ended| self.append(target, ended.bytes())) } else { Ok(()) }
     }
 }
 
 impl Files {
-    fn append(&mut self, target: usize, bytes: &mut Vec<u8>) -> Result<()> {
+    fn append(&mut self, target: usize, bytes: &[u8]) -> Result<()> {
         let path = self.directory.join(target.to_string());
         let opened = OpenOptions::new().append(true).create(true).open(&path);
         if let Err(error) = opened.and_then(|mut file| file.write_all(bytes)) {
@@ -156,7 +158,6 @@ impl Files {
         if let Some(len) = self.lengths.get_mut(target) {
             *len += as_u64(bytes.len());
         }
-        bytes.clear();
         Ok(())
     }
 }

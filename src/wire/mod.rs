@@ -2,6 +2,7 @@
 
 pub mod checksum;
 mod cursor;
+pub mod huge_pages;
 mod length;
 pub mod prefetch;
 mod sink;

@@ -1,5 +1,7 @@
 //! Bytes out: storage that grows, is reused, and is written in runs and in small fixed windows.
 
+use super::huge_pages;
+
 /// Bytes written so far, and initialised room behind them.
 ///
 /// Room is never zeroed again: what lies behind the written bytes is of no meaning.
@@ -18,6 +20,19 @@ impl Sink {
     /// Forgets the bytes from `len` on.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
+    }
+
+    /// Forgets the first `len` bytes; those behind them move to the front.
+    pub fn forget_front(&mut self, len: usize) {
+        let len = len.min(self.len);
+        self.storage.copy_within(len..self.len, 0);
+        self.len -= len;
+    }
+
+    /// The written bytes as a vector, without a copy.
+    pub fn into_vec(mut self) -> Vec<u8> {
+        self.storage.truncate(self.len);
+        self.storage
     }
 
     /// At least `wanted` bytes of room behind the written bytes.
@@ -83,11 +98,19 @@ impl Sink {
         self.len == 0
     }
 
+    /// Moves to larger storage. Much of it costs nothing before it is written to: the system gives zero pages as they are touched. So large
+    /// storage grows by more, and what is written moves less often.
     #[cold]
     fn grow(&mut self, needed: usize) {
         const LEAST: usize = 4096;
-        let wanted = needed.max(self.storage.len().saturating_mul(2)).max(LEAST);
-        self.storage.resize(wanted, 0);
+        const LARGE: usize = 8 << 20;
+        let held = self.storage.len();
+        let wanted = held.saturating_mul(if held < LARGE { 2 } else { 4 });
+        let mut storage = huge_pages::zeroed(needed.max(wanted).max(LEAST));
+        if let Some(written) = storage.get_mut(..self.len) {
+            written.copy_from_slice(self.bytes());
+        }
+        self.storage = storage;
     }
 }
 
@@ -160,7 +183,10 @@ mod tests {
         sink.truncate(3);
         sink.put(b"c");
         assert_eq!(sink.bytes(), b"\0abc");
-        sink.clear();
+        sink.put(b"def");
+        sink.forget_front(2);
+        assert_eq!(sink.clone().into_vec(), b"bcdef");
+        sink.forget_front(9);
         assert!(sink.is_empty() && sink.room(1).len() >= 25_600);
     }
 

@@ -216,6 +216,38 @@ def test_file_objects_get_the_bytes():
         assert file.read() == expected
 
 
+@pytest.mark.parametrize("size", [0, 10, 1000, 70_000, 2_000_000])
+@pytest.mark.parametrize("compression", ["none", "snappy"])
+def test_what_a_file_object_keeps_stays_as_it_was_given(size: int, compression: Any):
+    """Storage is used again only when nobody looks at it any more; views are read-only."""
+
+    class Keeping:
+        def __init__(self) -> None:
+            self.parts: list[memoryview] = []
+
+        def write(self, data: memoryview) -> None:
+            self.parts.append(data)
+
+    table = pa.table({"value": [os.urandom(size) for _ in range(4_000_000 // max(size, 20_000))]})
+    kept = Keeping()
+    ls.encode(table, compression=compression, out=kept)  # type: ignore[arg-type]
+    assert b"".join(kept.parts) == ls.encode(table, compression=compression)
+    assert all(part.readonly for part in kept.parts)
+    assert len(kept.parts) > (1 if size > 1000 else 0)
+
+
+@pytest.mark.parametrize("format", ["0.7", "v0", "v1", "v2"])
+def test_batches_of_any_size_come_out_the_same_wherever_they_go(format: Any):
+    """What is open moves to the front of the storage whenever what ended is passed on."""
+    values = [bytes([index % 256]) * (index * 37 % 9000) for index in range(3000)]
+    for batch_bytes in (1, 5000, 100_000, 10_000_000):
+        expected = ls.encode(pa.table({"value": values}), format=format, batch_bytes=batch_bytes)
+        file = io.BytesIO()
+        ls.encode(pa.table({"value": values}), format=format, batch_bytes=batch_bytes, out=file)
+        assert file.getvalue() == expected
+        assert ls.decode(expected, format=format, columns=["value"]).to_pyarrow()["value"].to_pylist() == values
+
+
 def test_what_a_file_object_raises_comes_through():
     class Full(io.RawIOBase):
         def write(self, data: Any) -> int:

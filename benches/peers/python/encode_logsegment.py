@@ -1,6 +1,6 @@
 """logsegment's encode: one call, from an Arrow record batch of all records into a file object.
 
-It writes every 256 KiB, so that what is made stays as near as the one buffer that the peers use again and again.
+The file object sees one buffer that is used again and again, as the peers use theirs.
 """
 import struct
 

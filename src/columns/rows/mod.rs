@@ -11,6 +11,8 @@ mod numbers;
 pub mod produced;
 mod timestamps;
 
+use std::ops::Range;
+
 use arrow_array::{ArrayRef, RecordBatch, StructArray};
 
 use self::bytes::Runs;
@@ -66,12 +68,23 @@ impl<'a> Rows<'a> {
     ///
     /// # Errors
     /// As `write`.
-    pub fn write_range(&self, writer: &mut RecordWriter, rows: std::ops::Range<usize>, first_row: usize) -> Result<()> {
-        let mut scratch = Vec::new();
+    pub fn write_range(&self, writer: &mut RecordWriter, rows: Range<usize>, first_row: usize) -> Result<()> {
+        self.write_until(writer, rows, first_row, usize::MAX).map(|_| ())
+    }
+
+    /// Writes some of the rows, until there are `enough` bytes of ended batches; gives the row after the last one written.
+    ///
+    /// # Errors
+    /// As `write_range`.
+    pub fn write_until(&self, writer: &mut RecordWriter, rows: Range<usize>, first_row: usize, enough: usize) -> Result<usize> {
+        let (mut scratch, end) = (Vec::new(), rows.end);
         for (index, row) in rows.enumerate() {
             self.write_row(row, writer, &mut scratch).map_err(|error| error.in_row(first_row + index))?;
+            if writer.ended_len() >= enough {
+                return Ok(row + 1);
+            }
         }
-        Ok(())
+        Ok(end)
     }
 
     fn from_columns(len: usize, column: impl Fn(&str) -> Option<&'a ArrayRef>) -> Result<Self> {

@@ -60,13 +60,13 @@ impl Target {
     }
 }
 
-/// Takes bytes of a partition, given by its index among the targets, when there are many or it is the end.
+/// Takes the ended batches of a partition, given by its index among the targets, when there are many or it is the end.
 pub trait Outlet {
-    /// Takes all bytes and leaves the vector empty, or takes nothing since they are too few.
+    /// Takes all ended batches from the writer, or nothing since they are too few.
     ///
     /// # Errors
     /// `Io`.
-    fn take(&mut self, target: usize, bytes: &mut Vec<u8>, is_end: bool) -> Result<()>;
+    fn take(&mut self, target: usize, writer: &mut RecordWriter, is_end: bool) -> Result<()>;
 }
 
 impl Produced {
@@ -100,7 +100,7 @@ impl Produced {
     pub fn finish(&mut self, outlet: &mut impl Outlet) -> Result<()> {
         for (index, target) in self.targets.iter_mut().enumerate() {
             target.writer.end_batch()?;
-            outlet.take(index, target.writer.output(), true)?;
+            outlet.take(index, &mut target.writer, true)?;
         }
         Ok(())
     }
@@ -116,7 +116,7 @@ impl Produced {
         let index = self.target(rows, row)?;
         let Some(target) = self.targets.get_mut(index) else { return Ok(()) };
         rows.rows.write_row(row, &mut target.writer, scratch)?;
-        outlet.take(index, target.writer.output(), false)
+        outlet.take(index, &mut target.writer, false)
     }
 
     #[inline]

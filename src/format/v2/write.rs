@@ -51,12 +51,18 @@ pub fn put_record(out: &mut Sink, record: &NewRecord<'_>, deltas: Deltas, body_l
     Ok(())
 }
 
-/// Writes the header into the first bytes of `entry`, room for which was left, with the length and checksum that follow from the rest.
+/// Leaves room for the header that `seal` writes; what is written next are the records.
+#[inline]
+pub fn open(out: &mut Sink) {
+    out.put(&[0; HEADER_LEN]);
+}
+
+/// Writes the header of the entry that starts at `start` and ends where `out` ends, with the length and checksum that follow from the rest.
 ///
 /// # Errors
 /// `Limit` when the entry has more bytes than its length can say.
-pub fn seal(entry: &mut Sink, header: &BatchHeader) -> Result<()> {
-    let len = entry.len().saturating_sub(LENGTH_END);
+pub fn seal(out: &mut Sink, start: usize, header: &BatchHeader) -> Result<()> {
+    let len = out.len().saturating_sub(start + LENGTH_END);
     let length = i32::try_from(len).map_err(|_| too_long("batch", len))?;
     let last_offset_delta = i32::try_from(header.last_offset.wrapping_sub(header.base_offset)).unwrap_or(i32::MAX);
     let mut head = [0; HEADER_LEN];
@@ -78,9 +84,9 @@ pub fn seal(entry: &mut Sink, header: &BatchHeader) -> Result<()> {
     ] {
         pen.run(field);
     }
-    entry.patch(0, &head);
-    let crc = checksum::crc32c_cached(entry.from(CHECKSUMMED));
-    entry.patch(CRC, &crc.to_be_bytes());
+    out.patch(start, &head);
+    let crc = checksum::crc32c_cached(out.from(start + CHECKSUMMED));
+    out.patch(start + CRC, &crc.to_be_bytes());
     Ok(())
 }
 
@@ -143,10 +149,34 @@ impl Pen<'_> {
     #[inline(always)]
     fn run(&mut self, bytes: &[u8]) -> Option<()> {
         let end = self.at + bytes.len();
-        self.room.get_mut(self.at..end)?.copy_from_slice(bytes);
+        copy(bytes, self.room.get_mut(self.at..end)?)?;
         self.at = end;
         Some(())
     }
+}
+
+/// Copies a run to a room as long. Keys and headers are a few bytes, which two moves that overlap copy sooner than a call.
+#[inline(always)]
+fn copy(from: &[u8], to: &mut [u8]) -> Option<()> {
+    match from.len() {
+        0 => Some(()),
+        4..=7 => ends::<4>(from, to),
+        8..=16 => ends::<8>(from, to),
+        17..=32 => ends::<16>(from, to),
+        _ => {
+            to.copy_from_slice(from);
+            Some(())
+        }
+    }
+}
+
+/// Copies the first and the last `N` bytes, which together are all of them.
+#[inline(always)]
+fn ends<const N: usize>(from: &[u8], to: &mut [u8]) -> Option<()> {
+    let (first, last) = (*from.first_chunk::<N>()?, *from.last_chunk::<N>()?);
+    *to.first_chunk_mut()? = first;
+    *to.last_chunk_mut()? = last;
+    Some(())
 }
 
 /// The length that is stored: -1 for null (PRM-8).
@@ -176,7 +206,8 @@ mod tests {
         let header = NewHeader { key: b"h", value: Some(b"v") };
         let first = NewRecord { key: Some(b"k"), value: Some(b"hello"), headers: &[header], ..NewRecord::default() };
         let mut entry = Sink::default();
-        entry.put(&[0; HEADER_LEN]);
+        entry.put(b"before");
+        open(&mut entry);
         for (record, deltas) in [(first, Deltas::default()), (NewRecord::default(), Deltas { offset: 1, timestamp: 7 })] {
             let len = body_len(&record, deltas);
             let before = entry.len();
@@ -200,11 +231,21 @@ mod tests {
             partition_leader_epoch: -1,
             producer: Producer::default(),
         };
-        seal(&mut entry, &header).unwrap();
+        seal(&mut entry, 6, &header).unwrap();
         let expected = "000000000000000500000049ffffffff02c0283d5400000000000100000174876e800000000174876e8007\
             ffffffffffffffffffffffffffff0000000220000000026b0a68656c6c6f02026802760c000e02010100";
-        let found: String = entry.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let found: String = entry.from(6).iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn runs_of_every_length_are_copied_whole() {
+        let bytes: Vec<u8> = (0..100).collect();
+        for len in 0..bytes.len() {
+            let (from, mut to) = (&bytes[..len], vec![255; len]);
+            copy(from, &mut to).unwrap();
+            assert_eq!(to, from, "{len}");
+        }
     }
 
     #[test]
