@@ -3,6 +3,7 @@
 
 mod batches;
 mod budget;
+mod conversions;
 mod framing;
 mod layering;
 mod properties;

@@ -13,11 +13,13 @@ use crate::batches::sample;
 
 /// Everything that a checksum covers in a record.
 #[derive(Clone, Debug, PartialEq)]
-struct Seen(i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, Vec<(Vec<u8>, Option<Vec<u8>>)>);
+pub struct Seen(pub i64, pub i64, pub Option<Vec<u8>>, pub Option<Vec<u8>>, pub Vec<OwnHeader>);
+
+pub type OwnHeader = (Vec<u8>, Option<Vec<u8>>);
 
 struct Collect<'a> {
     section: Section<'a>,
-    headers: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    headers: Vec<OwnHeader>,
     seen: Vec<Seen>,
 }
 
@@ -37,8 +39,14 @@ impl RecordSink for Collect<'_> {
 
 /// The records of all entries up to the first error, and whether there was one.
 fn read(bytes: &[u8]) -> (Vec<Seen>, bool) {
-    let mut runs = Runs::new(Source::memory(Bytes::copy_from_slice(bytes)), Limits::default(), 1);
-    let mut decoder = Decoder::new(DecodeOptions { is_control_wanted: true, ..DecodeOptions::default() });
+    let (entries, failed) = entries(bytes, Formats::Auto);
+    (entries.into_iter().flat_map(|(_, _, records)| records).collect(), failed)
+}
+
+/// Base offset, base timestamp and records of each entry up to the first error, and whether there was one.
+pub fn entries(bytes: &[u8], formats: Formats) -> (Vec<(i64, i64, Vec<Seen>)>, bool) {
+    let mut runs = Runs::new(Source::memory(Bytes::copy_from_slice(bytes)), Limits::default(), 1).of(formats);
+    let mut decoder = Decoder::new(DecodeOptions { formats, is_control_wanted: true, ..DecodeOptions::default() });
     let mut all = Vec::new();
     loop {
         let run = match runs.next_piece() {
@@ -47,7 +55,7 @@ fn read(bytes: &[u8]) -> (Vec<Seen>, bool) {
             Err(_) => return (all, true),
         };
         let mut at = 0;
-        while let Step::Entry { len, magic } = step(run.entries_from(at), Formats::Auto, &Limits::default()) {
+        while let Step::Entry { len, magic } = step(run.entries_from(at), formats, &Limits::default()) {
             let (entry, behind) = (&run.bytes[at..at + len], &run.bytes[at..]);
             at += len;
             match decoder.open(Frame { position: run.position, magic, bytes: entry }) {
@@ -60,7 +68,7 @@ fn read(bytes: &[u8]) -> (Vec<Seen>, bool) {
                     if walked.is_err() {
                         return (all, true);
                     }
-                    all.extend(collect.seen);
+                    all.push((opened.header.base_offset, opened.header.base_timestamp, collect.seen));
                 }
             }
         }
