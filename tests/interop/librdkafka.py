@@ -18,17 +18,7 @@ def consume(servers: str, topics: Iterable[str], *, seconds: float = 60) -> dict
     """Partition 0 of each topic from its start to its end. The rows of a topic that could not be read end at the fault, which is raised."""
     found: dict[str, list[Row]] = {topic: [] for topic in topics}
     waiting = set(found)
-    consumer = Consumer(
-        {
-            "bootstrap.servers": servers,
-            "group.id": "logsegment-interop",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "check.crcs": True,
-            "fetch.wait.max.ms": 50,
-            "logger": QUIET,
-        }
-    )
+    consumer = new_consumer(servers)
     try:
         consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING) for topic in found])
         deadline = time.monotonic() + seconds
@@ -44,6 +34,44 @@ def consume(servers: str, topics: Iterable[str], *, seconds: float = 60) -> dict
     finally:
         consumer.close()
     return found
+
+
+def first_from(servers: str, topic: str, offset: int, *, seconds: float = 60) -> Row:
+    """The first record that a fetch from this offset of partition 0 gives."""
+    consumer = new_consumer(servers)
+    try:
+        consumer.assign([TopicPartition(topic, 0, offset)])
+        message = consumer.poll(seconds)
+        assert message is not None, f"{topic}: nothing came from offset {offset}"
+        assert message.error() is None, f"{topic}: {message.error()}"
+        return row(message)
+    finally:
+        consumer.close()
+
+
+def offset_for_time(servers: str, topic: str, timestamp: int, *, seconds: float = 60) -> int:
+    """What the broker answers to the question for the first record of this time or later in partition 0; -1 when there is none."""
+    consumer = new_consumer(servers)
+    try:
+        (found,) = consumer.offsets_for_times([TopicPartition(topic, 0, timestamp)], timeout=seconds)
+        assert found.error is None, found.error
+        return int(found.offset)
+    finally:
+        consumer.close()
+
+
+def new_consumer(servers: str) -> Consumer:
+    return Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "logsegment-interop",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "check.crcs": True,
+            "fetch.wait.max.ms": 50,
+            "logger": QUIET,
+        }
+    )
 
 
 def produce(servers: str, topic: str, batches: Sequence[Sequence[Row]], codec: str) -> None:

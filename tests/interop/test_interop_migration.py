@@ -10,10 +10,10 @@ import pytest
 
 import corpus
 import librdkafka
-import logsegment as ls
 import rows
 from dump_log import parsed
 from kraft import VERSION, Broker
+from logsegment.cli import main
 from peers import Peer
 from rows import CREATE_TIME, Row
 
@@ -23,7 +23,7 @@ LEGACY = ("legacy-0.8.2.2", "legacy-0.10.2.2", "legacy-0.11.0.3", "legacy-2.4.1"
 
 @pytest.fixture(scope="module")
 def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Topic -> a partition directory of ours."""
+    """Topic -> a partition directory that the command line made."""
     place = tmp_path_factory.mktemp("directories")
     return {topic_of(source): converted(source, place / topic_of(source)) for source in legacy_directories()}
 
@@ -61,15 +61,11 @@ def segments_of(directory: Path) -> list[corpus.Case]:
 
 
 def converted(source: Path, target: Path) -> Path:
-    """Every segment of a directory as magic 2. Those of 0.7 are named after positions, and get names after the offsets they begin with."""
-    target.mkdir()
-    offset = 0
-    for case in segments_of(source):
-        options = {**case.options, "first_offset": offset, "allow_loss": True} if case.format == "0.7" else {}
-        name = f"{offset:020}.log" if case.format == "0.7" else case.path.name
-        ls.convert(case.read(), to="v2", out=target / name, **options)
-        offset += case.records
-    return target
+    """Every segment of a directory as magic 2. Those of 0.7 lose their offsets, which were positions."""
+    is_oldest = any(case.format == "0.7" for case in segments_of(source))
+    code = main(["convert", "--quiet", str(source), *(["--allow-loss"] if is_oldest else []), "--to", "v2", "-o", str(target)])
+    assert code == (3 if is_oldest else 0), source
+    return target / source.name
 
 
 def truth_of(directory: Path) -> list[Row]:
