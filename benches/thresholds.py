@@ -27,7 +27,7 @@ MESSAGE_SET_PEERS = ["java-view", "java-bytes", "go-franz", "go-sarama", "go-seg
 ENCODE_SHAPES = ["small", "headers", "large"]
 ENCODE_CODECS = ["none", "gzip-6", "gzip-9", "snappy", "lz4", "lz4-hc4", "lz4-hc8", "zstd-3"]
 ENCODE_CASES = [f"{shape} {codec}" for shape in ENCODE_SHAPES for codec in ENCODE_CODECS]
-STREAMING_WAYS = ["logsegment cat", "logsegment verify", "decode(FileSource)"]
+STREAMING_WAYS = ["logsegment cat", "logsegment verify", "logsegment convert", "decode(FileSource)"]
 # Not mapInArrow with noop: Spark then never touches the columns, which flatters whoever makes them.
 SPARK_QUERIES = [("data source", "noop"), ("data source", "consumed"), ("mapInArrow", "consumed")]
 

@@ -29,6 +29,7 @@ def ways(path, records):
         "logsegment cat": [sys.executable, "-m", "logsegment", "cat", path],
         "logsegment verify": [sys.executable, "-m", "logsegment", "verify", path],
         "logsegment batches": [sys.executable, "-m", "logsegment", "batches", "--json", path],
+        "logsegment convert": [sys.executable, "-m", "logsegment", "convert", path, "--compression", "snappy", "-o", f"{path}.converted"],
         "decode(FileSource)": [sys.executable, "-c", STREAM, path, str(records)],
     }
 
@@ -46,6 +47,7 @@ def measure(name):
         run = run_measured(command, cwd=ROOT)
         if run["exit_code"]:
             raise SystemExit(f"{way} of {path} ended with exit code {run['exit_code']}")
+        path.with_name(f"{path.name}.converted").unlink(missing_ok=True)
         yield {"corpus": name, "way": way, "bytes": size, "records": records, **run}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Literal, TypeAlias
 
@@ -11,6 +12,8 @@ from logsegment._core import ArrowArray, Finding, Limits, LossError
 from logsegment._options import Compression, Format, OnBadValue, entry_options
 
 Target: TypeAlias = Literal["0.7", "v0", "v1", "v2"]
+#: Takes rows of an offset map: position of the entry, index in it, new offset.
+MapTaker: TypeAlias = Callable[[list[tuple[int, int, int]]], object]
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Converted:
         losses: what the target has no room for; empty when nothing was lost.
         stopped_at: the batch before which the conversion ended, or None.
         findings: how the input ended, when that was inside an entry or in zeros.
-        offset_map: for Kafka 0.7, on request: position of the entry, index in the entry and new offset of each message.
+        offset_map: for Kafka 0.7, on request: position of the entry in the source, index in the entry and new offset of each message.
         next_offset: for Kafka 0.7: the offset after the last one, from which the next segment goes on.
     """
 
@@ -83,10 +86,13 @@ def convert(
     level: int | None = None,
     allow_loss: bool = False,
     first_offset: int | None = None,
-    offset_map: bool = False,
+    offset_map: bool | MapTaker = False,
     format: Format = "auto",
     base_position: int | None = None,
     lz4_in_07: bool = False,
+    ignore_lz4_header_checksum: bool = False,
+    allow_dependent_lz4_blocks: bool = False,
+    zstd_dictionaries: Sequence[bytes] | None = None,
     batch_bytes: int = 16384,
     check_crc: bool = True,
     limits: Limits | None = None,
@@ -108,10 +114,14 @@ def convert(
         allow_loss: convert although the target has no room for something, and list it; otherwise that is refused.
         first_offset: from Kafka 0.7: the offset of the first message, 0 by default. On the way down: records of plain batches below
             it are left out, as a broker does for a fetch from there.
-        offset_map: from Kafka 0.7: tell where each message stood. It takes memory for every message.
+        offset_map: from Kafka 0.7: tell where each message stood. True keeps it all for the result; a function gets the rows, some
+            thousands at a time, as the conversion goes on.
         format: of the source, as in `decode`.
         base_position: of the source, as in `decode`.
         lz4_in_07: as in `decode`.
+        ignore_lz4_header_checksum: as in `decode`.
+        allow_dependent_lz4_blocks: as in `decode`.
+        zstd_dictionaries: as in `decode`.
         batch_bytes: about how many bytes of plain messages make one batch.
         check_crc: compare the checksums of what is rewritten; copied entries are not looked into.
         limits: what an entry may claim; None for `Limits()`.
@@ -140,8 +150,11 @@ def convert(
     Source: `RecordsUtil.downConvert` in Kafka's clients 3.9; KIP-31, KIP-32, KIP-98, KIP-110, KIP-283.
     """
     options = {name: value for name, value in locals().items() if name not in ("source", "out")}
+    taker = offset_map if callable(offset_map) else None
     try:
-        data, losses, stopped, findings, rows, next_offset = _core.convert(source, entry_options(**options), out)
+        data, losses, stopped, findings, rows, next_offset = _core.convert(
+            source, entry_options(**options | {"offset_map": bool(offset_map)}), out, taker
+        )
     except LossError as refused:
         refused.losses = [Loss(*row) for row in refused.losses]
         raise
@@ -150,7 +163,7 @@ def convert(
         [Loss(*row) for row in losses],
         StoppedAt(*stopped) if stopped else None,
         findings,
-        rows if offset_map else None,
+        rows if offset_map and taker is None else None,
         next_offset,
     )
 
@@ -165,6 +178,10 @@ def convert_array(
     first_offset: int | None = None,
     on_error: OnBadValue = "raise",
     format: Format = "auto",
+    lz4_in_07: bool = False,
+    ignore_lz4_header_checksum: bool = False,
+    allow_dependent_lz4_blocks: bool = False,
+    zstd_dictionaries: Sequence[bytes] | None = None,
     batch_bytes: int = 16384,
     check_crc: bool = True,
     limits: Limits | None = None,
@@ -176,7 +193,8 @@ def convert_array(
         on_error: "raise"; "null" (or "skip") gives null for a value that is bad, would lose something, or holds a batch that stops the
             conversion.
 
-        The others are those of `convert`; from Kafka 0.7 offsets begin anew with each value.
+        The others are those of `convert`, and those of `decode` about streams that brokers refuse. From Kafka 0.7 offsets begin anew with
+        each value.
 
     Returns:
         An `ArrowArray` of binary as long as `array`; null for null.

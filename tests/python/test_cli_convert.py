@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -63,6 +66,73 @@ def test_segments_of_kafka_07_are_numbered_one_after_the_other(tmp_path: Path):
     values = sum(len(ls.decode(ls.FileSource(path), columns=["value"]).to_pyarrow()) for path in segments)
     assert [offset for part in found for offset in part] == list(range(70, 70 + values))
     assert [int(path.stem) for path in made] == [part[0] for part in found]
+
+
+def test_the_map_tells_where_each_message_of_kafka_07_went(tmp_path: Path):
+    """L7-25: what a consumer committed is where an entry starts in the partition; the map leads from there to an offset."""
+    oldest = corpus.CORPUS / "legacy-0.7.2/data/multi-segment-0"
+    done = run("convert", oldest, "--allow-loss", "--offset-map", tmp_path / "map.csv", "-o", tmp_path / "out")
+    assert done.code == 3, done.err
+    with (tmp_path / "map.csv").open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    before = [
+        (str(path), row["entryPosition"] + int(path.stem), row["indexInEntry"])
+        for path in sorted(oldest.glob("*.kafka"))
+        for row in ls.decode(ls.FileSource(path), columns=["entryPosition", "indexInEntry"]).to_pyarrow().to_pylist()
+    ]
+    assert [(row["file"], int(row["position"]), int(row["index"])) for row in rows] == before
+    assert [int(row["offset"]) for row in rows] == list(range(len(before)))
+    assert len({row["file"] for row in rows}) > 1
+    (first,) = sorted(oldest.glob("*.kafka"))[:1]
+    elsewhere = run("convert", first, "--allow-loss", "--base-position", "1000", "--offset-map", tmp_path / "map.csv", "-o", "-")
+    assert elsewhere.code == 3
+    assert (tmp_path / "map.csv").read_text().splitlines()[1].endswith(",1000,0,0")
+    refused = run("convert", first, "--offset-map", tmp_path / "no.csv", "-o", tmp_path / "no.log")
+    assert refused.code == 1
+    assert not list(tmp_path.glob("no.*"))
+
+
+def test_a_map_is_about_kafka_07_only(old: Path, tmp_path: Path):
+    asked = run("convert", old, "--offset-map", tmp_path / "map.csv", "-o", tmp_path / "out")
+    assert asked.code == 2
+    assert "0.7" in asked.err
+    oldest = next((corpus.CORPUS / "legacy-0.7.2/data/multi-segment-0").glob("*.kafka"))
+    assert run("convert", oldest, "--offset-map", tmp_path / "out.log", "-o", tmp_path / "out.log").code == 2
+    assert not (tmp_path / "map.csv").exists()
+
+
+def test_frames_that_brokers_refuse_are_converted_when_allowed(tmp_path: Path):
+    table = pa.table({"value": [b"a", b"b"], "timestampMs": [1, 2]})
+    (tmp_path / NAME).write_bytes(ls.encode(table, format="v1", compression="lz4", lz4_header_checksum="broken"))
+    refused = run("convert", tmp_path / NAME, "-o", tmp_path / "out.log")
+    assert (refused.code, "COD-L8" in refused.err) == (1, True)
+    assert run("convert", tmp_path / NAME, "--ignore-lz4-header-checksum", "-o", tmp_path / "out.log").code == 0
+    assert offsets(tmp_path / "out.log") == [0, 1]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read as Linux tells it")
+def test_memory_does_not_grow_with_the_segment(tmp_path: Path):
+    """A segment of 48 MiB and its indexes, made anew: at most 40 MiB above what the command takes for a small one."""
+    values = pa.array([bytes([index % 251]) * 2000 for index in range(500)])
+    piece = pa.table({"value": values, "timestampMs": pa.array(range(500), pa.int64())})
+    sizes = {}
+    for name, pieces in (("small-0", 1), ("large-0", 48)):
+        directory = tmp_path / name
+        directory.mkdir()
+        with (directory / NAME).open("wb") as file:
+            for number in range(pieces):
+                ls.encode(piece, format="v1", base_offset=number * 500, out=file)
+        sizes[name] = peak_kib("convert", directory, "-o", tmp_path / f"{name}.out")
+    assert (tmp_path / "large-0" / NAME).stat().st_size > 48_000_000
+    assert sizes["large-0"] - sizes["small-0"] < 40 << 10, sizes
+
+
+def peak_kib(*arguments: object) -> int:
+    """The largest resident set of one run of the command, in KiB."""
+    code = "from logsegment.cli import main; assert main() == 0; print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
+    words = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=300)
+    return int(done.stdout.split()[-1])
 
 
 def test_losses_are_refused_or_told_with_exit_code_3(tmp_path: Path):

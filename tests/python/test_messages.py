@@ -229,6 +229,17 @@ def test_l7_18_and_21_a_wrapper_of_nothing_and_a_cut_set():
     assert told(cut, format="0.7") == [("FND-10", "warning")]
 
 
+def test_l7_21_a_set_that_is_cut_inside_of_another_set_leaves_a_finding():
+    cut = old(gzip.compress(old(b"a") + old(b"b")[:-1], mtime=0), codec=1)
+    nested = old(gzip.compress(cut + old(b"c"), mtime=0), codec=1)
+    assert [row["value"] for row in rows(nested, format="0.7")] == [b"a", b"c"]
+    assert told(nested, format="0.7") == [("FND-10", "warning")]
+    whole = old(gzip.compress(old(b"a"), mtime=0), codec=1)
+    both = old(gzip.compress(whole + cut + old(b"c")[:-1], mtime=0), codec=1)
+    assert [row["value"] for row in rows(both, format="0.7")] == [b"a", b"a"]
+    assert told(both, format="0.7") == [("FND-10", "warning")] * 2
+
+
 def test_map_1_sniffing_tells_the_families_apart(tmp_path):
     assert [row["value"] for row in rows(old(b"hello") + old(b"more"), format="sniff")] == [b"hello", b"more"]
     assert [row["value"] for row in rows(message(0, b"hello"), format="sniff")] == [b"hello"]
@@ -286,6 +297,26 @@ def test_cod_l8_magic_0_takes_any_lz4_header_checksum_and_magic_1_the_correct_on
     pa = pytest.importorskip("pyarrow")
     lists = pa.array(ls.decode_array(pa.array([wrong]), columns=["value"], ignore_lz4_header_checksum=True))
     assert lists.to_pylist() == [[{"value": b"v"}]]
+    assert_taken_everywhere(wrong, ["v"], ignore_lz4_header_checksum=True)
+
+
+def assert_taken_everywhere(data, values, **options):
+    """Every verb that unpacks takes the option, and fails without it."""
+    pa = pytest.importorskip("pyarrow")
+    column = pa.array([data])
+    told = [pa.array(ls.validate_array(column, **given))[0]["ok"].as_py() for given in ({}, options)]
+    assert told == [False, True]
+    assert [row["value"].decode() for row in rows(ls.convert(data, compression="none", **options).data)] == values
+    (converted,) = pa.array(ls.convert_array(column, compression="none", **options)).to_pylist()
+    assert [row["value"].decode() for row in rows(converted)] == values
+    with pytest.raises(ls.CodecError):
+        ls.convert(data, compression="none")
+    if data[16] < 2:
+        assert ls.batches(data, resolve=True, **options).to_pyarrow()["count"].to_pylist() == [len(values)]
+        (stream,) = ls.batch_stream(data, resolve=True, **options)
+        assert len(stream) == 1
+        with pytest.raises(ls.CodecError):
+            ls.batches(data, resolve=True)
 
 
 def test_cod_l12_dependent_blocks_are_read_when_allowed_and_always_reported():
@@ -294,6 +325,7 @@ def test_cod_l12_dependent_blocks_are_read_when_allowed_and_always_reported():
     assert agree(data, ls.CodecError, "COD-L12").kafka_error_code == 2
     assert len(rows(data, allow_dependent_lz4_blocks=True)) == 4000
     assert told(data, allow_dependent_lz4_blocks=True) == [("COD-L12", "warning")]
+    assert_taken_everywhere(data, ["the same words again and again"] * 4000, allow_dependent_lz4_blocks=True)
 
 
 def zstd_batch(packed, count):
@@ -316,5 +348,6 @@ def test_cod_z5_frames_that_name_a_dictionary_need_it():
     known = {"zstd_dictionaries": [dictionary.as_bytes()]}
     assert [row["value"] for row in rows(data, **known)] == samples[:40]
     assert told(data, **known) == []
+    assert_taken_everywhere(data, [sample.decode() for sample in samples[:40]], **known)
     with pytest.raises(ValueError, match="zstd_dictionaries"):
         rows(data, zstd_dictionaries=[b"no dictionary"])

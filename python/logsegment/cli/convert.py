@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
@@ -19,7 +19,8 @@ from logsegment import _core
 from logsegment.cli.ending import CLEAN, LOST, Damaged, ending
 from logsegment.cli.files import WholeFile, ensure_here, ensure_output
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import paths_argument, quiet_option
+from logsegment.cli.offset_map import OffsetMap, offset_map
+from logsegment.cli.options import examples, format_option, paths_argument, quiet_option
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
@@ -35,14 +36,30 @@ class Job:
     """What all segments of a conversion share."""
 
     options: dict[str, Any]
+    map: OffsetMap | None = None
     losses: dict[str, int] = field(default_factory=dict)
     stopped: list[str] = field(default_factory=list)
 
     def name_of(self, segment: Segment) -> str:
         """Name of the converted segment: after its first offset, which is another one than that of Kafka 0.7."""
-        if self.options["format"] == "0.7" or segment.is_of_0_7:
-            return f"{self.options.get('first_offset', 0):020d}.log"
+        if self.is_of_0_7(segment):
+            return f"{self.options['first_offset'] or 0:020d}.log"
         return Path(segment.path).name
+
+    def is_of_0_7(self, segment: Segment) -> bool:
+        """Whether a segment is read as one of Kafka 0.7."""
+        return self.options["format"] == "0.7" or (self.options["format"] == "auto" and segment.is_of_0_7)
+
+    def options_of(self, segment: Segment) -> dict[str, Any]:
+        """The options for one segment: what its name tells of Kafka 0.7 stands among them, as a pipe has no name."""
+        if not self.is_of_0_7(segment):
+            return self.options
+        own: dict[str, Any] = {"format": "0.7"}
+        if self.options["base_position"] is None and segment.is_of_0_7:
+            own["base_position"] = segment.base_offset or 0
+        if self.map:
+            own["offset_map"] = self.map.of(segment, self.options["base_position"])
+        return self.options | own
 
     def note(self, segment: Segment, converted: ls.Converted) -> None:
         """Add up what was lost."""
@@ -56,7 +73,13 @@ class Job:
             self.stopped.append(f"{where}; name a codec that the older format has with --compression")
 
 
-@click.command(short_help="Convert to another format or codec, into a new file or directory.")
+@click.command(
+    short_help="Convert to another format or codec, into a new file or directory.",
+    epilog=examples(
+        "logsegment convert orders-0 --to v2 --compression zstd --output migrated",
+        "logsegment convert old/00000000000000000000.kafka --allow-loss --offset-map offsets.csv --output new.log",
+    ),
+)
 @paths_argument
 @click.option(
     "-o", "--output", required=True, metavar="PATH", help="A file for one segment (- is stdout), a new directory for directories."
@@ -66,10 +89,18 @@ class Job:
     "--compression", type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]), help="Codec to write; each entry's own without it."
 )
 @click.option("--level", type=int, help="Level of that codec.")
-@click.option(
-    "--format", "format_", type=click.Choice(["auto", "0.7", "v0", "v1", "v2"]), default="auto", show_default=True, help="Format of PATH."
-)
+@format_option
 @click.option("--first-offset", type=click.IntRange(min=0), help="Offset of the first message, from Kafka 0.7.")
+@click.option("--offset-map", "map_path", metavar="FILE", help="From Kafka 0.7: where each message went, as CSV.")
+@click.option("--base-position", type=click.IntRange(min=0), help="From Kafka 0.7: where PATH starts in its partition; else as named.")
+@click.option("--batch-bytes", type=click.IntRange(min=1), default=16384, show_default=True, help="Plain messages that make one batch.")
+@click.option("--lz4-in-07", is_flag=True, help="Take codec 3 of Kafka 0.7 as LZ4.")
+@click.option("--ignore-lz4-header-checksum", is_flag=True, help="Read LZ4 frames whatever their header checksum is.")
+@click.option("--allow-dependent-lz4-blocks", is_flag=True, help="Read LZ4 frames whose blocks depend on each other.")
+@click.option(
+    "--zstd-dictionary", "dictionaries", multiple=True, type=click.File("rb"), metavar="FILE", help="For zstd; more than one is fine."
+)
+@click.option("--no-crc", is_flag=True, help="Do not compare checksums of what is rewritten.")
 @click.option("--allow-loss", is_flag=True, help="Convert although something has no room in the target; say what, exit code 3.")
 @quiet_option
 @ending
@@ -79,8 +110,16 @@ def convert(
     to: str,
     compression: str | None,
     level: int | None,
-    format_: str,
+    entry_format: str,
     first_offset: int | None,
+    map_path: str | None,
+    base_position: int | None,
+    batch_bytes: int,
+    lz4_in_07: bool,
+    ignore_lz4_header_checksum: bool,
+    allow_dependent_lz4_blocks: bool,
+    dictionaries: tuple[BinaryIO, ...],
+    no_crc: bool,
     allow_loss: bool,
     quiet: bool,
 ) -> int:
@@ -91,17 +130,45 @@ def convert(
 
     Exit codes: 0 nothing lost, 1 bad data or a loss that is not allowed, 2 usage, 3 finished but something was lost.
     """
-    options = {"to": to, "compression": compression, "level": level, "format": format_, "allow_loss": allow_loss}
-    if first_offset is not None:
-        options["first_offset"] = first_offset
+    options = {
+        "to": to,
+        "compression": compression,
+        "level": level,
+        "format": entry_format,
+        "first_offset": first_offset,
+        "base_position": base_position,
+        "batch_bytes": batch_bytes,
+        "lz4_in_07": lz4_in_07,
+        "ignore_lz4_header_checksum": ignore_lz4_header_checksum,
+        "allow_dependent_lz4_blocks": allow_dependent_lz4_blocks,
+        "zstd_dictionaries": [file.read() for file in dictionaries] or None,
+        "check_crc": not no_crc,
+        "allow_loss": allow_loss,
+    }
     segments = segments_of(paths)
     job = Job(options)
-    with Progress(segments, is_wanted=not quiet) as progress:
+    _ensure_map(map_path, output, segments, job)
+    with offset_map(map_path) as job.map, Progress(segments, is_wanted=not quiet) as progress:
         if any(segment.is_listed for segment in segments):
             _to_directory(segments, output, job, progress)
         else:
             _to_file(segments, output, job, progress)
     return _told(job, quiet=quiet)
+
+
+def _ensure_map(path: str | None, output: str, segments: Sequence[Segment], job: Job) -> None:
+    """Refuse a map that would be empty, or that is an input or the output.
+
+    Raises:
+        click.UsageError: when it is refused.
+    """
+    if path is None:
+        return
+    if not any(map(job.is_of_0_7, segments)):
+        raise click.UsageError("--offset-map is about Kafka 0.7 (files that end in .kafka, or --format 0.7); other offsets stay")
+    if os.path.realpath(path) == os.path.realpath(output):
+        raise click.UsageError(f"{path} is the output already")
+    ensure_output(path, segments)
 
 
 def _to_file(segments: Sequence[Segment], output: str, job: Job, progress: Progress) -> None:
@@ -175,7 +242,7 @@ def _convert(segment: Segment, file: Any, job: Job, progress: Progress) -> None:
     progress.begin(segment)
     with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
         try:
-            converted = ls.convert(source, out=file, **job.options)
+            converted = ls.convert(source, out=file, **job.options_of(segment))
         except ls.LossError as refused:
             raise Damaged(segment.name, refused, "--allow-loss converts all the same, and tells what was lost") from refused
         except ls.RecordBatchError as error:
