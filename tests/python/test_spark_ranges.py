@@ -127,7 +127,7 @@ def test_limits_must_name_what_is_read(tree: Any, option: str):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"startingOffsets": '{"late":{"0":5}}'}, "offset 5 of late-0 is not there any more: the first segment begins at 1000"),
+        ({"startingOffsets": '{"late":{"0":5}}'}, "offset 5 of late-0 is not there any more: the log begins at 1000"),
         ({"endingOffsets": '{"late":{"0":2000}}'}, "offsets of late-0 up to 2000 are wanted, but the log ends before 1150"),
     ],
 )
@@ -137,6 +137,28 @@ def test_offsets_that_are_not_there_are_data_loss(tree: Any, options: dict[str, 
         read(path, subscribe="late", **options)
     with pytest.warns(UserWarning, match=told):
         assert read(path, subscribe="late", failOnDataLoss="false", **options) == model(made, lambda one: one.topic == "late")
+
+
+def test_records_that_were_deleted_on_request_do_not_come_back(tmp_path: Path):
+    """SEG-9: the broker says below which offset all is deleted, and keeps the file that holds more."""
+    made = make_partition(tmp_path, "orders", 0, [list(range(100)), list(range(100, 250))])
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 70\n")
+    there = model(made, lambda one: one.offset >= 70)
+    assert read(tmp_path) == there
+    assert read(tmp_path, startingTimestamp=str(made[0].timestamp)) == there
+    assert read(tmp_path, endingOffsets='{"orders":{"0":60}}') == []
+    before = {"startingOffsets": '{"orders":{"0":5}}'}
+    with pytest.raises(ValueError, match="offset 5 of orders-0 is not there any more: the log begins at 70"):
+        read(tmp_path, **before)
+    with pytest.warns(UserWarning, match="the log begins at 70"):
+        assert read(tmp_path, failOnDataLoss="false", **before) == there
+
+
+def test_a_start_behind_the_end_is_data_loss(tree: Any):
+    options = {"subscribe": "late", "startingOffsets": '{"late":{"0":2000}}'}
+    with pytest.raises(ValueError, match="offsets of late-0 from 2000 on are wanted, but the log ends before 1150"):
+        read(tree[0], **options)
+    assert read(tree[0], subscribe="late", startingOffsets='{"late":{"0":1150}}') == []
 
 
 def test_tasks_hold_at_most_the_records_that_were_asked_for(tree: Any):

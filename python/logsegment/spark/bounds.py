@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import logsegment as ls
 from logsegment.segments import SegmentFile
 from logsegment.spark.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
+from logsegment.spark.stream_ends import Checkpoints, base_of, earliest
 from logsegment.spark.topics import TopicPartition
 
 
@@ -50,17 +51,23 @@ def ranges_of(
     """
     ensure_assigned(starting, logs, "starting")
     ensure_assigned(ending, logs, "ending")
+    checkpoints = Checkpoints()
     ranges = []
     for name, segments in logs.items():
+        first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
         start, end = _place(name, segments, starting, "starting"), _place(name, segments, ending, "ending")
+        if first is not None and first > base_of(segments[0]) and (start == EARLIEST or (start >= 0 and starting.offsets is None)):
+            # Records that were deleted on request stay in the file until the segment goes.
+            start = max(start, first)
         if start == LATEST or (start >= 0 and 0 <= end <= start):
             continue
         one = LogRange(name, segments, None if start < 0 else start, None if end < 0 else end)
-        lost = [told for told in (_lost_start(one), _lost_end(one)) if told]
+        lost = [told for told in (_lost_start(one, first), _never_begun(one), _lost_end(one)) if told]
         if lost and fail_on_data_loss:
             raise ValueError(f"{'; '.join(lost)}. Set failOnDataLoss to false to read what is there")
         if lost:
             warnings.warn("; ".join(lost), UserWarning, stacklevel=2)
+            one = replace(one, start=None if one.start is None else max(one.start, first or 0))
         ranges.append(one)
     return ranges
 
@@ -88,11 +95,19 @@ def offset_for_timestamp(segments: Sequence[SegmentFile], timestamp: int) -> int
     return next((offset for offset in found if offset is not None), None)
 
 
-def _lost_start(one: LogRange) -> str | None:
-    first = one.segments[0].base_offset
+def _lost_start(one: LogRange, first: int | None) -> str | None:
     if one.start is None or first is None or one.start >= first:
         return None
-    return f"offset {one.start} of {one.name} is not there any more: the first segment begins at {first}"
+    return f"offset {one.start} of {one.name} is not there any more: the log begins at {first}"
+
+
+def _never_begun(one: LogRange) -> str | None:
+    if one.start is None or one.end is not None:
+        return None
+    behind = ls.Segment(one.segments[-1]).next_offset()
+    if behind is None or one.start <= behind:
+        return None
+    return f"offsets of {one.name} from {one.start} on are wanted, but the log ends before {behind}"
 
 
 def _lost_end(one: LogRange) -> str | None:

@@ -64,7 +64,7 @@ class Reaches:
             RecordBatchError: when the log cannot be read.
         """
         # What checkpoints say may be overtaken by the logs, never the other way round: so they are read first.
-        checkpoints = _Checkpoints()
+        checkpoints = Checkpoints()
         counts = self._up_to == "highWatermark"
         marks = {name: checkpoints.of(HIGH_WATERMARKS, segments[0]) if counts else None for name, segments in logs.items()}
         firsts = {name: earliest(name, segments, checkpoints) for name, segments in logs.items()}
@@ -135,7 +135,7 @@ class _StableOffset:
         return True
 
 
-class _Checkpoints:
+class Checkpoints:
     """Checkpoint files of brokers' log directories, each read once a trigger."""
 
     def __init__(self) -> None:
@@ -149,9 +149,9 @@ class _Checkpoints:
         return self._read[path]
 
 
-def earliest(name: TopicPartition, segments: Sequence[SegmentFile], checkpoints: _Checkpoints | None = None) -> int:
+def earliest(name: TopicPartition, segments: Sequence[SegmentFile], checkpoints: Checkpoints | None = None) -> int:
     """The first offset of a partition that is there."""
-    starts = (checkpoints or _Checkpoints()).of(LOG_STARTS, segments[0]) or {}
+    starts = (checkpoints or Checkpoints()).of(LOG_STARTS, segments[0]) or {}
     return max(base_of(segments[0]), starts.get(name, 0))
 
 

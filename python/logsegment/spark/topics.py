@@ -16,8 +16,8 @@ from logsegment.spark.paths import local_paths
 
 #: The options, of which at most one may be given.
 STRATEGIES = ("subscribe", "subscribePattern", "assign")
-#: Topics that Kafka keeps for itself; no pattern matches them, as in Kafka's list of topics.
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+#: Topics that Kafka keeps for itself; no pattern matches them, as in Kafka's list of topics. The last is the log of its controllers.
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 _EXAMPLE = '{"orders":[0,1],"payments":[0]}'
 
 
