@@ -1,0 +1,143 @@
+"""The application that `test_spark_cluster.py` gives to a cluster.
+
+python spark_cluster_main.py MASTER SEGMENTS DIRECTORY: what it found as JSON on stdout.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import logsegment
+from logsegment.spark import batch_info_udf, convert_udf, decode_batches, decode_udf, encode_udf, validate_udf
+
+#: Executors are told where the package is: on a real cluster it is installed in the Python that PYSPARK_PYTHON names.
+PACKAGES = Path(logsegment.__file__).parents[1]
+OPTIONS = {
+    "spark.cores.max": "2",
+    "spark.executor.cores": "1",
+    "spark.executor.memory": "512m",
+    "spark.executor.pyspark.memory": "1g",
+    "spark.executorEnv.PYTHONPATH": str(PACKAGES),
+    # Wait for both executors.
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "512m",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def main(master: str, segments: str, scratch: str) -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(master).appName("logsegment")
+    for name, value in OPTIONS.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    found = {}
+    for name, step in STEPS.items():
+        print(f"{time.strftime('%X')} {name}", file=sys.stderr, flush=True)
+        found[name] = step(spark, segments, Path(scratch))
+    spark.stop()
+    print(json.dumps(found), file=answers, flush=True)
+
+
+def rows(spark: SparkSession, segments: str, scratch: Path) -> dict[str, Any]:
+    """(topic, partition, records, sum of offsets, bytes of values); how many executors read: each has one parent of its workers."""
+
+    def with_parent(batches: Any) -> Any:
+        for batch in batches:
+            yield batch.append_column("parent", pa.array([os.getppid()] * batch.num_rows, pa.int64()))
+
+    records = source(spark, segments).select("topic", "partition", "offset", "value")
+    seen = records.mapInArrow(with_parent, "topic string, partition int, offset bigint, value binary, parent bigint")
+    totals = [F.count("*"), F.sum("offset"), F.sum(F.length("value")), F.collect_set("parent")]
+    found = [list(row) for row in seen.groupBy("topic", "partition").agg(*totals).orderBy("topic", "partition").collect()]
+    return {"totals": [row[:5] for row in found], "executors": len({parent for row in found for parent in row[5]})}
+
+
+def functions(spark: SparkSession, segments: str, scratch: Path) -> dict[str, Any]:
+    """Records, or files, through each function of raw batches."""
+    files = spark.read.format("binaryFile").option("pathGlobFilter", "*.log").option("recursiveFileLookup", "true")
+    raw = files.load(segments).select("content")
+    one = raw.select(
+        F.size(decode_udf()("content")).alias("decode_udf"),
+        batch_info_udf()("content")["magic"].alias("batch_info_udf"),
+        validate_udf()("content")["errors"].alias("validate_udf"),
+    )
+    sums = one.selectExpr("sum(decode_udf)", "count_if(batch_info_udf = 2)", "count_if(validate_udf = 0)").first()
+    packed = raw.select(encode_udf(compression="lz4")(decode_udf()("content")).alias("content"))
+    zstd = raw.select(convert_udf(compression="zstd")("content").alias("content"))
+    decode = decode_batches(column="content", columns=["offset", "value"])
+    counts = [frame.mapInArrow(decode, decode.schema(frame.schema)).count() for frame in (raw, packed, zstd)]
+    names = ["decode_udf", "batch_info_udf", "validate_udf", "decode_batches", "encode_udf", "convert_udf"]
+    return dict(zip(names, [*sums, *counts], strict=True))
+
+
+def faults(spark: SparkSession, segments: str, scratch: Path) -> dict[str, str]:
+    """What a user sees of each mistake."""
+    (scratch / "bare").mkdir()
+    return {
+        "missing": refusal(lambda: source(spark, f"{scratch}/nowhere").count()),
+        "no log": refusal(lambda: source(spark, f"{scratch}/bare").count()),
+        "deleted": refusal(lambda: deleted_after_planning(spark, segments, scratch)),
+        "damaged": refusal(lambda: source(spark, damaged(segments, scratch)).count()),
+    }
+
+
+def deleted_after_planning(spark: SparkSession, segments: str, scratch: Path) -> None:
+    copy = scratch / "gone-0" / "00000000000000000000.log"
+    copy.parent.mkdir()
+    copy.write_bytes(first_segment(segments))
+    frame = source(spark, str(copy.parent))
+    # The tasks are made now, and kept by the data frame.
+    frame._jdf.queryExecution().toRdd().getNumPartitions()
+    copy.unlink()
+    frame.collect()
+
+
+def damaged(segments: str, scratch: Path) -> str:
+    path = scratch / "damaged-0" / "00000000000000000000.log"
+    path.parent.mkdir()
+    data = bytearray(first_segment(segments))
+    data[100] ^= 1
+    path.write_bytes(data)
+    return str(path)
+
+
+def first_segment(segments: str) -> bytes:
+    return min(Path(segments).rglob("*.log")).read_bytes()
+
+
+def refusal(ask: Callable[[], object]) -> str:
+    try:
+        ask()
+    except PySparkException as error:
+        return str(error)
+    return ""
+
+
+def source(spark: SparkSession, path: str) -> Any:
+    return spark.read.format("logsegment").load(path)
+
+
+STEPS = {"rows": rows, "functions": functions, "faults": faults}
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

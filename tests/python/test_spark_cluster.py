@@ -1,0 +1,84 @@
+"""A real standalone cluster: the source and the functions on executors that share nothing with the driver but the files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import corpus
+import logsegment as ls
+from spark_cluster import standalone
+
+APPLICATION = Path(__file__).parent / "spark_cluster_main.py"
+#: Far more than it needs alone.
+SECONDS = 600
+DATA = corpus.CORPUS / "modern-4.1.0/data"
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(SECONDS + 60)]
+PARTITIONS = ["codec-none-0", "codec-zstd-0", "transactions-multi-segment-0"]
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the application said."""
+    directory = tmp_path_factory.mktemp("cluster")
+    segments = directory / "segments"
+    segments.mkdir()
+    for name in PARTITIONS:
+        shutil.copytree(DATA / name, segments / name)
+    with standalone(directory) as master:
+        # Not the session of the other tests: a process can have one cluster only.
+        command = [sys.executable, str(APPLICATION), master, str(segments), str(directory)]
+        packages = os.pathsep.join([str(Path(ls.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+        environment = os.environ | {"PYTHONPATH": packages, "SPARK_LOCAL_IP": "127.0.0.1"}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment, cwd=directory)
+    assert done.returncode == 0, done.stderr[-6000:]
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def tables() -> dict[str, list[Any]]:
+    """Records of each segment file of a partition, decoded here."""
+    return {
+        name: [ls.decode(path.read_bytes()).read_all().to_pyarrow() for path in sorted((DATA / name).glob("*.log"))] for name in PARTITIONS
+    }
+
+
+def test_both_executors_work(answers: dict[str, Any]) -> None:
+    assert answers["rows"]["executors"] == 2
+
+
+def test_the_source_reads_every_record(answers: dict[str, Any]) -> None:
+    expected = []
+    for name, found in tables().items():
+        topic, _, partition = name.rpartition("-")
+        offsets = [offset for table in found for offset in table["offset"].to_pylist()]
+        values = [value for table in found for value in table["value"].to_pylist()]
+        expected.append([topic, int(partition), len(offsets), sum(offsets), sum(len(value) for value in values if value is not None)])
+    assert answers["rows"]["totals"] == sorted(expected)
+
+
+def test_the_functions_give_every_record(answers: dict[str, Any]) -> None:
+    files = sum(len(found) for found in tables().values())
+    records = sum(table.num_rows for found in tables().values() for table in found)
+    of_records = ("decode_udf", "encode_udf", "decode_batches", "convert_udf")
+    assert answers["functions"] == dict.fromkeys(of_records, records) | {"batch_info_udf": files, "validate_udf": files}
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("missing", "FileNotFoundError: [Errno 2] No such file or directory: "),
+        ("deleted", "gone-0/00000000000000000000.log"),
+        ("damaged", "damaged-0/00000000000000000000.log: [V2-31] at byte 0"),
+    ],
+)
+def test_each_fault_is_one_clear_error(answers: dict[str, Any], fault: str, told: str) -> None:
+    lines = [line for line in answers["faults"][fault].splitlines() if told in line]
+    assert lines, answers["faults"][fault]
