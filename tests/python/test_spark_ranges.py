@@ -179,6 +179,16 @@ def test_min_partitions_cuts_where_batches_begin(tree: Any):
         assert ls.batches(task.source, check_crc=True, strict_tail=True).num_rows >= 1
 
 
+def test_offsets_of_a_file_in_no_partition_directory_need_a_name_for_it(tree: Any, tmp_path: Path):
+    shutil.copy(tree[0] / "orders-0" / f"{100:020}.log", tmp_path / "dump.bin")
+    told = {"startingOffsets": '{"orders":{"0":120}}', "endingOffsets": '{"orders":{"0":123}}'}
+    with pytest.raises(ValueError, match=r"a file in no partition directory \(options topic and partition give it a name\) is left out"):
+        read(tmp_path / "dump.bin", **told)
+    with pytest.warns(UserWarning, match="indexes do not help"):
+        rows = read(tmp_path / "dump.bin", topic="orders", partition="0", **told)
+    assert [row[:3] for row in rows] == [("orders", 0, offset) for offset in (120, 121, 122)]
+
+
 def test_columns_are_those_of_the_option(tree: Any):
     source = LogSegmentSource({"path": str(tree[0]), "columns": "offset, value"})
     assert source.schema() == record_schema(["offset", "value"])

@@ -28,6 +28,8 @@ class TopicPartition(NamedTuple):
     partition: int | None
 
     def __str__(self) -> str:
+        if self.topic is None or self.partition is None:
+            return "a file in no partition directory (options topic and partition give it a name)"
         return f"{self.topic}-{self.partition}"
 
 
