@@ -90,6 +90,16 @@ def functions(spark: SparkSession, segments: str, scratch: Path) -> dict[str, An
     return dict(zip(names, [*sums, *counts], strict=True))
 
 
+def written(spark: SparkSession, segments: str, scratch: Path) -> list[Any]:
+    """(topic, partition, records, first and last offset, bytes of values) of what executors wrote, read again."""
+    target = f"{scratch}/written"
+    records = source(spark, segments).select("key", "value", "topic", "partition", "timestamp")
+    records.write.format("logsegment").option("compression", "lz4").mode("append").save(target)
+    totals = [F.count("*"), F.min("offset"), F.max("offset"), F.sum(F.length("value"))]
+    found = source(spark, target).groupBy("topic", "partition").agg(*totals).orderBy("topic", "partition").collect()
+    return [list(row) for row in found]
+
+
 def faults(spark: SparkSession, segments: str, scratch: Path) -> dict[str, str]:
     """What a user sees of each mistake."""
     (scratch / "bare").mkdir()
@@ -137,7 +147,7 @@ def source(spark: SparkSession, path: str) -> Any:
     return spark.read.format("logsegment").load(path)
 
 
-STEPS = {"rows": rows, "functions": functions, "faults": faults}
+STEPS = {"rows": rows, "functions": functions, "written": written, "faults": faults}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

@@ -71,10 +71,17 @@ def test_the_functions_give_every_record(answers: dict[str, Any]) -> None:
     assert answers["functions"] == dict.fromkeys(of_records, records) | {"batch_info_udf": files, "validate_udf": files}
 
 
+def test_what_executors_write_is_all_there(answers: dict[str, Any]) -> None:
+    """Their tasks stage files on their own, the driver puts them in order."""
+    expected = [[topic, partition, count, 0, count - 1, size] for topic, partition, count, _, size in answers["rows"]["totals"]]
+    assert answers["written"] == expected
+
+
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
         ("missing", "FileNotFoundError: [Errno 2] No such file or directory: "),
+        ("no log", "no log segments"),
         ("deleted", "gone-0/00000000000000000000.log"),
         ("damaged", "damaged-0/00000000000000000000.log: [V2-31] at byte 0"),
     ],
