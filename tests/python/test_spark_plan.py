@@ -117,8 +117,6 @@ def test_file_uris_and_patterns_are_paths(tmp_path: Path):
     assert local_paths((uri, f"file:{tmp_path}/d", f"{tmp_path}/*-0")) == [f"{tmp_path}/{name}" for name in ("a b-0", "d", "a b-0", "c-0")]
     with pytest.raises(FileNotFoundError, match="no file or directory matches"):
         local_paths((f"{tmp_path}/*-9",))
-    with pytest.raises(ValueError, match="only local files"):
-        local_paths(("s3a://bucket/orders-0",))
 
 
 def test_a_segment_that_two_paths_lead_to_is_read_once():
