@@ -144,7 +144,7 @@ def batches(
 
     Args:
         source: as in `decode`.
-        check_crc: fill the column `isValid`; otherwise it is null, and only the headers are touched.
+        check_crc: fill the column `isValid`; otherwise it is null, and of a `FileSource` nothing but the headers is read.
         on_error: "raise" at what cannot be framed, or "skip" to the next intact entry and leave a finding.
         strict_tail: raise TruncatedError when the source ends inside an entry.
         format: as in `decode`.

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from logsegment import _core
 from logsegment._core import ArrowArray
-from logsegment._options import Compression, LZ4HeaderChecksum, TimestampType, WrittenFormat, milliseconds
+from logsegment._options import Compression, LZ4HeaderChecksum, OnBadValue, TimestampType, WrittenFormat, milliseconds
 
 
 def encode(
@@ -102,12 +102,14 @@ def encode_array(
     metadata_first: bool = False,
     lz4_header_checksum: LZ4HeaderChecksum | None = None,
     codecs: None = None,
+    on_error: OnBadValue = "raise",
 ) -> ArrowArray:
     """Encode the list of records in every value of a column, each by itself.
 
     Args:
         array: an Arrow array of list<struct> or large_list<struct> (any object with ``__arrow_c_array__`` or
             ``__arrow_c_stream__``), as `decode_array` gives it; the fields of the structs are the columns of `encode`. Borrowed.
+        on_error: "raise"; "null" (or "skip") gives null for a list that Kafka refuses to write.
 
         The others are those of `encode`; offsets and sequences begin anew with each value.
 
@@ -115,7 +117,8 @@ def encode_array(
         An `ArrowArray` of binary as long as `array`, raw batches in each value; null for null, no bytes for an empty list.
 
     Raises:
-        ValueError, UnknownCompressionError: as `encode`, with the row of the value and the index of the record.
+        ValueError: as `encode`; about a record when `on_error` is "raise", with the row of the value and the index of the record.
+        UnknownCompressionError: as `encode`.
         TypeError, ValueError: when `array` is no such column.
         LimitError: when the results take more than 2^31-1 bytes.
 

@@ -8,16 +8,18 @@ use arrow_schema::DataType;
 use super::bitmap;
 use super::rows::Rows;
 use super::rows::bytes::Ends;
+use super::values::OnBadValue;
 use crate::encode::RecordWriter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::wire::Sink;
 
-/// Encodes every list of record structs, of all chunks of a column, by itself: offsets and sequences begin anew with each.
+/// Encodes every list of record structs, of all chunks of a column, by itself: offsets and sequences begin anew with each. A list that
+/// cannot be written fails, or gives null.
 ///
 /// # Errors
 /// `Usage` for another type, `Refused` with the row of the value, `Limit` when the results take more than 2^31-1 bytes.
-pub fn encode_lists(chunks: &[ArrayRef], writer: &mut RecordWriter, interrupt: &Interrupt) -> Result<BinaryArray> {
+pub fn encode_lists(chunks: &[ArrayRef], writer: &mut RecordWriter, on_bad: OnBadValue, interrupt: &Interrupt) -> Result<BinaryArray> {
     let (mut ends, mut nulls) = (vec![0], Vec::new());
     for chunk in chunks {
         let (lists, records) = lists_of(chunk)?;
@@ -25,11 +27,21 @@ pub fn encode_lists(chunks: &[ArrayRef], writer: &mut RecordWriter, interrupt: &
         for value in 0..chunk.len() {
             interrupt.ensure_wanted()?;
             let row = ends.len() - 1;
-            if chunk.is_valid(value) {
+            let begin = writer.ended_len();
+            let written = if chunk.is_valid(value) {
                 writer.restart();
-                rows.write_range(writer, lists.range(value), 0).and_then(|()| writer.end_batch()).map_err(|error| in_value(&error, row))?;
+                rows.write_range(writer, lists.range(value), 0).and_then(|()| writer.end_batch()).map(|()| true)
             } else {
-                nulls.push(row);
+                Ok(false)
+            };
+            match written {
+                Ok(true) => {}
+                Ok(false) => nulls.push(row),
+                Err(error) if on_bad != OnBadValue::Raise && is_about_value(&error) => {
+                    writer.restart_at(begin);
+                    nulls.push(row);
+                }
+                Err(error) => return Err(in_value(&error, row)),
             }
             ends.push(i32::try_from(writer.ended_len()).map_err(|_| too_much())?);
         }
@@ -54,6 +66,11 @@ fn lists_of(array: &ArrayRef) -> Result<(Ends<'_>, &StructArray)> {
         let fault = format!("a column of lists of record structs is needed, not {}", array.data_type());
         ErrorKind::Usage { argument: "array", fault }.into()
     })
+}
+
+/// False for what has another cause than the records.
+fn is_about_value(error: &Error) -> bool {
+    !matches!(error.kind(), ErrorKind::Internal { .. } | ErrorKind::Interrupted | ErrorKind::Io { .. })
 }
 
 /// The same error with the row of the value; the row in the list is the index of the record.

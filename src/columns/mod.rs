@@ -8,6 +8,7 @@ mod constant;
 mod converted;
 pub mod encoded;
 pub mod findings;
+pub mod header_rows;
 mod headers;
 pub mod jsonl;
 pub mod parallel;

@@ -84,6 +84,12 @@ impl RecordWriter {
         (self.next_offset, self.next_sequence) = (self.base_offset, self.settings.producer.base_sequence);
     }
 
+    /// Begins anew as `restart` does, and forgets what was ended behind the first `len` bytes too.
+    pub fn restart_at(&mut self, len: usize) {
+        self.restart();
+        self.output.truncate(len);
+    }
+
     /// The offset after that of the last record.
     #[inline]
     pub fn next_offset(&self) -> i64 {

@@ -1,25 +1,26 @@
 use super::ReadAt;
+use crate::decode::parse_header;
 use crate::decode::transactions::marker;
 use crate::error::Result;
 use crate::format::{v0_v1, v2};
-use crate::framing::{Step, Tail, step};
+use crate::framing::{Frame, Step, Tail, step};
 use crate::limits::Limits;
-use crate::model::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE};
-use crate::model::timestamp::NO_TIMESTAMP;
-use crate::model::{Attributes, BatchHeader, Formats, Marker, Producer, RecordFormat};
-use crate::wire::{Cursor, as_u64};
+use crate::model::{BatchHeader, Formats, Marker};
+use crate::wire::as_u64;
 
 /// The headers of a log, one after the other, from a position on. The records between them are not read, where they are long.
 ///
 /// Of a message set entry (magic 0, 1) `base_offset` is its stored offset as well: only unpacking would tell where a wrapper begins.
-pub struct Headers<'a> {
-    log: &'a dyn ReadAt,
+pub struct Headers<L> {
+    log: L,
     limits: Limits,
     position: u64,
     end: u64,
     window: Vec<u8>,
     window_at: u64,
     filled: usize,
+    least_window: usize,
+    bytes_read: u64,
     tail: Option<Tail>,
 }
 
@@ -27,13 +28,27 @@ pub struct Headers<'a> {
 const MAGIC_AT: usize = v0_v1::layout::MAGIC;
 /// Smallest read: a page.
 const LEAST_WINDOW: usize = 4 << 10;
+/// Smallest read when nothing but the headers is wanted: the largest header fits.
+const SPARING_WINDOW: usize = 64;
 /// Largest read, when batches are so small that they come one after the other.
 const MOST_WINDOW: usize = 256 << 10;
 
-impl<'a> Headers<'a> {
+impl<L: ReadAt> Headers<L> {
     /// From `start` to `end` (exclusive), both where an entry starts; `end` is the length of the log or less.
-    pub fn new(log: &'a dyn ReadAt, limits: Limits, start: u64, end: u64) -> Self {
-        Self { log, limits, position: start, end, window: Vec::new(), window_at: 0, filled: 0, tail: None }
+    pub fn new(log: L, limits: Limits, start: u64, end: u64) -> Self {
+        let (window, least_window) = (Vec::new(), LEAST_WINDOW);
+        Self { log, limits, position: start, end, window, window_at: 0, filled: 0, least_window, bytes_read: 0, tail: None }
+    }
+
+    /// Reads as few bytes as it can, for a walk over all of a log that lies near.
+    #[must_use]
+    pub fn sparing(self) -> Self {
+        Self { least_window: SPARING_WINDOW, ..self }
+    }
+
+    /// Bytes taken from the log so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read
     }
 
     /// How the log ended; `None` before it did.
@@ -72,9 +87,12 @@ impl<'a> Headers<'a> {
             }
             Step::Fault(error) => return Err(error.at_byte(position)),
         };
-        let header = header(self.front(position), magic, position, len).map_err(|error| error.at_byte(position))?;
+        // What stands behind an entry that is too short for a header is none of it.
+        let bytes = self.front(position);
+        let bytes = usize::try_from(len).ok().and_then(|len| bytes.get(..len)).unwrap_or(bytes);
+        let header = parse_header(Frame { position, magic, bytes }, Formats::Auto, 0).map_err(|error| error.at_byte(position))?;
         self.position = position.saturating_add(len);
-        Ok(Some(header))
+        Ok(Some(BatchHeader { size: len, ..header }))
     }
 
     /// The bytes of the entry that a header belongs to.
@@ -110,9 +128,10 @@ impl<'a> Headers<'a> {
         }
         let is_near = position < self.window_at.saturating_add(as_u64(self.filled));
         let size = if is_near { self.window.len() * 2 } else { self.window.len() / 2 };
-        self.window.resize(size.clamp(LEAST_WINDOW, MOST_WINDOW), 0);
+        self.window.resize(size.clamp(self.least_window, MOST_WINDOW), 0);
         let most = self.window.len().min(usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX));
         self.filled = self.log.fill_at(self.window.get_mut(..most).unwrap_or_default(), position)?;
+        self.bytes_read = self.bytes_read.saturating_add(as_u64(self.filled));
         self.window_at = position;
         if self.filled < most {
             // The file is shorter than it was.
@@ -152,38 +171,4 @@ impl<'a> Headers<'a> {
         }
         Ok(true)
     }
-}
-
-/// The header at the front of `bytes`, of an entry of `size` bytes that may go on behind them.
-fn header(bytes: &[u8], magic: i8, position: u64, size: u64) -> Result<BatchHeader> {
-    match magic {
-        0 | 1 => message_header(bytes, magic, position, size),
-        v2::layout::MAGIC => v2::parse::header(bytes, position).map(|header| BatchHeader { size, ..header }),
-        _ => Err(crate::ErrorKind::UnsupportedFormat { rule: "MAP-3", magic, advice: "no broker writes it" }.into()),
-    }
-}
-
-fn message_header(bytes: &[u8], magic: i8, position: u64, size: u64) -> Result<BatchHeader> {
-    let mut cursor = Cursor::new(bytes, "L8-11");
-    let offset = i64::from_be_bytes(cursor.take_array("offset")?);
-    let _size = cursor.take_i32("size")?;
-    let crc = u32::from_be_bytes(cursor.take_array("crc")?);
-    let _magic = cursor.take_array::<1>("magic")?;
-    let [attributes] = cursor.take_array::<1>("attributes")?;
-    let timestamp = if magic == 0 { NO_TIMESTAMP } else { i64::from_be_bytes(cursor.take_array("timestamp")?) };
-    Ok(BatchHeader {
-        position,
-        size,
-        format: if magic == 0 { RecordFormat::V0 } else { RecordFormat::V1 },
-        magic,
-        base_offset: offset,
-        last_offset: offset,
-        count: None,
-        attributes: Attributes(i16::from(attributes & 0x0f)),
-        base_timestamp: timestamp,
-        max_timestamp: timestamp,
-        crc,
-        partition_leader_epoch: NO_PARTITION_LEADER_EPOCH,
-        producer: Producer { id: NO_PRODUCER_ID, epoch: -1, base_sequence: NO_SEQUENCE },
-    })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::check::{AbortCheck, EpochCheck, IndexCheck};
 use super::committed::Segment;
-use super::{Headers, rebuild};
+use super::{Headers, ReadAt, rebuild};
 use crate::decode::transactions::is_marker;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
@@ -104,7 +104,7 @@ impl PartitionCheck<'_> {
         self.transactions(stem, &aborts)
     }
 
-    fn visit_producer(&mut self, header: &BatchHeader, headers: &Headers<'_>, aborts: &mut AbortCheck) -> Result<()> {
+    fn visit_producer(&mut self, header: &BatchHeader, headers: &Headers<&dyn ReadAt>, aborts: &mut AbortCheck) -> Result<()> {
         let Some(producers) = self.producers.as_mut().filter(|_| header.producer.id >= 0) else { return Ok(()) };
         let marker = if is_marker(header) { headers.marker(header)? } else { None };
         let aborted = producers.visit(header, marker);

@@ -26,6 +26,18 @@ pub trait ReadAt: Send + Sync {
     }
 }
 
+impl<T: ReadAt + ?Sized> ReadAt for &T {
+    fn read_at(&self, to: &mut [u8], position: u64) -> io::Result<usize> {
+        (**self).read_at(to, position)
+    }
+}
+
+impl<T: ReadAt + ?Sized> ReadAt for Box<T> {
+    fn read_at(&self, to: &mut [u8], position: u64) -> io::Result<usize> {
+        (**self).read_at(to, position)
+    }
+}
+
 impl ReadAt for [u8] {
     fn read_at(&self, to: &mut [u8], position: u64) -> io::Result<usize> {
         let tail = usize::try_from(position).ok().and_then(|position| self.get(position..)).unwrap_or_default();

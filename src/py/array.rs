@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use super::arrow_out::{ArrowArray, ArrowBatch};
 use super::encode_options::EncodeArguments;
 use super::interrupt::Signals;
-use super::options::{EntryArguments, RecordArguments, committed, depth};
+use super::options::{EntryArguments, RecordArguments, committed, depth, option};
 use super::{arrow_in, errors};
 use crate::columns::StreamOptions;
 use crate::columns::encoded::encode_lists;
@@ -55,9 +55,11 @@ pub fn validate_array(py: Python<'_>, array: &Bound<'_, PyAny>, depth_name: &str
 #[pyfunction]
 pub fn encode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<ArrowArray> {
     let mut writer = EncodeArguments::from_dict(options)?.to_writer(py)?;
+    let on_error: String = option!(options, "on_error");
+    let on_bad = on_bad_value(&on_error)?;
     let arrays = arrow_in::arrays(array)?;
     let (signals, interrupt) = Signals::new();
-    let made = py.detach(|| encode_lists(&arrays, &mut writer, &interrupt));
+    let made = py.detach(|| encode_lists(&arrays, &mut writer, on_bad, &interrupt));
     made.map(|encoded| ArrowArray(Arc::new(encoded))).map_err(|error| signals.raised(py, &error))
 }
 

@@ -3,8 +3,9 @@ use pyo3::types::PyDict;
 
 use super::interrupt::Signals;
 use super::options::EntryArguments;
-use super::source;
+use super::source::{self, FileSource};
 use super::stream::RecordStream;
+use super::{beside, header_walk};
 use crate::columns::batches::BatchRows;
 
 /// Open a stream of batch rows; see `logsegment.batches`.
@@ -13,6 +14,13 @@ pub fn batch_stream(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
     let mut stream = options.to_stream(interrupt)?;
+    if let Ok(file) = source.cast::<FileSource>() {
+        let file = file.get();
+        let rows = header_walk::rows(file, &options, &stream, &signals);
+        if let Some(rows) = rows.map_err(|error| beside::raised(py, &error, &file.path, &signals))? {
+            return Ok(RecordStream::new(rows, signals));
+        }
+    }
     let mut opened = source::open(source, &signals)?;
     options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
     let rows = BatchRows::new(opened.source, stream);

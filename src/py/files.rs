@@ -11,7 +11,7 @@ use super::interrupt::Signals;
 use super::options::{EntryArguments, Reading, RecordArguments, committed};
 use super::source::FileSource;
 use super::stream::RecordStream;
-use super::{beside, store};
+use super::{beside, header_walk, store};
 use crate::columns::batches::BatchRows;
 use crate::columns::chain::{Chain, Open};
 use crate::columns::{BatchSource, stream};
@@ -48,14 +48,19 @@ pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: &Bound<'_, PyDict
     let (signals, interrupt) = Signals::new();
     let schema = BatchRows::new(Source::memory(Bytes::new()), options.to_stream(interrupt.clone())?).schema();
     let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(files.len());
+    let options = Arc::new(options);
     for file in files {
         let mut stream = options.to_stream(interrupt.clone())?;
-        let (file, signals, reading) = (file.get().clone(), Arc::clone(&signals), options.reading.clone());
+        let (file, signals, options) = (file.get().clone(), Arc::clone(&signals), Arc::clone(&options));
         let name = Arc::from(store::shown(&file.path));
         waiting.push((
             name,
             Box::new(move || {
-                let rows: Box<dyn BatchSource> = Box::new(BatchRows::new(open(&file, &signals, &reading, &mut stream.decode)?, stream));
+                if let Some(rows) = header_walk::rows(&file, &options, &stream, &signals).map_err(|error| keep(&signals, error, &file))? {
+                    return Ok(rows);
+                }
+                let rows: Box<dyn BatchSource> =
+                    Box::new(BatchRows::new(open(&file, &signals, &options.reading, &mut stream.decode)?, stream));
                 Ok(rows)
             }),
         ));
@@ -65,11 +70,13 @@ pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: &Bound<'_, PyDict
 
 /// Opens a file and lets it tell its format; an OSError names the file.
 fn open(file: &FileSource, signals: &Arc<Signals>, reading: &Reading, decode: &mut DecodeOptions) -> Result<Source> {
-    let opened = file.open(signals).map_err(|error| {
-        Python::attach(|py| signals.keep(beside::raised(py, &error, &file.path, signals)));
-        crate::Error::from(error)
-    });
-    let mut opened = opened?;
+    let mut opened = file.open(signals).map_err(|error| keep(signals, error, file))?;
     reading.resolve(decode, &mut opened)?;
     Ok(opened.source)
+}
+
+/// The error of the core; Python gets an OSError that names the file.
+fn keep(signals: &Signals, error: std::io::Error, file: &FileSource) -> crate::Error {
+    Python::attach(|py| signals.keep(beside::raised(py, &error, &file.path, signals)));
+    error.into()
 }

@@ -20,6 +20,7 @@ mod files;
 mod finding;
 mod foreign;
 mod fresh_bytes;
+mod header_walk;
 mod interrupt;
 mod limits;
 mod lz4;

@@ -248,6 +248,11 @@ impl EntryArguments {
         })
     }
 
+    /// Whether headers tell all that is asked for. Formats that are named are held against every entry by the walk that reads it.
+    pub fn wants_headers_only(&self) -> bool {
+        !self.check_crc && !self.resolves && self.reading.format == "auto"
+    }
+
     /// Whether a torn tail is an error.
     pub fn is_tail_strict(&self) -> bool {
         self.strict_tail

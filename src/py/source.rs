@@ -48,6 +48,27 @@ impl FileSource {
         Ok(OpenedSource { source, is_repeatable: true, kafka_07: position_07(&self.path) })
     }
 
+    /// First byte.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Byte after the range, when one was given.
+    pub fn end(&self) -> Option<u64> {
+        self.end
+    }
+
+    /// What is left of it from a position of the file on.
+    #[must_use]
+    pub fn from(&self, position: u64) -> Self {
+        Self { start: position, ..self.clone() }
+    }
+
+    /// True for a segment of Kafka 0.7, as its name tells.
+    pub fn is_kafka_07(&self) -> bool {
+        position_07(&self.path).is_some()
+    }
+
     /// All bytes of a file.
     pub fn whole(path: PathBuf) -> Self {
         Self { path, start: 0, end: None }

@@ -166,6 +166,57 @@ def test_a_bad_value_fails_the_query_when_asked(mixed: DataFrame):
         mixed.select(batch_info_udf(on_error="raise")("batch")).collect()
 
 
+def test_an_array_that_kafka_refuses_gives_null_unless_asked(spark: SparkSession):
+    """NULL for an array whose offsets do not increase, beside good ones."""
+    lists = [[(0, b"a"), (1, b"b")], [(1, b"a"), (0, b"b")], None, [(5, b"c")]]
+    schema = "id int, records array<struct<offset:bigint,value:binary>>"
+    frame = spark.createDataFrame(list(enumerate(lists)), schema).coalesce(1)
+    packed = {row["id"]: row["batch"] for row in frame.select("id", encode_udf()("records").alias("batch")).collect()}
+    good = {0: [(0, b"a"), (1, b"b")], 3: [(5, b"c")]}
+    assert {number for number, batch in packed.items() if batch is None} == {1, 2}
+    for number, expected in good.items():
+        found = rows_of(ls.decode(bytes(packed[number]), columns=["offset", "value"]))
+        assert [(row["offset"], row["value"]) for row in found] == expected
+    with pytest.raises(PythonException, match=r"ValueError: .*row 1"):
+        frame.select(encode_udf(on_error="raise")("records")).collect()
+
+
+def test_codec_options_reach_every_function_of_the_family(spark: SparkSession):
+    """LZ4 frames with the header checksum of Kafka 0.8 in messages of magic 1: brokers refuse them, an option reads them (KIP-57)."""
+    good = ls.encode(pa.table({"value": [b"v" * 500] * 20}), format="v1", compression="lz4")
+    bad = ls.break_lz4(good)
+    assert bad != good
+    frame = frame_of(spark, [(0, bad)])
+    option = {"ignore_lz4_header_checksum": True}
+    found = frame.select(
+        F.size(decode_udf()("batch")).alias("plain"),
+        F.size(decode_udf(**option)("batch")).alias("told"),
+        validate_udf()("batch")["ok"].alias("plain_ok"),
+        validate_udf(**option)("batch")["ok"].alias("told_ok"),
+        validate_udf(kind="pandas", **option)("batch")["ok"].alias("pandas_ok"),
+        convert_udf()("batch").alias("plain_v2"),
+        convert_udf(**option)("batch").alias("told_v2"),
+    ).first()
+    assert (found["plain"], found["told"]) == (None, 20)
+    assert (found["plain_ok"], found["told_ok"], found["pandas_ok"]) == (False, True, True)
+    assert found["plain_v2"] is None
+    assert ls.decode(bytes(found["told_v2"]), columns=["value"]).to_pyarrow().num_rows == 20
+    assert decoded([bad], **option)
+    assert not decoded([bad])
+
+
+def test_registered_functions_take_options(spark: SparkSession):
+    register(spark, encode={"compression": "zstd"}, decode={"columns": ["value"]}, validate={"depth": "headers"})
+    row = spark.sql("select kafka_encode(array(named_struct('value', cast('v' as binary)))) as batch").first()
+    assert rows_of(ls.batches(bytes(row["batch"])))[0]["compression"] == "zstd"
+    assert spark.sql("select kafka_decode(kafka_encode(array(named_struct('value', 'v')))) as r").schema[
+        "r"
+    ].dataType.elementType.names == ["value"]
+    with pytest.raises(TypeError, match="colour"):
+        register(spark, convert={"colour": "blue"})
+    register(spark)
+
+
 def test_default_columns_are_those_of_kafkas_source_without_the_kept_ones(spark: SparkSession):
     table = pa.table({"topic": ["orders"], "batch": pa.array([GOOD], pa.binary())})
     frame = spark.createDataFrame(table)

@@ -1,6 +1,7 @@
 """User-defined functions over a binary column of raw record batches, and back to one: one result per value, null in, null out.
 
-They only dress the core's verbs over Arrow arrays. Spark runs them in worker processes, one thread each.
+They only dress the core's verbs over Arrow arrays. Spark runs them in worker processes, one thread each. A bad value gives null unless
+something else is asked for: `validate_udf` tells why.
 """
 
 # No `from __future__ import annotations`: PySpark tells the kind of a function from its annotations, which must be types.
@@ -26,7 +27,7 @@ def decode_udf(*, columns: Sequence[str] | None = None, on_error: OnBadValue = "
         columns: record columns as in `logsegment.decode`; None for those of Spark's Kafka source with headers.
         on_error: "null" gives null for a value that cannot be decoded, "skip" leaves out what is damaged in it, "raise" fails the query.
         options: others of `logsegment.decode_array`: check_crc, strict_tail, control, start_offset, end_offset, topic, partition,
-            format, limits.
+            format, limits, and those about streams that brokers refuse.
 
     Returns:
         The function, to be called with a column. Null for null.
@@ -47,11 +48,12 @@ def decode_udf(*, columns: Sequence[str] | None = None, on_error: OnBadValue = "
     return _arrow("kafka_decode", partial(ls.decode_array, columns=chosen, null_headers=True, on_error=on_error, **options))
 
 
-def encode_udf(**options: Any) -> Callable[..., Any]:
+def encode_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
     """Make an arrow_udf: array of record structs -> raw batches.
 
     Args:
-        options: those of `logsegment.encode_array`: format, compression, level, base_offset, batch_bytes, timestamp_type,
+        on_error: "null" gives null for an array that Kafka refuses to write, "raise" fails the query with its reason.
+        options: others of `logsegment.encode_array`: format, compression, level, base_offset, batch_bytes, timestamp_type,
             log_append_time, producer_id, producer_epoch, base_sequence, transactional, partition_leader_epoch, lz4_header_checksum.
 
     Returns:
@@ -59,7 +61,8 @@ def encode_udf(**options: Any) -> Callable[..., Any]:
         headers, isControl, controlType are taken when they are there. Null for null, no bytes for an empty array.
 
     Raises:
-        TypeError, ValueError: for an option that is none, or a combination that Kafka refuses. In the query, for records that it refuses.
+        TypeError, ValueError: for an option that is none, or a combination that Kafka refuses. In the query, for records that it refuses
+            when `on_error` is "raise".
         UnknownCompressionError: for a compression that is none.
 
     Example:
@@ -74,7 +77,7 @@ def encode_udf(**options: Any) -> Callable[..., Any]:
     from pyspark.sql.pandas.functions import arrow_udf
     from pyspark.sql.types import BinaryType
 
-    verb: ArrayVerb = partial(ls.encode_array, **options)
+    verb: ArrayVerb = partial(ls.encode_array, on_error=on_error, **options)
     # An empty column fails now if an option is none.
     verb(pa.array([], pa.list_(pa.struct([("value", pa.binary())]))))
 
@@ -91,8 +94,8 @@ def convert_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..
     Args:
         on_error: "null" gives null for a value that is bad, would lose something, or holds a batch that stops the conversion; "raise"
             fails the query.
-        options: those of `logsegment.convert_array`: to, compression, level, allow_loss, first_offset, format, batch_bytes, check_crc,
-            limits.
+        options: others of `logsegment.convert_array`: to, compression, level, allow_loss, first_offset, format, batch_bytes, check_crc,
+            limits, and those about streams that brokers refuse.
 
     Returns:
         The function, to be called with a binary column. Null for null.
@@ -144,7 +147,7 @@ def validate_udf(*, kind: Kind = "arrow", depth: Depth = "full", **options: Any)
     Args:
         kind: "arrow" for an arrow_udf, "pandas" for a pandas_udf. Both give the same.
         depth: "headers", "metadata" or "full", as in `logsegment.validate`.
-        options: others of `logsegment.validate_array`: check_crc, format, limits.
+        options: others of `logsegment.validate_array`: check_crc, format, limits, and those about streams that brokers refuse.
 
     Returns:
         The function, to be called with a column. The struct has the fields ok, errors, warnings, findings; null for null.

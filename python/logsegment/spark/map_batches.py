@@ -20,7 +20,16 @@ GROUP_BYTES = 1 << 20
 #: A larger value is streamed: it may be a whole segment, and its records may need more than a 32-bit column holds.
 LARGE_BYTES = 8 << 20
 #: Options that decide whether a value can be decoded.
-VALIDATED = ("check_crc", "strict_tail", "format", "limits")
+VALIDATED = (
+    "check_crc",
+    "strict_tail",
+    "format",
+    "limits",
+    "lz4_in_07",
+    "ignore_lz4_header_checksum",
+    "allow_dependent_lz4_blocks",
+    "zstd_dictionaries",
+)
 #: Most rows of a batch that goes to Spark.
 ROWS = 65536
 
@@ -43,7 +52,7 @@ def decode_batches(
         on_error: "null" gives no rows for a value that cannot be decoded, "skip" leaves out what is damaged in it, "raise" fails the
             query. `validate_udf` tells which values are bad.
         options: others of `logsegment.decode_array`: check_crc, strict_tail, control, start_offset, end_offset, topic, partition,
-            format, limits.
+            format, limits, and those about streams that brokers refuse.
 
     Returns:
         A `BatchDecoder`; its `schema` makes what `mapInArrow` must be told.

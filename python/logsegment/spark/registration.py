@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from logsegment.spark.functions import batch_info_udf, convert_udf, decode_udf, encode_udf, validate_udf
 from logsegment.spark.source import LogSegmentSource
@@ -10,33 +11,51 @@ from logsegment.spark.source import LogSegmentSource
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+Options: TypeAlias = Mapping[str, Any]
 
-def register(spark: SparkSession) -> None:
+
+def register(
+    spark: SparkSession,
+    *,
+    decode: Options | None = None,
+    encode: Options | None = None,
+    convert: Options | None = None,
+    batch_info: Options | None = None,
+    validate: Options | None = None,
+) -> None:
     """Register the data source "logsegment" and the SQL functions.
 
-    There are kafka_decode, kafka_encode, kafka_convert, kafka_batch_info and kafka_validate.
-    kafka_encode writes magic 2 without compression, kafka_convert converts to magic 2 with the codec of each entry; `encode_udf` and
-    `convert_udf` make functions with other options.
+    There are kafka_decode, kafka_encode, kafka_convert, kafka_batch_info and kafka_validate. Unless options say otherwise, kafka_encode
+    writes magic 2 without compression, and kafka_convert converts to magic 2 with the codec of each entry.
     The data source is also found without this, since PySpark imports `pyspark_logsegment` when it looks for one.
 
     Args:
         spark: the session, classic or Connect.
+        decode: arguments of `decode_udf` for kafka_decode.
+        encode: arguments of `encode_udf` for kafka_encode.
+        convert: arguments of `convert_udf` for kafka_convert.
+        batch_info: arguments of `batch_info_udf` for kafka_batch_info; `kind` is "arrow".
+        validate: arguments of `validate_udf` for kafka_validate; `kind` is "arrow".
+
+    Raises:
+        TypeError, ValueError: for an argument that is none.
 
     Example:
         >>> from logsegment.spark import register
         >>> register(spark)
         >>> spark.sql("select kafka_batch_info(cast(null as binary)) as info").first()["info"] is None
         True
+        >>> register(spark, encode={"compression": "zstd"}, decode={"columns": ["offset", "value"]})
 
     Source: `SparkSession.dataSource` and `SparkSession.udf` in PySpark.
     """
     spark.dataSource.register(LogSegmentSource)
     functions = {
-        "kafka_decode": decode_udf(),
-        "kafka_encode": encode_udf(),
-        "kafka_convert": convert_udf(),
-        "kafka_batch_info": batch_info_udf(),
-        "kafka_validate": validate_udf(),
+        "kafka_decode": decode_udf(**decode or {}),
+        "kafka_encode": encode_udf(**encode or {}),
+        "kafka_convert": convert_udf(**convert or {}),
+        "kafka_batch_info": batch_info_udf(**batch_info or {}),
+        "kafka_validate": validate_udf(**validate or {}),
     }
     for name, function in functions.items():
         spark.udf.register(name, function)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import logsegment as ls
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import DataType, StructField, StructType
 
 #: Columns of Spark's Kafka source, in its order.
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
@@ -60,10 +60,27 @@ def columns_of(wanted: StructType) -> list[str]:
         ours = record_schema(names)
     except ValueError as error:
         raise ValueError(f"schema: {error}") from None
-    for field, own in zip(wanted.fields, ours.fields, strict=True):
+    _ensure_types(wanted, ours, "as in Spark's Kafka source")
+    return names
+
+
+def chosen_of(wanted: StructType, ours: StructType) -> list[str]:
+    """Names of the columns of a view that a user's schema asks for.
+
+    Raises:
+        ValueError: when a column is unknown or of another type.
+    """
+    names: list[str] = wanted.fieldNames()
+    if unknown := [name for name in names if name not in ours.fieldNames()]:
+        raise ValueError(f"schema: the view has no column {', '.join(unknown)}; it has {', '.join(ours.fieldNames())}")
+    _ensure_types(wanted, [ours[name] for name in names], "as all of a view")
+    return names
+
+
+def _ensure_types(wanted: StructType, ours: Iterable[StructField], why: str) -> None:
+    for field, own in zip(wanted.fields, ours, strict=True):
         if field.dataType != own.dataType:
             found, right = field.dataType.simpleString(), own.dataType.simpleString()
             raise ValueError(f"schema: column {field.name} is {right}, not {found}")
         if not field.nullable:
-            raise ValueError(f"schema: column {field.name} is nullable, as in Spark's Kafka source")
-    return names
+            raise ValueError(f"schema: column {field.name} is nullable, {why}")

@@ -1,0 +1,163 @@
+//! The rows of `batches` without the bytes between the headers, of sources that can be read at any position.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+
+use super::batches::{BatchColumns, BatchRows, batch_fields};
+use super::stream::{BatchSource, OnError, StreamOptions, tail_finding};
+use crate::decode::Stats;
+use crate::error::{Error, Result};
+use crate::framing::{Source, Tail};
+use crate::model::BatchHeader;
+use crate::validate::Findings;
+
+/// A walk from header to header.
+pub trait HeaderWalk: Send {
+    /// The next header; `None` at the end.
+    ///
+    /// # Errors
+    /// Where no entry can be framed, and those of the storage.
+    fn next_header(&mut self) -> Result<Option<BatchHeader>>;
+    /// Where the next entry starts.
+    fn position(&self) -> u64;
+    /// How the source ended; `None` before it did.
+    fn tail(&self) -> Option<Tail>;
+    /// Bytes taken from the source so far.
+    fn bytes_read(&self) -> u64;
+}
+
+/// Opens all that lies from a position on.
+pub type Reopen = Box<dyn Fn(u64) -> Result<Source> + Send>;
+
+/// A stream of batch rows. Where damage is to be skipped, what no walk can step over is searched by reading everything from there on.
+pub struct HeaderRows {
+    walk: Box<dyn HeaderWalk>,
+    reopen: Reopen,
+    options: StreamOptions,
+    columns: BatchColumns,
+    schema: SchemaRef,
+    findings: Findings,
+    stats: Stats,
+    /// The last header. Its length is believed once something that fits follows it.
+    held: Option<BatchHeader>,
+    rest: Option<BatchRows>,
+    failed: Option<Error>,
+    is_done: bool,
+}
+
+/// Headers between two questions whether to go on.
+const ASK_EVERY: u64 = 4096;
+
+impl HeaderRows {
+    /// The rows of a walk. Checksums are not compared, whatever the options say.
+    pub fn new(walk: Box<dyn HeaderWalk>, reopen: Reopen, options: StreamOptions) -> Self {
+        Self {
+            walk,
+            reopen,
+            options,
+            columns: BatchColumns::default(),
+            schema: Arc::new(Schema::new(batch_fields())),
+            findings: Findings::default(),
+            stats: Stats::default(),
+            held: None,
+            rest: None,
+            failed: None,
+            is_done: false,
+        }
+    }
+
+    fn pull(&mut self) -> Result<()> {
+        while !self.is_done && self.columns.rows() < self.options.batch_size {
+            if self.stats.entries_read.is_multiple_of(ASK_EVERY) {
+                self.options.interrupt.ensure_wanted()?;
+            }
+            match self.walk.next_header() {
+                Ok(Some(header)) => {
+                    self.stats.entries_read += 1;
+                    self.believe();
+                    self.held = Some(header);
+                }
+                Ok(None) if self.recovers() && matches!(self.walk.tail(), Some(Tail::Torn { .. })) => return self.search(),
+                Ok(None) => {
+                    self.is_done = true;
+                    self.believe();
+                    return tail_finding(self.walk.tail(), &self.options, &mut self.findings);
+                }
+                Err(error) if self.recovers() && error.is_about_data() => return self.search(),
+                Err(error) => {
+                    self.believe();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn recovers(&self) -> bool {
+        self.options.on_error == OnError::Skip
+    }
+
+    fn believe(&mut self) {
+        if let Some(header) = self.held.take() {
+            self.columns.push(&header, None);
+        }
+    }
+
+    /// Reads everything from the last header on: a length that is a lie leads to where nothing can be framed.
+    fn search(&mut self) -> Result<()> {
+        let from = match self.held.take() {
+            Some(suspect) => {
+                self.stats.entries_read = self.stats.entries_read.saturating_sub(1);
+                suspect.position
+            }
+            None => self.walk.position(),
+        };
+        self.is_done = true;
+        self.rest = Some(BatchRows::new((self.reopen)(from)?, self.options.clone()));
+        Ok(())
+    }
+}
+
+impl BatchSource for HeaderRows {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Rows before an error are given first, then the error, then nothing.
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        if let Err(error) = self.pull() {
+            self.is_done = true;
+            self.failed = Some(error);
+        }
+        if self.columns.rows() > 0 {
+            let batch = RecordBatch::try_new(self.schema(), self.columns.finish());
+            return batch.map(Some).map_err(|error| crate::ErrorKind::Internal { what: error.to_string() }.into());
+        }
+        match (self.failed.take(), &mut self.rest) {
+            (Some(error), _) => Err(error),
+            (None, Some(rest)) => rest.next_batch(),
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn take_findings(&mut self) -> Findings {
+        let mut findings = std::mem::take(&mut self.findings);
+        if let Some(rest) = &mut self.rest {
+            findings.append(rest.take_findings());
+        }
+        findings
+    }
+
+    fn stats(&self) -> Stats {
+        let mut stats = Stats { bytes_read: self.walk.bytes_read(), ..self.stats };
+        if let Some(rest) = &self.rest {
+            stats.add(&rest.stats());
+        }
+        stats
+    }
+}

@@ -1,0 +1,53 @@
+//! Batch rows of a file: from header to header where nothing else is asked for.
+
+use std::sync::Arc;
+
+use super::beside;
+use super::interrupt::Signals;
+use super::options::EntryArguments;
+use super::source::FileSource;
+use crate::columns::header_rows::{HeaderRows, HeaderWalk};
+use crate::columns::{BatchSource, StreamOptions};
+use crate::error::Result;
+use crate::framing::Tail;
+use crate::log::{Headers, ReadAt};
+use crate::model::BatchHeader;
+
+/// The rows of a file without the bytes between its headers; `None` when the options need those bytes, or the format has no such walk.
+///
+/// # Errors
+/// When the file cannot be opened.
+pub fn rows(
+    file: &FileSource,
+    options: &EntryArguments,
+    stream: &StreamOptions,
+    signals: &Arc<Signals>,
+) -> std::io::Result<Option<Box<dyn BatchSource>>> {
+    if !options.wants_headers_only() || file.is_kafka_07() {
+        return Ok(None);
+    }
+    let (log, len) = beside::open(&file.path, signals)?;
+    let end = file.end().map_or(len, |end| end.min(len));
+    let headers = Headers::new(log, stream.decode.limits, file.start(), end).sparing();
+    let (whole, signals) = (file.clone(), Arc::clone(signals));
+    let reopen = Box::new(move |position| Ok(whole.from(position).open(&signals)?.source));
+    Ok(Some(Box::new(HeaderRows::new(Box::new(headers), reopen, stream.clone()))))
+}
+
+impl HeaderWalk for Headers<Box<dyn ReadAt>> {
+    fn next_header(&mut self) -> Result<Option<BatchHeader>> {
+        self.next_header()
+    }
+
+    fn position(&self) -> u64 {
+        self.position()
+    }
+
+    fn tail(&self) -> Option<Tail> {
+        self.tail()
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.bytes_read()
+    }
+}
