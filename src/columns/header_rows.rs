@@ -40,8 +40,6 @@ pub struct HeaderRows {
     schema: SchemaRef,
     findings: Findings,
     stats: Stats,
-    /// The last header. Its length is believed once something that fits follows it.
-    held: Option<BatchHeader>,
     rest: Option<BatchRows>,
     failed: Option<Error>,
     is_done: bool,
@@ -61,7 +59,6 @@ impl HeaderRows {
             schema: Arc::new(Schema::new(batch_fields())),
             findings: Findings::default(),
             stats: Stats::default(),
-            held: None,
             rest: None,
             failed: None,
             is_done: false,
@@ -76,20 +73,15 @@ impl HeaderRows {
             match self.walk.next_header() {
                 Ok(Some(header)) => {
                     self.stats.entries_read += 1;
-                    self.believe();
-                    self.held = Some(header);
+                    self.columns.push(&header, None);
                 }
                 Ok(None) if self.recovers() && matches!(self.walk.tail(), Some(Tail::Torn { .. })) => return self.search(),
                 Ok(None) => {
                     self.is_done = true;
-                    self.believe();
                     return tail_finding(self.walk.tail(), &self.options, &mut self.findings);
                 }
                 Err(error) if self.recovers() && error.is_about_data() => return self.search(),
-                Err(error) => {
-                    self.believe();
-                    return Err(error);
-                }
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -99,23 +91,11 @@ impl HeaderRows {
         self.options.on_error == OnError::Skip
     }
 
-    fn believe(&mut self) {
-        if let Some(header) = self.held.take() {
-            self.columns.push(&header, None);
-        }
-    }
-
-    /// Reads everything from the last header on: a length that is a lie leads to where nothing can be framed.
+    /// Reads everything from where nothing can be framed.
     fn search(&mut self) -> Result<()> {
-        let from = match self.held.take() {
-            Some(suspect) => {
-                self.stats.entries_read = self.stats.entries_read.saturating_sub(1);
-                suspect.position
-            }
-            None => self.walk.position(),
-        };
         self.is_done = true;
-        self.rest = Some(BatchRows::new((self.reopen)(from)?, self.options.clone()));
+        let source = (self.reopen)(self.walk.position())?;
+        self.rest = Some(BatchRows::new(source, self.options.clone()));
         Ok(())
     }
 }

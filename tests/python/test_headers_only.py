@@ -74,18 +74,19 @@ def test_a_range_is_walked_from_its_start_to_its_end():
         ls.batches(ls.FileSource(SEGMENT, start, end + 30), check_crc=False, strict_tail=True)
 
 
-def test_a_length_that_leads_astray_is_searched_from_the_batch_that_tells_it(tmp_path: Path):
-    """The batch whose length is a lie is lost, and no other: the walk would have gone on behind several."""
+def test_damage_is_searched_from_where_nothing_can_be_framed(tmp_path: Path):
+    """The length of the fourth batch is a lie (L8-11, L8-13): the next intact one is found."""
     data = SEGMENT.read_bytes()
     rows = rows_of(ls.batches(data, check_crc=False))
     at = rows[3]["position"]
-    length = int.from_bytes(data[at + 8 : at + 12]) + 1000
     path = tmp_path / "segment.log"
-    path.write_bytes(data[: at + 8] + length.to_bytes(4) + data[at + 12 :])
-    found, findings, error = outcome(ls.FileSource(path), "skip")
-    assert error is None
-    assert [row["baseOffset"] for row in found] == [row["baseOffset"] for row in rows if row is not rows[3]]
-    assert [(one.position, one.severity) for one in findings] == [(at, "error")]
+    for length in (int.from_bytes(data[at + 8 : at + 12]) + 1000, 0):
+        damaged = data[: at + 8] + length.to_bytes(4) + data[at + 12 :]
+        path.write_bytes(damaged)
+        found, findings, error = outcome(ls.FileSource(path), "skip")
+        assert (found, findings, error) == outcome(damaged, "skip")
+        assert found[-1] == rows[-1]
+        assert [one.severity for one in findings] == ["error"]
 
 
 @damage.per_codec

@@ -282,7 +282,7 @@ def test_what_kafka_refuses_fails_at_once_or_in_the_query(spark: SparkSession):
         encode_udf(format="v1", compression="zstd")
     frame = spark.sql("select array(named_struct('value', cast('v' as binary), 'timestampMs', bigint(-2))) as records")
     with pytest.raises(PythonException, match=r"V2-17.* row 0, .*Invalid negative timestamp -2"):
-        frame.select(encode_udf()("records")).collect()
+        frame.select(encode_udf(on_error="raise")("records")).collect()
 
 
 def test_mistakes_are_found_before_the_query_runs(raw: DataFrame):

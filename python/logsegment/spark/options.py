@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from logsegment._options import Isolation
+from logsegment.spark.modes import MODE_OPTIONS, ReadMode, parse_mode
 from logsegment.spark.offsets import OffsetLimit, batch_limits
 from logsegment.spark.topics import STRATEGIES, Selection, parse_selection
 
@@ -55,7 +56,11 @@ class Door:
     ignored: tuple[str, ...] = ()
 
 
-BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters"), TRIGGERS)
+BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters", "view", *MODE_OPTIONS), TRIGGERS)
+#: Of the views, which give something else than records.
+VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc")
+BATCHES_VIEW = Door("the view batches", (*VIEWED, "batchSize", *MODE_OPTIONS))
+FINDINGS_VIEW = Door("the view findings", (*VIEWED, "depth"))
 STREAM = Door("a streaming query", (*PATHS, *RECORDS, *LIMITS, *TRIGGERS, "upTo"), ("pushFilters",))
 #: What Spark itself hands on with a stream.
 OF_STREAMS = ("checkpointLocation", "queryName", "outputMode")
@@ -63,7 +68,7 @@ OF_STREAMS = ("checkpointLocation", "queryName", "outputMode")
 POLICY = ("compression.codec", "compressed.topics")
 WRITTEN = ("topic", "partitions", "format", "compression", "level", "batchBytes", "segmentBytes", *POLICY)
 WRITE = Door("a write", ("path", *WRITTEN, *OF_STREAMS), ("includeHeaders",))
-DOORS = (BATCH, STREAM, WRITE)
+DOORS = (BATCH, BATCHES_VIEW, FINDINGS_VIEW, STREAM, WRITE)
 
 _LEVELS: dict[str, Isolation] = {"read_uncommitted": "read_uncommitted", "read_committed": "read_committed"}
 
@@ -88,6 +93,7 @@ class ReadOptions:
     batch_size: int = 65536
     batch_bytes: int = 1 << 20
     push_filters: bool = False
+    mode: ReadMode = field(default_factory=ReadMode)
 
 
 def parse_options(given: Mapping[str, str]) -> ReadOptions:
@@ -120,6 +126,7 @@ def parse_options(given: Mapping[str, str]) -> ReadOptions:
         batch_size=integer(options, "batchSize", at_least=1) or 65536,
         batch_bytes=integer(options, "batchBytes", at_least=1) or 1 << 20,
         push_filters=boolean(options, "pushFilters", False),
+        mode=parse_mode(options),
     )
 
 

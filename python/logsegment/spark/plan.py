@@ -105,7 +105,7 @@ def plan_ranges(
     parts = _parts([piece for _, own in pieces for piece in own], options)
     tasks: list[InputPartition] = []
     for log, own in pieces:
-        known = _transactions(log, own) if options.isolation == "read_committed" else None
+        known = _transactions(log, own, is_recovering=options.mode.skips) if options.isolation == "read_committed" else None
         for piece in own:
             tasks += [_task(cut, known) for cut in _cut(piece, parts, options)]
     warn_of_indexes(piece.segment for _, own in pieces for piece in own if _is_looked_up(piece, parts))
@@ -222,7 +222,7 @@ def _is_looked_up(piece: Piece, parts: dict[str, int]) -> bool:
     return piece.begin > 0 or piece.stop is not None or parts[piece.segment.path] > 1
 
 
-def _transactions(log: LogRange, pieces: Sequence[Piece]) -> ls.Transactions | None:
+def _transactions(log: LogRange, pieces: Sequence[Piece], *, is_recovering: bool) -> ls.Transactions | None:
     """What all tasks of a log must know, when they cannot learn it each for itself.
 
     A producer snapshot tells what is open where a segment begins, so that a task can begin there. Without snapshots each would read all
@@ -234,7 +234,7 @@ def _transactions(log: LogRange, pieces: Sequence[Piece]) -> ls.Transactions | N
     if first.endswith(".kafka"):
         return ls.Transactions([])
     beside = segments_beside(log.segments[0])
-    return committed_transactions(beside, pieces[0].start, pieces[-1].end)
+    return committed_transactions(beside, pieces[0].start, pieces[-1].end, is_recovering=is_recovering)
 
 
 def _task(piece: Piece, known: ls.Transactions | None) -> SegmentTask:

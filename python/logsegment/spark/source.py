@@ -26,11 +26,13 @@ from logsegment.log import committed_transactions
 from logsegment.segments import find_segments, segments_beside
 from logsegment.spark.errors import located
 from logsegment.spark.filters import Wanted, wanted_by
+from logsegment.spark.modes import CorruptColumn, parse_mode
 from logsegment.spark.options import ReadOptions, boolean, columns_option, ensure_known_somewhere, lowered, parse_options, paths_of
 from logsegment.spark.paths import local_paths
 from logsegment.spark.plan import SegmentTask, plan_tasks
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, columns_of, record_schema
 from logsegment.spark.stream import stream_reader
+from logsegment.spark.views import view_of, view_reader, view_schema
 from logsegment.spark.write import SegmentStreamWriter, SegmentWriter
 
 if TYPE_CHECKING:
@@ -69,16 +71,20 @@ class LogSegmentSource(DataSource):
         """Columns when the user names none by `schema`. A path where there is nothing fails here, at `load`."""
         options = lowered(self.given)
         local_paths(paths_of(options))
+        if view_of(self.given) != "records":
+            return view_schema(self.given)
         named = columns_option(options)
-        if named is not None:
-            return record_schema(named)
-        return record_schema([*KAFKA_COLUMNS, HEADERS] if boolean(options, "includeHeaders", False) else KAFKA_COLUMNS)
+        usual = [*KAFKA_COLUMNS, HEADERS] if boolean(options, "includeHeaders", False) else KAFKA_COLUMNS
+        return parse_mode(options).widened(record_schema(usual if named is None else named))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in `schema`."""
+        if view_of(self.given) != "records":
+            return view_reader(self.given, schema)
         options = self.read_options
+        wanted, corrupt = options.mode.split(schema, (*KAFKA_COLUMNS, HEADERS))
         kind = PushingReader if options.push_filters else SegmentReader
-        return kind(options, self._columns(schema))
+        return kind(options, self._columns(wanted), corrupt)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """A reader that follows partitions, of the columns in `schema`."""
@@ -102,9 +108,10 @@ class LogSegmentSource(DataSource):
 class SegmentReader(DataSourceReader):
     """Reads the chosen columns of segments."""
 
-    def __init__(self, options: ReadOptions, columns: list[str]) -> None:
+    def __init__(self, options: ReadOptions, columns: list[str], corrupt: CorruptColumn | None = None) -> None:
         self.options = options
         self.columns = columns
+        self.corrupt = corrupt or CorruptColumn(options.mode)
         self.wanted = Wanted()
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -118,8 +125,8 @@ class SegmentReader(DataSourceReader):
             return
         try:
             self._ensure_there(partition)
-            for batch in self._records(partition):
-                yield batch.to_pyarrow()
+            place = {"path": str(partition.source.path), "topic": partition.topic, "partition": partition.partition}
+            yield from self.corrupt.batches(self._records(partition), place, is_cut=partition.source.end is not None)
         except FileNotFoundError:
             lost = FileNotFoundError(f"{partition.source.path} was deleted after the query was planned")
             self._report_loss(lost)
@@ -143,7 +150,8 @@ class SegmentReader(DataSourceReader):
             task.source,
             columns=self.columns,
             # A piece ends where a batch ends. If it does not, the file is not what it was, or damaged.
-            strict_tail=task.source.end is not None and self.options.fail_on_data_loss,
+            strict_tail=task.source.end is not None and self.options.fail_on_data_loss and not self.options.mode.skips,
+            on_error=self.options.mode.on_error,
             isolation=self.options.isolation,
             transactions=self._transactions(task),
             start_offset=task.start,
@@ -158,7 +166,7 @@ class SegmentReader(DataSourceReader):
     def _transactions(self, task: SegmentTask) -> ls.Transactions | None:
         if task.transactions is not None or self.options.isolation != "read_committed":
             return task.transactions
-        return transactions_of(task)
+        return transactions_of(task, is_recovering=self.options.mode.skips)
 
 
 class _PushFilters:
@@ -186,7 +194,7 @@ class PushingReader(SegmentReader):
         return _PushFilters(self)
 
 
-def transactions_of(task: SegmentTask) -> ls.Transactions:
+def transactions_of(task: SegmentTask, *, is_recovering: bool = False) -> ls.Transactions:
     """What a committed read of a task must know: from the producer snapshot of its segment, and the markers from there on.
 
     Raises:
@@ -199,4 +207,4 @@ def transactions_of(task: SegmentTask) -> ls.Transactions:
     start = task.start if task.start is not None else segment.base_offset
     behind = [other.base_offset for other in beside if other.base_offset is not None and other.base_offset > (segment.base_offset or 0)]
     end = task.end if task.end is not None else min(behind, default=None)
-    return committed_transactions(beside, start, end)
+    return committed_transactions(beside, start, end, is_recovering=is_recovering)

@@ -114,6 +114,7 @@ def discover(
     *,
     topic: str | None = None,
     partition: int | None = None,
+    has_replicas: bool = False,
 ) -> dict[TopicPartition, list[SegmentFile]]:
     """Find the segments of the topic-partitions that are to be read.
 
@@ -122,6 +123,7 @@ def discover(
         selection: which topic-partitions; None for all.
         topic: of files that lie in no partition directory.
         partition: of files that lie in no partition directory.
+        has_replicas: take a partition that lies in several directories.
 
     Returns:
         The segments of each, in the order of their offsets.
@@ -141,7 +143,8 @@ def discover(
         selection.ensure_there(logs.keys())
         logs = {name: segments for name, segments in logs.items() if selection.has(name)}
     for name, segments in logs.items():
-        _ensure_one_directory(name, segments)
+        if not has_replicas:
+            _ensure_one_directory(name, segments)
     return logs
 
 

@@ -1,0 +1,263 @@
+"""The data source's views of what is not a record: `view=batches` and `view=findings`.
+
+The headers of all batches, with nothing decompressed, or what validation finds. Each row tells the file that it is about, so that a
+`groupBy` answers which of many segments is damaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+import logsegment as ls
+from logsegment._core import findings_table
+from logsegment._options import Depth
+from logsegment.segments import SegmentFile
+from logsegment.spark.errors import located
+from logsegment.spark.modes import CorruptColumn, ReadMode, parse_mode
+from logsegment.spark.options import BATCHES_VIEW, FINDINGS_VIEW, Door, boolean, ensure_known, integer, lowered, paths_of, warn_of_ignored
+from logsegment.spark.schema import chosen_of
+from logsegment.spark.topics import Selection, discover, parse_selection
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+View: TypeAlias = Literal["records", "batches", "findings"]
+VIEWS: tuple[View, ...] = ("records", "batches", "findings")
+DOORS: dict[View, Door] = {"batches": BATCHES_VIEW, "findings": FINDINGS_VIEW}
+DEPTHS: tuple[Depth, ...] = ("headers", "metadata", "full")
+#: Columns that tell of what a row is.
+PLACE = ("path", "topic", "partition")
+#: Bytes of segments that a task takes together: below it a task costs more than it does. Of a view of headers most bytes are not read.
+TASK_BYTES: dict[View, int] = {"batches": 2 << 30, "findings": 64 << 20}
+#: Files of a task; opening one costs as much as many headers.
+TASK_FILES = 64
+#: Rule of a file that cannot be read at all, as of the error that a read of it raises.
+UNREADABLE = "IO"
+
+
+@dataclass(frozen=True, slots=True)
+class ViewOptions:
+    """Checked options of a view."""
+
+    view: View
+    paths: tuple[str, ...]
+    selection: Selection
+    topic: str | None
+    partition: int | None
+    mode: ReadMode
+    check_crc: bool
+    depth: Depth
+    batch_size: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """A segment of a task. `is_first` is said of one segment in each directory, which also tells of files that belong to none."""
+
+    file: SegmentFile
+    topic: str | None
+    partition: int | None
+    is_first: bool
+
+
+@dataclass(frozen=True)
+class ViewTask(InputPartition):
+    """What one task reads."""
+
+    parts: tuple[Part, ...]
+
+
+def view_of(given: Mapping[str, str]) -> View:
+    """The option `view`.
+
+    Raises:
+        ValueError: when it is none.
+    """
+    text = lowered(given).get("view", "records").strip().lower()
+    if text not in VIEWS:
+        raise ValueError(f"option view must be records, batches or findings, not {text!r}")
+    return text
+
+
+def parse_view(given: Mapping[str, str]) -> ViewOptions:
+    """Check the options of a view other than `records`.
+
+    Raises:
+        ValueError: for an option that means nothing there, a bad value, no path.
+    """
+    view, options = view_of(given), lowered(given)
+    ensure_known(given, DOORS[view])
+    depth = options.get("depth", "full").strip().lower()
+    if depth not in DEPTHS:
+        raise ValueError(f"option depth must be headers, metadata or full, not {options['depth']!r}")
+    return ViewOptions(
+        view=view,
+        paths=paths_of(options),
+        selection=parse_selection(options),
+        topic=options.get("topic"),
+        partition=integer(options, "partition", at_least=0),
+        mode=parse_mode(options),
+        # Comparing checksums reads every byte, which a look at headers shall not.
+        check_crc=boolean(options, "checkCrc", view == "findings"),
+        depth=depth,
+        batch_size=integer(options, "batchSize", at_least=1) or 65536,
+    )
+
+
+def view_schema(given: Mapping[str, str]) -> StructType:
+    """Columns of a view when the user names none: the file, its topic and partition, and what a row tells.
+
+    Raises:
+        ValueError: as `parse_view`.
+    """
+    options = parse_view(given)
+    return options.mode.widened(_columns(options.view))
+
+
+def view_reader(given: Mapping[str, str], schema: StructType) -> DataSourceReader:
+    """A reader of the columns of a view that are in `schema`.
+
+    Raises:
+        ValueError: as `parse_view`, and when a column is unknown or of another type.
+    """
+    options = parse_view(given)
+    warn_of_ignored(given, DOORS[options.view])
+    ours = _columns(options.view)
+    if options.view == "findings":
+        return FindingsReader(options, chosen_of(schema, ours), CorruptColumn())
+    rest, corrupt = options.mode.split(schema, ours.fieldNames())
+    return BatchesReader(options, chosen_of(rest, ours), corrupt)
+
+
+def _columns(view: View) -> StructType:
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    own = pa.schema(ls.batches(b"").schema if view == "batches" else findings_table([]).schema)
+    place = [("path", pa.string()), ("topic", pa.string()), ("partition", pa.int32())]
+    return from_arrow_schema(pa.schema([*place, *(one for one in own if one.name not in PLACE)]))
+
+
+class ViewReader(DataSourceReader):
+    """Plans the tasks of a view, and runs through the segments of each."""
+
+    def __init__(self, options: ViewOptions, columns: list[str], corrupt: CorruptColumn) -> None:
+        self.options = options
+        self.columns = columns
+        self.corrupt = corrupt
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The tasks: a segment each, or several small ones."""
+        options = self.options
+        # Which replica of a partition is damaged is worth asking, so all of them are looked at.
+        logs = discover(options.paths, options.selection, topic=options.topic, partition=options.partition, has_replicas=True)
+        firsts = {file.directory: file for files in logs.values() for file in reversed(files)}
+        parts = [Part(file, *name, firsts[file.directory] is file) for name, files in logs.items() for file in files]
+        return list(_packed(parts, TASK_BYTES[options.view]))
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Rows of one task, in a worker process."""
+        # Spark makes a task of nothing when there is nothing to read.
+        parts = partition.parts if isinstance(partition, ViewTask) else ()
+        return (rows for part in parts for rows in self._rows(part) if rows.num_rows)
+
+    def _rows(self, part: Part) -> Iterable[pa.RecordBatch]:
+        raise NotImplementedError
+
+    def _placed(self, rows: pa.RecordBatch, path: str | list[str], part: Part) -> pa.RecordBatch:
+        """The wanted columns, with those that tell the place."""
+        import pyarrow as pa
+
+        count = rows.num_rows
+        place: dict[str, Callable[[], pa.Array]] = {
+            "path": lambda: pa.array(path, pa.string()) if isinstance(path, list) else pa.repeat(pa.scalar(path, pa.string()), count),
+            "topic": lambda: pa.repeat(pa.scalar(part.topic, pa.string()), count),
+            "partition": lambda: pa.repeat(pa.scalar(part.partition, pa.int32()), count),
+        }
+        columns = [place[name]() if name in place else rows.column(name) for name in self.columns]
+        return pa.RecordBatch.from_arrays(columns, self.columns)
+
+
+class BatchesReader(ViewReader):
+    """Headers of all batches. Between them nothing is read, unless checksums are compared or damage is searched."""
+
+    def _rows(self, part: Part) -> Iterator[pa.RecordBatch]:
+        source = ls.FileSource(part.file.path)
+        path = str(source.path)
+        place = {"path": path, "topic": part.topic, "partition": part.partition}
+        try:
+            stream = ls.batch_stream(
+                source, check_crc=self.options.check_crc, on_error=self.options.mode.on_error, batch_size=self.options.batch_size
+            )
+            yield from self.corrupt.batches(stream, place, shape=lambda rows: self._placed(rows, path, part))
+        except ls.RecordBatchError as error:
+            raise located(error, path) from None
+
+
+class FindingsReader(ViewReader):
+    """What validation finds. No file fails the query."""
+
+    def _rows(self, part: Part) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        found = [one for one in self._found(part) if _is_told_here(one, part)]
+        files = [_file_of(one, part) for one in found]
+        for rows in pa.table(findings_table(found)).combine_chunks().to_batches():
+            yield self._placed(rows, files, part)
+
+    def _found(self, part: Part) -> list[ls.Finding]:
+        """Findings of a segment and of the files beside it; what cannot be read is a finding too."""
+        depth, check_crc, path = self.options.depth, self.options.check_crc, part.file.path
+        try:
+            return ls.Segment(part.file).validate(depth=depth, check_crc=check_crc).findings
+        except OSError as error:
+            unreadable = _unreadable(error, path)
+        # A file beside it may be the one that cannot be read.
+        try:
+            return [*ls.validate(ls.FileSource(path), depth=depth, check_crc=check_crc).findings, unreadable]
+        except OSError as error:
+            return [_unreadable(error, path)]
+
+
+def _packed(parts: Iterable[Part], most_bytes: int) -> Iterator[ViewTask]:
+    """Tasks of about as many bytes, in order; a larger segment is alone."""
+    waiting: list[Part] = []
+    size = 0
+    for part in parts:
+        own = _size_of(part)
+        if waiting and (size + own > most_bytes or len(waiting) == TASK_FILES):
+            yield ViewTask(tuple(waiting))
+            waiting, size = [], 0
+        waiting.append(part)
+        size += own
+    if waiting:
+        yield ViewTask(tuple(waiting))
+
+
+def _size_of(part: Part) -> int:
+    """Bytes of a file; 0 when nobody can tell. Its task will say why."""
+    try:
+        return ls.Segment(part.file).size
+    except OSError:
+        return 0
+
+
+def _unreadable(error: OSError, path: str) -> ls.Finding:
+    return ls.Finding(UNREADABLE, "error", f"the file cannot be read: {error.strerror or error}", f"{error.filename or path}@0", 0, 0)
+
+
+def _file_of(one: ls.Finding, part: Part) -> str:
+    """The file that a finding is about: the segment, or one beside it (`<file>@<position>`)."""
+    file, at, _ = one.path.rpartition("@")
+    return file if at and not file.endswith(("/entry", "entry")) else part.file.path
+
+
+def _is_told_here(one: ls.Finding, part: Part) -> bool:
+    """Files that belong to no segment alone (snapshots, epochs) are looked at with each; what they hold by themselves is told once."""
+    stem = part.file.path.rsplit(".", 1)[0]
+    return part.is_first or one.rule.startswith("IDX-") or _file_of(one, part).startswith(stem)

@@ -1,0 +1,75 @@
+"""Every door over Spark Connect: a server of its own behind `remote("local[2]")`, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import corpus
+import logsegment as ls
+from corpus import rows_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+SEGMENT = corpus.CORPUS / "modern-4.1.0/data/codec-zstd-0/00000000000000000000.log"
+#: Prints what each door gave, as one line of JSON.
+SESSION = """
+import json, sys
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+path = sys.argv[1]
+spark = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+found = {"connect": type(spark).__module__.startswith("pyspark.sql.connect")}
+reader = lambda **options: spark.read.format("logsegment").options(**options).load(path)
+found["records"] = reader().count()
+found["batches"] = reader(view="batches").count()
+found["findings"] = reader(view="findings").where("severity = 'error'").count()
+found["permissive"] = reader(mode="PERMISSIVE").columns[-1]
+
+import logsegment.spark as lss
+
+raw = spark.read.format("binaryFile").load(path).select("path", F.col("content").alias("batch"))
+decode = lss.decode_batches(keep=["path"], columns=["offset"])
+found["decode_batches"] = raw.mapInArrow(decode, decode.schema(raw.schema)).count()
+found["decode_udf"] = raw.select(F.size(lss.decode_udf()("batch"))).first()[0]
+found["arrow"] = raw.select(lss.batch_info_udf()("batch")["magic"], lss.validate_udf()("batch")["ok"]).first()[:]
+found["pandas"] = raw.select(lss.batch_info_udf(kind="pandas")("batch")["magic"], lss.validate_udf(kind="pandas")("batch")["ok"]).first()[:]
+packed = raw.select(lss.encode_udf(compression="lz4")(lss.decode_udf()("batch")).alias("batch"))
+found["convert"] = packed.select(F.size(lss.decode_udf()(lss.convert_udf(to="v1", allow_loss=True)("batch")))).first()[0]
+lss.register(spark)
+raw.createOrReplaceTempView("raw")
+query = "select kafka_batch_info(batch).magic, kafka_validate(batch).ok, size(kafka_decode(kafka_convert(batch))) from raw"
+found["sql"] = spark.sql(query).first()[:]
+print("FOUND" + json.dumps(found))
+spark.stop()
+"""
+
+
+def test_all_doors_open_over_connect(tmp_path: Path):
+    pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
+    script = tmp_path / "session.py"
+    script.write_text(SESSION)
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run([sys.executable, str(script), str(SEGMENT)], env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (line,) = [line.removeprefix("FOUND") for line in done.stdout.splitlines() if line.startswith("FOUND")]
+    records = ls.decode(SEGMENT.read_bytes(), columns=["offset"]).to_pyarrow().num_rows
+    assert json.loads(line) == {
+        "connect": True,
+        "records": records,
+        "batches": len(rows_of(ls.batches(SEGMENT.read_bytes()))),
+        "findings": 0,
+        "permissive": "_corrupt_record",
+        "decode_batches": records,
+        "decode_udf": records,
+        "arrow": [2, True],
+        "pandas": [2, True],
+        "convert": records,
+        "sql": [2, True, records],
+    }
