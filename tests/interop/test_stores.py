@@ -50,7 +50,7 @@ def large(server: Server, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
     place.mkdir()
     rows = 48 << 10
     table = pa.table({"value": pa.array([b"v" * 1000] * rows, pa.binary()), "timestamp": pa.array(range(rows), pa.timestamp("ms", "UTC"))})
-    ls.encode(table, out=place / FIRST, batch_size=16 << 10)
+    ls.encode(table, out=place / FIRST, batch_bytes=16 << 10)
     _core.rebuild_indexes([(place / FIRST, 0)], place)
     server.put(place, "large-0")
     return place, server.uri("large-0")
@@ -222,7 +222,7 @@ def test_an_endpoint_that_is_down_is_a_connection_error():
 def test_an_object_that_changes_while_it_is_read(server: Server, large: tuple[Path, str]):
     place, _ = large
     server.put(place / FIRST, "changing-0/" + FIRST)
-    stream = ls.decode(ls.FileSource(server.uri("changing-0/" + FIRST)), columns=["offset"])
+    stream = ls.decode(ls.FileSource(server.uri("changing-0/" + FIRST)), columns=["offset"], batch_size=1000)
     next(stream)
     target = server.bucket / "changing-0" / FIRST
     content = target.read_bytes()
@@ -236,7 +236,7 @@ def test_an_object_that_changes_while_it_is_read(server: Server, large: tuple[Pa
 def test_an_object_that_goes_while_it_is_read(server: Server, large: tuple[Path, str]):
     place, _ = large
     server.put(place / FIRST, "going-0/" + FIRST)
-    stream = ls.decode(ls.FileSource(server.uri("going-0/" + FIRST)), columns=["offset"])
+    stream = ls.decode(ls.FileSource(server.uri("going-0/" + FIRST)), columns=["offset"], batch_size=1000)
     next(stream)
     (server.bucket / "going-0" / FIRST).unlink()
     with pytest.raises(FileNotFoundError) as raised:
