@@ -36,11 +36,12 @@ from logsegment._core import (
 )
 from logsegment.arrays import batch_info_array, decode_array, explode_array, validate_array
 from logsegment.converting import Converted, Loss, StoppedAt, convert, convert_array
-from logsegment.log import Log, Segment
+from logsegment.log import Log
 from logsegment.lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
 from logsegment.policy import CompressionPolicy
 from logsegment.reading import BatchTable, batch_stream, batches, decode
 from logsegment.report import Report, validate
+from logsegment.segment import Segment
 from logsegment.writing import encode, encode_array
 
 __all__ = [

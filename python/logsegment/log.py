@@ -1,329 +1,26 @@
-"""Segments with the files beside them, and directories of segments: `Segment`, `Log`."""
+"""The segments of a directory as one: `Log`."""
 
 from __future__ import annotations
 
-import errno
-import json
-import mmap as mapping
-import operator
 import os
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from functools import cached_property
 from inspect import Parameter, signature
 from itertools import groupby
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+from typing import Any, Unpack
 
 from logsegment import _core
-from logsegment._core import FileSource, Limits, RecordStream, Transactions
-from logsegment._options import Binary, Depth, Format, Isolation, OnError, entry_options, names
+from logsegment._core import FileSource, Limits, RecordStream
+from logsegment._options import Depth, Format, Isolation, OnError, entry_options, names
+from logsegment._times import Timestamp
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
-from logsegment.ranges import Ranges
+from logsegment.neighbours import named
 from logsegment.reading import BatchTable, decode
 from logsegment.report import Report
-from logsegment.segments import SegmentFile, absolute, directory_of, find_segments, is_directory, names_in, segments_beside
-from logsegment.stores.uri import is_stored, shown
+from logsegment.segment import Mapping, RecordOptions, Segment, bounds, first_offset_at
+from logsegment.segments import absolute, directory_of, find_segments, is_directory, names_in
 
-#: Milliseconds since the epoch, or a datetime with a time zone.
-Timestamp: TypeAlias = int | datetime
-Mapping: TypeAlias = Literal["auto"] | bool
 SNAPSHOT = re.compile(r"[0-9]{20}\.snapshot")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class RecordOptions(TypedDict, total=False):
-    """Options of `decode` that `records` hands on."""
-
-    columns: Sequence[str] | None
-    binary: Binary
-    check_crc: bool
-    on_error: OnError
-    strict_tail: bool
-    control: bool
-    batch_size: int
-    batch_bytes: int
-    threads: int
-    format: Format
-    limits: Limits | None
-    null_headers: bool
-
-
-class Segment(Ranges):
-    """One `.log` file with its neighbours: indexes, producer snapshot, leader epochs, and the other segments of its partition.
-
-    The files beside a log are hints. What they say is held against the log wherever it is used, so that one that is missing, stale or
-    damaged makes a read slower and never changes what it gives; `validate` reports it. Damage of the log before the wanted offsets
-    may go unseen when an index leads past it.
-
-    Args:
-        path: the file, of any name, or its URI in a store. Twenty digits and `.log` tell its first offset, its directory tells topic and
-            partition.
-        mmap: map the file into memory for reads from its first byte on; "auto" does so when a later segment stands beside it, since nobody
-            appends to it any more. A mapped file that is truncated kills the process.
-
-    Attributes:
-        path (str), topic (str or None), partition (int or None), base_offset (int or None): as the names tell.
-
-    Raises:
-        OSError: when the file cannot be read.
-
-    Example:
-        >>> import logsegment as ls
-        >>> segment = ls.Segment("payments-0/00000000000000000000.log")
-        >>> segment.records(columns=["offset"], start_offset=10, end_offset=13).read_all().num_rows
-        3
-
-    Source: `LogSegment`, `OffsetIndex`, `TimeIndex` and `TransactionIndex` in Kafka's storage.
-    """
-
-    def __init__(self, path: str | os.PathLike[str] | SegmentFile, *, mmap: Mapping = "auto") -> None:
-        if mmap not in ("auto", True, False):
-            raise ValueError(f'mmap must be "auto", True or False, not {mmap!r}')
-        (self._file,) = [path] if isinstance(path, SegmentFile) else find_segments(_file(path))
-        self._mmap = mmap
-
-    @property
-    def path(self) -> str:
-        """Absolute path of the file."""
-        return self._file.path
-
-    @property
-    def topic(self) -> str | None:
-        """Told by the directory's name, else None."""
-        return self._file.topic
-
-    @property
-    def partition(self) -> int | None:
-        """Told by the directory's name, else None."""
-        return self._file.partition
-
-    @property
-    def base_offset(self) -> int | None:
-        """Told by the file's name, else None."""
-        return self._file.base_offset
-
-    def records(
-        self,
-        *,
-        start_offset: int | None = None,
-        end_offset: int | None = None,
-        start_timestamp: Timestamp | None = None,
-        end_timestamp: Timestamp | None = None,
-        isolation: Isolation = "read_uncommitted",
-        **options: Unpack[RecordOptions],
-    ) -> RecordStream:
-        """Decode records; only the batches that may hold wanted offsets are read.
-
-        Args:
-            start_offset: first offset wanted (inclusive).
-            end_offset: first offset not wanted (exclusive).
-            start_timestamp: begin at the first record of this time or later, as `offset_for_timestamp` finds it.
-            end_timestamp: end before the first record of this time or later.
-            isolation: as in `decode`, by what the whole partition tells.
-            options: as in `decode`.
-
-        Returns:
-            A `RecordStream`, with topic and partition of the directory.
-
-        Raises:
-            As `decode`.
-
-        Example:
-            >>> import logsegment as ls
-            >>> segment = ls.Segment("payments-0/00000000000000000000.log")
-            >>> segment.records(columns=["offset"], isolation="read_committed").read_all().num_rows
-            9
-        """
-        start, end = _bounds([self], start_offset, end_offset, start_timestamp, end_timestamp)
-        transactions = self._transactions(start, end, isolation, options)
-        shared = dict(options, start_offset=start, end_offset=end, isolation=isolation, transactions=transactions)
-        source = self._source(*self.byte_range(start, end))
-        return decode(source, topic=self.topic, partition=self.partition, **shared)  # type: ignore[arg-type]
-
-    def batches(
-        self,
-        *,
-        start_offset: int | None = None,
-        end_offset: int | None = None,
-        check_crc: bool = True,
-        on_error: OnError = "raise",
-        strict_tail: bool = False,
-        format: Format = "auto",
-        limits: Limits | None = None,
-    ) -> BatchTable:
-        """Read the headers of the batches that may hold the wanted offsets, as `logsegment.batches` does.
-
-        Args:
-            start_offset: first offset wanted (inclusive).
-            end_offset: first offset not wanted (exclusive).
-            check_crc: as in `batches`.
-            on_error: as in `batches`.
-            strict_tail: as in `batches`.
-            format: as in `batches`.
-            limits: as in `batches`.
-
-        Returns:
-            A `BatchTable`.
-
-        Raises:
-            RecordBatchError: when bytes cannot be framed.
-
-        Example:
-            >>> import logsegment as ls
-            >>> ls.Segment("payments-0/00000000000000000000.log").batches(start_offset=10, end_offset=13).num_rows
-            2
-        """
-        options = entry_options(check_crc=check_crc, on_error=on_error, strict_tail=strict_tail, format=format, limits=limits)
-        return _core.batch_stream(self._source(*self.byte_range(start_offset, end_offset)), options).read_all()
-
-    def validate(
-        self,
-        *,
-        depth: Depth = "full",
-        check_crc: bool = True,
-        strict_tail: bool = False,
-        format: Format = "auto",
-        limits: Limits | None = None,
-    ) -> Report:
-        """Validate the log, and hold the files beside it against it. Never raises on bad bytes.
-
-        Args:
-            depth: as in `logsegment.validate`.
-            check_crc: as in `logsegment.validate`.
-            strict_tail: as in `logsegment.validate`.
-            format: as in `logsegment.validate`.
-            limits: as in `logsegment.validate`.
-
-        Returns:
-            A `Report`; the `path` of a finding begins with its file.
-
-        Raises:
-            OSError: when a file cannot be read.
-
-        Example:
-            >>> import logsegment as ls
-            >>> ls.Segment("payments-0/00000000000000000000.log").validate().ok
-            True
-        """
-        options = entry_options(check_crc=check_crc, strict_tail=strict_tail, format=format, limits=limits)
-        return Report(*_core.validate_log([_named(self._file)], [], depth, options))
-
-    def offset_for_timestamp(self, timestamp: Timestamp) -> int | None:
-        """Find the offset of the first record whose timestamp is this one or later; None when there is none.
-
-        Batches whose header says that all of their records are earlier are passed over.
-
-        Args:
-            timestamp: milliseconds since the epoch, or an aware datetime.
-
-        Raises:
-            RecordBatchError: when bytes on the way cannot be read.
-
-        Example:
-            >>> import logsegment as ls
-            >>> ls.Segment("payments-0/00000000000000000000.log").offset_for_timestamp(0)
-            0
-
-        Source: `LogSegment.findOffsetByTimestamp` in Kafka.
-        """
-        wanted = max(_milliseconds(timestamp), -(2**63))
-        if wanted >= 2**63 or self._is_kafka_07:
-            return None
-        position, batch, _ = self._index.find_timestamp(wanted)
-        if batch is None:
-            return None
-        source = FileSource(self.path, position)
-        with decode(source, columns=["offset", "timestampMs"], control=True, batch_size=4096, batch_bytes=1) as stream:
-            for rows in stream:
-                for line in rows.to_jsonl().splitlines():
-                    record = json.loads(line)
-                    if record["timestampMs"] >= wanted:
-                        return int(record["offset"])
-        return None
-
-    @cached_property
-    def offset_index(self) -> Rows[OffsetEntry]:
-        """Entries of the `.index`; none when it is missing. Its findings tell what is wrong with the file."""
-        return Rows(OffsetEntry, self._index.offset_index(), self._own(".index"))
-
-    @cached_property
-    def time_index(self) -> Rows[TimeEntry]:
-        """Entries of the `.timeindex`; none when it is missing."""
-        return Rows(TimeEntry, self._index.time_index(), self._own(".timeindex"))
-
-    @cached_property
-    def aborted_transactions(self) -> Rows[AbortedTransaction]:
-        """Transactions whose ABORT marker stands in the segment: from the `.txnindex` where there is a sound one, else from the markers."""
-        if self._is_kafka_07:
-            return Rows(AbortedTransaction, [])
-        found = _core.read_txn_index(self._beside(".txnindex"))
-        if found is not None and not found[1]:
-            return Rows(AbortedTransaction, found[0])
-        neighbours = segments_beside(self._file)
-        known = committed_transactions(neighbours)
-        first = self.base_offset or 0
-        later = [segment.base_offset for segment in neighbours if segment.base_offset is not None and segment.base_offset > first]
-        last = min(later, default=2**63)
-        rows = [(*aborted, None) for aborted in known.aborted if first <= aborted[2] < last]
-        return Rows(AbortedTransaction, rows, found[1] if found else [])
-
-    @cached_property
-    def producer_snapshot(self) -> Rows[ProducerState]:
-        """The producers and their open transactions before the segment, from the `.snapshot` of its name; none when it is missing."""
-        rows, findings = _core.read_producer_snapshot(self._beside(".snapshot"), self.base_offset or 0) or ([], [])
-        return Rows(ProducerState, rows, findings)
-
-    @cached_property
-    def leader_epochs(self) -> Rows[LeaderEpoch]:
-        """The leaders' terms of the partition, from its `leader-epoch-checkpoint`; none when it is missing."""
-        rows, findings = _core.read_leader_epochs(os.path.join(self._file.directory, "leader-epoch-checkpoint")) or ([], [])
-        return Rows(LeaderEpoch, rows, findings)
-
-    def __repr__(self) -> str:
-        return f"Segment({self.path!r})"
-
-    @property
-    def _is_kafka_07(self) -> bool:
-        """Entries of Kafka 0.7 have no offsets to look up, no times and no transactions."""
-        return self.path.endswith(".kafka")
-
-    @cached_property
-    def _index(self) -> _core.SegmentIndex:
-        return _core.SegmentIndex(self.path, self.base_offset or 0)
-
-    def _beside(self, suffix: str) -> str:
-        return os.path.splitext(self.path)[0] + suffix
-
-    def _own(self, suffix: str) -> list[_core.Finding]:
-        return [finding for finding in self._index.findings() if finding.path.startswith(shown(self._beside(suffix)) + "@")]
-
-    def _source(self, start: int, end: int | None) -> Any:
-        if (
-            start == 0
-            and not self._is_kafka_07
-            and not is_stored(self.path)
-            and (self._mmap is True or (self._mmap == "auto" and self._is_closed))
-        ):
-            with open(self.path, "rb") as file:
-                if os.fstat(file.fileno()).st_size:
-                    mapped = mapping.mmap(file.fileno(), 0, access=mapping.ACCESS_READ)
-                    return mapped if end is None else memoryview(mapped)[:end]
-        return FileSource(self.path, start, end)
-
-    @cached_property
-    def _is_closed(self) -> bool:
-        first = self.base_offset
-        return first is not None and any((other.base_offset or 0) > first for other in segments_beside(self._file))
-
-    def _transactions(self, start: int | None, end: int | None, isolation: Isolation, options: RecordOptions) -> Transactions | None:
-        if isolation != "read_committed":
-            return None
-        if self._is_kafka_07:
-            return Transactions([])
-        is_recovering = options.get("on_error") == "skip" and options.get("check_crc", True)
-        first = start if start is not None else self.base_offset
-        return committed_transactions(segments_beside(self._file), first, end, is_recovering=is_recovering)
 
 
 class Log:
@@ -395,14 +92,14 @@ class Log:
         shared |= {"columns": names(options.get("columns")), "isolation": isolation}
         parts = []
         for segments in self._by_directory():
-            bounds = _bounds(segments, start_offset, end_offset, start_timestamp, end_timestamp)
-            wanted = _in_range(segments, *bounds)
+            asked = bounds(segments, start_offset, end_offset, start_timestamp, end_timestamp)
+            wanted = _in_range(segments, *asked)
             if not wanted:
                 continue
-            known = segments[0]._transactions(*bounds, isolation, options)
-            own: dict[str, Any] = {"start_offset": bounds[0], "end_offset": bounds[1], "transactions": known}
+            known = segments[0]._transactions(*asked, isolation, options)
+            own: dict[str, Any] = {"start_offset": asked[0], "end_offset": asked[1], "transactions": known}
             own |= {"topic": segments[0].topic, "partition": segments[0].partition}
-            parts += [(FileSource(one.path, *one.byte_range(*bounds)), shared | own) for one in wanted]
+            parts += [(FileSource(one.path, *one.byte_range(*asked)), shared | own) for one in wanted]
         return _core.decode_files(parts, shared)
 
     def batches(
@@ -474,7 +171,7 @@ class Log:
         """
         options = entry_options(check_crc=check_crc, strict_tail=strict_tail, format=format, limits=limits)
         above = [self.path] if is_directory(self.path) else []
-        return Report(*_core.validate_log(list(map(_named, self._files)), above, depth, options))
+        return Report(*_core.validate_log(list(map(named, self._files)), above, depth, options))
 
     def offset_for_timestamp(self, timestamp: Timestamp) -> int | None:
         """Find the offset of the first record of this time or later in a log of one partition; None when there is none.
@@ -491,7 +188,7 @@ class Log:
             >>> ls.Log("payments-0").offset_for_timestamp(0)
             0
         """
-        return _offset_for_timestamp(self._one_partition(), timestamp)
+        return first_offset_at(self._one_partition(), timestamp)
 
     @property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
@@ -542,36 +239,6 @@ class Log:
         return partitions[0]
 
 
-def committed_transactions(
-    segments: Sequence[SegmentFile], start: int | None = None, end: int | None = None, *, is_recovering: bool = False
-) -> Transactions:
-    """Learn what a committed read must know, from producer snapshots and markers; see docs/decisions.
-
-    Args:
-        segments: all segments of one partition, in the order of their offsets.
-        start: first offset that will be read.
-        end: first offset that will not be read.
-        is_recovering: read whole entries and believe them only when their checksum matches.
-
-    Raises:
-        OSError: when a file cannot be read.
-    """
-    numbered = list(map(_numbered, segments))
-    return _core.committed_transactions(numbered, start_offset=start, end_offset=end, is_recovering=is_recovering)
-
-
-def validate_files(files: Sequence[SegmentFile]) -> Report:
-    """Hold the files beside segments against them; the logs themselves are not validated.
-
-    Args:
-        files: the segments of one directory after the other, in the order of their offsets.
-
-    Raises:
-        OSError: when a file cannot be read.
-    """
-    return Report(*_core.validate_log(list(map(_named, files)), [], None, entry_options()))
-
-
 def _in_range(segments: list[Segment], start: int | None, end: int | None) -> list[Segment]:
     """Leave out segments whose names say that none of the offsets lies in them."""
     followers = [one.base_offset for one in segments[1:]]
@@ -584,24 +251,6 @@ def _in_range(segments: list[Segment], start: int | None, end: int | None) -> li
     return wanted
 
 
-def _bounds(
-    segments: list[Segment], start: int | None, end: int | None, start_timestamp: Timestamp | None, end_timestamp: Timestamp | None
-) -> tuple[int | None, int | None]:
-    """Offsets, also for those that were given as times. Where no record is late enough, the end of the log is meant."""
-    if start_timestamp is not None:
-        found = _offset_for_timestamp(segments, start_timestamp)
-        start = 2**63 - 1 if found is None else found if start is None else max(found, start)
-    if end_timestamp is not None:
-        found = _offset_for_timestamp(segments, end_timestamp)
-        end = end if found is None else found if end is None else min(found, end)
-    return start, end
-
-
-def _offset_for_timestamp(segments: list[Segment], timestamp: Timestamp) -> int | None:
-    found = (one.offset_for_timestamp(timestamp) for one in segments)
-    return next((offset for offset in found if offset is not None), None)
-
-
 def _joined(kind: Any, parts: Sequence[Rows[Any]]) -> Rows[Any]:
     return Rows(kind, [row for part in parts for row in part], [finding for part in parts for finding in part.findings])
 
@@ -610,27 +259,3 @@ def _defaults() -> dict[str, Any]:
     """The options of `decode` as they are when nobody says anything."""
     parameters = signature(decode).parameters.values()
     return {one.name: one.default for one in parameters if one.kind is Parameter.KEYWORD_ONLY}
-
-
-def _named(file: SegmentFile) -> tuple[str, int | None]:
-    """Path and first offset; files of Kafka 0.7 have no others beside them."""
-    return file.path, None if file.path.endswith(".kafka") else file.base_offset
-
-
-def _numbered(file: SegmentFile) -> tuple[str, int]:
-    return file.path, file.base_offset or 0
-
-
-def _file(path: str | os.PathLike[str]) -> str:
-    place = absolute(path)
-    if not is_stored(place) and os.path.isdir(place):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), place)
-    return place
-
-
-def _milliseconds(timestamp: Timestamp) -> int:
-    if not isinstance(timestamp, datetime):
-        return operator.index(timestamp)
-    if timestamp.tzinfo is None:
-        raise ValueError("timestamp: a datetime needs a time zone")
-    return -((_EPOCH - timestamp) // timedelta(milliseconds=1))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import corpus
 import logsegment as ls
-from logsegment.log import validate_files
+from logsegment.neighbours import validate_files
 from logsegment.segments import find_segments
 
 MODERN = corpus.CORPUS / "modern-4.1.0"

@@ -32,7 +32,7 @@ from logsegment.cli.paths import Segment, in_range, segments_of, whole_partition
 from logsegment.cli.progress import Progress
 from logsegment.cli.records import Form, JsonLines, RecordSink, RecordTable, Rows
 from logsegment.cli.sources import opened
-from logsegment.log import committed_transactions
+from logsegment.neighbours import committed_transactions
 
 #: What a record is by default, as JSON and as columns.
 JSON_COLUMNS = ["topic", "partition", "offset", "timestamp", "timestampType", "key", "value", "headers"]

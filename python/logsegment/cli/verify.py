@@ -21,7 +21,7 @@ from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
 from logsegment.cli.survey import survey
 from logsegment.cli.verdict import Verdict, write_json, write_words
-from logsegment.log import validate_files
+from logsegment.neighbours import validate_files
 from logsegment.stores.uri import shown
 
 Depth = Literal["headers", "metadata", "full"]

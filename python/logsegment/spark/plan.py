@@ -14,7 +14,7 @@ from itertools import groupby
 from pyspark.sql.datasource import InputPartition
 
 import logsegment as ls
-from logsegment.log import committed_transactions
+from logsegment.neighbours import committed_transactions
 from logsegment.segments import SegmentFile, segments_beside
 from logsegment.spark.bounds import LogRange, ranges_of
 from logsegment.spark.filters import Wanted

@@ -22,7 +22,7 @@ from pyspark.sql.datasource import (
 )
 
 import logsegment as ls
-from logsegment.log import committed_transactions
+from logsegment.neighbours import committed_transactions
 from logsegment.segments import find_segments, segments_beside
 from logsegment.spark.errors import located
 from logsegment.spark.filters import Wanted, wanted_by

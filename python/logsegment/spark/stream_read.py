@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import logsegment as ls
-from logsegment.log import committed_transactions
+from logsegment.neighbours import committed_transactions
 from logsegment.segments import SegmentFile
 from logsegment.spark.errors import located
 from logsegment.spark.stream_ends import base_of

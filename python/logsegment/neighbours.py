@@ -1,0 +1,50 @@
+"""What the files beside segments say of a whole partition: its transactions, and what is wrong with those files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from logsegment import _core
+from logsegment._core import Transactions
+from logsegment._options import entry_options
+from logsegment.report import Report
+from logsegment.segments import SegmentFile
+
+
+def committed_transactions(
+    segments: Sequence[SegmentFile], start: int | None = None, end: int | None = None, *, is_recovering: bool = False
+) -> Transactions:
+    """Learn what a committed read must know, from producer snapshots and markers; see docs/decisions.
+
+    Args:
+        segments: all segments of one partition, in the order of their offsets.
+        start: first offset that will be read.
+        end: first offset that will not be read.
+        is_recovering: read whole entries and believe them only when their checksum matches.
+
+    Raises:
+        OSError: when a file cannot be read.
+    """
+    numbered = list(map(_numbered, segments))
+    return _core.committed_transactions(numbered, start_offset=start, end_offset=end, is_recovering=is_recovering)
+
+
+def validate_files(files: Sequence[SegmentFile]) -> Report:
+    """Hold the files beside segments against them; the logs themselves are not validated.
+
+    Args:
+        files: the segments of one directory after the other, in the order of their offsets.
+
+    Raises:
+        OSError: when a file cannot be read.
+    """
+    return Report(*_core.validate_log(list(map(named, files)), [], None, entry_options()))
+
+
+def named(file: SegmentFile) -> tuple[str, int | None]:
+    """Path and first offset; files of Kafka 0.7 have no others beside them."""
+    return file.path, None if file.path.endswith(".kafka") else file.base_offset
+
+
+def _numbered(file: SegmentFile) -> tuple[str, int]:
+    return file.path, file.base_offset or 0
