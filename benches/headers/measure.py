@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 import logsegment as ls
 from benches.paths import ROOT, WORK
 from benches.segments import write_repeated
+from benches.thresholds import CODECS
 
-CORPORA = ["small-none", "small-lz4"]
+CORPORA = [f"small-{codec}" for codec in CODECS]
 # A whole segment: the headers of a smaller file stay in the cache between repeats, which no user meets.
 SEGMENT = 1 << 30
 REPEAT = 15
