@@ -26,8 +26,6 @@ def main(spec_path: str) -> None:
     spark.sparkContext.setLogLevel("OFF")
     queries = [start(spark, work, name, options, now=spec["now"]) for name, options in spec["queries"].items()]
     while any(query.isActive for query in queries):
-        if any(query.exception() for query in queries):
-            break
         (work / "ready.new").write_text(str(min(int((query.lastProgress or {"batchId": -1})["batchId"]) for query in queries)))
         (work / "ready.new").rename(work / "ready")
         if (work / "stop").exists():
@@ -55,8 +53,6 @@ OPTIONS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.driver.memory": "1g",
-    # A machine under load may take longer than 15 s to start a Python process.
-    "spark.python.authenticate.socketTimeout": "5m",
 }
 
 if __name__ == "__main__":
