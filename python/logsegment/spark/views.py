@@ -6,6 +6,7 @@ The headers of all batches, with nothing decompressed, or what validation finds.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -166,8 +167,9 @@ class ViewReader(DataSourceReader):
         parts = partition.parts if isinstance(partition, ViewTask) else ()
         return (rows for part in parts for rows in self._rows(part) if rows.num_rows)
 
+    @abstractmethod
     def _rows(self, part: Part) -> Iterable[pa.RecordBatch]:
-        raise NotImplementedError
+        """Rows of one file, or of a range of it."""
 
     def _placed(self, rows: pa.RecordBatch, path: str | list[str], part: Part) -> pa.RecordBatch:
         """The wanted columns, with those that tell the place."""
