@@ -10,7 +10,7 @@ Bytes are parsed by a native core (`logsegment._core`); this package holds argum
 command line. pyarrow, pyspark, polars and pandas are imported only by what needs them.
 """
 
-from logsegment import broker, compat
+from logsegment import broker, compat, plugins
 from logsegment._core import (
     ArrowArray,
     ArrowBatch,
@@ -90,6 +90,7 @@ __all__ = [
     "explode_array",
     "fix_lz4",
     "lz4_header_checksum",
+    "plugins",
     "scan_transactions",
     "validate",
     "validate_array",

@@ -1,0 +1,170 @@
+"""One plugin as one language's registry names it, and its JSON (rules S-P10 and S-P15).
+
+Goes in: a record's key and value, or the fields by name. Comes out: an `Entry`, or an `EntryError` that says which field is wrong. Where
+entries are kept, and what several of them must be to each other, is not known here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+#: Ids are 4 bits of a batch's attributes (S-P3).
+MAX_ID = 15
+#: The fields that the proposal names, as JSON has them -> as `Entry` has them. Everything else is kept in `extra`.
+FIELDS = {"pluginID": "plugin_id", "pluginAlias": "alias", "pluginClassName": "class_name", "pluginVersion": "version"}
+
+
+class EntryError(ValueError):
+    """An entry that is none.
+
+    Attributes:
+        rule: the rule that it breaks, S-P15.
+        field: the field that is wrong, by its name in JSON; None when the value as a whole is.
+    """
+
+    rule = "S-P15"
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message, field)
+        self.message = message
+        self.field = field
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A plugin, as one language's clients find it.
+
+    Args:
+        plugin_id: the number in a batch's attributes, 0 to 15.
+        alias: the name that `compression` takes.
+        class_name: where the code is; for Python `package.module:Class`.
+        version: the plugin's version, such as "v1.0".
+        extra: further fields of the JSON, kept as they are.
+
+    Raises:
+        EntryError: for an id outside of 0 to 15, a text that is empty or no text, an extra field with the name of another.
+
+    Example:
+        >>> from logsegment.plugins import Entry
+        >>> Entry(3, "fast", "example.fast:Codec", "v1.0", {"vendor": "example"}).to_json()
+        '{"pluginID":3,"pluginAlias":"fast","pluginClassName":"example.fast:Codec","pluginVersion":"v1.0","vendor":"example"}'
+
+    Source: KIP-984, "Registering plugins".
+    """
+
+    plugin_id: int
+    alias: str
+    class_name: str
+    version: str
+    extra: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        fields = self.to_dict()
+        _ensure_id(fields["pluginID"])
+        for name in FIELDS:
+            if name != "pluginID":
+                _ensure_text(name, fields[name])
+        taken = FIELDS.keys() & self.extra.keys()
+        if taken:
+            raise EntryError(f"extra has {min(taken)}, which is no extra field", min(taken))
+
+    @classmethod
+    def from_json(cls, value: str | bytes, alias: str | None = None) -> Entry:
+        """Read an entry from its JSON.
+
+        Args:
+            value: a JSON object; bytes are UTF-8.
+            alias: the key that the value stands under, which the alias in it must be; None when there is none.
+
+        Returns:
+            The entry, with all fields that the proposal does not name in `extra`.
+
+        Raises:
+            EntryError: when the value is no JSON object, lacks a field, or has one of the wrong type or range.
+
+        Example:
+            >>> from logsegment.plugins import Entry
+            >>> value = b'{"pluginID": 3, "pluginAlias": "fast", "pluginClassName": "example.fast:Codec", "pluginVersion": "v1.0"}'
+            >>> Entry.from_json(value, "fast").plugin_id
+            3
+        """
+        try:
+            fields = json.loads(value, parse_constant=refuse_constant)
+        except (ValueError, RecursionError) as error:
+            raise EntryError(f"the value is not JSON: {_reason(error)}") from None
+        return cls.from_dict(fields, alias)
+
+    @classmethod
+    def from_dict(cls, fields: Any, alias: str | None = None) -> Entry:
+        """Read an entry from the object that its JSON holds; as `from_json` otherwise."""
+        if not isinstance(fields, Mapping):
+            raise EntryError(f"the value is {_json_type(fields)}, not an object")
+        for name in FIELDS:
+            if name not in fields:
+                raise EntryError(f"{name} is missing", name)
+        known = {ours: fields[name] for name, ours in FIELDS.items()}
+        entry = cls(**known, extra={name: value for name, value in fields.items() if name not in FIELDS})
+        if alias is not None and entry.alias != alias:
+            raise EntryError(f"pluginAlias is {entry.alias!r}, but the key is {alias!r}", "pluginAlias")
+        return entry
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the fields by their names in JSON, extra ones last."""
+        return {name: getattr(self, ours) for name, ours in FIELDS.items()} | self.extra
+
+    def to_json(self) -> str:
+        """Give the JSON, on one line.
+
+        Raises:
+            TypeError: when an extra field holds what JSON cannot.
+            ValueError: when an extra field holds a number that is none.
+        """
+        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _ensure_id(value: Any) -> None:
+    # True is an int for Python, and not for JSON.
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise EntryError(f"pluginID is {_json_type(value)}, not an integer", "pluginID")
+    if not 0 <= value <= MAX_ID:
+        raise EntryError(f"pluginID is {_shown(value)}, not 0 to {MAX_ID}", "pluginID")
+
+
+def _ensure_text(name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise EntryError(f"{name} is {_json_type(value)}, not a string", name)
+    if not value:
+        raise EntryError(f"{name} is empty", name)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise EntryError(f"{name} has half a character, which UTF-8 cannot hold", name) from None
+
+
+def _json_type(value: Any) -> str:
+    for kind, name in ((bool, "a boolean"), (int, "an integer"), (float, "a number with a fraction"), (str, "a string")):
+        if isinstance(value, kind):
+            return name
+    return "null" if value is None else "an array" if isinstance(value, list) else "an object" if isinstance(value, Mapping) else "no JSON"
+
+
+def _shown(number: int) -> str:
+    """A number that somebody else chose the length of."""
+    return str(number) if number.bit_length() <= 64 else "a number of more than 64 bits"
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} is not UTF-8"
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def refuse_constant(name: str) -> NoReturn:
+    """Refuse NaN and infinities, which Python's JSON has and nobody else's."""
+    raise ValueError(f"{name} is no JSON number")
