@@ -1,0 +1,168 @@
+"""The entries of all languages at one time, and what is damaged among them.
+
+Goes in: the last record of each key, as a topic or a file has it. Comes out: a `Catalog`. What entries must be to each other is told by
+`rules`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from logsegment._core import Finding
+from logsegment.plugins.entries import Entry, EntryError
+
+#: A registry's topic: one for each language of clients (S-P9).
+TOPIC = re.compile(r"plugin-([A-Za-z0-9._-]+)-topic")
+
+
+def topic_of(language: str) -> str:
+    """Name the topic of a language (S-P9)."""
+    return f"plugin-{language}-topic"
+
+
+def language_of(topic: str) -> str | None:
+    """Tell whose registry a topic is; None when it is none."""
+    found = TOPIC.fullmatch(topic)
+    return found and found[1]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One record to be written.
+
+    Attributes:
+        language: whose registry it goes to.
+        alias: its key.
+        entry: its value; None removes the alias.
+        before: what stands there now; None when nothing does, or nothing that can be read.
+    """
+
+    language: str
+    alias: str
+    entry: Entry | None
+    before: Entry | None = None
+
+
+@dataclass(frozen=True)
+class Damaged:
+    """A record that is no entry. `alias` is its key (None when it has none), `offset` its offset in the topic."""
+
+    language: str
+    alias: str | None
+    message: str
+    field: str | None = None
+    offset: int | None = None
+
+    @property
+    def finding(self) -> Finding:
+        """The damage as a finding."""
+        return found("S-P15", f"{_key(self.alias)}: {self.message}", self.language, offset=self.offset, field=self.field)
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """What all languages have registered.
+
+    Attributes:
+        languages: language -> alias -> entry; a language whose registry is there and empty has an empty dict.
+        damaged: records that are no entries.
+    """
+
+    languages: dict[str, dict[str, Entry]] = field(default_factory=dict)
+    damaged: tuple[Damaged, ...] = ()
+
+    def of(self, alias: str) -> dict[str, Entry]:
+        """The entries of one alias, by language."""
+        return {language: entries[alias] for language, entries in self.languages.items() if alias in entries}
+
+    def aliases(self) -> list[str]:
+        """All aliases that have an entry, sorted."""
+        return sorted({alias for entries in self.languages.values() for alias in entries})
+
+    def each(self) -> Iterator[tuple[str, Entry]]:
+        """Every entry with its language, Java first."""
+        for language in sorted(self.languages, key=java_first):
+            for alias in sorted(self.languages[language]):
+                yield language, self.languages[language][alias]
+
+    def ids(self) -> set[int]:
+        """The ids in use."""
+        return {entry.plugin_id for _, entry in self.each()}
+
+    def holds(self, alias: str) -> list[str]:
+        """The languages that have a record of this key, damaged or not."""
+        damaged = {one.language for one in self.damaged if one.alias == alias}
+        return sorted(damaged | self.of(alias).keys(), key=java_first)
+
+    def after(self, changes: Iterable[Change]) -> Catalog:
+        """The catalog as it is when these are written."""
+        languages = {language: dict(entries) for language, entries in self.languages.items()}
+        written = set()
+        for change in changes:
+            entries = languages.setdefault(change.language, {})
+            entries.pop(change.alias, None)
+            if change.entry is not None:
+                entries[change.alias] = change.entry
+            written.add((change.language, change.alias))
+        return Catalog(languages, tuple(one for one in self.damaged if (one.language, one.alias) not in written))
+
+
+class CatalogBuilder:
+    """A catalog from records, in the order of their offsets: of each key the last one counts (S-P12)."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, dict[str | None, tuple[object, int | None]]] = {}
+
+    def language(self, language: str) -> None:
+        """Name a language whose registry is there, also when it is empty."""
+        self._records.setdefault(language, {})
+
+    def add(self, language: str, key: bytes | None, value: bytes | None, offset: int | None = None) -> None:
+        """Take a topic's record; a value of None removes its key."""
+        # A key that is not UTF-8 keeps its bytes, so that it can be removed.
+        self.put(language, None if key is None else key.decode("utf-8", "surrogateescape"), value, offset)
+
+    def put(self, language: str, alias: str | None, value: object, offset: int | None = None) -> None:
+        """Take a record whose value is JSON in bytes, or what JSON holds; None removes its key."""
+        records = self._records.setdefault(language, {})
+        records.pop(alias, None)
+        if value is not None or alias is None:
+            records[alias] = (value, offset)
+
+    def finish(self) -> Catalog:
+        """Parse what is left."""
+        catalog, damaged = Catalog(), []
+        for language, records in self._records.items():
+            entries = catalog.languages.setdefault(language, {})
+            for alias, (value, offset) in records.items():
+                try:
+                    entry = _parsed(alias, value)
+                except EntryError as error:
+                    damaged.append(Damaged(language, alias, error.message, error.field, offset))
+                else:
+                    entries[entry.alias] = entry
+        return Catalog(catalog.languages, tuple(damaged))
+
+
+def java_first(language: str) -> tuple[bool, str]:
+    """Sort languages: brokers read Java's entries, so no other may be there before."""
+    return (language != "java", language)
+
+
+def found(
+    rule: str, message: str, language: str, *, severity: str = "error", offset: int | None = None, field: str | None = None
+) -> Finding:
+    """Make a finding about a language's registry; `offset` is that of its record in the topic."""
+    return Finding(rule, severity, message, topic_of(language), 0, 0, baseOffset=offset, field=field)
+
+
+def _parsed(alias: str | None, value: object) -> Entry:
+    if alias is None:
+        raise EntryError("a record without a key is no entry, and is never compacted away")
+    return Entry.from_json(value, alias) if isinstance(value, bytes) else Entry.from_dict(value, alias)
+
+
+def _key(alias: str | None) -> str:
+    return "no key" if alias is None else f"key {alias!r}"

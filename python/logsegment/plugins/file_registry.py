@@ -1,0 +1,186 @@
+"""The registry in a JSON file: what stands in the topics of a cluster, for those who have none.
+
+The file holds an object of topics, each an object of aliases, each with the value that its record would have:
+
+    {
+      "plugin-java-topic": {
+        "fast": {"pluginID": 0, "pluginAlias": "fast", "pluginClassName": "org.example.FastCodec", "pluginVersion": "v1.0"}
+      },
+      "plugin-python-topic": {
+        "fast": {"pluginID": 0, "pluginAlias": "fast", "pluginClassName": "example.fast:Codec", "pluginVersion": "v1.0"}
+      }
+    }
+
+A change is a new file under the old name, so that readers see all of it or nothing; writers wait for each other at PATH.lock, which stays.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import stat
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change, language_of, topic_of
+from logsegment.plugins.entries import refuse_constant
+from logsegment.plugins.stored import Plan, RegistryError, StoredRegistry
+
+try:
+    import fcntl
+except ImportError:  # Windows has no locks of this kind: one administrator at a time there.
+    fcntl = None  # type: ignore[assignment]
+
+
+class FileRegistry(StoredRegistry):
+    """Plugins registered in a JSON file.
+
+    Args:
+        path: the file; `register` makes it.
+        language: whose entries are found.
+
+    Raises:
+        ValueError: for a language that is no name.
+
+    Example:
+        >>> from logsegment.plugins import FileRegistry, Plugin
+        >>> registry = FileRegistry("plugins.json")
+        >>> plugin = Plugin("fast", {"java": "org.example.FastCodec", "python": "example.fast:Codec"}, "v1.0")
+        >>> [change.entry.plugin_id for change in registry.register([plugin])]
+        [0, 0]
+        >>> registry.by_alias("fast").class_name
+        'example.fast:Codec'
+    """
+
+    #: A file is read again for every unknown name: it costs nothing.
+    retry_seconds = 0.0
+    fault_seconds = 0.0
+
+    def __init__(self, path: str | os.PathLike[str], language: str = "python") -> None:
+        super().__init__(language)
+        self.path = os.fspath(path)
+
+    def __repr__(self) -> str:
+        return f"FileRegistry({self.path!r}, {self.language!r})"
+
+    def change(self, plan: Plan) -> list[Change]:
+        """Write what a plan makes of the catalog, while no other administrator writes.
+
+        Args:
+            plan: gives the changes for a catalog; what it raises leaves the file as it was.
+
+        Returns:
+            What was written.
+
+        Raises:
+            RegistryError: when the file cannot be read or written.
+        """
+        with self._writing():
+            topics = self._topics() if os.path.lexists(self.path) else {}
+            catalog = _catalog(topics)
+            changes = plan(catalog)
+            if changes:
+                self._replace(_changed(topics, changes))
+        self._learn(catalog.after(changes))
+        return changes
+
+    def _load(self, language: str | None) -> Catalog:
+        topics = self._topics()
+        return _catalog(topics if language is None else {name: topics[name] for name in topics if name == topic_of(language)})
+
+    def _topics(self) -> dict[str, dict[str, Any]]:
+        try:
+            with open(self.path, "rb") as file:
+                content = file.read(_MAX_BYTES + 1)
+        except FileNotFoundError:
+            raise RegistryError(f"there is no registry {self.path}; `logsegment plugins register` makes one") from None
+        except OSError as error:
+            raise RegistryError(f"the registry {self.path} cannot be read: {error.strerror}") from error
+        if len(content) > _MAX_BYTES:
+            raise RegistryError(f"{self.path} is no registry: it has more than {_MAX_BYTES:,} bytes")
+        try:
+            topics = json.loads(content, object_pairs_hook=_without_doubles, parse_constant=refuse_constant)
+        except (ValueError, RecursionError) as error:
+            raise RegistryError(f"{self.path} is no registry: it is not JSON ({error})") from None
+        return self._checked(topics)
+
+    def _checked(self, topics: Any) -> dict[str, dict[str, Any]]:
+        if not isinstance(topics, dict):
+            raise RegistryError(f"{self.path} is no registry: it holds no object")
+        for name, entries in topics.items():
+            if language_of(name) is None:
+                raise RegistryError(f"{self.path} is no registry: {name!r} is not plugin-LANGUAGE-topic")
+            if not isinstance(entries, dict):
+                raise RegistryError(f"{self.path} is no registry: {name} holds no object of aliases")
+        return topics
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Hold the lock that every writer of this file takes. The system frees it, however the writer ends."""
+        try:
+            descriptor = os.open(f"{os.path.realpath(self.path)}.lock", os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise RegistryError(f"{error.filename} cannot be made: {error.strerror}") from error
+        try:
+            if fcntl is not None:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _replace(self, topics: dict[str, dict[str, Any]]) -> None:
+        path = os.path.realpath(self.path)
+        directory, name = os.path.split(path)
+        hidden = os.path.join(directory, f".{name}.{secrets.token_hex(4)}.part")
+        try:
+            with open(hidden, "x", encoding="utf-8") as file:
+                with suppress(FileNotFoundError):
+                    os.chmod(hidden, stat.S_IMODE(os.stat(path).st_mode))
+                json.dump(topics, file, indent=2)
+                file.write("\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(hidden, path)
+        except OSError as error:
+            raise RegistryError(f"the registry {self.path} cannot be written: {error.strerror}") from error
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(hidden)
+
+
+def _catalog(topics: dict[str, dict[str, Any]]) -> Catalog:
+    builder = CatalogBuilder()
+    for name, entries in topics.items():
+        language = language_of(name)
+        if language is not None:
+            builder.language(language)
+            for alias, value in entries.items():
+                # null removes an alias, as in a topic.
+                builder.put(language, alias, value)
+    return builder.finish()
+
+
+def _changed(topics: dict[str, dict[str, Any]], changes: list[Change]) -> dict[str, dict[str, Any]]:
+    """The topics with these changes; what is no entry stays where it is."""
+    changed = {name: dict(entries) for name, entries in topics.items()}
+    for change in changes:
+        entries = changed.setdefault(topic_of(change.language), {})
+        entries.pop(change.alias, None)
+        if change.entry is not None:
+            entries[change.alias] = change.entry.to_dict()
+    return changed
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        name, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise ValueError(f"{name!r} stands twice")
+    return found
+
+
+#: A registry has at most 16 plugins; a file of many megabytes is a segment that was named by mistake.
+_MAX_BYTES = 16 << 20

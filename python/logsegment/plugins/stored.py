@@ -1,0 +1,254 @@
+"""What registries that are kept somewhere share: look-ups in a copy, and the verbs of an administrator.
+
+The copy is read again when something unknown turns up. Where the records are is known by `FileRegistry` and `TopicRegistry`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+from logsegment._core import Finding
+from logsegment.plugins import rules
+from logsegment.plugins.catalog import Catalog, Change, topic_of
+from logsegment.plugins.entries import Entry
+from logsegment.plugins.wanted import Plugin
+
+#: What is to be written, by what there is.
+Plan: TypeAlias = Callable[[Catalog], list[Change]]
+
+#: What could not be read, and until when (`time.monotonic`) that is taken for granted.
+NO_FAULT = ("", 0.0)
+
+
+class RegistryError(OSError):
+    """The registry cannot be read or written, or what stands there about a plugin cannot be trusted."""
+
+
+class StoredRegistry(ABC):
+    """A registry that several processes share.
+
+    The entries of its language are read once and kept. An id or alias that is not among them makes it read again, at most every
+    `retry_seconds` for the same one. It pickles with what it has read, so that a task of Spark asks nobody for what its driver knew.
+    """
+
+    #: How long an unknown id or alias stays unknown without a look; a file of thousands of such batches must not be as many requests.
+    retry_seconds = 1.0
+    #: How long a fault is told again without a new try, which would wait for its time limit.
+    fault_seconds = 10.0
+
+    def __init__(self, language: str) -> None:
+        if not isinstance(language, str) or not rules.is_language(language):
+            raise ValueError(f"language {language!r} must be lower-case letters, digits, '.', '_' and '-'")
+        self.language = language
+        self._known: _Known | None = None
+        self._forget()
+
+    def by_id(self, plugin_id: int) -> Entry | None:
+        """Find the plugin that a batch names.
+
+        Returns:
+            The entry; None when no plugin has this id.
+
+        Raises:
+            RegistryError: when the registry cannot be read, when two plugins have this id, or when it may be that of a damaged entry.
+        """
+        return self._find(lambda known: known.by_id(plugin_id), plugin_id)
+
+    def by_alias(self, alias: str) -> Entry | None:
+        """Find the plugin that a user names.
+
+        Returns:
+            The entry; None when no plugin has this alias.
+
+        Raises:
+            RegistryError: when the registry cannot be read, or the alias' entry is damaged or shares its id with another.
+        """
+        return self._find(lambda known: known.by_alias(alias), alias)
+
+    def entries(self) -> list[Entry]:
+        """Give all plugins of this language, in the order of their ids.
+
+        Raises:
+            RegistryError: when the registry cannot be read.
+        """
+        return self._ready().entries()
+
+    def refresh(self) -> None:
+        """Read the registry again.
+
+        Raises:
+            RegistryError: when it cannot be read.
+        """
+        with self._lock:
+            self._fault = NO_FAULT
+            self._read()
+
+    def catalog(self) -> Catalog:
+        """Read the entries of all languages.
+
+        Raises:
+            RegistryError: when the registry cannot be read.
+        """
+        return self._load(None)
+
+    def register(self, plugins: Iterable[Plugin], *, compatible: bool = False, partial: bool = False) -> list[Change]:
+        """Register plugins, all of them or none.
+
+        Args:
+            plugins: what to register; what is registered already stays as it is.
+            compatible: whether a new major version is known to read and write the same bytes as the old one.
+            partial: whether a new alias may lack languages that others have.
+
+        Returns:
+            What was written.
+
+        Raises:
+            RegistrationError: when a rule would be broken.
+            RegistryError: when the registry cannot be read or written.
+        """
+        wanted = list(plugins)
+        return self.change(lambda catalog: rules.registration(catalog, wanted, compatible=compatible, partial=partial))
+
+    def remove(self, aliases: Iterable[str], language: str | None = None) -> list[Change]:
+        """Remove aliases, all of them or none. Batches that were compressed with them can no longer be read.
+
+        Args:
+            aliases: what to remove.
+            language: the only language to remove them from; None for all.
+
+        Returns:
+            What was written.
+
+        Raises:
+            RegistrationError: when an alias is not registered, or Java's entry would go while another stays.
+            RegistryError: when the registry cannot be read or written.
+        """
+        wanted = list(aliases)
+        return self.change(lambda catalog: rules.removal(catalog, wanted, language))
+
+    def check(self) -> list[Finding]:
+        """Hold all rules against what is registered, and look at the settings of the place where it is kept.
+
+        Raises:
+            RegistryError: when the registry cannot be read.
+        """
+        return rules.judge(self.catalog())
+
+    @abstractmethod
+    def change(self, plan: Plan) -> list[Change]:
+        """Write what a plan makes of the catalog, while no other administrator writes.
+
+        Args:
+            plan: gives the changes for a catalog; it may be called several times, and what it raises leaves the registry as it was.
+
+        Returns:
+            What was written.
+        """
+
+    @abstractmethod
+    def _load(self, language: str | None) -> Catalog:
+        """Read one language, or all of them."""
+
+    def _find(self, look: Callable[[_Known], Entry | None], name: int | str) -> Entry | None:
+        known = self._ready()
+        entry = look(known)
+        if entry is None:
+            known = self._again(name)
+            entry = look(known)
+        if entry is None:
+            known.ensure_sound(name)
+        return entry
+
+    def _ready(self) -> _Known:
+        known = self._known
+        if known is not None:
+            return known
+        with self._lock:
+            return self._known or self._read()
+
+    def _again(self, name: int | str) -> _Known:
+        """Read again for a name that is unknown, unless that was done a moment ago."""
+        with self._lock:
+            now = time.monotonic()
+            if self._known is not None and now < self._asked.get(name, now):
+                return self._known
+            known = self._read()
+            if len(self._asked) > _REMEMBERED:
+                self._asked.clear()
+            self._asked[name] = time.monotonic() + self.retry_seconds
+            return known
+
+    def _read(self) -> _Known:
+        told, until = self._fault
+        if time.monotonic() < until:
+            raise RegistryError(told)
+        try:
+            self._known = known = _Known(self.language, self._load(self.language))
+        except RegistryError as error:
+            self._fault = (str(error), time.monotonic() + self.fault_seconds)
+            raise
+        self._fault = NO_FAULT
+        return known
+
+    def _learn(self, catalog: Catalog) -> None:
+        """Take what was just read or written for what there is."""
+        with self._lock:
+            self._known = _Known(self.language, catalog)
+            self._asked.clear()
+
+    def _forget(self) -> None:
+        self._lock = threading.RLock()
+        self._asked: dict[int | str, float] = {}
+        self._fault = NO_FAULT
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_asked", "_fault")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._forget()
+
+
+class _Known:
+    """One language's entries as they were read, with what cannot be trusted among them."""
+
+    def __init__(self, language: str, catalog: Catalog) -> None:
+        entries = catalog.languages.get(language, {}).values()
+        holders = Counter(entry.plugin_id for entry in entries)
+        self._ids = {entry.plugin_id: entry for entry in entries if holders[entry.plugin_id] == 1}
+        self._aliases = {entry.alias: entry for entry in self._ids.values()}
+        self._faults: dict[int | str | None, str] = {}
+        place = topic_of(language)
+        for one in catalog.damaged:
+            where = "" if one.offset is None else f", offset {one.offset}"
+            self._faults[one.alias] = f"{place}{where}: {one.finding.message}"
+        for plugin_id in (number for number, count in holders.items() if count > 1):
+            names = " and ".join(repr(entry.alias) for entry in entries if entry.plugin_id == plugin_id)
+            told = f"{place}: id {plugin_id} is that of {names}, and batches do not say which was meant"
+            self._faults |= {plugin_id: told} | {entry.alias: told for entry in entries if entry.plugin_id == plugin_id}
+
+    def by_id(self, plugin_id: int) -> Entry | None:
+        return self._ids.get(plugin_id)
+
+    def by_alias(self, alias: str) -> Entry | None:
+        return self._aliases.get(alias)
+
+    def entries(self) -> list[Entry]:
+        return [self._ids[plugin_id] for plugin_id in sorted(self._ids)]
+
+    def ensure_sound(self, name: int | str) -> None:
+        """Refuse to call a name unknown when what was damaged may have known it."""
+        told = self._faults.get(name)
+        if told is not None:
+            raise RegistryError(told)
+        if isinstance(name, int) and self._faults:
+            raise RegistryError(f"no readable entry has id {name}; {next(iter(self._faults.values()))}")
+
+
+#: Unknown names that are remembered; beyond them all are forgotten. Aliases come from users, so their number has no bound.
+_REMEMBERED = 1000

@@ -1,0 +1,192 @@
+"""The registry in a file: what is found, what is refused, two writers at once, and what a crash leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from logsegment.plugins import Entry, FileRegistry, Plugin, RegistrationError, Registry, RegistryError
+
+FAST = Plugin("fast", {"java": "org.example.Fast", "python": "example.fast:Codec"}, "v1.0", extra={"vendor": "Übung"})
+SMALL = Plugin("small", {"java": "org.example.Small", "python": "example.small:Codec"}, "v1.0")
+#: Registers its own alias, as soon as it is told to.
+WRITER = """
+import sys
+from logsegment.plugins import FileRegistry, Plugin
+sys.stdin.readline()
+FileRegistry(sys.argv[1]).register([Plugin(sys.argv[2], {"java": "a.B", "python": "a:B"}, "v1")])
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "plugins.json"
+
+
+def test_what_is_registered_is_found_in_every_language(path: Path):
+    written = FileRegistry(path).register([FAST, SMALL])
+    assert [(change.language, change.entry.plugin_id) for change in written if change.entry] == [
+        ("java", 0),
+        ("java", 1),
+        ("python", 0),
+        ("python", 1),
+    ]
+    python, java = FileRegistry(path), FileRegistry(str(path), "java")
+    assert isinstance(python, Registry)
+    assert python.by_alias("fast") == Entry(0, "fast", "example.fast:Codec", "v1.0", {"vendor": "Übung"}) == python.by_id(0)
+    assert java.by_alias("fast") == Entry(0, "fast", "org.example.Fast", "v1.0", {"vendor": "Übung"})
+    assert [entry.alias for entry in java.entries()] == ["fast", "small"]
+    assert (python.by_id(7), python.by_alias("Fast"), FileRegistry(path, "go").by_id(0)) == (None, None, None)
+    assert python.check() == []
+
+
+def test_the_layout_is_that_of_the_topics(path: Path):
+    FileRegistry(path).register([SMALL])
+    value = {"pluginID": 0, "pluginAlias": "small", "pluginClassName": "example.small:Codec", "pluginVersion": "v1.0"}
+    java = value | {"pluginClassName": "org.example.Small"}
+    assert json.loads(path.read_text()) == {"plugin-java-topic": {"small": java}, "plugin-python-topic": {"small": value}}
+
+
+def test_an_unknown_name_makes_it_read_again_and_known_ones_do_not(path: Path, monkeypatch: pytest.MonkeyPatch):
+    reader, writer = FileRegistry(path), FileRegistry(path)
+    writer.register([FAST])
+    assert reader.by_alias("small") is None
+    writer.register([SMALL])
+    assert reader.by_alias("small") is not None
+    writer.remove(["fast"])
+    assert writer.by_alias("fast") is None
+    assert reader.by_alias("fast") is not None, "what is known is not asked for again"
+    reader.refresh()
+    assert reader.by_alias("fast") is None
+    travelled = pickle.loads(pickle.dumps(reader))
+    path.unlink()
+    assert travelled.by_id(1).alias == "small"
+    with pytest.raises(RegistryError, match="there is no registry"):
+        travelled.by_id(5)
+
+
+def test_a_refused_registration_writes_nothing(path: Path):
+    registry = FileRegistry(path)
+    with pytest.raises(RegistrationError):
+        registry.register([FAST, Plugin("gzip", {"java": "a.B", "python": "a:B"}, "v1")])
+    assert not path.exists()
+    registry.register([FAST])
+    before = path.read_bytes(), path.stat().st_ino
+    assert registry.register([FAST]) == []
+    with pytest.raises(RegistrationError, match="not registered"):
+        registry.remove(["fast", "nobody"])
+    assert (path.read_bytes(), path.stat().st_ino) == before
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "it is not JSON"),
+        (b"\x00\x00\x00\x00", "it is not JSON"),
+        (b"[]", "it holds no object"),
+        (b"[" * 100_000, "it is not JSON"),
+        (b'{"plugins": {}}', "'plugins' is not plugin-LANGUAGE-topic"),
+        (b'{"plugin-java-topic": []}', "holds no object of aliases"),
+        (b'{"plugin-java-topic": {"a": {}, "a": {}}}', "'a' stands twice"),
+        (b'{"plugin-java-topic": {"a": NaN}}', "NaN is no JSON number"),
+    ],
+)
+def test_a_file_that_is_no_registry_is_told_and_never_overwritten(path: Path, content: bytes, said: str):
+    path.write_bytes(content)
+    for call in (FileRegistry(path).entries, lambda: FileRegistry(path).by_id(0), lambda: FileRegistry(path).register([FAST])):
+        with pytest.raises(RegistryError, match=said) as raised:
+            call()
+        assert str(path) in str(raised.value)
+    assert path.read_bytes() == content
+
+
+def test_damaged_entries_are_findings_and_errors_only_where_they_are_asked_for(path: Path):
+    FileRegistry(path).register([FAST, SMALL])
+    topics = json.loads(path.read_text())
+    topics["plugin-python-topic"]["small"]["pluginID"] = "1"
+    topics["plugin-python-topic"]["text"] = "{}"
+    path.write_text(json.dumps(topics))
+    registry = FileRegistry(path)
+    assert registry.by_alias("fast").plugin_id == 0
+    assert registry.by_alias("nobody") is None
+    with pytest.raises(RegistryError, match="plugin-python-topic: key 'small': pluginID is a string"):
+        registry.by_alias("small")
+    with pytest.raises(RegistryError, match="no readable entry has id 1; plugin-python-topic"):
+        registry.by_id(1)
+    assert {finding.rule for finding in registry.check() if finding.severity == "error"} == {"S-P15"}
+    with pytest.raises(RegistrationError, match="S-P15"):
+        registry.register([Plugin("new", {"java": "a.B", "python": "a:B"}, "v1")])
+    registry.remove(["text"])
+    assert [(change.language, change.entry.plugin_id) for change in registry.register([SMALL])] == [("python", 1)]
+    assert registry.check() == []
+
+
+def test_an_id_that_two_aliases_have_is_nobodys(path: Path):
+    registry = FileRegistry(path)
+    registry.register([FAST, SMALL])
+    topics = json.loads(path.read_text())
+    topics["plugin-python-topic"]["small"]["pluginID"] = 0
+    path.write_text(json.dumps(topics))
+    registry.refresh()
+    for look in (lambda: registry.by_id(0), lambda: registry.by_alias("fast"), lambda: registry.by_alias("small")):
+        with pytest.raises(RegistryError, match="id 0 is that of 'fast' and 'small'"):
+            look()
+    assert registry.entries() == []
+
+
+def test_two_administrators_at_once_do_not_give_two_aliases_one_id(path: Path):
+    """As many processes as there are ids, let go together; one more finds no id."""
+    aliases = [f"alias{number}" for number in range(4)]
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, path, alias], stdin=subprocess.PIPE) for alias in aliases]
+    for writer in writers:
+        writer.stdin.write(b"go\n")
+        writer.stdin.flush()
+    assert [writer.wait(120) for writer in writers] == [0] * len(aliases)
+    for writer in writers:
+        writer.stdin.close()
+    threads = [
+        threading.Thread(target=FileRegistry(path).register, args=([Plugin(f"more{n}", {"java": "a.B", "python": "a:B"}, "v1")],))
+        for n in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    entries = FileRegistry(path).entries()
+    assert [entry.plugin_id for entry in entries] == list(range(12))
+    assert FileRegistry(path).check() == []
+    assert sorted(file.name for file in path.parent.iterdir()) == ["plugins.json", "plugins.json.lock"]
+
+
+def test_the_file_keeps_its_mode_and_a_link_goes_on_being_one(path: Path):
+    FileRegistry(path).register([FAST])
+    path.chmod(0o640)
+    link = path.with_name("link.json")
+    link.symlink_to(path)
+    FileRegistry(link).register([SMALL])
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert len(FileRegistry(path).entries()) == 2
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_that_may_not_be_written_is_told(path: Path):
+    path.parent.chmod(0o500)
+    with pytest.raises(RegistryError, match="cannot be made: Permission denied"):
+        FileRegistry(path).register([FAST])
+
+
+def test_what_cannot_be_written_is_told(tmp_path: Path):
+    with pytest.raises(RegistryError, match="cannot be made: No such file or directory"):
+        FileRegistry(tmp_path / "missing" / "plugins.json").register([FAST])
+    with pytest.raises(RegistryError, match="cannot be read: Is a directory"):
+        FileRegistry(tmp_path).entries()
+    with pytest.raises(ValueError, match="language 'Java'"):
+        FileRegistry(tmp_path / "plugins.json", "Java")
