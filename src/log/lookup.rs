@@ -1,3 +1,4 @@
+use super::untold_times::{UntoldTimes, may_have_times};
 use super::{Headers, ReadAt};
 use crate::error::Result;
 use crate::format::v2;
@@ -58,19 +59,17 @@ impl Lookup<'_> {
         self.scan(from, |header| header.last_offset >= offset)
     }
 
-    /// The first batch whose largest timestamp is at or after `timestamp` (ms).
+    /// The first batch with a record of `timestamp` (ms) or later, as headers tell, and the messages of a wrapper of which the header cannot.
     ///
     /// # Errors
     /// As `Headers::next_header`.
     pub fn timestamp(&self, timestamp: i64) -> Result<Place> {
-        let below = self.times.partition_point(|entry| entry.timestamp < timestamp);
-        if let Some([before, entry]) = self.times.get(below.saturating_sub(2)..below).and_then(|pair| pair.first_chunk::<2>())
-            && let Some(position) = self.agreed(*before, *entry)?
-            && let Ok(place) = self.scan(position, |header| header.max_timestamp >= timestamp)
+        if let Some(position) = self.time_hint(timestamp)?
+            && let Ok(place) = self.scan_times(position, timestamp)
         {
             return Ok(Place { by_index: true, ..place });
         }
-        self.scan(0, |header| header.max_timestamp >= timestamp)
+        self.scan_times(0, timestamp)
     }
 
     /// Where an intact batch begins to which an entry near the end leads; the beginning of the log when none does.
@@ -89,9 +88,21 @@ impl Lookup<'_> {
 
     /// Reads headers from `position` on up to the first that is wanted.
     pub(super) fn scan(&self, position: u64, is_wanted: impl Fn(&BatchHeader) -> bool) -> Result<Place> {
+        self.scan_reading(position, |_, header| Ok(is_wanted(header)))
+    }
+
+    fn scan_times(&self, position: u64, timestamp: i64) -> Result<Place> {
+        let mut untold = UntoldTimes::new(self.limits);
+        self.scan_reading(position, |headers, header| {
+            Ok(header.max_timestamp >= timestamp || (may_have_times(header) && untold.reach(header, &headers.entry(header)?, timestamp)))
+        })
+    }
+
+    /// The same; entries can be read meanwhile.
+    fn scan_reading(&self, position: u64, mut is_wanted: impl FnMut(&Headers<&dyn ReadAt>, &BatchHeader) -> Result<bool>) -> Result<Place> {
         let mut headers = Headers::new(self.log, self.limits, position, self.len);
         while let Some(header) = headers.next_header()? {
-            if is_wanted(&header) {
+            if is_wanted(&headers, &header)? {
                 return Ok(Place { header: Some(header), position: header.position, by_index: false });
             }
         }
@@ -117,6 +128,20 @@ impl Lookup<'_> {
         let Some(header) = no_data_error(headers.next_header())?.flatten() else { return Ok(None) };
         let entry = headers.entry(&header)?;
         Ok(is_intact(&header, &entry).then_some(header))
+    }
+
+    /// The position of a batch before which no record is of `timestamp` or later, when the time index tells one that holds.
+    fn time_hint(&self, timestamp: i64) -> Result<Option<u64>> {
+        let below = self.times.partition_point(|entry| entry.timestamp < timestamp);
+        let pair = self.times.get(below.saturating_sub(2)..below).and_then(|pair| pair.first_chunk::<2>());
+        let Some([before, entry]) = pair.filter(|_| !self.begins_before_v2()) else { return Ok(None) };
+        self.agreed(*before, *entry)
+    }
+
+    /// True when the log may hold wrappers of magic 0 before a place to which an index leads. What brokers since 0.11 wrote holds none.
+    fn begins_before_v2(&self) -> bool {
+        let first = Headers::new(self.log, self.limits, 0, self.len).next_header();
+        first.is_ok_and(|header| header.is_some_and(|header| header.format < RecordFormat::V2))
     }
 
     /// Where the batch of `before` stands, when the headers from there on to the batch of `entry` say the same as both entries.

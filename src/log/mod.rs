@@ -19,6 +19,8 @@ pub mod read_at;
 pub mod rebuild;
 /// The end of a log that grows.
 pub mod tail;
+/// Times that no header tells.
+pub mod untold_times;
 
 pub use check::{AbortCheck, EpochCheck, IndexCheck};
 pub use committed::Committed;
