@@ -10,20 +10,20 @@ from itertools import groupby
 from typing import Any, Unpack
 
 from logsegment import _core
-from logsegment._core import FileSource, Limits, RecordStream
-from logsegment._options import Depth, Format, Isolation, OnError, entry_options, names
+from logsegment._core import FileSource, RecordStream
+from logsegment._options import Isolation, names
 from logsegment._times import Timestamp
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
+from logsegment.entries import Entries
 from logsegment.neighbours import named
-from logsegment.reading import BatchTable, decode
-from logsegment.report import Report
+from logsegment.reading import decode
 from logsegment.segment import Mapping, RecordOptions, Segment, bounds, first_offset_at
 from logsegment.segments import absolute, directory_of, find_segments, is_directory, names_in
 
 SNAPSHOT = re.compile(r"[0-9]{20}\.snapshot")
 
 
-class Log:
+class Log(Entries):
     """The segments of a partition's directory, or of all partitions in a tree, in order.
 
     Args:
@@ -102,77 +102,6 @@ class Log:
             parts += [(FileSource(one.path, *one.byte_range(*asked)), shared | own) for one in wanted]
         return _core.decode_files(parts, shared)
 
-    def batches(
-        self,
-        *,
-        start_offset: int | None = None,
-        end_offset: int | None = None,
-        check_crc: bool = True,
-        on_error: OnError = "raise",
-        strict_tail: bool = False,
-        format: Format = "auto",
-        limits: Limits | None = None,
-    ) -> BatchTable:
-        """Read the headers of all batches, as `logsegment.batches` does; `position` counts in the file of the batch.
-
-        Args:
-            start_offset: first offset wanted (inclusive), in each partition.
-            end_offset: first offset not wanted (exclusive), in each partition.
-            check_crc: as in `batches`.
-            on_error: as in `batches`.
-            strict_tail: as in `batches`.
-            format: as in `batches`.
-            limits: as in `batches`.
-
-        Returns:
-            A `BatchTable`.
-
-        Raises:
-            RecordBatchError: when bytes cannot be framed.
-
-        Example:
-            >>> import logsegment as ls
-            >>> ls.Log("orders-0").batches().num_rows == ls.Segment("orders-0/00000000000000000000.log").batches().num_rows
-            True
-        """
-        options = entry_options(check_crc=check_crc, on_error=on_error, strict_tail=strict_tail, format=format, limits=limits)
-        wanted = [one for segments in self._by_directory() for one in _in_range(segments, start_offset, end_offset)]
-        files = [FileSource(one.path, *one.byte_range(start_offset, end_offset)) for one in wanted]
-        return _core.batch_files(files, options).read_all()
-
-    def validate(
-        self,
-        *,
-        depth: Depth = "full",
-        check_crc: bool = True,
-        strict_tail: bool = False,
-        format: Format = "auto",
-        limits: Limits | None = None,
-    ) -> Report:
-        """Validate all segments, and hold the files beside them against them. Never raises on bad bytes.
-
-        Args:
-            depth: as in `logsegment.validate`.
-            check_crc: as in `logsegment.validate`.
-            strict_tail: as in `logsegment.validate`.
-            format: as in `logsegment.validate`.
-            limits: as in `logsegment.validate`.
-
-        Returns:
-            A `Report`; the `path` of a finding begins with its file.
-
-        Raises:
-            OSError: when a file cannot be read.
-
-        Example:
-            >>> import logsegment as ls
-            >>> ls.Log("payments-0").validate().ok
-            True
-        """
-        options = entry_options(check_crc=check_crc, strict_tail=strict_tail, format=format, limits=limits)
-        above = [self.path] if is_directory(self.path) else []
-        return Report(*_core.validate_log(list(map(named, self._files)), above, depth, options))
-
     def offset_for_timestamp(self, timestamp: Timestamp) -> int | None:
         """Find the offset of the first record of this time or later in a log of one partition; None when there is none.
 
@@ -228,6 +157,13 @@ class Log:
 
     def __repr__(self) -> str:
         return f"Log({self.path!r}, {len(self.segments)} segments)"
+
+    def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:
+        wanted = [one for segments in self._by_directory() for one in _in_range(segments, start, end)]
+        return _core.batch_files([FileSource(one.path, *one.byte_range(start, end)) for one in wanted], options)
+
+    def _validated(self) -> tuple[list[tuple[str, int | None]], list[str]]:
+        return list(map(named, self._files)), [self.path] if is_directory(self.path) else []
 
     def _by_directory(self) -> list[list[Segment]]:
         return [list(group) for _, group in groupby(self.segments, lambda one: os.path.dirname(one.path))]

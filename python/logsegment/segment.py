@@ -12,13 +12,13 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 from logsegment import _core
 from logsegment._core import FileSource, Limits, RecordStream, Transactions
-from logsegment._options import Binary, Depth, Format, Isolation, OnError, entry_options
+from logsegment._options import Binary, Format, Isolation, OnError
 from logsegment._times import Timestamp, milliseconds
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
+from logsegment.entries import Entries
 from logsegment.neighbours import committed_transactions, named
 from logsegment.ranges import Ranges
-from logsegment.reading import BatchTable, decode
-from logsegment.report import Report
+from logsegment.reading import decode
 from logsegment.segments import SegmentFile, absolute, find_segments, segments_beside
 from logsegment.stores.uri import is_stored, shown
 
@@ -42,7 +42,7 @@ class RecordOptions(TypedDict, total=False):
     null_headers: bool
 
 
-class Segment(Ranges):
+class Segment(Ranges, Entries):
     """One `.log` file with its neighbours: indexes, producer snapshot, leader epochs, and the other segments of its partition.
 
     The files beside a log are hints. What they say is held against the log wherever it is used, so that one that is missing, stale or
@@ -134,74 +134,6 @@ class Segment(Ranges):
         source = self._source(*self.byte_range(start, end))
         return decode(source, topic=self.topic, partition=self.partition, **shared)  # type: ignore[arg-type]
 
-    def batches(
-        self,
-        *,
-        start_offset: int | None = None,
-        end_offset: int | None = None,
-        check_crc: bool = True,
-        on_error: OnError = "raise",
-        strict_tail: bool = False,
-        format: Format = "auto",
-        limits: Limits | None = None,
-    ) -> BatchTable:
-        """Read the headers of the batches that may hold the wanted offsets, as `logsegment.batches` does.
-
-        Args:
-            start_offset: first offset wanted (inclusive).
-            end_offset: first offset not wanted (exclusive).
-            check_crc: as in `batches`.
-            on_error: as in `batches`.
-            strict_tail: as in `batches`.
-            format: as in `batches`.
-            limits: as in `batches`.
-
-        Returns:
-            A `BatchTable`.
-
-        Raises:
-            RecordBatchError: when bytes cannot be framed.
-
-        Example:
-            >>> import logsegment as ls
-            >>> ls.Segment("payments-0/00000000000000000000.log").batches(start_offset=10, end_offset=13).num_rows
-            2
-        """
-        options = entry_options(check_crc=check_crc, on_error=on_error, strict_tail=strict_tail, format=format, limits=limits)
-        return _core.batch_stream(self._source(*self.byte_range(start_offset, end_offset)), options).read_all()
-
-    def validate(
-        self,
-        *,
-        depth: Depth = "full",
-        check_crc: bool = True,
-        strict_tail: bool = False,
-        format: Format = "auto",
-        limits: Limits | None = None,
-    ) -> Report:
-        """Validate the log, and hold the files beside it against it. Never raises on bad bytes.
-
-        Args:
-            depth: as in `logsegment.validate`.
-            check_crc: as in `logsegment.validate`.
-            strict_tail: as in `logsegment.validate`.
-            format: as in `logsegment.validate`.
-            limits: as in `logsegment.validate`.
-
-        Returns:
-            A `Report`; the `path` of a finding begins with its file.
-
-        Raises:
-            OSError: when a file cannot be read.
-
-        Example:
-            >>> import logsegment as ls
-            >>> ls.Segment("payments-0/00000000000000000000.log").validate().ok
-            True
-        """
-        options = entry_options(check_crc=check_crc, strict_tail=strict_tail, format=format, limits=limits)
-        return Report(*_core.validate_log([named(self._file)], [], depth, options))
-
     def offset_for_timestamp(self, timestamp: Timestamp) -> int | None:
         """Find the offset of the first record whose timestamp is this one or later; None when there is none.
 
@@ -290,6 +222,12 @@ class Segment(Ranges):
 
     def _own(self, suffix: str) -> list[_core.Finding]:
         return [finding for finding in self._index.findings() if finding.path.startswith(shown(self._beside(suffix)) + "@")]
+
+    def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:
+        return _core.batch_stream(self._source(*self.byte_range(start, end)), options)
+
+    def _validated(self) -> tuple[list[tuple[str, int | None]], list[str]]:
+        return [named(self._file)], []
 
     def _source(self, start: int, end: int | None) -> Any:
         if (
