@@ -1,7 +1,8 @@
-"""The command line `logsegment`, also `python -m logsegment`: batches, cat, lz4, verify.
+"""The command line `logsegment`, also `python -m logsegment`: batches, cat, convert, lz4, verify.
 
 Files, directories and standard input go in; data comes out on stdout, everything else on stderr. Exit codes: 0 clean, 1 findings or
-bad data, 2 usage or unreadable input. This package parses no Kafka bytes: it names sources, calls `logsegment` and writes.
+bad data, 2 usage or unreadable input, 3 finished but something was lost. This package parses no Kafka bytes: it names sources, calls
+`logsegment` and writes.
 
 click (arguments) and rich (colour, progress) come with the extra `cli` and are imported only from here on.
 """

@@ -132,7 +132,7 @@ def _flags(row: Row) -> str:
 COLUMNS: list[tuple[str, int, Callable[[Row], object]]] = [
     ("position", 11, lambda row: row["position"]),
     ("size", 8, lambda row: row["size"]),
-    ("baseOffset", 12, lambda row: row["baseOffset"]),
+    ("baseOffset", 12, lambda row: "-" if row["baseOffset"] is None else row["baseOffset"]),
     ("lastOffset", 12, lambda row: row["lastOffset"]),
     ("count", 7, lambda row: "-" if row["count"] is None else row["count"]),
     ("codec", -6, lambda row: row["compression"]),

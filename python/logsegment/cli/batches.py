@@ -13,7 +13,16 @@ from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.files import ensure_output
 from logsegment.cli.findings import tell
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import examples, file_options, format_option, on_error_option, output_of, paths_argument, quiet_option
+from logsegment.cli.options import (
+    examples,
+    file_options,
+    format_option,
+    json_option,
+    on_error_option,
+    output_of,
+    paths_argument,
+    quiet_option,
+)
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
@@ -48,7 +57,7 @@ class BatchSink(Protocol):
     ),
 )
 @paths_argument
-@click.option("--json", "is_json", is_flag=True, help="JSON lines.")
+@json_option("JSON lines.")
 @file_options
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums; only headers are looked at.")
 @on_error_option

@@ -23,6 +23,7 @@ from logsegment.cli.options import (
     examples,
     file_options,
     format_option,
+    json_option,
     on_error_option,
     output_of,
     paths_argument,
@@ -72,11 +73,12 @@ class Wanted:
 @click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Bytes in JSON; auto: text or {base64}.")
 @click.option("--isolation", type=click.Choice(["read_uncommitted", "read_committed"]), default="read_uncommitted", show_default=True)
 @click.option("--control", is_flag=True, help="Transaction markers and other control records too.")
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records.")
+@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records.")
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that decode and write.")
 @on_error_option
 @format_option
+@json_option("JSON lines, as without any of these.")
 @file_options
 @quiet_option
 @ending
@@ -96,12 +98,13 @@ def cat(
     threads: int,
     on_error: str,
     entry_format: str,
+    is_json: bool,
     arrow: str | None,
     parquet: str | None,
     quiet: bool,
 ) -> int:
     """Write the records of every PATH, by default as JSON lines."""
-    output = output_of(arrow, parquet)
+    output = output_of(arrow, parquet, is_json=is_json)
     if output.kind and form:
         raise click.UsageError("--bytes is about JSON; Arrow and Parquet hold the bytes themselves")
     wanted_keys = [key.encode("utf-8", "surrogateescape") for key in keys] + list(raw_keys)

@@ -153,6 +153,8 @@ def convert(
             _to_directory(segments, output, job, progress)
         else:
             _to_file(segments, output, job, progress)
+    if output != STDIN and not quiet:
+        say(f"wrote {count(len(segments), 'segment')} to {output}")
     return _told(job, quiet=quiet)
 
 

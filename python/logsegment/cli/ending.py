@@ -32,10 +32,13 @@ class Damaged(Exception):
     """Bad bytes that end a verb, with the name of their file and what to do about them."""
 
     SKIPPING = "`--on-error skip` goes on past damage, `logsegment verify` tells what is lost"
+    #: Of a file that is none, the first bytes are wrong already.
+    AT_ITS_START = "nothing can be read at its start: is this a log segment at all? "
 
     def __init__(self, name: str, error: logsegment.RecordBatchError, advice: str = SKIPPING) -> None:
         super().__init__(f"{name}: {error}")
-        self.advice = advice
+        is_framed = error.base_offset is not None
+        self.advice = advice if error.position or is_framed else self.AT_ITS_START + advice
 
 
 def stop_on_signals() -> None:

@@ -38,7 +38,7 @@ def lz4() -> None:
     """
 
 
-@lz4.command()
+@lz4.command(short_help="Tell which checksums the frames have.")
 @paths_argument
 @quiet_option
 @ending
@@ -61,7 +61,7 @@ def check(paths: tuple[str, ...], quiet: bool) -> int:
     return CLEAN if is_good else FOUND
 
 
-@lz4.command()
+@lz4.command(short_help="Write a copy with correct checksums.")
 @click.argument("path", metavar="PATH", type=click.Path(allow_dash=True))
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="Where to; - for stdout."
@@ -76,7 +76,7 @@ def fix(path: str, output: str, quiet: bool) -> int:
     return _rewrite(path, output, "correct", quiet=quiet)
 
 
-@lz4.command(name="break")
+@lz4.command(name="break", short_help="Write a copy for Kafka 0.8.2 and 0.9.")
 @click.argument("path", metavar="PATH", type=click.Path(allow_dash=True))
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="Where to; - for stdout."

@@ -71,7 +71,7 @@ class OffsetsType(ParamType):
         if single:
             return Offsets(_offset(self, value), _offset(self, value) + 1)
         if not bounds or value == "..":
-            self.fail(f"{value!r} is not A..B, A.. or ..B (first offset, first offset no more)")
+            self.fail(f"{value!r} is not A..B (from A to before B), A.., ..B, or one offset")
         start, end = (_offset(self, bound) if bound else None for bound in bounds.groups())
         if start is not None and end is not None and start > end:
             self.fail(f"{value!r} ends before it starts")
@@ -149,12 +149,17 @@ def examples(*lines: str) -> str:
 def paths_argument(function: F) -> F:
     """Add the argument PATH..."""
     kind = click.Path(exists=False, allow_dash=True)
-    return click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=kind, callback=_checked_paths)(function)
+    return click.argument("paths", metavar="PATH...", nargs=-1, type=kind, callback=_checked_paths)(function)
 
 
 def quiet_option(function: F) -> F:
     """Add --quiet."""
     return click.option("-q", "--quiet", is_flag=True, help="No progress and no notes; errors are still told.")(function)
+
+
+def json_option(text: str) -> Callable[[F], F]:
+    """Add --json."""
+    return click.option("--json", "is_json", is_flag=True, help=text)
 
 
 def file_options(function: F) -> F:
@@ -179,7 +184,7 @@ def format_option(function: F) -> F:
     return click.option("--format", "entry_format", type=kind, default="auto", show_default=True, help=text)(function)
 
 
-def output_of(arrow: str | None, parquet: str | None, *, is_json: bool = False) -> Output:
+def output_of(arrow: str | None, parquet: str | None, *, is_json: bool) -> Output:
     """The one output that was asked for.
 
     Raises:
@@ -193,6 +198,8 @@ def output_of(arrow: str | None, parquet: str | None, *, is_json: bool = False) 
 
 
 def _checked_paths(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+    if not paths:
+        raise click.UsageError("Missing argument 'PATH...': a log segment, a directory, or - for standard input", ctx)
     if paths.count("-") > 1:
         raise click.BadParameter("- (standard input) can be given once", ctx, param)
     if "-" in paths and (sys.stdin is None or sys.stdin.isatty()):

@@ -132,7 +132,9 @@ def _damage(verdict: Verdict) -> Iterable[str]:
 def _ends(findings: Sequence[ls.Finding]) -> Iterable[str]:
     """What an end means that is no error."""
     for finding in findings:
-        if finding.rule == "L8-14" and finding.severity == "info":
+        if finding.rule == "L8-14" and finding.severity == "info" and not finding.position:
+            yield "No batch is whole. Is this a log segment at all?"
+        elif finding.rule == "L8-14" and finding.severity == "info":
             size = count(finding.length, "byte")
             yield f"It ends with {size} of an unfinished batch: usual while a broker writes the file, otherwise the copy is incomplete."
         elif finding.rule == SWALLOWED:

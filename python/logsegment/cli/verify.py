@@ -14,7 +14,7 @@ import logsegment as ls
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, ending, words_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.names import name_findings
-from logsegment.cli.options import examples, format_option, paths_argument, quiet_option
+from logsegment.cli.options import examples, format_option, json_option, paths_argument, quiet_option
 from logsegment.cli.paper import Paper
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
@@ -47,7 +47,7 @@ Depth = Literal["headers", "metadata", "full"]
 @click.option("--strict-tail", is_flag=True, help="A file that ends inside a batch is an error, not usual.")
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
 @format_option
-@click.option("--json", "is_json", is_flag=True, help="JSON lines: findings, and a summary of each file.")
+@json_option("JSON lines: findings, and a summary of each file.")
 @quiet_option
 @ending
 def verify(
@@ -66,10 +66,10 @@ def verify(
 
     With --quiet only files with findings are told.
     """
-    segments = segments_of(paths)
+    segments, missing = _found(paths)
     options = {"depth": cast(Depth, depth), "check_crc": not no_crc, "strict_tail": strict_tail, "format": entry_format}
     paper = None if is_json else Paper()
-    seen: Counter[str] = Counter()
+    seen: Counter[str] = Counter(unreadable=missing)
     with Progress(segments, is_wanted=not quiet) as progress:
         for segment in segments:
             progress.begin(segment)
@@ -90,9 +90,22 @@ def verify(
             if not (quiet and verdict.state == "clean"):
                 with progress.aside():
                     _write(verdict, paper)
-    if len(segments) > 1 and not quiet:
-        say(_total(seen, len(segments)))
+    if len(segments) + missing > 1 and not quiet:
+        say(_total(seen, len(segments) + missing))
     return _code(seen, fail_on)
+
+
+def _found(paths: tuple[str, ...]) -> tuple[list[Segment], int]:
+    """The segments of all paths that are there, and how many are not."""
+    segments: list[Segment] = []
+    missing = 0
+    for path in paths:
+        try:
+            segments += segments_of([path])
+        except OSError as error:
+            missing += 1
+            say(words_of(error))
+    return segments, missing
 
 
 def _verify(segment: Segment, options: dict[str, Any], progress: Progress) -> Verdict:

@@ -1,0 +1,70 @@
+"""What somebody meets who does not know the program yet: other files than logs, paths that are none, options of other programs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import corpus
+from cli_process import CODEC, CODEC_FILE, run
+
+QUESTION = "is this a log segment at all?"
+
+
+@pytest.mark.parametrize("era", ["legacy-0.7.2", "legacy-0.8.2.2", "legacy-0.10.2.2"])
+def test_the_table_shows_wrappers_that_do_not_tell_where_they_begin(era: str):
+    """L8-28: offset and count of the first inner message are not in the header."""
+    done = run("batches", corpus.CORPUS / era / "data/codec-gzip-0")
+    assert (done.code, done.err) == (0, "")
+    rows = [line.split() for line in done.text.splitlines() if re.match(r" +\d", line)]
+    assert {row[4] for row in rows} == {"-"}
+    assert {row[2] == "-" for row in rows} == {era != "legacy-0.7.2"}
+
+
+@pytest.mark.parametrize("verb", ["batches", "cat", "verify"])
+def test_a_file_that_is_no_log_is_doubted(verb: str, tmp_path: Path):
+    text = tmp_path / "notes.txt"
+    text.write_text("to do: look into the segments\n" * 20)
+    done = run(verb, text)
+    assert done.code == 1
+    assert QUESTION in (done.err + done.text).lower()
+
+
+def test_damage_behind_good_batches_raises_no_doubt(tmp_path: Path):
+    torn = tmp_path / "torn.log"
+    torn.write_bytes(CODEC_FILE.read_bytes() + b"\x07" * 100)
+    done = run("cat", torn)
+    assert done.code == 1
+    assert QUESTION not in done.err
+
+
+def test_an_index_is_no_clean_log():
+    done = run("verify", CODEC_FILE.with_suffix(".index"))
+    assert QUESTION in done.text.lower()
+    assert "while a broker writes" not in done.text
+
+
+def test_a_path_that_is_not_there_hides_no_other():
+    done = run("verify", "no/such/file", CODEC)
+    assert done.code == 2
+    assert "clean" in done.text
+    assert done.err.splitlines() == ["logsegment: no/such/file: No such file or directory", "logsegment: 2 files: 1 clean, 1 unreadable"]
+
+
+def test_a_missing_path_is_told_what_it_may_be():
+    assert "or - for standard input" in run("cat").err
+
+
+def test_records_are_json_lines_when_they_are_asked_for_too():
+    assert run("cat", CODEC, "-n", "3", "--json").out == run("cat", CODEC, "--limit", "3").out != b""
+    both = run("cat", CODEC, "--json", "--arrow", "rows.arrow")
+    assert both.code == 2
+    assert "only one of" in both.err
+
+
+def test_a_conversion_says_what_it_wrote(tmp_path: Path):
+    done = run("convert", CODEC, "--compression", "gzip", "--output", tmp_path / "new")
+    assert (done.code, done.err) == (0, f"logsegment: wrote 1 segment to {tmp_path / 'new'}\n")
+    assert run("convert", CODEC_FILE, "--output", tmp_path / "one.log", "--quiet").err == ""
