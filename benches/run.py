@@ -2,7 +2,8 @@
 
 python -m benches.run                       everything, quiet machine wanted, more than an hour
 python -m benches.run --sections headers,memory
-python -m benches.run --sections peers --corpora 'large-*'
+python -m benches.run --sections peers --only 'large-*'
+python -m benches.run --sections encode --only '* lz4*,* snappy'
 python -m benches.run --quick               fewer repeats, the small corpora only: for looking, not for recording
 """
 
@@ -34,21 +35,22 @@ def main():
 
 
 def renewed(before, now, args):
-    """What a section holds after a run: all of it, or with `--corpora` the cells of those alone."""
-    return {**now, "cells": {**before["cells"], **now["cells"]}} if args.corpora and before and "cells" in now else now
+    """What a section holds after a run: all of it, or with `--only` the cases of those alone."""
+    held = next((key for key in ("cells", "cases") if key in now), None)
+    return {**now, held: {**before[held], **now[held]}} if args.only and before and held else now
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sections", default=",".join(SECTIONS), help=f"of {', '.join(SECTIONS)}")
-    parser.add_argument("--corpora", help="only these corpora of the section peers, comma separated globs: the others keep their figures")
+    parser.add_argument("--only", help="globs of corpora or cases of peers and encode, by commas: the others keep their figures")
     parser.add_argument("--quick", action="store_true", help="fewer repeats and corpora; nothing is recorded")
     return parser.parse_args()
 
 
 def run_peers(args):
     """All contestants over all corpora; returns {"corpora", "cells", "names"}."""
-    return decoding(args.corpora or ("small-*" if args.quick else MAIN_CASES), args)
+    return decoding(args.only or ("small-*" if args.quick else MAIN_CASES), args)
 
 
 def run_message_sets(args):
@@ -111,8 +113,9 @@ def python_row(bench):
 
 def run_encode(args):
     call([ROOT / "benches" / "peers" / "run.sh", PEERS, "--only", "none"])
-    quick = ["--cases", "small *", "--repeat", "2", "--rounds", "1"] if args.quick else []
-    return call_json("benches.encode.measure", *quick)
+    chosen = ["--cases", args.only or ("small *" if args.quick else "*")]
+    quick = ["--repeat", "2", "--rounds", "1"] if args.quick else []
+    return call_json("benches.encode.measure", *chosen, *quick)
 
 
 def run_convert(args):

@@ -27,14 +27,14 @@ TIMEOUT_SECONDS = 600
 def main():
     args = parse_arguments()
     contestants = json.loads((PEERS / "encode.json").read_text())
-    chosen = [case for case in ENCODE_CASES if fnmatch.fnmatch(case, args.cases)]
+    chosen = [case for case in ENCODE_CASES if any(fnmatch.fnmatch(case, glob) for glob in args.cases.split(","))]
     found = {case: measure(case, [c for c in contestants if fnmatch.fnmatch(c["id"], args.only)], args) for case in chosen}
     print(json.dumps({"names": {c["id"]: c["name"] for c in contestants}, "cases": found}))
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", default="*", help="glob over names such as 'small zstd-3'")
+    parser.add_argument("--cases", default="*", help="comma separated globs over names such as 'small zstd-3'")
     parser.add_argument("--only", default="*", help="glob over the contestants' ids")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=2, help="times round the contestants of a case; seconds are pooled")
