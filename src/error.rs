@@ -60,6 +60,12 @@ pub enum ErrorKind {
     UnsupportedFormat { rule: &'static str, magic: i8, advice: &'static str },
     /// The compression type is not known here.
     UnknownCompression { rule: &'static str, id: u8 },
+    /// A batch names a plugin that nobody registered, or that could not be looked up without a registry.
+    UnknownPlugin { id: u8, has_registry: bool },
+    /// A plugin that is registered, but whose code is not there.
+    PluginMissing { id: u8, alias: String, class: String, version: String, reason: String },
+    /// A plugin failed, or gave something else than it should.
+    Plugin { plugin: String, fault: String },
     /// No compression type has this name.
     UnknownCompressionName { name: String },
     /// The compressed stream is bad.
@@ -137,6 +143,12 @@ impl Error {
         self
     }
 
+    /// Another kind of error in the same place.
+    #[must_use]
+    pub fn become_kind(&self, kind: ErrorKind) -> Self {
+        Self(Box::new(Inner { kind, ..(*self.0).clone() }))
+    }
+
     /// Says with which code Kafka answers here, when it is another than that of the kind.
     #[must_use]
     pub fn answered(mut self, code: i16) -> Self {
@@ -177,6 +189,19 @@ impl Error {
         )
     }
 
+    /// True when plain records are not what their format wants.
+    pub fn is_about_records(&self) -> bool {
+        match self.kind() {
+            ErrorKind::Count { rule, .. } => *rule != "V2-32",
+            ErrorKind::Truncated { .. }
+            | ErrorKind::Length { .. }
+            | ErrorKind::Varint { .. }
+            | ErrorKind::TrailingBytes { .. }
+            | ErrorKind::Invalid { .. } => true,
+            _ => false,
+        }
+    }
+
     /// True when a compressed stream is to blame.
     pub fn is_about_codec(&self) -> bool {
         matches!(self.kind(), ErrorKind::Codec { .. })
@@ -208,6 +233,9 @@ impl ErrorKind {
             | Self::Unconvertible { rule, .. }
             | Self::Rejected { rule, .. } => rule,
             Self::Loss { .. } => "CNV-7",
+            Self::UnknownPlugin { .. } => "S-P19",
+            Self::PluginMissing { .. } => "S-P20",
+            Self::Plugin { .. } => "S-P6",
             Self::UnknownCompressionName { .. } => "COD-1",
             Self::Limit { .. } => "COD-6",
             Self::Unsearched => "UNSEARCHED",
@@ -230,9 +258,9 @@ impl ErrorKind {
             Self::Magic { .. } => "magic",
             Self::Invalid { .. } => "invalid",
             Self::UnsupportedFormat { .. } => "unsupported_format",
-            Self::UnknownCompression { .. } => "unknown_compression",
-            Self::UnknownCompressionName { .. } => "unknown_compression",
-            Self::Codec { .. } => "codec",
+            Self::UnknownCompression { .. } | Self::UnknownCompressionName { .. } | Self::UnknownPlugin { .. } => "unknown_compression",
+            Self::PluginMissing { .. } => "plugin_missing",
+            Self::Codec { .. } | Self::Plugin { .. } => "codec",
             Self::Refused { .. } => "refused",
             Self::Unwritable { .. } => "unwritable",
             Self::Unconvertible { .. } => "unconvertible",
@@ -261,8 +289,8 @@ impl ErrorKind {
             Self::Length { .. } | Self::Varint { .. } | Self::Count { .. } | Self::TrailingBytes { .. } | Self::Invalid { .. } => {
                 Some(INVALID_RECORD)
             }
-            Self::UnknownCompression { .. } | Self::Codec { .. } => Some(UNKNOWN_SERVER_ERROR),
-            Self::Unconvertible { .. } => Some(76),
+            Self::UnknownCompression { .. } | Self::Codec { .. } | Self::Plugin { .. } => Some(UNKNOWN_SERVER_ERROR),
+            Self::Unconvertible { .. } | Self::PluginMissing { .. } | Self::UnknownPlugin { has_registry: false, .. } => Some(76),
             Self::Unwritable { .. } => Some(INVALID_RECORD),
             Self::Rejected { code, .. } => Some(*code),
             Self::Limit { limit: "max_batch_bytes", .. } => Some(MESSAGE_TOO_LARGE),
@@ -338,6 +366,16 @@ impl fmt::Display for ErrorKind {
             Self::Invalid { what, .. } => write!(f, "{what}"),
             Self::UnsupportedFormat { magic, advice, .. } => write!(f, "record format of magic {magic} is not read here: {advice}"),
             Self::UnknownCompression { id, .. } => write!(f, "unknown compression type id: {id}"),
+            Self::UnknownPlugin { id, has_registry: true } => {
+                write!(f, "Unknown compression name: plugin:{id} (no plugin with the id {id} is registered)")
+            }
+            Self::UnknownPlugin { id, .. } => {
+                write!(f, "Unknown compression name: plugin:{id} (give codecs=, a registry that knows the plugin with the id {id})")
+            }
+            Self::PluginMissing { id, alias, class, version, reason } => {
+                write!(f, "plugin registered but not available: {alias:?} (id {id}, class {class}, version {version}): {reason}")
+            }
+            Self::Plugin { plugin, fault } => write!(f, "{plugin}: {fault}"),
             Self::UnknownCompressionName { name } => write!(f, "Unknown compression name: {name}"),
             Self::Refused { reason, .. } => write!(f, "{reason}"),
             Self::Unwritable { reason, .. } => write!(f, "the record cannot stand in the target format: {reason}"),

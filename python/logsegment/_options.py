@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
+    from logsegment.plugins.selection import Resolver
 
 Binary: TypeAlias = Literal["binary", "large_binary", "binary_view"]
 Isolation: TypeAlias = Literal["read_uncommitted", "read_committed"]
@@ -14,8 +18,19 @@ Depth: TypeAlias = Literal["headers", "metadata", "full"]
 Format: TypeAlias = Literal["auto", "sniff", "0.7", "v0", "v1", "v2"]
 WrittenFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2"]
 Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+#: A `Compression`, or the alias of a plugin.
+CompressionName: TypeAlias = str
 TimestampType: TypeAlias = Literal["CreateTime", "LogAppendTime"]
 LZ4HeaderChecksum: TypeAlias = Literal["correct", "broken"]
+
+
+def plugins(registry: Registry | None) -> Resolver | None:
+    """A registry as the core asks it."""
+    if registry is None:
+        return None
+    from logsegment.plugins.selection import Resolver
+
+    return Resolver(registry)
 
 
 def dictionaries(given: Sequence[bytes] | None) -> list[bytes] | None:
@@ -53,7 +68,8 @@ def entry_options(**options: Any) -> dict[str, Any]:
         "ignore_lz4_header_checksum": False,
         "allow_dependent_lz4_blocks": False,
         "zstd_dictionaries": None,
+        "codecs": None,
         "limits": None,
     }
     taken = defaults | options
-    return taken | {"zstd_dictionaries": dictionaries(taken["zstd_dictionaries"])}
+    return taken | {"zstd_dictionaries": dictionaries(taken["zstd_dictionaries"]), "codecs": plugins(taken["codecs"])}

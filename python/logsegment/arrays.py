@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logsegment import _core
 from logsegment._core import ArrowArray, ArrowBatch, Limits, Transactions
 from logsegment._options import Binary, Depth, Format, Isolation, OnBadValue, entry_options, names
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 
 def decode_array(
@@ -29,6 +32,7 @@ def decode_array(
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
     zstd_dictionaries: Sequence[bytes] | None = None,
+    codecs: Registry | None = None,
     limits: Limits | None = None,
     null_headers: bool = False,
     transactions: Transactions | None = None,
@@ -80,6 +84,7 @@ def explode_array(
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
     zstd_dictionaries: Sequence[bytes] | None = None,
+    codecs: Registry | None = None,
     limits: Limits | None = None,
     null_headers: bool = False,
     transactions: Transactions | None = None,
@@ -111,6 +116,7 @@ def batch_info_array(
     check_crc: bool = True,
     on_error: OnBadValue = "raise",
     format: Format = "auto",
+    codecs: Registry | None = None,
     limits: Limits | None = None,
 ) -> ArrowArray:
     """Read the header of the first entry in every value of a binary column. Nothing is decompressed.
@@ -120,6 +126,7 @@ def batch_info_array(
         check_crc: fill the field `isValid`; otherwise it is null.
         on_error: "raise" when a value does not begin with a whole entry; "null" (or "skip") gives null for it.
         format: as in `decode`.
+        codecs: as in `batches`.
         limits: as in `decode`.
 
     Returns:
@@ -135,7 +142,7 @@ def batch_info_array(
 
     Source: `DumpLogSegments` in Kafka's tools.
     """
-    options = entry_options(check_crc=check_crc, on_error=on_error, format=format, limits=limits)
+    options = entry_options(check_crc=check_crc, on_error=on_error, format=format, codecs=codecs, limits=limits)
     return _core.batch_info_array(array, options)
 
 
@@ -149,6 +156,7 @@ def validate_array(
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
     zstd_dictionaries: Sequence[bytes] | None = None,
+    codecs: Registry | None = None,
     limits: Limits | None = None,
 ) -> ArrowArray:
     """Validate the raw batches in every value of a binary column. Never raises on bad bytes.
@@ -181,4 +189,4 @@ def _record_options(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a verb as the core's options; a column is never cut into batches or given to threads."""
     options = {name: value for name, value in arguments.items() if name != "array"}
     options["columns"] = names(options["columns"])
-    return entry_options() | options | {"batch_size": 65536, "batch_bytes": 1 << 20, "threads": 1}
+    return entry_options(**options) | {"batch_size": 65536, "batch_bytes": 1 << 20, "threads": 1}

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
 from logsegment import _core, compat
 from logsegment._core import ArrowArray, Finding, Limits, LossError
-from logsegment._options import Compression, Format, OnBadValue, entry_options
+from logsegment._options import CompressionName, Format, OnBadValue, entry_options
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 Target: TypeAlias = Literal["0.7", "v0", "v1", "v2"]
 #: Takes rows of an offset map: position of the entry, index in it, new offset.
@@ -82,7 +85,7 @@ def convert(
     source: Any,
     *,
     to: Target = "v2",
-    compression: Compression | None = None,
+    compression: CompressionName | None = None,
     level: int | None = None,
     allow_loss: bool = False,
     first_offset: int | None = None,
@@ -93,6 +96,7 @@ def convert(
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
     zstd_dictionaries: Sequence[bytes] | None = None,
+    codecs: Registry | None = None,
     batch_bytes: int = 16384,
     check_crc: bool = True,
     limits: Limits | None = None,
@@ -103,13 +107,13 @@ def convert(
     Entries that are what is wanted already are copied byte for byte. Up from magic 0 and 1 every offset stays; a compressed message
     becomes one batch, a run of plain ones becomes batches of about `batch_bytes`. Down is what brokers up to 3.9 did for old consumers:
     batch by batch, same codec, control batches left out, entries that are old enough copied; a batch whose codec the older format does
-    not have (zstd) ends the conversion, unless `compression` names another. Between codecs of magic 2 the plain records stay byte for
-    byte, and control batches stay as they are. A torn tail is left out and told as a finding. The GIL is released.
+    not have (zstd, a plugin) ends the conversion, unless `compression` names another. Between codecs of magic 2 the plain records stay
+    byte for byte, and control batches stay as they are. A torn tail is left out and told as a finding. The GIL is released.
 
     Args:
         source: as in `decode`.
         to: "v2", "v1", "v0", or "0.7".
-        compression: "none", "gzip", "snappy", "lz4" or "zstd"; None keeps the codec of each entry.
+        compression: "none", "gzip", "snappy", "lz4", "zstd" or the alias of a plugin in `codecs`; None keeps the codec of each entry.
         level: of that codec, as in `encode`; entries of the same codec are packed anew then.
         allow_loss: convert although the target has no room for something, and list it; otherwise that is refused.
         first_offset: from Kafka 0.7: the offset of the first message, 0 by default. On the way down: records of plain batches below
@@ -122,6 +126,7 @@ def convert(
         ignore_lz4_header_checksum: as in `decode`.
         allow_dependent_lz4_blocks: as in `decode`.
         zstd_dictionaries: as in `decode`.
+        codecs: as in `decode` and `encode`: for batches that are unpacked, and for the alias in `compression`.
         batch_bytes: about how many bytes of plain messages make one batch.
         check_crc: compare the checksums of what is rewritten; copied entries are not looked into.
         limits: what an entry may claim; None for `Limits()`.
@@ -134,7 +139,8 @@ def convert(
         LossError: when something would be lost and `allow_loss` is not given; `losses` lists it.
         RecordBatchError: when entries that must be rewritten are bad.
         ValueError: for arguments that are none or contradict each other.
-        UnknownCompressionError: for a compression that is none.
+        UnknownCompressionError: for a compression that is none, and no plugin's alias.
+        UnsupportedError: for a plugin that is registered and not installed here (`kafka_error_code` 76).
         OSError: when a file cannot be read or written.
 
     Example:
@@ -172,7 +178,7 @@ def convert_array(
     array: Any,
     *,
     to: Target = "v2",
-    compression: Compression | None = None,
+    compression: CompressionName | None = None,
     level: int | None = None,
     allow_loss: bool = False,
     first_offset: int | None = None,
@@ -182,6 +188,7 @@ def convert_array(
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
     zstd_dictionaries: Sequence[bytes] | None = None,
+    codecs: Registry | None = None,
     batch_bytes: int = 16384,
     check_crc: bool = True,
     limits: Limits | None = None,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logsegment import _core
 from logsegment._core import Limits, RecordStream
 from logsegment._options import Depth, Format, OnError, entry_options
 from logsegment.reading import BatchTable
 from logsegment.report import Report
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 
 class Entries(ABC):
@@ -24,6 +27,7 @@ class Entries(ABC):
         on_error: OnError = "raise",
         strict_tail: bool = False,
         format: Format = "auto",
+        codecs: Registry | None = None,
         limits: Limits | None = None,
     ) -> BatchTable:
         """Read the headers of the batches that may hold the wanted offsets, as `logsegment.batches` does.
@@ -35,6 +39,7 @@ class Entries(ABC):
             on_error: as in `batches`.
             strict_tail: as in `batches`.
             format: as in `batches`.
+            codecs: as in `batches`.
             limits: as in `batches`.
 
         Returns:
@@ -50,7 +55,9 @@ class Entries(ABC):
             >>> ls.Log("orders-0").batches().num_rows
             20
         """
-        options = entry_options(check_crc=check_crc, on_error=on_error, strict_tail=strict_tail, format=format, limits=limits)
+        options = entry_options(
+            check_crc=check_crc, on_error=on_error, strict_tail=strict_tail, format=format, codecs=codecs, limits=limits
+        )
         return self._batch_stream(start_offset, end_offset, options).read_all()
 
     def validate(
@@ -60,6 +67,7 @@ class Entries(ABC):
         check_crc: bool = True,
         strict_tail: bool = False,
         format: Format = "auto",
+        codecs: Registry | None = None,
         limits: Limits | None = None,
     ) -> Report:
         """Validate all segments, and hold the files beside them against them. Never raises on bad bytes.
@@ -69,6 +77,7 @@ class Entries(ABC):
             check_crc: as in `logsegment.validate`.
             strict_tail: as in `logsegment.validate`.
             format: as in `logsegment.validate`.
+            codecs: as in `logsegment.validate`.
             limits: as in `logsegment.validate`.
 
         Returns:
@@ -82,7 +91,7 @@ class Entries(ABC):
             >>> ls.Segment("payments-0/00000000000000000000.log").validate().ok, ls.Log("payments-0").validate().ok
             (True, True)
         """
-        options = entry_options(check_crc=check_crc, strict_tail=strict_tail, format=format, limits=limits)
+        options = entry_options(check_crc=check_crc, strict_tail=strict_tail, format=format, codecs=codecs, limits=limits)
         files, above = self._validated()
         return Report(*_core.validate_log(files, above, depth, options))
 

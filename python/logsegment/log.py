@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from logsegment import _core
 from logsegment._core import FileSource, RecordStream
-from logsegment._options import Isolation, names
+from logsegment._options import Isolation, names, plugins
 from logsegment._times import Timestamp
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
@@ -89,7 +89,7 @@ class Log(Entries):
             8
         """
         shared = dict(_defaults(), **options)
-        shared |= {"columns": names(options.get("columns")), "isolation": isolation}
+        shared |= {"columns": names(options.get("columns")), "isolation": isolation, "codecs": plugins(options.get("codecs"))}
         parts = []
         for segments in self._by_directory():
             asked = bounds(segments, start_offset, end_offset, start_timestamp, end_timestamp)

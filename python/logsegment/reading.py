@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logsegment import _core
 from logsegment._core import ArrowTable, Limits, RecordStream, Transactions
-from logsegment._options import Binary, Format, Isolation, OnError, dictionaries, entry_options, names
+from logsegment._options import Binary, Format, Isolation, OnError, dictionaries, entry_options, names, plugins
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 #: What `batches` gives: Arrow record batches in memory.
 BatchTable = ArrowTable
@@ -36,6 +39,7 @@ def decode(
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
     zstd_dictionaries: Sequence[bytes] | None = None,
+    codecs: Registry | None = None,
     limits: Limits | None = None,
     null_headers: bool = False,
     transactions: Transactions | None = None,
@@ -78,6 +82,8 @@ def decode(
         ignore_lz4_header_checksum: read LZ4 frames of magic 1 and 2 whatever their header checksum is, as those of magic 0 always are.
         allow_dependent_lz4_blocks: read LZ4 frames whose blocks depend on each other, which brokers refuse; `validate` tells them.
         zstd_dictionaries: the bytes of trained dictionaries; zstd frames that name one of them are decoded with it.
+        codecs: a registry of plugins (`logsegment.plugins`), which unpack the batches that name them. It names code that is imported:
+            trust it as the Python path.
         limits: what an entry may claim; None for `Limits()`.
         null_headers: null instead of an empty list for records without headers, as Spark's Kafka source gives them.
         transactions: aborted and open transactions of the partition, from `scan_transactions`.
@@ -119,6 +125,7 @@ def decode(
         "ignore_lz4_header_checksum": ignore_lz4_header_checksum,
         "allow_dependent_lz4_blocks": allow_dependent_lz4_blocks,
         "zstd_dictionaries": dictionaries(zstd_dictionaries),
+        "codecs": plugins(codecs),
         "limits": limits,
         "null_headers": null_headers,
         "transactions": transactions,
@@ -138,6 +145,7 @@ def batches(
     lz4_in_07: bool = False,
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
+    codecs: Registry | None = None,
     limits: Limits | None = None,
 ) -> BatchTable:
     """Read the headers of all entries into an Arrow table, one row per entry. Nothing is decompressed.
@@ -153,6 +161,7 @@ def batches(
         lz4_in_07: as in `decode`, where messages are unpacked.
         ignore_lz4_header_checksum: as in `decode`, where messages are unpacked.
         allow_dependent_lz4_blocks: as in `decode`, where messages are unpacked.
+        codecs: as in `decode`; here it only tells the aliases in the column `compression`, which otherwise says `plugin:3`.
         limits: as in `decode`.
 
     Returns:
@@ -183,6 +192,7 @@ def batches(
         lz4_in_07=lz4_in_07,
         ignore_lz4_header_checksum=ignore_lz4_header_checksum,
         allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
+        codecs=codecs,
         limits=limits,
     )
     return stream.read_all()
@@ -201,6 +211,7 @@ def batch_stream(
     lz4_in_07: bool = False,
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
+    codecs: Registry | None = None,
     limits: Limits | None = None,
 ) -> RecordStream:
     """Read the headers of all entries as a stream: the rows of `batches`, in bounded memory.
@@ -217,6 +228,7 @@ def batch_stream(
         lz4_in_07: as in `decode`, where messages are unpacked.
         ignore_lz4_header_checksum: as in `decode`, where messages are unpacked.
         allow_dependent_lz4_blocks: as in `decode`, where messages are unpacked.
+        codecs: as in `decode`; here it only tells the aliases in the column `compression`, which otherwise says `plugin:3`.
         limits: as in `decode`.
 
     Returns:
@@ -243,6 +255,7 @@ def batch_stream(
         lz4_in_07=lz4_in_07,
         ignore_lz4_header_checksum=ignore_lz4_header_checksum,
         allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
+        codecs=codecs,
         limits=limits,
     )
     return _core.batch_stream(source, options)

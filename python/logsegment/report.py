@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logsegment import _core
 from logsegment._core import ArrowTable, Finding, Limits
 from logsegment._options import Depth, Format, entry_options
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 #: Findings that a readable form shows; the rest is counted.
 SHOWN = 20
@@ -94,6 +97,7 @@ def validate(
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
     zstd_dictionaries: Sequence[bytes] | None = None,
+    codecs: Registry | None = None,
     limits: Limits | None = None,
 ) -> Report:
     """Validate everything in a source, past every damage. Never raises on bad bytes.
@@ -110,6 +114,7 @@ def validate(
         ignore_lz4_header_checksum: as in `decode`.
         allow_dependent_lz4_blocks: as in `decode`.
         zstd_dictionaries: as in `decode`.
+        codecs: as in `decode`.
         limits: as in `decode`.
 
     Returns:
@@ -135,6 +140,7 @@ def validate(
         ignore_lz4_header_checksum=ignore_lz4_header_checksum,
         allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
         zstd_dictionaries=zstd_dictionaries,
+        codecs=codecs,
         limits=limits,
     )
     return Report(*_core.validate_findings(source, depth, options))

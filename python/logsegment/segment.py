@@ -8,7 +8,7 @@ import mmap as mapping
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 from logsegment import _core
 from logsegment._core import FileSource, Limits, RecordStream, Transactions
@@ -21,6 +21,9 @@ from logsegment.ranges import Ranges
 from logsegment.reading import decode
 from logsegment.segments import SegmentFile, absolute, find_segments, segments_beside
 from logsegment.stores.uri import is_stored, shown
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 Mapping: TypeAlias = Literal["auto"] | bool
 
@@ -38,6 +41,7 @@ class RecordOptions(TypedDict, total=False):
     batch_bytes: int
     threads: int
     format: Format
+    codecs: Registry | None
     limits: Limits | None
     null_headers: bool
 

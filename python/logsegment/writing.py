@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from logsegment import _core
 from logsegment._core import ArrowArray
-from logsegment._options import Compression, LZ4HeaderChecksum, OnBadValue, TimestampType, WrittenFormat, milliseconds
+from logsegment._options import CompressionName, LZ4HeaderChecksum, OnBadValue, TimestampType, WrittenFormat, milliseconds, plugins
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 
 def encode(
     table: Any,
     *,
     format: WrittenFormat = "v2",
-    compression: Compression = "none",
+    compression: CompressionName = "none",
     level: int | None = None,
     base_offset: int = 0,
     batch_bytes: int = 16384,
@@ -28,7 +31,7 @@ def encode(
     partition_leader_epoch: int = -1,
     metadata_first: bool = False,
     lz4_header_checksum: LZ4HeaderChecksum | None = None,
-    codecs: None = None,
+    codecs: Registry | None = None,
     out: str | os.PathLike[str] | BinaryIO | None = None,
 ) -> bytes | None:
     """Encode the rows of an Arrow table as record batches, which end where those of Kafka's producer do.
@@ -43,9 +46,9 @@ def encode(
             bytes may be binary or text, with offsets, views or a dictionary. Borrowed.
         format: "v2" (magic 2), "v1", "v0", or "0.7" (whose magic is 1 too). v0 and 0.7 have no timestamps: the column is not looked at,
             nor are offsets in 0.7, where a position in the log is the offset.
-        compression: "none", "gzip", "snappy", "lz4" or "zstd".
+        compression: "none", "gzip", "snappy", "lz4" or "zstd"; any other name is the alias of a plugin in `codecs`.
         level: gzip 1 to 9 or -1 (6), lz4 1 to 17 (9 is the fast compressor, the others the high one), zstd -131072 to 22; None for
-            Kafka's default: 6, 9, 3.
+            Kafka's default: 6, 9, 3. A plugin is given it as it is.
         base_offset: offset of the first row, where the table does not say it.
         batch_bytes: estimated size at which a batch ends, as ``batch.size`` of the producer; a larger record stands alone.
         timestamp_type: "CreateTime" or "LogAppendTime".
@@ -58,7 +61,8 @@ def encode(
         metadata_first: layout of the v3 proposal, which this version does not write.
         lz4_header_checksum: "correct" or "broken" as the LZ4 frames of Kafka 0.8.2 and 0.9; None for what the format's readers want:
             broken in v0, correct in v1 and v2.
-        codecs: plugin codecs, which this version does not write.
+        codecs: a registry of plugins (`logsegment.plugins`), whose aliases `compression` may name then, in v2 only. It names code that is
+            imported: trust it as the Python path.
         out: a path, written whole or not at all, or a binary file object, whose `write` is given memoryviews of 64 KiB or more, as a
             raw file is; None gives the bytes.
 
@@ -68,7 +72,9 @@ def encode(
     Raises:
         ValueError: for what Kafka refuses to write, with its reason: zstd, headers, control records or a producer below magic 2,
             offsets that do not increase, a level out of range.
-        UnknownCompressionError: for a compression that is none.
+        UnknownCompressionError: for a compression that is none, and no plugin's alias.
+        UnsupportedError: for a plugin that is registered and not installed here (`kafka_error_code` 76).
+        CodecError: when a plugin fails.
         TypeError, ValueError: when `table` has no column `value`, or a column has another type.
         OSError: when `out` cannot be written.
 
@@ -88,7 +94,7 @@ def encode_array(
     array: Any,
     *,
     format: WrittenFormat = "v2",
-    compression: Compression = "none",
+    compression: CompressionName = "none",
     level: int | None = None,
     base_offset: int = 0,
     batch_bytes: int = 16384,
@@ -101,7 +107,7 @@ def encode_array(
     partition_leader_epoch: int = -1,
     metadata_first: bool = False,
     lz4_header_checksum: LZ4HeaderChecksum | None = None,
-    codecs: None = None,
+    codecs: Registry | None = None,
     on_error: OnBadValue = "raise",
 ) -> ArrowArray:
     """Encode the list of records in every value of a column, each by itself.
@@ -135,19 +141,13 @@ def encode_array(
 
 
 #: Arguments that are no options of the core.
-ASIDE = ("table", "array", "out", "metadata_first", "codecs")
+ASIDE = ("table", "array", "out", "metadata_first")
 
 
 def _write_options(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a verb as the core's options."""
-    _ensure_written(arguments["metadata_first"], arguments["codecs"])
-    time = milliseconds("log_append_time", arguments["log_append_time"])
-    return {name: value for name, value in arguments.items() if name not in ASIDE} | {"log_append_time": time}
-
-
-def _ensure_written(metadata_first: bool, codecs: object) -> None:
-    """Fail for what only later versions write."""
-    if metadata_first:
+    if arguments["metadata_first"]:
         raise ValueError("metadata_first: it belongs to format v3, which this version does not write")
-    if codecs is not None:
-        raise ValueError("codecs: plugin codecs are not written by this version")
+    time = milliseconds("log_append_time", arguments["log_append_time"])
+    options = {name: value for name, value in arguments.items() if name not in ASIDE}
+    return options | {"log_append_time": time, "codecs": plugins(arguments["codecs"])}

@@ -35,7 +35,19 @@ pub fn fetch(input: &[u8], version: i16, topic: Option<CompressionType>, first_o
         return Ok(stored.to_vec());
     }
     let conversion = Conversion { to: row.format, first_offset, limits };
-    conversion.run(&entries, stored.len()).map_err(|stopped| stopped.unwrap_or_else(|| too_old(version)))
+    conversion.run(&entries, stored.len()).map_err(|stopped| stopped.unwrap_or_else(|| unconvertible(&entries, version)))
+}
+
+/// Why the first entry that is anything stops the conversion: zstd or a plugin (S-P22).
+fn unconvertible(entries: &[Entry<'_>], version: i16) -> Error {
+    let mut codecs = entries.iter().map(|(_, header)| header.compression());
+    match codecs.find(|codec| *codec == CompressionType::Zstd || codec.plugin_id().is_some()) {
+        Some(CompressionType::Plugin(id)) => {
+            let advice = format!("the codec plugin:{id} stands in magic 2 only: read with Fetch version 4 or newer, this is {version}");
+            refused("S-P22", UNSUPPORTED_COMPRESSION_TYPE, advice)
+        }
+        _ => too_old(version),
+    }
 }
 
 /// Kafka's error for zstd, with the advice of KIP-110.

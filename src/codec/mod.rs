@@ -10,6 +10,7 @@ mod output;
 mod packer;
 mod packing;
 mod plain;
+mod plugin;
 mod remark;
 pub mod snappy;
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub use lz4::{ChecksumForm, FoundChecksum, HeaderChecksum};
 pub use packer::Packer;
 pub use packing::Packing;
 pub use plain::{Plain, SLACK};
+pub use plugin::{Memory, PluginCodecs, Plugins};
 pub use remark::Remark;
 
 use crate::error::{Error, ErrorKind, Result};

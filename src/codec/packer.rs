@@ -1,6 +1,6 @@
 //! Plain records to compressed ones, in the form that Kafka's clients and brokers write.
 
-use super::{Packing, gzip, lz4, snappy, zstd};
+use super::{Packing, Plugins, gzip, lz4, snappy, zstd};
 use crate::error::Result;
 use crate::wire::Sink;
 
@@ -13,19 +13,41 @@ pub struct Packer {
     snappy: snappy::Encoder,
     lz4: lz4::Compressor,
     zstd: zstd::Compressor,
+    plugins: Plugins,
 }
 
 impl Packer {
+    /// Packs with these plugins too.
+    pub fn bring(&mut self, plugins: Plugins) {
+        self.plugins = plugins;
+    }
+
     /// Packs `plain` as one stream and writes it behind what `out` holds.
     ///
     /// # Errors
-    /// `Internal` when a codec fails, as it does only without memory.
+    /// `Internal` when a codec fails, as it does only without memory; what a plugin fails with.
     pub fn pack(&mut self, packing: Packing, plain: &[u8], out: &mut Sink) -> Result<()> {
         match packing {
             Packing::Gzip { level } => self.gzip.pack(plain, level, out),
             Packing::Snappy => self.snappy.pack(plain, out),
             Packing::Lz4 { level, checksum } => self.lz4.pack(plain, level, checksum, out),
             Packing::Zstd { level } => self.zstd.pack(plain, level, out),
+            Packing::Plugin { id, level } => {
+                let mut shown = Sink::default();
+                shown.put(plain);
+                self.plugins.pack(id, &mut shown, level, out)
+            }
+        }
+    }
+
+    /// The same for bytes that may be taken: a plugin is shown them without a copy.
+    ///
+    /// # Errors
+    /// As `pack`.
+    pub fn pack_own(&mut self, packing: Packing, plain: &mut Sink, out: &mut Sink) -> Result<()> {
+        match packing {
+            Packing::Plugin { id, level } => self.plugins.pack(id, plain, level, out),
+            built_in => self.pack(built_in, plain.bytes(), out),
         }
     }
 }

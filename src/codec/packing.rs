@@ -26,6 +26,13 @@ pub enum Packing {
         /// -131072 to 22.
         level: i32,
     },
+    /// What a plugin makes of it (S-P6).
+    Plugin {
+        /// 0 to 15.
+        id: u8,
+        /// Whatever it means to the plugin.
+        level: Option<i32>,
+    },
 }
 
 /// Java's default, which is zlib's.
@@ -48,6 +55,7 @@ impl Packing {
                 Ok(Some(Self::Lz4 { level, checksum: ChecksumForm::Correct }))
             }
             CompressionType::Zstd => zstd_level(level).map(|level| Some(Self::Zstd { level })),
+            CompressionType::Plugin(id) => Ok(Some(Self::Plugin { id, level })),
             CompressionType::Unknown(id) => Err(ErrorKind::UnknownCompression { rule: "V2-33", id }.into()),
             CompressionType::None | CompressionType::Snappy => match level {
                 Some(level) => Err(refused(kind, level)),
@@ -72,6 +80,7 @@ impl Packing {
             Self::Snappy => CompressionType::Snappy,
             Self::Lz4 { .. } => CompressionType::Lz4,
             Self::Zstd { .. } => CompressionType::Zstd,
+            Self::Plugin { id, .. } => CompressionType::Plugin(id),
         }
     }
 }

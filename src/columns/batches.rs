@@ -7,6 +7,7 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
 use super::stream::{BatchSource, RUN_LEN, StreamOptions, runs_of, step_over, tail_finding};
+use crate::codec::Plugins;
 use crate::decode::{DecodeOptions, Decoder, Stats, checksummed, parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, step};
@@ -18,6 +19,7 @@ use crate::wire::as_u64;
 /// than one column at a time has to stay in the cache beside the headers that are still to be read.
 #[derive(Default)]
 pub struct BatchColumns {
+    plugins: Plugins,
     waiting: Vec<(BatchHeader, Option<bool>)>,
     int64: [Vec<i64>; 7],
     base_offset: Vec<Option<i64>>,
@@ -72,6 +74,11 @@ pub fn batch_fields() -> Fields {
 }
 
 impl BatchColumns {
+    /// No rows yet; these plugins are called by their aliases.
+    pub fn new(plugins: &Plugins) -> Self {
+        Self { plugins: plugins.clone(), ..Self::default() }
+    }
+
     /// Rows written.
     pub fn rows(&self) -> usize {
         self.magic.len() + self.waiting.len()
@@ -89,7 +96,8 @@ impl BatchColumns {
     /// Gives the rows away as arrays, in the order of `batch_fields`.
     pub fn finish(&mut self) -> Vec<ArrayRef> {
         self.spread();
-        let own = std::mem::take(self);
+        let empty = Self::new(&self.plugins);
+        let own = std::mem::replace(self, empty);
         let [position, size, last_offset, base_timestamp, max_timestamp, crc, producer_id] = own.int64.map(int64);
         let [base_sequence, last_sequence, leader_epoch] = own.int32.map(|values| -> ArrayRef { Arc::new(Int32Array::from(values)) });
         let [attributes, producer_epoch] = own.int16.map(|values| -> ArrayRef { Arc::new(Int16Array::from(values)) });
@@ -144,7 +152,7 @@ impl BatchColumns {
         self.is_valid.extend(waiting.iter().map(|(_, is_valid)| *is_valid));
         self.is_transactional.extend(headers().map(|header| header.is_transactional()));
         self.is_control.extend(headers().map(|header| header.is_control()));
-        headers().for_each(|header| self.compression.push(header.compression().name()));
+        headers().for_each(|header| self.plugins.tell_name(header.compression(), |name| self.compression.push(name)));
         headers().for_each(|header| self.timestamp_type.push(header.timestamp_type().name()));
         self.waiting = waiting;
         self.waiting.clear();
@@ -187,8 +195,8 @@ impl BatchRows {
         // A wrong checksum is a column here, not damage, as long as the length is believed.
         Self {
             runs: runs_of(source, &options, RUN_LEN).giving_broken(),
+            columns: BatchColumns::new(&options.decode.codecs.plugins),
             options,
-            columns: BatchColumns::default(),
             schema: Arc::new(Schema::new(batch_fields())),
             findings: Findings::default(),
             stats: Stats::default(),

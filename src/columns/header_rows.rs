@@ -54,8 +54,8 @@ impl HeaderRows {
         Self {
             walk,
             reopen,
+            columns: BatchColumns::new(&options.decode.codecs.plugins),
             options,
-            columns: BatchColumns::default(),
             schema: Arc::new(Schema::new(batch_fields())),
             findings: Findings::default(),
             stats: Stats::default(),

@@ -9,6 +9,7 @@ use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 use super::records::timestamp_type_id;
 use super::schema::{Column, Projection};
 use super::slots::{Slot, Slots};
+use crate::codec::Plugins;
 use crate::model::BatchHeader;
 
 /// Which rows came from which batch.
@@ -17,11 +18,12 @@ pub struct BatchRuns {
     runs: Vec<(usize, BatchHeader)>,
     int32: Slots<i32>,
     int64: Slots<i64>,
+    plugins: Plugins,
 }
 
 impl BatchRuns {
-    /// Remembers batches only when a column needs them.
-    pub fn of(projection: &Projection) -> Self {
+    /// Remembers batches only when a column needs them. These plugins are called by their aliases.
+    pub fn of(projection: &Projection, plugins: Plugins) -> Self {
         let needs = |column: &Column| {
             matches!(
                 column,
@@ -37,7 +39,7 @@ impl BatchRuns {
                     | Column::EntryPosition
             )
         };
-        Self { is_wanted: projection.columns.iter().any(needs), runs: Vec::new(), int32: Slots::new(), int64: Slots::new() }
+        Self { is_wanted: projection.columns.iter().any(needs), runs: Vec::new(), int32: Slots::new(), int64: Slots::new(), plugins }
     }
 
     /// The rows up to `end` that have no batch yet came from this one.
@@ -74,7 +76,7 @@ impl BatchRuns {
             Column::Magic => Arc::new(Int8Array::from(self.spread(|header| header.magic))),
             Column::IsTransactional => self.boolean(|header| header.is_transactional()),
             Column::IsControl => self.boolean(|header| header.is_control()),
-            _ => self.text(|header| header.compression().name()),
+            _ => self.compression(),
         }
     }
 
@@ -106,12 +108,11 @@ impl BatchRuns {
         Arc::new(builder.finish())
     }
 
-    fn text(&self, value: impl Fn(&BatchHeader) -> &'static str) -> ArrayRef {
+    fn compression(&self) -> ArrayRef {
         let mut builder = StringBuilder::new();
         let mut row = 0;
         for (end, header) in &self.runs {
-            let text = value(header);
-            (row..*end).for_each(|_| builder.append_value(text));
+            self.plugins.tell_name(header.compression(), |name| (row..*end).for_each(|_| builder.append_value(name)));
             row = *end;
         }
         Arc::new(builder.finish())

@@ -15,6 +15,7 @@ use super::perbatch::BatchRuns;
 use super::rare::RareColumns;
 use super::schema::{Column, Projection};
 use super::slots::Slots;
+use crate::codec::Plugins;
 use crate::decode::{OffsetRange, Opened};
 use crate::error::Result;
 use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
@@ -43,8 +44,8 @@ pub struct RecordColumns<B> {
 const US_PER_MS: i64 = 1000;
 
 impl<B: BytesColumn> RecordColumns<B> {
-    /// Empty columns. `topic` and `partition` are not in the bytes; the caller knows them or not.
-    pub fn new(projection: Projection, topic: Option<String>, partition: Option<i32>) -> Self {
+    /// Empty columns. `topic` and `partition` are not in the bytes; the caller knows them or not, and so it is with the aliases of plugins.
+    pub fn new(projection: Projection, topic: Option<String>, partition: Option<i32>, plugins: Plugins) -> Self {
         let has = |column| projection.has(column);
         let bytes = |column| has(column).then(B::new);
         let integers = |column| has(column).then(Slots::new);
@@ -61,7 +62,7 @@ impl<B: BytesColumn> RecordColumns<B> {
             timestamp_nulls: Vec::new(),
             timestamp_ms: integers(Column::TimestampMs),
             rare: RareColumns::of(&projection),
-            batches: BatchRuns::of(&projection),
+            batches: BatchRuns::of(&projection, plugins),
             topic: Constant::new(topic),
             partition: Constant::new(partition),
             projection,

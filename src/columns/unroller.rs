@@ -53,7 +53,12 @@ impl<B: BytesColumn> Unroller<B> {
     pub fn new(options: StreamOptions) -> Self {
         let decoder = Decoder::new(options.decode.clone());
         Self {
-            columns: RecordColumns::new(options.projection.clone(), options.topic.clone(), options.partition),
+            columns: RecordColumns::new(
+                options.projection.clone(),
+                options.topic.clone(),
+                options.partition,
+                options.decode.codecs.plugins.clone(),
+            ),
             decoder: if options.on_error == OnError::Raise { decoder } else { decoder.trusting_framing() },
             findings: Findings::default(),
             run: None,
@@ -75,6 +80,7 @@ impl<B: BytesColumn> Unroller<B> {
 
     /// Takes the next run; the one before must be used up.
     pub fn feed(&mut self, run: Run) {
+        self.decoder.enter(&run.bytes);
         (self.run, self.at) = (Some(run), 0);
     }
 
@@ -135,9 +141,8 @@ impl<B: BytesColumn> Unroller<B> {
                     let end = start + len;
                     self.at = end;
                     let mut entry = Entry { opened, start, end, plain: None, is_walked: false };
-                    if B::KEEPS_SECTIONS && opened.plainness == Plainness::Unpacked {
-                        let (storage, len) = self.decoder.exchange_plain(self.kept.take());
-                        entry.plain = Some((Bytes::from_owner(self.kept.guard(storage)), len));
+                    if B::KEEPS_SECTIONS {
+                        entry.plain = self.kept_plain(opened.plainness);
                     }
                     self.entry = Some(entry);
                     return Ok(true);
@@ -147,6 +152,18 @@ impl<B: BytesColumn> Unroller<B> {
         }
         self.run = None;
         Ok(false)
+    }
+
+    /// The unpacked records as memory that views may point into.
+    fn kept_plain(&mut self, plainness: Plainness) -> Option<(Bytes, usize)> {
+        match plainness {
+            Plainness::Stored => None,
+            Plainness::Given => Some((self.decoder.given().clone(), self.decoder.given().len())),
+            Plainness::Unpacked => {
+                let (storage, len) = self.decoder.exchange_plain(self.kept.take());
+                Some((Bytes::from_owner(self.kept.guard(storage)), len))
+            }
+        }
     }
 
     /// Writes as much of the open entry as fits; a chunk, when one became full before the entry was used up.
@@ -163,6 +180,7 @@ impl<B: BytesColumn> Unroller<B> {
             }
             Ok(None) => Ok(None),
             Err(error) => {
+                let error = self.decoder.judged(&entry.opened.header, error);
                 let error = error.in_batch(entry.opened.header.base_offset).at_byte(position);
                 step_over(self.options.on_error, &mut self.findings, error, position, entry.end - entry.start)?;
                 Ok(None)

@@ -87,7 +87,7 @@ impl Values {
     /// # Errors
     /// When a value does not begin with an entry, unless bad values give null.
     pub fn batch_info(&self, options: &DecodeOptions, on_bad: OnBadValue) -> Result<StructArray> {
-        let mut columns = BatchColumns::default();
+        let mut columns = BatchColumns::new(&options.codecs.plugins);
         let mut nulls = Vec::new();
         for (index, value) in self.values.iter().enumerate() {
             let header = match value {

@@ -110,8 +110,9 @@ pub fn verdict(api: Api, version: i16, format: RecordFormat, compression: Compre
             "Kafka 0.7 had another protocol: convert its messages to v2 (`logsegment convert`)",
         ));
     }
-    if let CompressionType::Unknown(id) = compression {
-        return Some(Verdict::refused(super::error_codes::UNKNOWN_SERVER_ERROR, format!("no released Kafka knows compression type {id}")));
+    if matches!(compression, CompressionType::Unknown(_) | CompressionType::Plugin(_)) {
+        let advice = format!("no released Kafka knows compression type {}", compression.id());
+        return Some(Verdict::refused(super::error_codes::UNKNOWN_SERVER_ERROR, advice));
     }
     if compression == CompressionType::Zstd && format < RecordFormat::V2 {
         return Some(Verdict::refused(INVALID_RECORD, "zstd stands in magic 2 only: write v2, or choose gzip, snappy or lz4"));

@@ -42,7 +42,8 @@ pub struct Stopped {
 impl Stopped {
     /// The same as an error, for those who cannot take a part.
     pub fn to_error(&self) -> Error {
-        let kind = ErrorKind::Unconvertible { rule: "CNV-2", codec: self.compression.name() };
+        let rule = if self.compression.plugin_id().is_some() { "S-P22" } else { "CNV-2" };
+        let kind = ErrorKind::Unconvertible { rule, codec: self.compression.name() };
         Error::from(kind).in_batch(self.base_offset).at_byte(self.position)
     }
 }
@@ -62,11 +63,13 @@ impl Converter {
         options.ensure_legal()?;
         let packing = options.packing(CompressionType::None)?;
         let settings = BatchSettings::new(options.to, packing);
+        let mut rebuilder = Rebuilder::new(settings)?;
+        rebuilder.packer().bring(options.decode.codecs.plugins.clone());
         let decode = DecodeOptions { is_control_wanted: true, ..options.decode.clone() };
         Ok(Self {
             runs: Runs::new(source, options.decode.limits, RUN_LEN).of(options.decode.formats),
             decoder: Decoder::new(decode),
-            rebuilder: Rebuilder::new(settings)?,
+            rebuilder,
             losses: Losses::default(),
             stopped: None,
             next_offset: options.first_offset.unwrap_or(0),
@@ -128,6 +131,7 @@ impl Converter {
     }
 
     fn convert_run(&mut self, run: &Run, out: &mut Sink) -> Result<()> {
+        self.decoder.enter(&run.bytes);
         let mut at = 0;
         while self.stopped.is_none() {
             let entries = run.entries_from(at);
@@ -199,7 +203,7 @@ impl Converter {
             losses: &mut self.losses,
             out: (!self.is_dry).then_some(out),
         };
-        self.rebuilder.rebuild(&opened, &section, target)?;
+        self.rebuilder.rebuild(&opened, &section, target).map_err(|error| self.decoder.judged(&header, error))?;
         Ok(taken)
     }
 

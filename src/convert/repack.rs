@@ -4,7 +4,7 @@
 use crate::codec::{Packer, Packing};
 use crate::error::Result;
 use crate::format::v2::write::{open, seal};
-use crate::model::{Attributes, BatchHeader, CompressionType};
+use crate::model::{BatchHeader, CompressionType};
 use crate::wire::Sink;
 
 /// Writes the batch behind what `out` holds.
@@ -19,10 +19,5 @@ pub fn repack(header: &BatchHeader, plain: &[u8], packing: Option<Packing>, pack
         None => out.put(plain),
     }
     let compression = packing.map_or(CompressionType::None, Packing::compression_type);
-    seal(out, start, &BatchHeader { attributes: with_compression(header.attributes, compression), ..*header })
-}
-
-fn with_compression(attributes: Attributes, compression: CompressionType) -> Attributes {
-    const MASK: i16 = 0x07;
-    Attributes(attributes.0 & !MASK | i16::from(compression.id()))
+    seal(out, start, &BatchHeader { attributes: header.attributes.with_compression(compression), ..*header })
 }

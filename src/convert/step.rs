@@ -54,7 +54,7 @@ fn holds(format: RecordFormat, compression: CompressionType) -> bool {
     match compression {
         CompressionType::None | CompressionType::Gzip | CompressionType::Snappy => true,
         CompressionType::Lz4 => format != RecordFormat::V07,
-        CompressionType::Zstd => format == RecordFormat::V2,
+        CompressionType::Zstd | CompressionType::Plugin(_) => format == RecordFormat::V2,
         // Whether it can be read at all is said where it is read.
         CompressionType::Unknown(_) => true,
     }

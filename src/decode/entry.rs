@@ -2,13 +2,14 @@
 
 use super::header::{checksummed, parse_header};
 use super::{DecodeOptions, Isolation, OffsetRange, Stats, Walk};
-use crate::codec::{Codec, HeaderChecksum, Plain, Remark, Unpacker};
+use crate::codec::{Codec, HeaderChecksum, Memory, Plain, Remark, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse, records};
 use crate::framing::Frame;
 use crate::limits::Budget;
 use crate::model::{BatchHeader, CompressionType, ControlType, Formats, HeaderRef, RecordFormat, RecordRef, RecordSink, Section};
 use crate::wire::as_u64;
+use bytes::Bytes;
 
 /// Opens entries. Holds what is kept between them: codec contexts and the storage that they unpack into.
 #[derive(Default)]
@@ -18,6 +19,10 @@ pub struct Decoder {
     trusts_framing: bool,
     unpacker: Unpacker,
     plain: Plain,
+    /// Where entries lie, for plugins.
+    memory: Memory,
+    /// What a plugin gave last.
+    given: Bytes,
     /// What was done so far.
     pub stats: Stats,
 }
@@ -57,6 +62,8 @@ pub enum Plainness {
     Stored,
     /// In the decoder's storage.
     Unpacked,
+    /// In memory that a plugin gave.
+    Given,
 }
 
 /// Most bytes that are asked for before they are needed.
@@ -85,6 +92,14 @@ impl Decoder {
     /// The options.
     pub fn options(&self) -> &DecodeOptions {
         &self.options
+    }
+
+    /// Says which memory the next entries lie in, so that plugins are shown it and no copy.
+    #[inline]
+    pub fn enter(&mut self, memory: &Bytes) {
+        if !self.options.codecs.plugins.is_none() {
+            self.memory = Memory::of(memory);
+        }
     }
 
     /// Says what the next entries are.
@@ -142,6 +157,7 @@ impl Decoder {
     pub fn section<'a>(&'a self, opened: &Opened, entry: &'a [u8], behind: &'a [u8]) -> Section<'a> {
         match opened.plainness {
             Plainness::Unpacked => Section::new(self.plain.readable(), self.plain.bytes().len()).unpacked(),
+            Plainness::Given => Section::new(&self.given, self.given.len()).unpacked(),
             Plainness::Stored => {
                 // `behind` starts where the entry starts and ends where the run ends.
                 let stored = entry.len().saturating_sub(opened.records_at);
@@ -155,6 +171,20 @@ impl Decoder {
         let len = self.plain.bytes().len();
         let full = std::mem::replace(&mut self.plain, Plain::from_vec(storage));
         (full.into_vec(), len)
+    }
+
+    /// What a plugin gave for the entry that was opened last.
+    pub fn given(&self) -> &Bytes {
+        &self.given
+    }
+
+    /// What is wrong with the records of an entry, which the plugin is to blame for that gave them.
+    #[cold]
+    pub fn judged(&self, header: &BatchHeader, error: Error) -> Error {
+        match header.compression().plugin_id().filter(|_| error.is_about_records()) {
+            Some(id) => self.options.codecs.plugins.blamed(id, &error),
+            None => error,
+        }
     }
 
     fn open_batch(&mut self, frame: Frame<'_>, header: &BatchHeader, remarks: Option<&mut Vec<Remark>>) -> Result<Option<Opened>> {
@@ -174,8 +204,10 @@ impl Decoder {
         let len = match plainness {
             Plainness::Unpacked => self.plain.bytes().len(),
             Plainness::Stored => parse::records_section(frame.bytes).len(),
+            Plainness::Given => self.given.len(),
         };
-        let count = parse::ensure_count(count, len, plainness == Plainness::Unpacked)?;
+        let count = parse::ensure_count(count, len, plainness != Plainness::Stored);
+        let count = if plainness == Plainness::Given { count.map_err(|error| self.judged(header, error))? } else { count? };
         let opened = Opened {
             header: *header,
             plainness,
@@ -186,7 +218,7 @@ impl Decoder {
             bundled: frame.bytes.len(),
         };
         if header.is_control() {
-            self.ensure_control(&opened, frame.bytes)?;
+            self.ensure_control(&opened, frame.bytes).map_err(|error| self.judged(header, error))?;
             if !self.options.is_control_wanted {
                 return Ok(None);
             }
@@ -223,6 +255,7 @@ impl Decoder {
             CompressionType::Snappy => Codec::Snappy,
             CompressionType::Lz4 => Codec::Lz4(HeaderChecksum::Correct),
             CompressionType::Zstd => Codec::Zstd,
+            CompressionType::Plugin(id) => return self.unpack_plugin(id, parse::records_section(entry)),
             CompressionType::Unknown(id) => {
                 return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id }).in_field("attributes"));
             }
@@ -242,6 +275,15 @@ impl Decoder {
         self.stats.entries_unpacked += 1;
         self.stats.bytes_inflated += as_u64(self.plain.bytes().len());
         Ok(())
+    }
+
+    #[cold]
+    fn unpack_plugin(&mut self, id: u8, packed: &[u8]) -> Result<Plainness> {
+        let budget = Budget::for_entry(&self.options.limits, packed.len());
+        self.given = self.options.codecs.plugins.unpack(id, self.memory.counted(packed), &budget)?;
+        self.stats.entries_unpacked += 1;
+        self.stats.bytes_inflated += as_u64(self.given.len());
+        Ok(Plainness::Given)
     }
 
     /// The same, into other storage and within another budget.

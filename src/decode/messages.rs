@@ -168,6 +168,8 @@ pub(super) fn codec_of(header: &BatchHeader) -> Result<Codec> {
             let zstd = ErrorKind::Invalid { rule: "L8-34", what: "zstd is not allowed before magic 2" };
             Err(Error::from(zstd).in_field("attributes"))
         }
-        CompressionType::Unknown(id) => Err(Error::from(ErrorKind::UnknownCompression { rule: "L8-4", id }).in_field("attributes")),
+        unknown @ (CompressionType::Plugin(_) | CompressionType::Unknown(_)) => {
+            Err(Error::from(ErrorKind::UnknownCompression { rule: "L8-4", id: unknown.id() }).in_field("attributes"))
+        }
     }
 }

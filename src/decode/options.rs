@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::Transactions;
+use crate::codec::Plugins;
 use crate::codec::zstd::Dictionaries;
 use crate::limits::Limits;
 use crate::model::Formats;
@@ -65,7 +66,7 @@ impl DecodeOptions {
     }
 }
 
-/// What codecs take only when they are told to.
+/// What codecs take only when they are told to, and codecs that are not built in.
 #[derive(Clone, Debug, Default)]
 pub struct CodecOptions {
     /// Codec 3 is LZ4 in Kafka 0.7 too, as its wiki says and no release of it knew (L7-5).
@@ -76,6 +77,8 @@ pub struct CodecOptions {
     pub allow_dependent_lz4_blocks: bool,
     /// Dictionaries that zstd frames may name (COD-Z5).
     pub zstd_dictionaries: Dictionaries,
+    /// Codecs that batches of magic 2 may name by an id (S-P1).
+    pub plugins: Plugins,
 }
 
 /// Kafka's `isolation.level`.

@@ -303,7 +303,7 @@ impl BatchBuilder {
         self.settings.log_append_time.filter(|_| self.is_log_append_time()).unwrap_or(self.max_timestamp)
     }
 
-    fn seal(&self, packer: &mut Packer, out: &mut Sink) -> Result<()> {
+    fn seal(&mut self, packer: &mut Packer, out: &mut Sink) -> Result<()> {
         let Some(packing) = self.settings.packing else {
             // A message set is sealed message by message.
             return if self.settings.format == RecordFormat::V2 { v2::seal(out, self.start, &self.header()) } else { Ok(()) };
@@ -324,7 +324,7 @@ impl BatchBuilder {
             }
             _ => {
                 v2::open(out);
-                packer.pack(packing, plain, out)?;
+                packer.pack_own(packing, &mut self.records, out)?;
                 v2::seal(out, self.start, &self.header())
             }
         }

@@ -84,6 +84,7 @@ impl BatchSettings {
                 Err(refused("L7-5", format!("{} is an unknown compression codec", compression.id())))
             }
             _ if compression == CompressionType::Zstd => Err(too_old("ZStandard compression is", self.format)),
+            _ if compression.plugin_id().is_some() => Err(too_old("Plugin compression is", self.format)),
             _ if self.delete_horizon_ms.is_some() => Err(too_old("Delete horizon timestamp is", self.format)),
             _ => Ok(()),
         }

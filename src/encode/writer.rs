@@ -4,7 +4,7 @@ use super::builder::Measure;
 use super::estimate::Estimate;
 use super::refusal::{not_increasing, refused};
 use super::{BatchBuilder, BatchSettings};
-use crate::codec::Packer;
+use crate::codec::{Packer, Plugins};
 use crate::error::Result;
 use crate::format::v0_v1::write::overhead;
 use crate::format::v2::layout::HEADER_LEN;
@@ -69,6 +69,11 @@ impl RecordWriter {
         (self.settings, self.batch_bytes, self.base_offset) = (settings, batch_bytes, base_offset);
         self.restart();
         Ok(())
+    }
+
+    /// Packs with these plugins too.
+    pub fn bring(&mut self, plugins: Plugins) {
+        self.packer.bring(plugins);
     }
 
     /// Bytes of storage held, without those of the packing contexts.

@@ -52,11 +52,12 @@ pub const NO_PARTITION_LEADER_EPOCH: i32 = -1;
 pub const NO_SEQUENCE: i32 = -1;
 
 impl BatchHeader {
-    /// Bits 0-2 of the attributes; in Kafka 0.7 bits 0-1 (L7-4).
+    /// Bits 0-2 of the attributes, with a plugin in magic 2 (S-P4); in Kafka 0.7 bits 0-1 (L7-4).
     pub fn compression(&self) -> CompressionType {
         match self.format {
             RecordFormat::V07 => Attributes(self.attributes.0 & 0x03).compression(),
-            _ => self.attributes.compression(),
+            RecordFormat::V0 | RecordFormat::V1 => self.attributes.compression(),
+            RecordFormat::V2 => self.attributes.batch_compression(),
         }
     }
 

@@ -26,7 +26,22 @@ pub fn source(object: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
     Ok(Some(Source::reader(Box::new(Copying { buffer, at: 0 }), 0).read_by_caller()))
 }
 
-/// A read-only buffer that is held for as long as anything points into it.
+/// The bytes of any object with the buffer protocol, taken as a whole: read-only ones are borrowed, others copied, since the interpreter is held
+/// only now.
+///
+/// # Errors
+/// TypeError for an object without the protocol, and for bytes that lie apart.
+pub fn taken(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
+    let buffer = PyUntypedBuffer::get(object)?;
+    if !buffer.is_c_contiguous() {
+        return Err(PyTypeError::new_err("the buffer must be contiguous"));
+    }
+    let is_borrowed = buffer.readonly();
+    let borrowed = Borrowed(buffer);
+    Ok(if is_borrowed { Bytes::from_owner(borrowed) } else { Bytes::copy_from_slice(borrowed.as_ref()) })
+}
+
+/// A buffer that is held for as long as anything points into it.
 struct Borrowed(PyUntypedBuffer);
 
 impl AsRef<[u8]> for Borrowed {

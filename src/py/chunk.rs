@@ -1,9 +1,10 @@
-//! Bytes that a Python file object is shown: it sees our storage itself, and we get that back when nobody looks at it any more.
+//! Bytes that Python code is shown, a file object or a plugin: it sees our storage itself, and we get that back when nobody looks at it any more.
 #![expect(unsafe_code, reason = "the buffer protocol is a C interface")]
 
 use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -55,5 +56,23 @@ impl Chunk {
     unsafe fn __releasebuffer__(&self, _view: *mut ffi::Py_buffer) {
         let mut held = self.held();
         held.exports = held.exports.saturating_sub(1);
+    }
+}
+
+/// Counted bytes behind the buffer protocol, read-only: they stay as long as anybody looks at them.
+#[pyclass(frozen, module = "logsegment._core")]
+pub struct Lent(pub Bytes);
+
+#[pymethods]
+impl Lent {
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let bytes = &slf.get().0;
+        let len = ffi::Py_ssize_t::try_from(bytes.len())?;
+        let start = bytes.as_ptr().cast_mut().cast();
+        // SAFETY: as above; the bytes are counted, never change, and are owned by this object, to which the view gets a reference.
+        if unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, 1, flags) } != 0 {
+            return Err(PyErr::fetch(slf.py()));
+        }
+        Ok(())
     }
 }

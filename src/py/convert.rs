@@ -11,7 +11,8 @@ use super::finding::{self, Finding};
 use super::interrupt::Signals;
 use super::options::{EntryArguments, Reading, option, positive};
 use super::output::Output;
-use super::{arrow_in, fresh_bytes, source};
+use super::{arrow_in, errors, fresh_bytes, source};
+use crate::codec::Plugins;
 use crate::columns::values::Values;
 use crate::convert::{ConvertOptions, Converter, Losses, MapRow, Stopped};
 use crate::error::{ErrorKind, Result};
@@ -23,7 +24,7 @@ use crate::wire::Sink;
 /// Name, how many, records or entries, position of the first entry, its base offset.
 type LossRow = (&'static str, u64, &'static str, u64, i64);
 /// Position, base offset, last offset, codec.
-type StoppedRow = (u64, i64, i64, &'static str);
+type StoppedRow = (u64, i64, i64, String);
 /// The bytes, losses, where it stopped, findings, the map, the next offset.
 type Row<'py> = (Option<Bound<'py, PyBytes>>, Vec<LossRow>, Option<StoppedRow>, Vec<Finding>, Vec<MapRow>, Option<i64>);
 
@@ -41,11 +42,12 @@ impl ConvertArguments {
     pub fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let entry = EntryArguments::from_dict(options)?;
         let (to, compression): (String, Option<String>) = (option!(options, "to"), option!(options, "compression"));
+        let named = |name: &str| entry.reading.plugins.named(name).map_err(|error| errors::to_py(options.py(), &error));
         Ok(Self {
             options: ConvertOptions {
                 decode: entry.to_decode()?,
                 to: target(&to)?,
-                compression: compression.as_deref().map(compression_named).transpose()?,
+                compression: compression.as_deref().map(named).transpose()?,
                 level: option!(options, "level"),
                 is_up_wanted: true,
                 first_offset: option!(options, "first_offset"),
@@ -74,6 +76,7 @@ pub fn convert<'py>(
     let mut opened = source::open(source, &signals)?;
     let resolved = arguments.reading.resolve(&mut arguments.options.decode, &mut opened);
     resolved.map_err(|error| signals.raised(py, &error))?;
+    let plugins = arguments.reading.plugins.clone();
     let converter = Converter::new(opened.source, arguments.options, arguments.is_mapped);
     let mut converter = converter.map_err(|error| signals.raised(py, &error))?;
     let output = Output::of(out, &signals)?;
@@ -82,7 +85,8 @@ pub fn convert<'py>(
     let data = done.map_err(|error| refusal(py, signals.raised(py, &error), converter.losses()))?;
     let map = converter.take_map();
     let data = out.is_none().then(|| fresh_bytes::copied(py, data.bytes())).transpose()?;
-    Ok((data, loss_rows(converter.losses()), converter.stopped().map(stopped_row), tail_findings(&converter), map, converter.next_offset()))
+    let stopped = converter.stopped().map(|stopped| stopped_row(stopped, &plugins));
+    Ok((data, loss_rows(converter.losses()), stopped, tail_findings(&converter), map, converter.next_offset()))
 }
 
 /// Raw batches of every value in another format or codec; see `logsegment.convert_array`.
@@ -164,8 +168,8 @@ fn loss_rows(losses: &Losses) -> Vec<LossRow> {
     losses.iter().map(|loss| (loss.kind.name(), loss.count, loss.kind.unit(), loss.position, loss.base_offset)).collect()
 }
 
-fn stopped_row(stopped: Stopped) -> StoppedRow {
-    (stopped.position, stopped.base_offset, stopped.last_offset, stopped.compression.name())
+fn stopped_row(stopped: Stopped, plugins: &Plugins) -> StoppedRow {
+    (stopped.position, stopped.base_offset, stopped.last_offset, plugins.tell_name(stopped.compression, str::to_owned))
 }
 
 pub(super) fn target(name: &str) -> PyResult<RecordFormat> {

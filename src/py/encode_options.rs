@@ -4,11 +4,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::options::{option, positive};
-use super::{errors, writers};
-use crate::codec::{ChecksumForm, Packing};
+use super::{errors, plugins, writers};
+use crate::codec::{ChecksumForm, Packing, Plugins};
 use crate::encode::{BatchSettings, RecordWriter};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{CompressionType, Producer, RecordFormat, TimestampType};
+use crate::model::{Producer, RecordFormat, TimestampType};
 
 /// Options of the verbs that write records.
 pub struct EncodeArguments {
@@ -25,6 +25,8 @@ pub struct EncodeArguments {
     transactional: bool,
     partition_leader_epoch: i32,
     lz4_header_checksum: Option<String>,
+    /// Codecs that are not built in.
+    pub plugins: Plugins,
 }
 
 impl EncodeArguments {
@@ -44,6 +46,7 @@ impl EncodeArguments {
             transactional: option!(options, "transactional"),
             partition_leader_epoch: option!(options, "partition_leader_epoch"),
             lz4_header_checksum: option!(options, "lz4_header_checksum"),
+            plugins: plugins::of(option!(options, "codecs")),
         })
     }
 
@@ -51,7 +54,9 @@ impl EncodeArguments {
     pub fn to_writer(&self, py: Python<'_>) -> PyResult<RecordWriter> {
         let batch_bytes = self.batch_bytes()?;
         let settings = self.to_settings().map_err(|error| errors::to_py(py, &error))?;
-        writers::take(settings, batch_bytes, self.base_offset).map_err(|error| errors::to_py(py, &error))
+        let mut writer = writers::take(settings, batch_bytes, self.base_offset).map_err(|error| errors::to_py(py, &error))?;
+        writer.bring(self.plugins.clone());
+        Ok(writer)
     }
 
     /// The settings, and the same without compression.
@@ -78,7 +83,7 @@ impl EncodeArguments {
         if self.log_append_time.is_some() && timestamp_type == TimestampType::CreateTime {
             return Err(fault("log_append_time", "needs timestamp_type=\"LogAppendTime\"".to_owned()));
         }
-        let settings = BatchSettings::new(format, Packing::new(CompressionType::named(&self.compression)?, self.level)?);
+        let settings = BatchSettings::new(format, Packing::new(self.plugins.named(&self.compression)?, self.level)?);
         Ok(BatchSettings {
             packing: self.with_lz4_header_checksum(settings.packing)?,
             timestamp_type,

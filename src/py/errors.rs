@@ -97,8 +97,11 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | ErrorKind::Unsearched => CorruptError::new_err(text),
         ErrorKind::Invalid { .. } => InvalidError::new_err(text),
         ErrorKind::UnsupportedFormat { .. } => UnsupportedError::new_err(text),
-        ErrorKind::UnknownCompression { .. } | ErrorKind::UnknownCompressionName { .. } => UnknownCompressionError::new_err(text),
-        ErrorKind::Codec { .. } => CodecError::new_err(text),
+        ErrorKind::UnknownCompression { .. } | ErrorKind::UnknownCompressionName { .. } | ErrorKind::UnknownPlugin { .. } => {
+            UnknownCompressionError::new_err(text)
+        }
+        ErrorKind::PluginMissing { .. } => UnsupportedError::new_err(text),
+        ErrorKind::Codec { .. } | ErrorKind::Plugin { .. } => CodecError::new_err(text),
         ErrorKind::Limit { .. } | ErrorKind::Rejected { code: 10 | 18, .. } => LimitError::new_err(text),
         ErrorKind::Unwritable { .. } => InvalidError::new_err(text),
         ErrorKind::Unconvertible { .. } | ErrorKind::Rejected { code: 35 | 43 | 76, .. } => UnsupportedError::new_err(text),

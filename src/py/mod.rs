@@ -26,6 +26,7 @@ mod limits;
 mod lz4;
 mod options;
 mod output;
+mod plugins;
 mod rebuild;
 mod register;
 mod segment;

@@ -7,8 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::limits::Limits;
+use super::plugins;
 use super::source::OpenedSource;
 use super::transactions::Transactions;
+use crate::codec::Plugins;
 use crate::codec::zstd::Dictionaries;
 use crate::columns::{BinaryKind, OnError, Projection, StreamOptions};
 use crate::decode::{CodecOptions, DecodeOptions, Isolation, OffsetRange, sniff};
@@ -58,6 +60,8 @@ pub struct Reading {
     ignore_lz4_header_checksum: bool,
     allow_dependent_lz4_blocks: bool,
     zstd_dictionaries: Dictionaries,
+    /// Codecs that are not built in.
+    pub plugins: Plugins,
 }
 
 /// One option; a wrong type is a TypeError that begins with its name.
@@ -90,6 +94,7 @@ impl Reading {
             ignore_lz4_header_checksum: option!(options, "ignore_lz4_header_checksum"),
             allow_dependent_lz4_blocks: option!(options, "allow_dependent_lz4_blocks"),
             zstd_dictionaries: dictionaries(option!(options, "zstd_dictionaries"))?,
+            plugins: plugins::of(option!(options, "codecs")),
         })
     }
 
@@ -115,6 +120,7 @@ impl Reading {
             ignore_lz4_header_checksum: self.ignore_lz4_header_checksum,
             allow_dependent_lz4_blocks: self.allow_dependent_lz4_blocks,
             zstd_dictionaries: self.zstd_dictionaries.clone(),
+            plugins: self.plugins.clone(),
         }
     }
 

@@ -61,6 +61,7 @@ impl StagedWriter {
         let known_partitions: HashMap<String, u32> = option!(options, "known_partitions");
         let produced = Produced::new(ProducedOptions {
             settings: arguments.to_both_settings(py)?,
+            plugins: arguments.plugins.clone(),
             compressed_topics: option!(options, "compressed_topics"),
             batch_bytes: arguments.batch_bytes()?,
             topic: option!(options, "topic"),

@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use crate::codec::Plugins;
 use crate::encode::{BatchSettings, RecordWriter};
 use crate::error::Result;
 
@@ -21,7 +22,8 @@ pub fn take(settings: BatchSettings, batch_bytes: usize, base_offset: i64) -> Re
 }
 
 /// Keeps a writer, unless it holds a lot or there are enough.
-pub fn give_back(writer: RecordWriter) {
+pub fn give_back(mut writer: RecordWriter) {
+    writer.bring(Plugins::default());
     if writer.held_bytes() > MOST_BYTES {
         return;
     }

@@ -107,6 +107,7 @@ impl Validator {
 
     fn visit_run(&mut self, run: &Run) -> Result<()> {
         let (formats, limits) = (self.decoder.options().formats, self.decoder.options().limits);
+        self.decoder.enter(&run.bytes);
         let mut at = 0;
         while let Step::Entry { len, magic } = step(run.entries_from(at), formats, &limits) {
             let bytes = run.bytes.get(at..at + len).unwrap_or_default();
@@ -114,7 +115,7 @@ impl Validator {
             let frame = Frame { position: run.position + as_u64(at), magic, bytes };
             at += len;
             if let Err(error) = self.visit(frame, behind) {
-                if matches!(error.kind(), ErrorKind::Internal { .. }) {
+                if !error.is_about_data() {
                     return Err(error);
                 }
                 self.fresh.push(Finding::of_error(&error, frame.position, as_u64(len)));
@@ -146,7 +147,9 @@ impl Validator {
         let Some(mut opened) = opened? else { return Ok(()) };
         let section = self.decoder.section(&opened, frame.bytes, behind);
         match header.format {
-            RecordFormat::V2 => walk(&mut opened, &section, self.depth, &mut self.fresh).map_err(in_batch)?,
+            RecordFormat::V2 => {
+                walk(&mut opened, &section, self.depth, &mut self.fresh).map_err(|error| in_batch(self.decoder.judged(&header, error)))?
+            }
             RecordFormat::V0 | RecordFormat::V1 => walk_messages(&mut opened, &section, &mut self.fresh).map_err(in_batch)?,
             RecordFormat::V07 => cut_set_rule(&mut opened, &section, &mut self.fresh).map_err(in_batch)?,
         }
@@ -166,6 +169,7 @@ impl Validator {
         let counted = match header.compression() {
             CompressionType::None => parse::ensure_count(header.count.unwrap_or(0), stored, false).map(|_| ()),
             CompressionType::Unknown(id) => Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id }).in_field("attributes")),
+            CompressionType::Plugin(id) => self.decoder.options().codecs.plugins.ensure(id),
             _ => parse::ensure_count(header.count.unwrap_or(0), usize::MAX, true).map(|_| ()),
         };
         limited.and(counted).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))

@@ -204,7 +204,7 @@ def test_links_to_rules_lead_somewhere():
 
 
 def test_every_deviation_from_kafka_is_explained_on_the_page_of_the_format():
-    pages = {"v2.md", "v0-v1.md", "kafka-0.7.md", "lz4.md", "zstd.md"}
+    pages = {"v2.md", "v0-v1.md", "kafka-0.7.md", "lz4.md", "zstd.md", "plugins.md"}
     assert {page.name for page in FORMATS.glob("*.md")} == pages
     section = "## Where logsegment deviates from Kafka"
     assert [name for name in sorted(pages) if section not in (FORMATS / name).read_text(encoding="utf-8")] == []

@@ -19,7 +19,7 @@ CAUSES = {
     ls.CorruptError: ("v2-header-count-negative", {"code": "count", "rule": "V2-39", "kafka_error_code": 87, "record_index": 0}),
     ls.ChecksumError: ("v2-crc-bitflip", {"code": "checksum", "rule": "V2-31", "kafka_error_code": 2, "field": "crc"}),
     ls.UnsupportedError: ("v2-magic-3", {"code": "unsupported_format", "rule": "MAP-3", "kafka_error_code": 2, "field": "magic"}),
-    ls.UnknownCompressionError: ("v2-codec-id-5", {"code": "unknown_compression", "rule": "V2-33", "kafka_error_code": -1}),
+    ls.UnknownCompressionError: ("v2-codec-id-6", {"code": "unknown_compression", "rule": "V2-33", "kafka_error_code": -1}),
     ls.LimitError: ("v2-count-huge", {"code": "limit", "rule": "COD-6", "field": "recordsCount"}),
     ls.CodecError: ("v2-lz4-block-checksum-wrong", {"code": "codec", "rule": "COD-L11", "kafka_error_code": -1}),
 }

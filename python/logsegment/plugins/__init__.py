@@ -10,6 +10,7 @@ clients. This package holds entries, the places where they are kept, and the rul
 """
 
 from logsegment.plugins.catalog import Catalog, Change
+from logsegment.plugins.codec import Codec
 from logsegment.plugins.entries import Entry, EntryError
 from logsegment.plugins.file_registry import FileRegistry
 from logsegment.plugins.registry import MemoryRegistry, Registry
@@ -20,6 +21,7 @@ from logsegment.plugins.wanted import Plugin
 __all__ = [
     "Catalog",
     "Change",
+    "Codec",
     "Entry",
     "EntryError",
     "FileRegistry",

@@ -8,6 +8,7 @@ use arrow_array::RecordBatch;
 use super::bytes::Runs;
 use super::numbers::Numbers;
 use super::{Rows, fault};
+use crate::codec::Plugins;
 use crate::encode::{BatchSettings, Partitioner, RecordWriter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::NewHeader;
@@ -27,6 +28,8 @@ pub struct ProducedOptions {
     pub partitions: Option<u32>,
     /// Partitions that topics have, where `partitions` does not say it; a topic that is not here has one.
     pub known_partitions: HashMap<String, u32>,
+    /// Codecs that are not built in.
+    pub plugins: Plugins,
     /// With which partition rows without keys begin, modulo their number.
     pub start: u32,
 }
@@ -142,7 +145,8 @@ impl Produced {
         }
         let index = self.targets.len();
         topic.targets.insert(partition, index);
-        let writer = RecordWriter::new(topic.settings, self.options.batch_bytes, 0)?;
+        let mut writer = RecordWriter::new(topic.settings, self.options.batch_bytes, 0)?;
+        writer.bring(self.options.plugins.clone());
         self.targets.push(Target { topic: String::from_utf8_lossy(name).into_owned(), partition, writer });
         Ok(index)
     }

@@ -37,7 +37,7 @@
 //! and a batch may be empty (V2-7, V2-9).
 //!
 //! ```text
-//! attributes: | 15-7 unused | 6 delete horizon | 5 control | 4 transactional | 3 timestamp type | 2-0 compression |
+//! attributes: | 15-12 unused | 11-8 plugin | 7 unused | 6 delete horizon | 5 control | 4 transactional | 3 timestamp type | 2-0 compression |
 //! ```
 
 /// The magic byte of the format.

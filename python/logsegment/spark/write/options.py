@@ -54,6 +54,7 @@ class WriteOptions:
             "transactional": False,
             "partition_leader_epoch": -1,
             "lz4_header_checksum": None,
+            "codecs": None,
         }
 
 

@@ -1,0 +1,255 @@
+//! Codecs that are not built in: the caller brings them, a batch names one by its id (S-P1 to S-P6).
+//!
+//! Packed bytes go in and plain ones come out as counted memory, so that neither is copied. What a plugin gives is trusted no more than
+//! what stands in a file. Knows neither how plugins are found nor in what language they are written.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Budget;
+use crate::model::CompressionType;
+use crate::wire::Sink;
+
+/// Finds plugins and calls them. Whoever implements it says in the errors which plugin is to blame.
+pub trait PluginCodecs: Send + Sync {
+    /// The alias of the plugin with this id; `None` when it is not known.
+    fn alias(&self, id: u8) -> Option<String>;
+
+    /// The id of the plugin with this alias; `None` when there is none.
+    ///
+    /// # Errors
+    /// `PluginMissing` for one that is registered and cannot be called here; those of the registry.
+    fn find(&self, alias: &str) -> Result<Option<u8>>;
+
+    /// Fails unless the plugin with this id can be called.
+    ///
+    /// # Errors
+    /// `UnknownPlugin`, `PluginMissing`, those of the registry.
+    fn ensure(&self, id: u8) -> Result<()>;
+
+    /// The plain bytes of a packed stream, which should be `most` at most.
+    ///
+    /// # Errors
+    /// As `ensure`, and `Plugin` when the plugin fails.
+    fn unpack(&self, id: u8, packed: Bytes, most: usize) -> Result<Bytes>;
+
+    /// Packs all of `plain` as one stream and writes it behind what `out` holds. `plain` may be given back empty.
+    ///
+    /// # Errors
+    /// As `ensure`, and `Plugin` when the plugin fails.
+    fn pack(&self, id: u8, plain: &mut Sink, level: Option<i32>, out: &mut Sink) -> Result<()>;
+
+    /// How errors call the plugin.
+    fn describe(&self, id: u8) -> String;
+}
+
+/// The plugins that a caller brought, or none.
+#[derive(Clone, Default)]
+pub struct Plugins(Option<Arc<dyn PluginCodecs>>);
+
+impl Plugins {
+    /// These.
+    pub fn new(codecs: Arc<dyn PluginCodecs>) -> Self {
+        Self(Some(codecs))
+    }
+
+    /// True when the caller brought none.
+    #[inline]
+    pub fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The compression type with this name: one that is built in, else the plugin with this alias (S-P17).
+    ///
+    /// # Errors
+    /// `UnknownCompressionName`, and those of `PluginCodecs::find`.
+    pub fn named(&self, name: &str) -> Result<CompressionType> {
+        let built_in = CompressionType::named(name);
+        match (&self.0, &built_in) {
+            (Some(codecs), Err(_)) => codecs.find(name)?.map_or(built_in, |id| Ok(CompressionType::Plugin(id))),
+            _ => built_in,
+        }
+    }
+
+    /// Tells the name of a compression type to `take`: of a plugin the alias, where it is known.
+    #[inline]
+    pub fn tell_name<T>(&self, compression: CompressionType, take: impl FnOnce(&str) -> T) -> T {
+        match compression {
+            CompressionType::Plugin(id) => take(&self.plugin_name(id)),
+            built_in => take(built_in.name()),
+        }
+    }
+
+    /// Fails unless the plugin with this id can be called.
+    ///
+    /// # Errors
+    /// `UnknownPlugin` without a registry (S-P19), and those of `PluginCodecs::ensure`.
+    pub fn ensure(&self, id: u8) -> Result<()> {
+        self.codecs(id).and_then(|codecs| codecs.ensure(id)).map_err(in_header)
+    }
+
+    /// The plain bytes of a packed stream.
+    ///
+    /// # Errors
+    /// As `ensure`; `Plugin` when the plugin fails, or gives more than the budget allows.
+    #[cold]
+    pub fn unpack(&self, id: u8, packed: Bytes, budget: &Budget) -> Result<Bytes> {
+        let plain = self.codecs(id).and_then(|codecs| codecs.unpack(id, packed, budget.allowed())).map_err(in_header)?;
+        budget.ensure(plain.len()).map_err(|error| self.blamed(id, &error))?;
+        Ok(plain)
+    }
+
+    /// Packs all of `plain` and writes it behind what `out` holds. `plain` may be given back empty.
+    ///
+    /// # Errors
+    /// As `ensure`, and `Plugin` when the plugin fails.
+    #[cold]
+    pub fn pack(&self, id: u8, plain: &mut Sink, level: Option<i32>, out: &mut Sink) -> Result<()> {
+        self.codecs(id)?.pack(id, plain, level, out)
+    }
+
+    /// What is wrong with the plain bytes that a plugin gave, as a fault of the plugin, in the same place.
+    #[cold]
+    pub fn blamed(&self, id: u8, error: &Error) -> Error {
+        let plugin = self.0.as_ref().map_or_else(String::new, |codecs| codecs.describe(id));
+        let fault = format!("what it gave is not the records of the batch: {}", error.message());
+        error.become_kind(ErrorKind::Plugin { plugin, fault })
+    }
+
+    fn codecs(&self, id: u8) -> Result<&dyn PluginCodecs> {
+        let unknown = || Error::from(ErrorKind::UnknownPlugin { id, has_registry: false });
+        self.0.as_deref().ok_or_else(unknown)
+    }
+
+    #[cold]
+    fn plugin_name(&self, id: u8) -> String {
+        let alias = self.0.as_ref().and_then(|codecs| codecs.alias(id));
+        alias.unwrap_or_else(|| CompressionType::Plugin(id).name().to_owned())
+    }
+}
+
+/// What is wrong with the id stands in the header of the batch.
+#[cold]
+fn in_header(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::UnknownPlugin { .. } | ErrorKind::PluginMissing { .. } => error.in_field("attributes"),
+        _ => error,
+    }
+}
+
+impl fmt::Debug for Plugins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Plugins(..)" } else { "Plugins(none)" })
+    }
+}
+
+/// Where entries lie in counted memory, so that plugins can be shown parts of them without a copy.
+#[derive(Clone, Debug, Default)]
+pub struct Memory(Bytes);
+
+impl Memory {
+    /// Entries that lie in these bytes.
+    pub fn of(bytes: &Bytes) -> Self {
+        Self(bytes.clone())
+    }
+
+    /// The same bytes as counted memory: a part of this, or a copy when they lie elsewhere.
+    pub fn counted(&self, part: &[u8]) -> Bytes {
+        let start = part.as_ptr().addr().checked_sub(self.0.as_ptr().addr());
+        let range = start.and_then(|start| Some(start..start.checked_add(part.len())?)).filter(|range| range.end <= self.0.len());
+        range.map_or_else(|| Bytes::copy_from_slice(part), |range| self.0.slice(range))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+
+    /// Plugin 3, "twice", whose packed form is the plain bytes twice.
+    struct Twice;
+
+    impl PluginCodecs for Twice {
+        fn alias(&self, id: u8) -> Option<String> {
+            (id == 3).then(|| "twice".to_owned())
+        }
+        fn find(&self, alias: &str) -> Result<Option<u8>> {
+            Ok((alias == "twice").then_some(3))
+        }
+        fn ensure(&self, id: u8) -> Result<()> {
+            if id == 3 { Ok(()) } else { Err(ErrorKind::UnknownPlugin { id, has_registry: true }.into()) }
+        }
+        fn unpack(&self, id: u8, packed: Bytes, _: usize) -> Result<Bytes> {
+            self.ensure(id)?;
+            Ok(packed.slice(..packed.len() / 2))
+        }
+        fn pack(&self, id: u8, plain: &mut Sink, _: Option<i32>, out: &mut Sink) -> Result<()> {
+            self.ensure(id)?;
+            (0..2).for_each(|_| out.put(plain.bytes()));
+            Ok(())
+        }
+        fn describe(&self, id: u8) -> String {
+            format!("plugin {id}")
+        }
+    }
+
+    fn twice() -> Plugins {
+        Plugins::new(Arc::new(Twice))
+    }
+
+    fn budget(bytes: u64) -> Budget {
+        Budget::for_entry(&Limits { max_decompressed_bytes: bytes, ..Limits::default() }, 1 << 20)
+    }
+
+    #[test]
+    fn s_p17_built_in_names_come_first_and_then_aliases() {
+        assert_eq!(twice().named("zstd"), Ok(CompressionType::Zstd));
+        assert_eq!(twice().named("twice"), Ok(CompressionType::Plugin(3)));
+        for plugins in [twice(), Plugins::default()] {
+            assert_eq!(plugins.named("thrice").map_err(|error| error.message()), Err("Unknown compression name: thrice".to_owned()));
+        }
+        assert!(Plugins::default().named("twice").is_err());
+    }
+
+    #[test]
+    fn plugins_are_called_by_their_alias_where_it_is_known() {
+        let names = [CompressionType::Plugin(3), CompressionType::Plugin(4), CompressionType::Gzip];
+        assert_eq!(names.map(|kind| twice().tell_name(kind, str::to_owned)), ["twice", "plugin:4", "gzip"]);
+        assert_eq!(Plugins::default().tell_name(CompressionType::Plugin(3), str::to_owned), "plugin:3");
+    }
+
+    #[test]
+    fn s_p19_without_a_registry_every_plugin_is_unknown() {
+        let error = Plugins::default().unpack(7, Bytes::new(), &budget(10)).unwrap_err();
+        assert_eq!((error.rule(), error.kafka_error_code()), ("S-P19", Some(76)));
+        assert!(error.message().starts_with("Unknown compression name: plugin:7"));
+        let error = twice().ensure(7).unwrap_err();
+        assert_eq!((error.rule(), error.kafka_error_code()), ("S-P19", None));
+    }
+
+    #[test]
+    fn more_than_the_budget_is_a_fault_of_the_plugin() {
+        assert_eq!(twice().unpack(3, Bytes::from_static(b"abcabc"), &budget(3)), Ok(Bytes::from_static(b"abc")));
+        let error = twice().unpack(3, Bytes::from_static(b"abcdabcd"), &budget(3)).unwrap_err();
+        assert_eq!(error.kind().code(), "codec");
+        assert!(error.message().starts_with("plugin 3: "), "{error}");
+        assert!(error.message().contains("max_decompressed_bytes"), "{error}");
+    }
+
+    #[test]
+    fn parts_of_counted_memory_are_not_copied() {
+        let bytes = Bytes::from(b"0123456789".to_vec());
+        let memory = Memory::of(&bytes);
+        for part in [&bytes[2..5], &bytes[..], &bytes[10..]] {
+            assert_eq!(memory.counted(part), part);
+            assert_eq!(memory.counted(part).as_ptr(), part.as_ptr());
+        }
+        let elsewhere = b"0123".to_vec();
+        assert_eq!(memory.counted(&elsewhere), &elsewhere[..]);
+        assert_ne!(memory.counted(&elsewhere).as_ptr(), elsewhere.as_ptr());
+        assert_eq!(Memory::default().counted(b""), &b""[..]);
+    }
+}

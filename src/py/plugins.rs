@@ -1,0 +1,175 @@
+//! Plugins that are Python objects. The interpreter is taken for the call of a codec and given back; bytes are lent, not copied, both ways.
+//!
+//! What is called here is `logsegment.plugins.selection.Resolver`, which looks into a registry and makes codecs.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::PyMemoryView;
+
+use super::buffer;
+use super::chunk::{Chunk, Lent};
+use crate::codec::{PluginCodecs, Plugins};
+use crate::error::{Error, ErrorKind, Result};
+use crate::wire::Sink;
+
+/// The codecs that a `Resolver` finds.
+struct Resolver {
+    object: Py<PyAny>,
+    /// What was found out about each id.
+    known: [OnceLock<Known>; 16],
+}
+
+enum Known {
+    Unregistered,
+    Missing { alias: String, class: String, version: String, reason: String },
+    Found { alias: String, class: String, compress: Py<PyAny>, decompress: Py<PyAny> },
+}
+
+/// Alias, class, version, the codec or nothing, and why there is none.
+type Row = (String, String, String, Option<Py<PyAny>>, String);
+
+/// The plugins behind a `Resolver`; none for None.
+pub fn of(resolver: Option<Py<PyAny>>) -> Plugins {
+    resolver.map_or_else(Plugins::default, |object| Plugins::new(Arc::new(Resolver { object, known: Default::default() })))
+}
+
+impl PluginCodecs for Resolver {
+    fn alias(&self, id: u8) -> Option<String> {
+        match attached(|py| self.known(py, id)) {
+            Ok(Known::Missing { alias, .. } | Known::Found { alias, .. }) => Some(alias.clone()),
+            Ok(Known::Unregistered) | Err(_) => None,
+        }
+    }
+
+    fn find(&self, alias: &str) -> Result<Option<u8>> {
+        let found = attached(|py| {
+            let found = self.object.call_method1(py, "by_alias", (alias,)).map_err(|error| registry_failed(py, &error))?;
+            found.extract::<Option<u8>>(py).map_err(|error| registry_failed(py, &error))
+        })?;
+        if let Some(id) = found {
+            self.ensure(id)?;
+        }
+        Ok(found)
+    }
+
+    fn ensure(&self, id: u8) -> Result<()> {
+        attached(|py| self.found(py, id).map(|_| ()))
+    }
+
+    fn unpack(&self, id: u8, packed: Bytes, most: usize) -> Result<Bytes> {
+        attached(|py| {
+            let (_, decompress) = self.found(py, id)?;
+            let failed = |error: PyErr| failed(py, &error, self.describe(id));
+            let view = PyMemoryView::from(Bound::new(py, Lent(packed)).map_err(failed)?.as_any()).map_err(failed)?;
+            let given = decompress.bind(py).call1((view, most)).map_err(failed)?;
+            buffer::taken(&given).map_err(|error| unusable(py, &error, self.describe(id)))
+        })
+    }
+
+    fn pack(&self, id: u8, plain: &mut Sink, level: Option<i32>, out: &mut Sink) -> Result<()> {
+        attached(|py| {
+            let (compress, _) = self.found(py, id)?;
+            let failed = |error: PyErr| failed(py, &error, self.describe(id));
+            let shown = Bound::new(py, Chunk::new(std::mem::take(plain))).map_err(failed)?;
+            let packed = {
+                let view = PyMemoryView::from(shown.as_any()).map_err(failed)?;
+                let given = compress.bind(py).call1((view, level)).map_err(failed)?;
+                buffer::taken(&given).map_err(|error| unusable(py, &error, self.describe(id)))?
+            };
+            out.put(&packed);
+            drop(packed);
+            *plain = shown.get().take_back();
+            Ok(())
+        })
+    }
+
+    fn describe(&self, id: u8) -> String {
+        match self.known.get(usize::from(id)).and_then(OnceLock::get) {
+            Some(Known::Found { alias, class, .. } | Known::Missing { alias, class, .. }) => {
+                format!("plugin {alias:?} (id {id}, class {class})")
+            }
+            _ => format!("plugin {id}"),
+        }
+    }
+}
+
+impl Resolver {
+    /// What the registry says of an id; it is asked once.
+    fn known(&self, py: Python<'_>, id: u8) -> Result<&Known> {
+        let unknown = || Error::from(ErrorKind::UnknownPlugin { id, has_registry: true });
+        let slot = self.known.get(usize::from(id)).ok_or_else(unknown)?;
+        if let Some(known) = slot.get() {
+            return Ok(known);
+        }
+        let known = self.look_up(py, id).map_err(|error| registry_failed(py, &error))?;
+        // Whoever was first: nobody may wait for another thread here, which may wait for the interpreter.
+        let _ = slot.set(known);
+        slot.get().ok_or_else(unknown)
+    }
+
+    fn look_up(&self, py: Python<'_>, id: u8) -> PyResult<Known> {
+        let found: Option<Row> = self.object.call_method1(py, "by_id", (id,))?.extract(py)?;
+        Ok(match found {
+            None => Known::Unregistered,
+            Some((alias, class, version, None, reason)) => Known::Missing { alias, class, version, reason },
+            Some((alias, class, _, Some(codec), _)) => {
+                let (compress, decompress) = (codec.getattr(py, "compress")?, codec.getattr(py, "decompress")?);
+                Known::Found { alias, class, compress, decompress }
+            }
+        })
+    }
+
+    /// `compress` and `decompress` of a plugin that can be called.
+    fn found(&self, py: Python<'_>, id: u8) -> Result<(&Py<PyAny>, &Py<PyAny>)> {
+        let kind = match self.known(py, id)? {
+            Known::Found { compress, decompress, .. } => return Ok((compress, decompress)),
+            Known::Unregistered => ErrorKind::UnknownPlugin { id, has_registry: true },
+            Known::Missing { alias, class, version, reason } => {
+                let (alias, class, version, reason) = (alias.clone(), class.clone(), version.clone(), reason.clone());
+                ErrorKind::PluginMissing { id, alias, class, version, reason }
+            }
+        };
+        Err(kind.into())
+    }
+}
+
+/// Works with the interpreter; while that shuts down there is none, and nobody waits for the result.
+fn attached<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
+    Python::try_attach(work).unwrap_or_else(|| Err(ErrorKind::Interrupted.into()))
+}
+
+/// What a codec raised. A signal that it was interrupted by is no fault of it.
+#[cold]
+fn failed(py: Python<'_>, error: &PyErr, plugin: String) -> Error {
+    if !error.is_instance_of::<PyException>(py) {
+        return ErrorKind::Interrupted.into();
+    }
+    ErrorKind::Plugin { plugin, fault: format!("it raised {}", told(py, error)) }.into()
+}
+
+#[cold]
+fn unusable(py: Python<'_>, error: &PyErr, plugin: String) -> Error {
+    ErrorKind::Plugin { plugin, fault: format!("what it gave is no buffer of bytes: {}", told(py, error)) }.into()
+}
+
+#[cold]
+fn registry_failed(py: Python<'_>, error: &PyErr) -> Error {
+    if !error.is_instance_of::<PyException>(py) {
+        return ErrorKind::Interrupted.into();
+    }
+    let message = format!("the plugin registry failed: {}", told(py, error));
+    ErrorKind::Io { kind: std::io::ErrorKind::Other, os_code: None, message }.into()
+}
+
+/// Class and text of an exception, on one line of bounded length.
+fn told(py: Python<'_>, error: &PyErr) -> String {
+    const MOST: usize = 300;
+    let class = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
+    let text = error.value(py).str().map_or_else(|_| String::new(), |text| text.to_string_lossy().into_owned());
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line: String = line.chars().take(MOST).collect();
+    if line.is_empty() { class } else { format!("{class}: {line}") }
+}

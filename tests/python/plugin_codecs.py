@@ -1,0 +1,94 @@
+"""Codecs that the tests of plugins register: one that works, and one for each way not to."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from logsegment.plugins import Entry, MemoryRegistry
+
+#: What was called: name of the method, type and length of the data, the other argument.
+calls: list[tuple[str, type, int, Any]] = []
+#: Views that `Keeping` holds on to.
+kept: list[memoryview] = []
+
+
+class Deflate:
+    """zlib without a frame; the level is zlib's."""
+
+    def compress(self, data: memoryview, level: int | None = None) -> bytes:
+        calls.append(("compress", type(data), len(data), level))
+        return zlib.compress(data, -1 if level is None else level)
+
+    def decompress(self, data: memoryview, max_output: int) -> bytes:
+        calls.append(("decompress", type(data), len(data), max_output))
+        return zlib.decompressobj().decompress(data, max_output + 1)
+
+
+class Identity:
+    """Gives the view that it was given."""
+
+    def compress(self, data: memoryview, level: int | None = None) -> memoryview:
+        return data
+
+    def decompress(self, data: memoryview, max_output: int) -> memoryview:
+        return data
+
+
+class Keeping(Identity):
+    """Keeps every view."""
+
+    def compress(self, data: memoryview, level: int | None = None) -> bytes:
+        kept.append(data)
+        return bytes(data)
+
+    def decompress(self, data: memoryview, max_output: int) -> bytes:
+        kept.append(data[1:])
+        return bytes(data)
+
+
+class Shaped(Identity):
+    """Gives whatever `shape` makes of the bytes."""
+
+    shape: Callable[[bytes], Any] = staticmethod(bytes)
+
+    def compress(self, data: memoryview, level: int | None = None) -> Any:
+        return type(self).shape(bytes(data))
+
+    def decompress(self, data: memoryview, max_output: int) -> Any:
+        return type(self).shape(bytes(data))
+
+
+class Configured(Deflate):
+    """Is told its level by its entry."""
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+    @classmethod
+    def from_entry(cls, entry: Entry) -> Configured:
+        return cls(int(entry.extra["level"]))
+
+    def compress(self, data: memoryview, level: int | None = None) -> bytes:
+        return super().compress(data, self.level)
+
+
+class Unmakeable(Identity):
+    """Fails when it is made."""
+
+    def __init__(self) -> None:
+        raise RuntimeError("no licence")
+
+
+class Incomplete:
+    """Packs only."""
+
+    def compress(self, data: memoryview, level: int | None = None) -> bytes:
+        return bytes(data)
+
+
+def registry(**classes: type | str) -> MemoryRegistry:
+    """A registry of these classes under their aliases; ids count from 3."""
+    names = {alias: one if isinstance(one, str) else f"{__name__}:{one.__qualname__}" for alias, one in classes.items()}
+    return MemoryRegistry(Entry(number, alias, name, "v1.0") for number, (alias, name) in enumerate(names.items(), 3))

@@ -1,0 +1,370 @@
+"""Plugins of Python: what is written with one is read with it, and what one does wrong (S-P6, S-P17 to S-P22)."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import building
+import corpus
+import logsegment as ls
+import plugin_codecs
+from logsegment.plugins import Entry, MemoryRegistry
+from plugin_codecs import Configured, Deflate, Identity, Incomplete, Keeping, Shaped, Unmakeable, registry
+
+TABLE = pa.table(
+    {
+        "key": [b"k%d" % (number % 7) for number in range(500)],
+        "value": [b"order %d of customer %d" % (number, number % 13) for number in range(500)],
+        "timestampMs": list(range(500)),
+    }
+)
+COLUMNS = ["offset", "key", "value", "timestampMs"]
+GOOD = building.batch(building.record(value=b"good"), count=1, base_offset=1)
+DEFLATE = registry(deflate=Deflate)
+
+
+@pytest.fixture(autouse=True)
+def forget_calls():
+    plugin_codecs.calls.clear()
+    plugin_codecs.kept.clear()
+
+
+def rows(data: bytes, **options) -> list[corpus.Row]:
+    return corpus.rows_of(ls.decode(data, columns=COLUMNS, **options))
+
+
+PLAIN = rows(ls.encode(TABLE, batch_bytes=4096))
+
+
+def shaped(shape, **options) -> tuple[bytes, MemoryRegistry]:
+    """A batch of a plugin whose bytes it gives as `shape` makes them, and its registry."""
+
+    class Own(Shaped):
+        pass
+
+    Own.shape = staticmethod(shape)
+    plugin_codecs.Own = Own  # type: ignore[attr-defined]
+    Own.__qualname__ = "Own"
+    from logsegment.plugins.loading import load
+
+    load.cache_clear()
+    data = building.batch(building.record(value=b"packed"), count=1, attributes=0x0305)
+    return data, registry(own=Own)
+
+
+@pytest.mark.parametrize("codec", [Deflate, Identity, Keeping])
+@pytest.mark.parametrize("binary", ["binary", "large_binary", "binary_view"])
+def test_what_a_plugin_packs_it_unpacks(codec, binary):
+    """S-P6, for columns that copy and for those that point into what the plugin gave."""
+    codecs = registry(other=Deflate, own=codec)
+    data = ls.encode(TABLE, compression="own", batch_bytes=4096, codecs=codecs)
+    table = ls.decode(data, columns=COLUMNS, binary=binary, codecs=codecs).to_pyarrow()
+    gc.collect()
+    assert table.select(COLUMNS).to_pylist() == PLAIN
+    assert {row["compression"] for row in corpus.rows_of(ls.batches(data, codecs=codecs))} == {"own"}
+    assert {row["compression"] for row in corpus.rows_of(ls.batches(data))} == {"plugin:4"}
+    assert {row["attributes"] for row in corpus.rows_of(ls.batches(data))} == {0x0405}
+    assert ls.validate(data, codecs=codecs).findings == []
+
+
+def test_it_is_called_once_for_a_batch_with_a_view_and_the_limit():
+    data = ls.encode(TABLE, compression="deflate", level=1, batch_bytes=4096, codecs=DEFLATE)
+    batches = corpus.rows_of(ls.batches(data))
+    packs = [call for call in plugin_codecs.calls if call[0] == "compress"]
+    assert len(packs) == len(batches) > 1
+    assert {(kind, level) for _, kind, _, level in packs} == {(memoryview, 1)}
+    plugin_codecs.calls.clear()
+    assert rows(data, codecs=DEFLATE, limits=ls.Limits(max_decompressed_bytes=1 << 20)) == PLAIN
+    assert [call[2] for call in plugin_codecs.calls] == [row["size"] - 61 for row in batches]
+    assert {(name, kind, most) for name, kind, _, most in plugin_codecs.calls} == {("decompress", memoryview, 1 << 20)}
+
+
+def test_the_bytes_are_lent_and_not_copied():
+    """The view of a batch in a read-only buffer points into that buffer, and keeps it when it is kept."""
+    codecs = registry(own=Keeping)
+    data = ls.encode(TABLE, compression="own", codecs=codecs)
+    plugin_codecs.kept.clear()
+    assert rows(data, codecs=codecs) == PLAIN
+    view = plugin_codecs.kept[0]
+    assert view.readonly
+    start = np.frombuffer(data, dtype=np.uint8).ctypes.data
+    assert start + 62 == np.frombuffer(view, dtype=np.uint8).ctypes.data
+    with pytest.raises(TypeError):
+        view[0] = 1
+    expected = bytes(data[62 : 62 + len(view)])
+    del data
+    gc.collect()
+    assert bytes(view) == expected
+
+
+def test_views_of_records_that_are_kept_stay_what_they_are():
+    """What `compress` was shown is storage of the encoder, which it does not use again while somebody looks at it."""
+    codecs = registry(own=Keeping)
+    data = ls.encode(TABLE, compression="own", batch_bytes=2048, codecs=codecs)
+    shown = b"".join(plugin_codecs.kept)
+    assert len(plugin_codecs.kept) > 3
+    assert ls.encode(TABLE, compression="none", batch_bytes=2048)
+    assert shown == b"".join(plugin_codecs.kept)
+    assert ls.convert(data, compression="none", codecs=codecs).data.count(shown[:100]) == 1
+
+
+@pytest.mark.parametrize("shape", [bytes, bytearray, memoryview, lambda plain: np.frombuffer(plain, dtype=np.uint8), pa.py_buffer])
+def test_any_buffer_is_taken(shape):
+    data, codecs = shaped(shape)
+    [row] = rows(data + GOOD, codecs=codecs, end_offset=1)
+    assert row["value"] == b"packed"
+    assert ls.decode(ls.encode(TABLE, compression="own", codecs=codecs), codecs=codecs).read_all().num_rows == 500
+
+
+def broken(plain: bytes) -> bytes:
+    raise ArithmeticError("two and two\nis five")
+
+
+FAULTS = {
+    "raises": (broken, "ArithmeticError: two and two is five"),
+    "gives nothing": (lambda plain: b"", "count says 1"),
+    "gives too little": (lambda plain: plain[:-1], "not the records of the batch"),
+    "gives too much": (lambda plain: plain + b"x", "1 bytes left over"),
+    "gives far too much": (lambda plain: bytes(70_000), "max_decompressed_bytes"),
+    "gives garbage": (lambda plain: b"\xff" * len(plain), "not the records of the batch"),
+    "gives no buffer": (lambda plain: None, "no buffer"),
+    "gives text": (lambda plain: "text", "no buffer"),
+    "gives bytes that lie apart": (lambda plain: memoryview(plain)[::2], "no buffer"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_plugin_at_fault_is_named_and_the_next_batch_is_read(fault):
+    """S-P6."""
+    shape, text = FAULTS[fault]
+    data, codecs = shaped(shape)
+    limits = ls.Limits(max_decompressed_bytes=65_536)
+    with pytest.raises(ls.CodecError, match=text) as raised:
+        ls.decode(GOOD + data, codecs=codecs, limits=limits).read_all()
+    error = raised.value
+    assert (error.code, error.rule, error.kafka_error_code) == ("codec", "S-P6", -1)
+    assert (error.position, error.base_offset) == (len(GOOD), 0)
+    assert "own" in str(error)
+    assert "id 3" in str(error)
+    assert "plugin_codecs:Own" in str(error)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    stream = ls.decode(data + GOOD, columns=["value"], codecs=codecs, limits=limits, on_error="skip")
+    assert corpus.rows_of(stream) == [{"value": b"good"}]
+    assert [(finding.rule, finding.severity) for finding in stream.findings] == [("S-P6", "error")]
+    report = ls.validate(data + GOOD, codecs=codecs, limits=limits)
+    assert [(finding.rule, finding.severity, finding.position) for finding in report.findings] == [("S-P6", "error", 0)]
+    [first, second] = pa.array(ls.decode_array(pa.array([data, GOOD]), codecs=codecs, limits=limits, on_error="null")).to_pylist()
+    assert (first, len(second)) == (None, 1)
+
+
+@pytest.mark.parametrize("fault", ["raises", "gives no buffer", "gives text", "gives bytes that lie apart"])
+def test_a_plugin_that_cannot_pack_is_named(fault):
+    shape, text = FAULTS[fault]
+    _, codecs = shaped(shape)
+    with pytest.raises(ls.CodecError, match=text) as raised:
+        ls.encode(TABLE, compression="own", codecs=codecs)
+    assert "plugin_codecs:Own" in str(raised.value)
+
+
+def test_an_interrupt_is_no_fault_of_the_plugin():
+    def interrupt(plain: bytes) -> bytes:
+        raise KeyboardInterrupt
+
+    data, codecs = shaped(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        ls.decode(data + GOOD, codecs=codecs, on_error="skip").read_all()
+
+
+def test_what_a_plugin_asks_of_the_stream_that_it_works_for_is_refused():
+    streams = []
+
+    def asking(plain: bytes) -> bytes:
+        streams[0].io_stats  # noqa: B018
+        return plain
+
+    data, codecs = shaped(asking)
+    streams.append(ls.decode(data, codecs=codecs))
+    with pytest.raises(ls.CodecError, match="RuntimeError: the stream is asked while it reads"):
+        streams[0].read_all()
+
+
+def test_a_name_that_nobody_knows_is_kafkas_illegal_argument():
+    """S-P17: built-in names first, then aliases; exact ones."""
+    for call in (
+        lambda name: ls.encode(TABLE, compression=name, codecs=DEFLATE),
+        lambda name: ls.convert(GOOD, compression=name, codecs=DEFLATE),
+    ):
+        for name in ("Deflate", "inflate", "", "GZIP"):
+            with pytest.raises(ls.UnknownCompressionError, match=f"Unknown compression name: {name}$") as raised:
+                call(name)
+            assert (raised.value.code, raised.value.kafka_error_code) == ("unknown_compression", None)
+    shadowed = MemoryRegistry([Entry(0, "gzip", "plugin_codecs:Incomplete", "v1.0")])
+    assert rows(ls.encode(TABLE, compression="gzip", codecs=shadowed)) == PLAIN
+
+
+def test_an_id_that_nobody_registered():
+    """S-P19."""
+    data = building.batch(b"packed", count=1, attributes=0x0905)
+    with pytest.raises(ls.UnknownCompressionError, match="Unknown compression name: plugin:9") as raised:
+        ls.decode(data, codecs=DEFLATE).read_all()
+    assert (raised.value.rule, raised.value.kafka_error_code) == ("S-P19", None)
+    assert not ls.validate(data, codecs=DEFLATE, depth="headers").ok
+    assert corpus.rows_of(ls.batches(data, codecs=DEFLATE))[0]["compression"] == "plugin:9"
+
+
+MISSING = {
+    "no.such.package:Codec": "No module named 'no'",
+    "plugin_codecs:Absent": "plugin_codecs has no Absent",
+    "org.example.FastCodec": "neither package.module:Class nor the name of an entry point",
+    "plugin_codecs:Unmakeable": "RuntimeError: no licence",
+    "plugin_codecs:Incomplete": "has no methods compress and decompress",
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_plugin_that_is_registered_and_not_here(name):
+    """S-P20: class, version and reason; 76, reading and writing."""
+    codecs = MemoryRegistry([Entry(3, "absent", name, "v7.1")])
+    data = building.batch(b"packed", count=1, attributes=0x0305)
+    calls = [
+        lambda: ls.decode(data, codecs=codecs).read_all(),
+        lambda: ls.encode(TABLE, compression="absent", codecs=codecs),
+        lambda: ls.convert(GOOD, compression="absent", codecs=codecs),
+        lambda: ls.encode_array(pa.array([[{"value": b"a"}]]), compression="absent", codecs=codecs),
+    ]
+    for call in calls:
+        with pytest.raises(ls.UnsupportedError, match="plugin registered but not available") as raised:
+            call()
+        error = raised.value
+        assert not isinstance(error, ls.UnknownCompressionError)
+        assert (error.code, error.rule, error.kafka_error_code) == ("plugin_missing", "S-P20", 76)
+        assert all(part in str(error) for part in ("absent", name, "v7.1", MISSING[name]))
+    assert corpus.rows_of(ls.batches(data, codecs=codecs))[0]["compression"] == "absent"
+    assert [finding.rule for finding in ls.validate(data, codecs=codecs, depth="headers").findings] == ["S-P20"]
+    assert issubclass(Unmakeable, Identity)
+    assert not issubclass(Incomplete, Identity)
+
+
+def test_a_registry_that_fails_is_no_fault_of_the_bytes():
+    class Down(MemoryRegistry):
+        def by_id(self, plugin_id: int) -> Entry | None:
+            raise ConnectionError("broker down")
+
+        by_alias = by_id  # type: ignore[assignment]
+
+    data = building.batch(b"packed", count=1, attributes=0x0305)
+    for call in (
+        lambda: ls.decode(data + GOOD, codecs=Down(), on_error="skip").read_all(),
+        lambda: ls.validate(data, codecs=Down()),
+        lambda: ls.encode(TABLE, compression="own", codecs=Down()),
+    ):
+        with pytest.raises(OSError, match="the plugin registry failed: ConnectionError: broker down"):
+            call()
+
+
+@pytest.mark.parametrize("given", [{}, "deflate", Deflate(), [Entry(3, "deflate", "plugin_codecs:Deflate", "v1.0")]])
+def test_something_else_than_a_registry_is_a_mistake(given):
+    with pytest.raises(TypeError, match="codecs: a registry of plugins is needed"):
+        ls.decode(GOOD, codecs=given)
+
+
+@pytest.mark.parametrize("format", ["v1", "v0", "0.7"])
+def test_nothing_is_packed_by_a_plugin_below_magic_2(format):
+    """S-P4, S-P22."""
+    table = pa.table({"value": [b"a"]})
+    with pytest.raises(ValueError, match="Plugin compression is not supported"):
+        ls.encode(table, format=format, compression="deflate", codecs=DEFLATE)
+    data = ls.encode(table, compression="deflate", codecs=DEFLATE)
+    assert ls.convert(data, to=format, codecs=DEFLATE, allow_loss=True).stopped_at.compression == "deflate"
+    converted = ls.convert(data, to=format, compression="gzip", codecs=DEFLATE, allow_loss=True)
+    assert converted.stopped_at is None
+    assert [row["value"] for row in corpus.rows_of(ls.decode(converted.data, format=format, columns=["value"]))] == [b"a"]
+
+
+def test_conversions_between_codecs_change_nothing_else():
+    """S-P5: bits 8-11 go with the plugin; V2-2: what nobody uses stays."""
+    plain = ls.encode(TABLE, producer_id=7, producer_epoch=1, base_sequence=0, partition_leader_epoch=4)
+    packed = ls.convert(plain, compression="deflate", codecs=DEFLATE).data
+    assert [row["attributes"] for row in corpus.rows_of(ls.batches(packed))] == [0x0305] * ls.batches(plain).num_rows
+    assert ls.convert(packed, compression="none", codecs=DEFLATE).data == plain
+    assert {row["attributes"] for row in corpus.rows_of(ls.batches(ls.convert(packed, compression="zstd", codecs=DEFLATE).data))} == {4}
+    assert ls.convert(packed, compression="deflate", codecs=DEFLATE).data == packed
+    other = registry(deflate=Deflate, same=Identity)
+    assert {row["attributes"] for row in corpus.rows_of(ls.batches(ls.convert(packed, compression="same", codecs=other).data))} == {0x0405}
+
+
+def test_arrays_take_plugins_too():
+    lists = pa.array([[{"value": b"a"}, {"value": b"b"}], None, []])
+    raw = pa.array(ls.encode_array(lists, compression="deflate", codecs=DEFLATE))
+    assert pa.array(ls.batch_info_array(raw.slice(0, 1), codecs=DEFLATE)).to_pylist()[0]["compression"] == "deflate"
+    decoded = pa.array(ls.decode_array(raw, columns=["value", "compression"], codecs=DEFLATE)).to_pylist()
+    assert decoded == [[{"value": b"a", "compression": "deflate"}, {"value": b"b", "compression": "deflate"}], None, []]
+    records, _ = ls.explode_array(raw, columns=["value"], codecs=DEFLATE)
+    assert corpus.rows_of(records) == [{"value": b"a"}, {"value": b"b"}]
+    assert all(row is None or row["ok"] for row in pa.array(ls.validate_array(raw, codecs=DEFLATE)).to_pylist())
+    gzip = pa.array(ls.convert_array(raw, compression="gzip", codecs=DEFLATE))
+    assert pa.array(ls.decode_array(gzip, columns=["value"])).to_pylist()[0] == [{"value": b"a"}, {"value": b"b"}]
+
+
+def test_segments_and_logs_take_plugins_too(tmp_path):
+    directory = tmp_path / "orders-0"
+    directory.mkdir()
+    path = directory / "00000000000000000000.log"
+    path.write_bytes(ls.encode(TABLE, compression="deflate", codecs=DEFLATE))
+    for one in (ls.Segment(path), ls.Log(directory)):
+        assert corpus.rows_of(one.records(columns=COLUMNS, codecs=DEFLATE)) == PLAIN
+        assert {row["compression"] for row in corpus.rows_of(one.batches(codecs=DEFLATE))} == {"deflate"}
+        assert {row["compression"] for row in corpus.rows_of(one.batches(codecs=DEFLATE, check_crc=False))} == {"deflate"}
+        assert one.validate(codecs=DEFLATE).ok
+        assert not one.validate().ok
+
+
+@pytest.mark.parametrize("binary", ["binary", "binary_view"])
+def test_threads_take_plugins_too(binary):
+    data = ls.encode(TABLE, compression="deflate", batch_bytes=2048, codecs=DEFLATE)
+    table = ls.decode(data * 40, columns=["value"], binary=binary, threads=4, codecs=DEFLATE).read_all()
+    assert table.num_rows == 500 * 40
+
+
+def test_other_threads_run_while_a_stream_reads():
+    """The interpreter is held for the call of a plugin only: one that waits for another thread gets what it waits for."""
+    data = ls.encode(TABLE, compression="deflate", batch_bytes=2048, codecs=DEFLATE)
+    is_called, is_seen = threading.Event(), threading.Event()
+
+    def waiting(plain: bytes) -> bytes:
+        is_called.set()
+        assert is_seen.wait(60)
+        return plain
+
+    other = threading.Thread(target=lambda: is_called.wait(60) and rows(data, codecs=DEFLATE) == PLAIN and is_seen.set())
+    other.start()
+    waited, codecs = shaped(waiting)
+    assert ls.decode(waited, codecs=codecs).read_all().num_rows == 1
+    other.join()
+
+
+def test_an_entry_may_configure_its_codec():
+    codecs = MemoryRegistry([Entry(5, "small", "plugin_codecs:Configured", "v1.0", {"level": 9})])
+    assert rows(ls.encode(TABLE, compression="small", level=1, codecs=codecs), codecs=codecs) == PLAIN
+    assert {call[3] for call in plugin_codecs.calls if call[0] == "compress"} == {9}
+    assert Configured
+
+
+def test_entry_points_offer_codecs(tmp_path, monkeypatch):
+    """By the name of the class, else by the alias."""
+    info = tmp_path / "offering-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: offering\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[logsegment.codecs]\norg.example.Deflate = plugin_codecs:Deflate\nsmall = plugin_codecs:Deflate\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    codecs = MemoryRegistry([Entry(0, "first", "org.example.Deflate", "v1.0"), Entry(15, "small", "org.example.Other", "v1.0")])
+    for alias in ("first", "small"):
+        assert rows(ls.encode(TABLE, compression=alias, codecs=codecs), codecs=codecs) == PLAIN

@@ -1,0 +1,97 @@
+"""The codecs that are ready to be registered: each packs, unpacks, keeps to the limit and refuses what is cut."""
+
+from __future__ import annotations
+
+import importlib
+from base64 import b64encode
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import logsegment as ls
+from logsegment.plugins import Entry, MemoryRegistry
+from logsegment.plugins.loading import load
+
+ORDERS = [b'{"customer": %d, "order": %d, "state": "paid", "warehouse": "north"}' % (number % 17, number) for number in range(400)]
+DICTIONARY = b64encode(b"".join(ORDERS[:40])).decode()
+#: Class, library, settings, a level that it has.
+READY: dict[str, tuple[str, str, dict[str, Any], int]] = {
+    "bzip2": ("logsegment.plugins.ready.bzip2:Bzip2", "bz2", {}, 1),
+    "xz": ("logsegment.plugins.ready.xz:Xz", "lzma", {}, 0),
+    "brotli": ("logsegment.plugins.ready.brotli:Brotli", "brotli", {}, 1),
+    "lz4dict": ("logsegment.plugins.ready.lz4:Lz4Dictionary", "lz4.block", {"dictionary": DICTIONARY}, 9),
+    "zstddict": ("logsegment.plugins.ready.zstd:ZstdDictionary", "zstandard", {"dictionary": DICTIONARY}, -5),
+}
+TABLE = pa.table({"value": ORDERS})
+
+
+def registry(alias: str, **settings: Any) -> MemoryRegistry:
+    name, library, own, _ = READY[alias]
+    try:
+        importlib.import_module(library)
+    except ImportError:
+        pytest.skip(f"{library} is not installed")
+    return MemoryRegistry([Entry(1, alias, name, "v1.0", own | settings)])
+
+
+@pytest.mark.parametrize("alias", READY)
+def test_records_come_back(alias):
+    codecs = registry(alias)
+    for level in (None, READY[alias][3]):
+        data = ls.encode(TABLE, compression=alias, level=level, codecs=codecs)
+        assert len(data) < len(ls.encode(TABLE)) / 2
+        assert ls.decode(data, columns=["value"], codecs=codecs).to_pyarrow()["value"].to_pylist() == ORDERS
+
+
+@pytest.mark.parametrize("alias", READY)
+@pytest.mark.parametrize("size", [0, 1, 100, 200_000])
+def test_any_length_and_no_more_than_the_limit(alias, size):
+    codec = load(registry(alias).entries()[0])
+    plain = bytes(index * 7 % 251 for index in range(size))
+    packed = bytes(codec.compress(memoryview(plain), None))
+    assert bytes(codec.decompress(memoryview(packed), size)) == plain
+    assert bytes(codec.decompress(memoryview(packed), 1 << 30)) == plain
+    if size:
+        with pytest.raises(ValueError, match=f"more than {size - 1} bytes"):
+            codec.decompress(memoryview(packed), size - 1)
+
+
+@pytest.mark.parametrize("alias", READY)
+def test_streams_that_are_cut_or_damaged_fail(alias):
+    codec = load(registry(alias).entries()[0])
+    plain = b"".join(ORDERS)
+    packed = bytes(codec.compress(memoryview(plain), None))
+    for bad in (packed[:-1], packed[: len(packed) // 2], packed[:5], b"\xff" * 50):
+        with pytest.raises(Exception, match=r".") as raised:
+            codec.decompress(memoryview(bad), 1 << 20)
+        assert not isinstance(raised.value, MemoryError)
+
+
+@pytest.mark.parametrize("alias", ["bzip2", "xz", "brotli", "zstddict"])
+def test_what_follows_the_stream_is_an_error(alias):
+    codec = load(registry(alias).entries()[0])
+    packed = bytes(codec.compress(memoryview(b"records"), None))
+    with pytest.raises(Exception, match=r"."):
+        codec.decompress(memoryview(packed + b"more"), 1 << 20)
+
+
+@pytest.mark.parametrize("alias", ["lz4dict", "zstddict"])
+def test_a_dictionary_makes_small_batches_smaller_and_is_needed(alias):
+    codecs = registry(alias)
+    small = pa.table({"value": ORDERS[300:302]})
+    data = ls.encode(small, compression=alias, codecs=codecs)
+    assert len(data) < len(ls.encode(small, compression=alias.removesuffix("dict")))
+    other = registry(alias, dictionary=b64encode(b"nothing in common at all" * 9).decode())
+    with pytest.raises(ls.CodecError, match=alias):
+        ls.decode(data, codecs=other).read_all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"), [({"dictionary": None}, 'the entry has no "dictionary"'), ({"dictionary": "$"}, "cannot be made")]
+)
+@pytest.mark.parametrize("alias", ["lz4dict", "zstddict"])
+def test_an_entry_without_a_sound_dictionary_is_a_plugin_that_is_not_there(alias, settings, text):
+    """S-P20."""
+    with pytest.raises(ls.UnsupportedError, match=text):
+        ls.encode(TABLE, compression=alias, codecs=registry(alias, **settings))
