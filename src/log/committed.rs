@@ -1,16 +1,17 @@
-//! What a committed read of a partition must know, from producer snapshots and markers.
+//! What a committed read of a partition must know, from producer snapshots and markers, and behind the wanted offsets from `.txnindex`.
 //!
 //! A `.txnindex` cannot tell what it lacks: a lost or cut one looks like that of a log without aborts. A snapshot is guarded by a checksum
 //! and says which transactions are open at its offset. So the reading begins at a snapshot, goes by the markers, and ends when every
-//! transaction that began before the end of the wanted offsets has ended.
+//! transaction that began before the end of the wanted offsets has ended. Of these the end is looked for where it can be, not read up to.
 
+use super::aborts::{are_still_open, close_proven};
 use super::{Headers, ReadAt};
 use crate::decode::transactions::{Scan, is_marker};
 use crate::decode::{ChecksumJudge, OffsetRange, Transactions};
 use crate::error::Result;
 use crate::framing::{Frame, Piece, Runs, Source, Step, step};
 use crate::interrupt::Interrupt;
-use crate::sidecar::ProducerEntry;
+use crate::sidecar::{AbortedTxn, OffsetEntry, ProducerEntry};
 
 /// One segment of a partition, opened when it is needed: a partition may have more of them than a process may have open files.
 pub trait Segment {
@@ -28,6 +29,10 @@ pub trait Segment {
     fn source(&self, start: u64) -> Result<Source>;
     /// The entries of the sound `.snapshot` of the state before the segment.
     fn snapshot(&self) -> Option<Vec<ProducerEntry>>;
+    /// The entries of its `.txnindex`; none of one that is missing, cannot be read or is damaged.
+    fn aborted(&self) -> Vec<AbortedTxn>;
+    /// The entries of its `.index`; none of one that is missing, cannot be read or is damaged.
+    fn offset_index(&self) -> Vec<OffsetEntry>;
 }
 
 /// How to go about it.
@@ -55,8 +60,8 @@ impl Committed<'_> {
         for producer in snapshot.iter().filter(|producer| producer.current_txn_first_offset >= 0) {
             scan.begin(producer.producer_id, producer.current_txn_first_offset);
         }
-        for segment in segments.iter().skip(from) {
-            if self.is_enough(&scan, segment.base_offset()) || !self.visit(segment, &mut scan)? {
+        for (index, segment) in segments.iter().enumerate().skip(from) {
+            if self.is_enough(&scan, segment.base_offset()) || !self.visit(segment, segments.get(index + 1), &mut scan)? {
                 break;
             }
         }
@@ -64,9 +69,13 @@ impl Committed<'_> {
     }
 
     /// False when nothing more needs to be known.
-    fn visit<S: Segment>(&self, segment: &S, scan: &mut Scan) -> Result<bool> {
+    fn visit<S: Segment>(&self, segment: &S, next: Option<&S>, scan: &mut Scan) -> Result<bool> {
         if self.is_recovering {
             self.visit_source(segment.source(0)?, scan)?;
+            return Ok(true);
+        }
+        let mut is_behind = self.is_behind(segment.base_offset());
+        if is_behind && self.is_known(segment, next, scan)? {
             return Ok(true);
         }
         let (log, len) = segment.open()?;
@@ -78,6 +87,12 @@ impl Committed<'_> {
                 Ok(Some(header)) => {
                     if self.is_enough(scan, header.base_offset) {
                         return Ok(false);
+                    }
+                    if !is_behind && self.is_behind(header.base_offset) {
+                        is_behind = true;
+                        if self.is_known(segment, next, scan)? {
+                            return Ok(true);
+                        }
                     }
                     let marker = if is_marker(&header) { headers.marker(&header)? } else { None };
                     scan.visit_header(&header, marker);
@@ -91,8 +106,19 @@ impl Committed<'_> {
         }
     }
 
+    /// Behind the wanted offsets: whether the headers of a segment can tell nothing that is needed.
+    fn is_known<S: Segment>(&self, segment: &S, next: Option<&S>, scan: &mut Scan) -> Result<bool> {
+        let Some(end) = self.wanted.end else { return Ok(false) };
+        close_proven(segment, end, self.judge.limits, scan)?;
+        Ok(!scan.is_open_before(end) || next.is_some_and(|next| are_still_open(next, end, scan)))
+    }
+
+    fn is_behind(&self, offset: i64) -> bool {
+        self.wanted.end.is_some_and(|end| offset >= end)
+    }
+
     fn is_enough(&self, scan: &Scan, offset: i64) -> bool {
-        self.wanted.end.is_some_and(|end| offset >= end && !scan.is_open_before(end))
+        self.is_behind(offset) && !self.wanted.end.is_some_and(|end| scan.is_open_before(end))
     }
 
     /// Visits whole entries, and passes over what the judge does not believe, as the decode that follows does.

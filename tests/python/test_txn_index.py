@@ -1,0 +1,182 @@
+"""`.txnindex` spares reading behind the wanted offsets and never changes what a committed read gives (SEG-7, TXN-8)."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import building
+import corpus
+import logsegment as ls
+import made_logs
+from logsegment.neighbours import committed_transactions
+from logsegment.segments import find_segments
+
+DATA = corpus.CORPUS / "modern-4.1.0/data"
+LOGS = ("transactions-multi-segment-0", "transactions-multi-segment-1")
+ENTRY = 34
+
+
+def files(log: Path, suffix: str = ".txnindex") -> list[Path]:
+    return sorted(log.glob(f"*{suffix}"))
+
+
+def remove(log: Path, *suffixes: str) -> None:
+    for suffix in suffixes:
+        for file in files(log, suffix):
+            file.unlink()
+
+
+def change(log: Path, how: Callable[[bytes], bytes]) -> None:
+    for file in files(log):
+        file.write_bytes(how(file.read_bytes()))
+
+
+def with_field(data: bytes, at: int, step: int) -> bytes:
+    """A field of eight bytes of every entry, a little larger or smaller."""
+    entries = [data[start : start + ENTRY] for start in range(0, len(data), ENTRY)]
+    return b"".join(one[:at] + (int.from_bytes(one[at : at + 8]) + step).to_bytes(8) + one[at + 8 :] for one in entries)
+
+
+def shifted(log: Path) -> None:
+    """As if copied at another time: each file is that of the segment before."""
+    held = [file.read_bytes() for file in files(log)]
+    for file, data in zip(files(log)[1:], held, strict=False):
+        file.write_bytes(data)
+
+
+DAMAGE: dict[str, Callable[[Path], None]] = {
+    "as it is": lambda log: None,
+    "missing": lambda log: remove(log, ".txnindex"),
+    "one missing": lambda log: files(log)[1].unlink(),
+    "empty": lambda log: change(log, lambda data: b""),
+    "stale by an entry": lambda log: change(log, lambda data: data[:-ENTRY]),
+    "cut": lambda log: change(log, lambda data: data[:-5]),
+    "noise": lambda log: change(log, lambda data: random.Random(1).randbytes(len(data))),
+    "of the segment before": shifted,
+    "other producers": lambda log: change(log, lambda data: with_field(data, 2, 1)),
+    "other first offsets": lambda log: change(log, lambda data: with_field(data, 10, -1)),
+    "other last offsets": lambda log: change(log, lambda data: with_field(data, 18, 1)),
+    "without snapshots": lambda log: remove(log, ".snapshot"),
+    "without snapshots and indexes": lambda log: remove(log, ".snapshot", ".index"),
+    "without anything": lambda log: remove(log, ".txnindex", ".snapshot", ".index", ".timeindex"),
+}
+
+
+def offsets(log: Path, start: int, end: int, transactions: ls.Transactions | None = None) -> list[int]:
+    """Of the committed records; by the given transactions, or as a log finds them."""
+    if transactions is None:
+        stream = ls.Log(log).records(columns=["offset"], isolation="read_committed", start_offset=start, end_offset=end)
+        return stream.to_pyarrow()["offset"].to_pylist()
+    found: list[int] = []
+    for path in files(log, ".log"):
+        options = {"isolation": "read_committed", "transactions": transactions, "start_offset": start, "end_offset": end}
+        found += ls.decode(ls.FileSource(path), columns=["offset"], **options).to_pyarrow()["offset"].to_pylist()
+    return found
+
+
+@pytest.mark.parametrize("name", LOGS)
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_committed_read_gives_what_markers_say_whatever_the_index_is(tmp_path: Path, name: str, damage: str):
+    """Real logs of a broker, transactions across segments; all markers of the log, read without any file beside it, are the truth."""
+    log = tmp_path / name
+    shutil.copytree(DATA / name, log)
+    truth = ls.scan_transactions([ls.FileSource(path) for path in files(log, ".log")])
+    assert len(truth.aborted) > 2
+    assert len(files(log)) > 2
+    DAMAGE[damage](log)
+    seen = 0
+    for start in range(0, 90, 9):
+        for end in range(start + 1, 90, 8):
+            found = offsets(log, start, end)
+            assert found == offsets(log, start, end, truth), (start, end)
+            seen += len(found)
+    assert seen > 100
+
+
+ABORTED, OTHER = 7, 8
+LARGE = 3000
+
+
+def long_log(log: Path, end_of_transaction: list[bytes]) -> Path:
+    """A transaction over five segments, of which those in the middle are large; `end_of_transaction` stands in the last but one."""
+    log.mkdir()
+    batches = [building.transactional_batch([b"wanted"], ABORTED, 0), building.simple_batch([b"wanted too"], 1)]
+    parts = [batches, *([building.simple_batch([b"x"], at + step) for step in range(LARGE)] for at in (2, 2 + LARGE, 2 + 2 * LARGE))]
+    last = 2 + 3 * LARGE
+    parts.append([*end_of_transaction, building.simple_batch([b"y"], last + 1)])
+    parts.append([building.simple_batch([b"z"], last + 2 + step) for step in range(LARGE)])
+    for part in parts:
+        (log / f"{int.from_bytes(part[0][:8]):020}.log").write_bytes(b"".join(part))
+    made_logs.index(log)
+    return log
+
+
+def bytes_read(call: Callable[[], object]) -> int:
+    """By this process, from whatever file."""
+
+    def counter() -> int:
+        return int(Path("/proc/self/io").read_text().split()[1])
+
+    before = counter()
+    call()
+    return counter() - before
+
+
+MARKER_AT = 2 + 3 * LARGE
+ENDS = {
+    "aborted": ([building.marker(0, ABORTED, MARKER_AT)], [(ABORTED, 0, MARKER_AT)], None),
+    "committed": ([building.marker(1, ABORTED, MARKER_AT)], [], None),
+    "open": ([building.marker(0, OTHER, MARKER_AT)], [], 0),
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the bytes that a process read are told by Linux alone")
+@pytest.mark.parametrize("end", ENDS)
+def test_headers_behind_the_wanted_offsets_are_read_only_where_transactions_end(tmp_path: Path, end: str):
+    """An abort is found by the `.txnindex`; segments in which nothing ends are passed over by the snapshots behind them."""
+    batches, aborted, stable = ENDS[end]
+    log = long_log(tmp_path / "orders-0", batches)
+    segments = find_segments(log)
+    size = sum(path.stat().st_size for path in files(log, ".log"))
+
+    def learn() -> None:
+        found = committed_transactions(segments, 0, 2)
+        assert (found.aborted, found.last_stable_offset) == (aborted, stable)
+
+    whole = size // 5
+    with_all = bytes_read(learn)
+    assert with_all < (whole * 2 if end == "open" else whole / 4), "of an open transaction the last segment is read"
+    remove(log, ".txnindex")
+    without_index = bytes_read(learn)
+    assert without_index < whole * 2
+    remove(log, ".snapshot")
+    assert bytes_read(learn) > whole * 2.5
+
+
+def test_an_entry_without_its_marker_aborts_nothing(tmp_path: Path):
+    """Sound in form, and wrong: it names the commit marker, a data batch, a marker of somebody else, an offset behind the end."""
+    log = long_log(tmp_path / "orders-0", [building.marker(1, ABORTED, MARKER_AT)])
+    (other,) = [path for path in files(log, ".log") if int(path.stem) == MARKER_AT]
+    for last in (MARKER_AT, MARKER_AT + 1, MARKER_AT + 10**6):
+        entry = b"\0\0" + b"".join(number.to_bytes(8) for number in (ABORTED, 0, last, last + 1))
+        other.with_suffix(".txnindex").write_bytes(entry)
+        found = committed_transactions(find_segments(log), 0, 2)
+        assert (found.aborted, found.last_stable_offset) == ([], None)
+    assert offsets(log, 0, 2) == [0, 1]
+
+
+def test_an_abort_marker_that_is_damaged_is_not_believed(tmp_path: Path):
+    log = long_log(tmp_path / "orders-0", [building.marker(0, ABORTED, MARKER_AT)])
+    path = next(path for path in files(log, ".log") if int(path.stem) == MARKER_AT)
+    data = bytearray(path.read_bytes())
+    data[50] ^= 1
+    path.write_bytes(bytes(data))
+    remove(log, ".snapshot")
+    expected = ls.scan_transactions([ls.FileSource(one) for one in files(log, ".log")])
+    found = committed_transactions(find_segments(log), 0, 2)
+    assert (found.aborted, found.last_stable_offset) == (expected.aborted, expected.last_stable_offset)
