@@ -135,6 +135,11 @@ def run_spark(args):
     return call_json("benches.spark.measure", *quick)
 
 
+def run_header_view(args):
+    quick = ["--gib", "2", "--rounds", "2"] if args.quick else []
+    return call_json("benches.spark.header_view", *quick)
+
+
 def run_spark_kafka(args):
     quick = ["--codecs", "none", "--rows", "300000", "--rounds", "2"] if args.quick else []
     return call_json("benches.spark_kafka.measure", *quick)
@@ -165,6 +170,7 @@ SECTIONS = {
     "memory": run_memory,
     "slice": run_slice,
     "spark": run_spark,
+    "header_view": run_header_view,
     "spark_kafka": run_spark_kafka,
 }
 

@@ -43,6 +43,8 @@ CONVERT_SHARE = 0.80
 FIX_LZ4_GIB_S = 1.0
 SLICE_CASES = [(name, door) for name in ("small-none", "small-lz4") for door in ("Segment", "Log")]
 SLICE_GAIN = 20.0
+HEADER_VIEW_BYTES = 10 << 30
+HEADER_VIEW_LIMIT = 2.0
 SPARK_KAFKA_QUERIES = ["consumed", "noop"]
 SPARK_KAFKA_SPEED = 3.0
 SPARK_KAFKA_CPU = 0.65
@@ -85,6 +87,7 @@ def checks(results):
         *memory(results.get("memory", [])),
         *slices(results.get("slice", [])),
         *spark(results.get("spark", [])),
+        header_view(results.get("header_view", {})),
         *spark_kafka(results.get("spark_kafka", [])),
     ]
 
@@ -214,6 +217,13 @@ def spark(rows):
         cpu = ceiling["cpu_us_per_row"] / ours["cpu_us_per_row"] if found else None
         yield Check("rows/s / Spark's ceiling", f"{door}, {query}, small-none", rate, SPARK_SHARE, at_most=False)
         yield Check("ceiling's CPU a row / ours", f"{door}, {query}, small-none", cpu, SPARK_SHARE, at_most=False)
+
+
+def header_view(row):
+    """A view of headers over 10 GiB of log beside a bare loop over the same headers."""
+    is_whole = row.get("bytes", 0) >= HEADER_VIEW_BYTES
+    value = row["view"] / row["loop"] if is_whole else None
+    return Check("view=batches / bare loop", "10 GiB, small-none", value, HEADER_VIEW_LIMIT)
 
 
 def slices(rows):

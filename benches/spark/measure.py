@@ -6,11 +6,14 @@ Prints [{"corpus", "door", "query", "rows", "ours": {...}, "ceiling": {...}}] as
 """
 
 import argparse
+import compileall
 import json
 import os
 import sys
 from functools import partial
+from pathlib import Path
 
+import logsegment
 from benches.paths import ROOT, WORK
 from benches.processes import timed
 from benches.spark.doors import data_source_frames, map_in_arrow_frames
@@ -51,6 +54,8 @@ def session():
     """A local[2] session whose workers find logsegment and the stand-ins."""
     from pyspark.sql import SparkSession
 
+    # As pip leaves a package: where PYTHONDONTWRITEBYTECODE is set, every worker would compile it anew, and not PySpark.
+    compileall.compile_dir(Path(logsegment.__file__).parent, quiet=1)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     builder = SparkSession.builder.master("local[2]").appName("logsegment benches")

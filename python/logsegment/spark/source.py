@@ -31,9 +31,7 @@ from logsegment.spark.options import ReadOptions, boolean, columns_option, ensur
 from logsegment.spark.paths import local_paths
 from logsegment.spark.plan import SegmentTask, plan_tasks
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, columns_of, record_schema
-from logsegment.spark.stream import stream_reader
 from logsegment.spark.views import view_of, view_reader, view_schema
-from logsegment.spark.write import SegmentStreamWriter, SegmentWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,6 +86,9 @@ class LogSegmentSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """A reader that follows partitions, of the columns in `schema`."""
+        # Not for batch queries, whose every process would wait for it.
+        from logsegment.spark.stream import stream_reader
+
         return stream_reader(self.given, self._columns(schema))
 
     def _columns(self, schema: StructType) -> list[str]:
@@ -98,10 +99,14 @@ class LogSegmentSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """A writer of rows of this schema."""
+        from logsegment.spark.write import SegmentWriter
+
         return SegmentWriter(self.given, schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         """A writer of the batches of a stream."""
+        from logsegment.spark.write import SegmentStreamWriter
+
         return SegmentStreamWriter(self.given, schema, overwrite)
 
 
