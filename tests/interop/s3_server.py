@@ -1,4 +1,7 @@
-"""An S3-compatible server on loopback: s3proxy from Maven Central over a directory, with a gate before it that counts what is fetched."""
+"""An S3-compatible server on loopback: s3proxy from Maven Central over a directory, with a gate before it.
+
+The gate counts what is fetched and can refuse.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -34,12 +38,14 @@ class Server:
     Attributes:
         bucket: the directory of the bucket.
         fetched: what was fetched so far; may be replaced.
+        refuses: asked with method and path of each request; what it is true for is answered with 403.
     """
 
     def __init__(self, place: Path) -> None:
         self.bucket = place / "data" / BUCKET
         self.bucket.mkdir(parents=True)
         self.fetched = Fetched()
+        self.refuses: Callable[[str, str], bool] = lambda method, path: False
         self._port = free_port()
         self._gate = _gate(self)
         self._log = (place / "s3proxy.log").open("wb")
@@ -119,19 +125,19 @@ def _gate(server: Server) -> ThreadingHTTPServer:
     class Gate(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:
-            self._pass()
-
-        def do_HEAD(self) -> None:
-            self._pass()
-
         def _pass(self) -> None:
+            sent = _body(self)
+            if server.refuses(self.command, self.path):
+                self.send_response_only(403)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             behind = http.client.HTTPConnection("127.0.0.1", server.upstream, timeout=60)
             # The signature covers the host that the client knows.
             behind.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
             for name, value in self.headers.items():
                 behind.putheader(name, value)
-            behind.endheaders()
+            behind.endheaders(sent or None)
             answer = behind.getresponse()
             body = answer.read()
             if self.command == "GET" and "list-type" not in self.path:
@@ -151,9 +157,27 @@ def _gate(server: Server) -> ThreadingHTTPServer:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
+    for method in ("GET", "HEAD", "PUT", "POST", "DELETE"):
+        setattr(Gate, f"do_{method}", Gate._pass)
     gate = ThreadingHTTPServer(("127.0.0.1", 0), Gate)
     gate.daemon_threads = True
     return gate
+
+
+def _body(request: BaseHTTPRequestHandler) -> bytes:
+    """The body of a request as it was sent, chunks with their sizes."""
+    if request.headers.get("Transfer-Encoding", "").lower() != "chunked":
+        return request.rfile.read(int(request.headers.get("Content-Length", 0)))
+    raw = bytearray()
+    while True:
+        size = request.rfile.readline()
+        raw += size
+        if not int(size.partition(b";")[0], 16):
+            break
+        raw += request.rfile.read(int(size.partition(b";")[0], 16) + 2)
+    while (trailer := request.rfile.readline()) not in (b"\r\n", b""):
+        raw += trailer
+    return bytes(raw + b"\r\n")
 
 
 SETTINGS = """\

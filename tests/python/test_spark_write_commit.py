@@ -15,8 +15,7 @@ import pytest
 from pyspark.sql.types import BinaryType, StructType
 
 import logsegment as ls
-from logsegment.spark.write import SegmentStreamWriter, SegmentWriter, journal, places
-from logsegment.spark.write import commit as committing
+from logsegment.spark.write import SegmentStreamWriter, SegmentWriter, journal, making, places
 from logsegment.spark.write import task as tasks
 from logsegment.spark.write.journal import Mark, Move
 from logsegment.spark.write.task import StagedMessage
@@ -87,6 +86,27 @@ def test_abort_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert os.listdir(tmp_path) == []
 
 
+def test_a_task_that_begins_after_its_job_was_given_up_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    one = writer(tmp_path)
+    one.abort([])
+    with pytest.raises(FileNotFoundError, match="the job was given up, or the path leads to another directory on this executor"):
+        attempt(one, 0, ["late"], monkeypatch)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_task_whose_job_is_given_up_meanwhile_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    one = writer(tmp_path)
+
+    def rows() -> Any:
+        for _ in range(2):
+            yield pa.record_batch({"key": pa.nulls(300, pa.binary()), "value": [bytes(1000)] * 300})
+            one.abort([])
+
+    with pytest.raises(FileNotFoundError, match="the job was given up"):
+        one.write(rows())
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_task_that_fails_leaves_nothing_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     one = writer(tmp_path, format="0.7")
     rows = pa.record_batch({"key": [b"k"], "value": [b"v"]})
@@ -137,13 +157,13 @@ def test_two_jobs_at_once_both_land(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """The second waits for the lock, and goes on behind the first."""
     jobs = [writer(tmp_path) for _ in range(2)]
     messages = [attempt(one, 0, [f"job {number}"] * 50, monkeypatch) for number, one in enumerate(jobs)]
-    place = committing._core.place_staged
+    place = making._core.place_staged
 
     def slow(*arguments: Any, **options: Any) -> Any:
         time.sleep(0.2)
         return place(*arguments, **options)
 
-    monkeypatch.setattr(committing._core, "place_staged", slow)
+    monkeypatch.setattr(making._core, "place_staged", slow)
     threads = [threading.Thread(target=one.commit, args=([message],)) for one, message in zip(jobs, messages, strict=True)]
     for thread in threads:
         thread.start()
@@ -272,14 +292,14 @@ def test_readers_pass_over_what_is_staged(tmp_path: Path, monkeypatch: pytest.Mo
     second = writer(tmp_path)
     message = attempt(second, 0, ["b"], monkeypatch)
     seen = []
-    place = committing._core.place_staged
+    place = making._core.place_staged
 
     def looking(*arguments: Any, **options: Any) -> Any:
         placed = place(*arguments, **options)
         seen.append(ls.Log(tmp_path).records(columns=["offset"]).read_all().num_rows)
         return placed
 
-    monkeypatch.setattr(committing._core, "place_staged", looking)
+    monkeypatch.setattr(making._core, "place_staged", looking)
     second.commit([message])
     assert seen == [1]
 
@@ -320,10 +340,14 @@ def test_overwrite_replaces_all_partitions_and_nothing_else(tmp_path: Path, monk
     (tmp_path / "payments-3").mkdir()
     (tmp_path / "payments-3" / LAST).write_bytes(b"")
     (tmp_path / "notes.txt").write_text("mine")
+    topic_id = "version: 0\ntopic_id: AAAAAAAAQAGAAAAAAAAAAQ"
     for text in ("a", "b"):
         one = writer(tmp_path, overwrite=True)
         one.commit([attempt(one, 0, [text], monkeypatch)])
+        if text == "a":
+            (tmp_path / "orders-0/partition.metadata").write_text(topic_id)
     assert values(tmp_path) == numbered("b")
+    assert (tmp_path / "orders-0/partition.metadata").read_text() == topic_id, "a broker knows the topic by it"
     assert sorted(os.listdir(tmp_path)) == [".lock", "notes.txt", "orders-0"]
 
 

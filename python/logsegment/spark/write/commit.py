@@ -5,22 +5,27 @@ Whatever can fail for want of room or of rights happens in the staging directory
 
 from __future__ import annotations
 
-import errno
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
 from itertools import count
 
-from logsegment import _core
-from logsegment.segments import SegmentFile, find_segments
-from logsegment.spark.errors import located
 from logsegment.spark.write import journal, places
+from logsegment.spark.write.ends import log_end
 from logsegment.spark.write.journal import Mark, Move
 from logsegment.spark.write.locks import locked
+from logsegment.spark.write.making import Made, make_segments
 from logsegment.spark.write.options import WriteOptions
+from logsegment.spark.write.stored import stored_moves
 from logsegment.spark.write.task import StagedMessage, StagedPart
+from logsegment.stores.uri import is_stored
 
 #: Topic and partition, with the files that tasks staged for it.
 Logs = dict[tuple[str, int], list[StagedPart]]
+#: Where a broker keeps the id of the topic, beside the segments.
+TOPIC_ID = "partition.metadata"
 
 
 def commit(options: WriteOptions, is_overwriting: bool, job: str, messages: Iterable[StagedMessage], mark: Mark | None) -> None:
@@ -31,16 +36,31 @@ def commit(options: WriteOptions, is_overwriting: bool, job: str, messages: Iter
         ValueError: when a log cannot be continued.
     """
     target = options.path
-    os.makedirs(target, exist_ok=True)
-    with locked(target):
+    is_local = not is_stored(target)
+    if is_local:
+        os.makedirs(target, exist_ok=True)
+    with locked(target) if is_local else nullcontext():
         recovered = journal.recover(target)
         try:
             if mark is None or not journal.is_committed(target, mark):
-                moves = list(_Placing(options, is_overwriting, job).moves(_by_log(messages)))
+                logs = _by_log(messages)
+                moves = list(_Placing(options, is_overwriting, job).moves(logs)) if is_local else stored_moves(options, job, logs)
                 journal.commit(target, job, moves, mark)
         finally:
             if not journal.is_pending(target):
                 places.remove_leftovers(target, job, recovered)
+
+
+def finish_interrupted(target: str) -> None:
+    """Finish the commit that a crash interrupted in a store, before tasks look where logs end.
+
+    Raises:
+        ValueError: when its journal cannot be understood.
+        OSError: when the store does not do it.
+    """
+    job = journal.recover(target)
+    if job is not None:
+        places.remove_leftovers(target, job)
 
 
 def _by_log(messages: Iterable[StagedMessage]) -> Logs:
@@ -70,73 +90,36 @@ class _Placing:
         if self.is_overwriting:
             for name in places.partitions_of(self.options.path):
                 yield Move("retire", name, places.replaced(next(self.number), self.job))
-        for (topic, partition), parts in logs.items():
-            yield from self._log(f"{topic}-{partition}", parts)
+        # The work is the core's, which leaves the interpreter to others meanwhile.
+        with ThreadPoolExecutor(min(os.cpu_count() or 1, len(logs)) or 1, "logsegment-commit") as threads:
+            for moves in threads.map(self._log, logs.values()):
+                yield from moves
 
-    def _log(self, name: str, parts: Sequence[StagedPart]) -> Iterator[Move]:
+    def _log(self, parts: Sequence[StagedPart]) -> list[Move]:
+        return list(self._log_moves(parts[0].log, parts))
+
+    def _log_moves(self, name: str, parts: Sequence[StagedPart]) -> Iterator[Move]:
         directory = os.path.join(self.options.path, name)
         made = os.path.join(self.staging, f"log-{next(self.number)}-{places.new_job()}")
         if self.is_overwriting or not os.path.isdir(directory):
             self._place(parts, made, 0)
+            _keep_topic_id(directory, made)
             yield Move("install", self._relative(made), name)
             return
-        end, is_last_empty = self._end(directory)
+        end, is_last_empty = log_end(directory, is_07=self.options.format == "0.7")
         for _, files in self._place(parts, made, end):
             for file in files:
                 is_taken = is_last_empty and os.path.lexists(os.path.join(directory, file))
                 yield Move("replace" if is_taken else "link", self._relative(os.path.join(made, file)), os.path.join(name, file))
 
-    def _place(self, parts: Sequence[StagedPart], made: str, base_offset: int) -> list[tuple[int, list[str]]]:
-        os.makedirs(made)
-        staged = [(os.path.join(self.staging, part.path), part.bytes) for part in parts]
-        for path, _ in staged:
-            if not os.path.exists(path):
-                told = "what a task staged is not here: the path must lead to one directory on the driver and on all executors"
-                raise FileNotFoundError(errno.ENOENT, told, path)
-        options = self.options
-        segments, end = _core.place_staged(
-            staged, made, base_offset, format=options.format, level=options.level, segment_bytes=options.segment_bytes
-        )
-        expected = sum(part.bytes if options.format == "0.7" else part.records for part in parts)
-        if end != base_offset + expected:
-            raise ValueError(f"{made}: {end - base_offset} of {expected} staged records were found; nothing was committed")
-        return segments
-
-    def _end(self, directory: str) -> tuple[int, bool]:
-        """Where a log goes on, and whether its last segment is empty, so that the next one takes its name."""
-        segments = [one for one in _segments(directory) if one.base_offset is not None]
-        if not segments:
-            return 0, False
-        _ensure_same_kind(segments, self.options.format == "0.7")
-        last = segments[-1]
-        base = last.base_offset or 0
-        if self.options.format == "0.7":
-            size = os.path.getsize(last.path)
-            return base + size, size == 0
-        try:
-            end, valid, size = _core.segment_end(last.path, base)
-        except _core.RecordBatchError as error:
-            raise located(error, last.path) from None
-        if valid != size:
-            raise ValueError(
-                f"{last.path}: the log ends inside an entry at byte {valid} of {size}; cut it there, or salvage it, before more is written"
-            )
-        return end, size == 0
+    def _place(self, parts: Sequence[StagedPart], made: str, base_offset: int) -> Made:
+        return make_segments(self.options, [(os.path.join(self.staging, part.path), part) for part in parts], made, base_offset)
 
     def _relative(self, path: str) -> str:
         return os.path.relpath(path, self.options.path)
 
 
-def _segments(directory: str) -> list[SegmentFile]:
-    try:
-        return [one for one in find_segments(directory) if os.path.dirname(one.path) == directory]
-    except FileNotFoundError:
-        return []
-
-
-def _ensure_same_kind(segments: Sequence[SegmentFile], is_07: bool) -> None:
-    """Positions of Kafka 0.7 and offsets of later versions cannot go on in each other."""
-    for one in segments:
-        if one.path.endswith(".kafka") != is_07:
-            kinds = ("a log of Kafka 0.8 or later", "a log of Kafka 0.7")
-            raise ValueError(f"{one.path} belongs to {kinds[not is_07]}; option format says {kinds[is_07]}")
+def _keep_topic_id(replaced: str, made: str) -> None:
+    """A log that takes the place of another is of the same topic, by its id too."""
+    with suppress(FileNotFoundError):
+        shutil.copyfile(os.path.join(replaced, TOPIC_ID), os.path.join(made, TOPIC_ID))

@@ -11,15 +11,21 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+from logsegment import stores
+from logsegment.spark.write.places import below
+from logsegment.stores.uri import is_stored, shown
 
 JOURNAL = ".logsegment-commit"
 #: The last batch of each stream that was committed.
 BATCHES = ".logsegment-batches"
+#: Bytes of a journal that are read: it names a few files for each segment.
+MOST = 1 << 30
 
 #: link: a file to a name that is free. replace: a file in the place of an empty one. retire: a directory to another name.
-#: install: a new directory to its name.
-Verb: TypeAlias = Literal["link", "replace", "retire", "install"]
+#: install: a new directory to its name. settle: an object of a store to its name.
+Verb: TypeAlias = Literal["link", "replace", "retire", "install", "settle"]
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,10 @@ class Move:
             FileExistsError: when something else has the place.
             OSError: when it cannot be made.
         """
-        source, place = os.path.join(target, self.source), os.path.join(target, self.place)
-        if self.verb == "link":
+        source, place = below(target, self.source), below(target, self.place)
+        if self.verb == "settle":
+            stores.settle(source, place)
+        elif self.verb == "link":
             _link(source, place)
         elif self.verb == "replace":
             if os.path.lexists(source):
@@ -51,8 +59,10 @@ class Move:
 
     def undo(self, target: str) -> None:
         """Take the move back, if it was made."""
-        source, place = os.path.join(target, self.source), os.path.join(target, self.place)
-        if self.verb == "link" and os.path.lexists(source):
+        source, place = below(target, self.source), below(target, self.place)
+        if self.verb == "settle":
+            stores.unsettle(source, place)
+        elif self.verb == "link" and os.path.lexists(source):
             if os.path.lexists(place) and os.path.samefile(source, place):
                 os.unlink(place)
         elif not os.path.lexists(source):
@@ -82,13 +92,13 @@ def commit(target: str, job: str, moves: Iterable[Move], mark: Mark | None) -> N
         "moves": [[move.verb, move.source, move.place] for move in moves],
         "batch": mark and [mark.query, mark.batch],
     }
-    _write_whole(os.path.join(target, JOURNAL), written)
+    _write_whole(below(target, JOURNAL), written)
     try:
         _make(target, moves)
     except OSError:
         for move in reversed(moves):
             move.undo(target)
-        os.unlink(os.path.join(target, JOURNAL))
+        _remove(below(target, JOURNAL))
         raise
     _finish(target, mark)
 
@@ -100,10 +110,9 @@ def recover(target: str) -> str | None:
         ValueError: when the journal cannot be understood.
         OSError: when a move cannot be made.
     """
-    path = os.path.join(target, JOURNAL)
+    path = below(target, JOURNAL)
     try:
-        with open(path, encoding="utf-8") as file:
-            told = json.load(file)
+        told = _read_whole(path)
         if told["version"] != 1:
             raise ValueError(f"version {told['version']}")
         job, moves = str(told["job"]), [Move(*move) for move in told["moves"]]
@@ -112,7 +121,7 @@ def recover(target: str) -> str | None:
         return None
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"{path}: the journal of an interrupted commit cannot be read ({error}); look at it before you remove it"
+            f"{shown(path)}: the journal of an interrupted commit cannot be read ({error}); look at it before you remove it"
         ) from None
     _make(target, moves)
     _finish(target, mark)
@@ -121,7 +130,8 @@ def recover(target: str) -> str | None:
 
 def is_pending(target: str) -> bool:
     """Whether a commit was interrupted, which still needs what was staged."""
-    return os.path.lexists(os.path.join(target, JOURNAL))
+    path = below(target, JOURNAL)
+    return stores.exists(path) if is_stored(path) else os.path.lexists(path)
 
 
 def is_committed(target: str, mark: Mark) -> bool:
@@ -132,21 +142,22 @@ def is_committed(target: str, mark: Mark) -> bool:
 def _make(target: str, moves: list[Move]) -> None:
     for move in moves:
         move.make(target)
+    if is_stored(target):
+        return
     for directory in {os.path.dirname(os.path.join(target, move.place)) for move in moves}:
         _sync(directory)
 
 
 def _finish(target: str, mark: Mark | None) -> None:
     if mark is not None:
-        _write_whole(os.path.join(target, BATCHES), _batches(target) | {mark.query: mark.batch})
-    os.unlink(os.path.join(target, JOURNAL))
+        _write_whole(below(target, BATCHES), _batches(target) | {mark.query: mark.batch})
+    _remove(below(target, JOURNAL))
     _sync(target)
 
 
 def _batches(target: str) -> dict[str, int]:
     try:
-        with open(os.path.join(target, BATCHES), encoding="utf-8") as file:
-            return dict(json.load(file))
+        return dict(_read_whole(below(target, BATCHES)))
     except FileNotFoundError:
         return {}
 
@@ -181,7 +192,29 @@ def _install(source: str, place: str) -> None:
         raise
 
 
+def _read_whole(path: str) -> Any:
+    """What a small file holds."""
+    if is_stored(path):
+        data = stores.read_file(path, MOST)
+        if data is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown(path))
+        return json.loads(bytes(data))
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def _remove(path: str) -> None:
+    if is_stored(path):
+        stores.remove(path)
+    else:
+        os.unlink(path)
+
+
 def _write_whole(path: str, value: object) -> None:
+    if is_stored(path):
+        # An object is replaced as a whole.
+        stores.put_bytes(path, json.dumps(value).encode())
+        return
     temporary = f"{path}.part"
     try:
         with open(temporary, "w", encoding="utf-8") as file:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast, get_args
-from urllib.parse import unquote, urlsplit
 
 import logsegment as ls
 from logsegment._options import Compression, WrittenFormat
 from logsegment.policy import CompressionPolicy
+from logsegment.segments import absolute
 from logsegment.spark.options import POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
 
 
@@ -19,7 +18,7 @@ class WriteOptions:
     """Checked options of a write.
 
     Attributes:
-        path: the target, a local directory.
+        path: the target, a directory of this machine or a URI of a store.
         topic: topic of all rows, whatever their column says.
         partitions: partitions of each topic; None for as many as it has, or one.
         format: of the entries.
@@ -85,12 +84,7 @@ def _target(options: Mapping[str, str]) -> str:
     path = options.get("path")
     if not path:
         raise ValueError('no path: give one to save() or start(), or as option "path"')
-    parts = urlsplit(path)
-    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-        path = unquote(parts.path)
-    elif "://" in path:
-        raise ValueError(f"{path}: segments are written to local directories only, since offsets are patched and files renamed in place")
-    return os.path.abspath(path)
+    return absolute(path)
 
 
 def _format(options: Mapping[str, str]) -> WrittenFormat:

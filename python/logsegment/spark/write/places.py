@@ -14,7 +14,9 @@ import time
 from contextlib import suppress
 from uuid import uuid4
 
+from logsegment import stores
 from logsegment.segments import partition_of
+from logsegment.stores.uri import StoreUri, is_stored
 
 #: Takes what tasks of one job write, and the segments made of it, until they are in their place.
 _STAGING = re.compile(r"_staging-0\.([0-9a-f]{32})-delete")
@@ -28,9 +30,20 @@ def new_job() -> str:
     return uuid4().hex
 
 
+def below(target: str, *names: str) -> str:
+    """A path below the target, which may be in a store; it shows no secret then."""
+    path = os.path.join(target[:], *names)
+    return StoreUri(path) if is_stored(target) else path
+
+
+def staging_name(job: str) -> str:
+    """Name of the directory of a job."""
+    return f"_staging-0.{job}-delete"
+
+
 def staging(target: str, job: str) -> str:
     """The directory of a job."""
-    return os.path.join(target, f"_staging-0.{job}-delete")
+    return below(target, staging_name(job))
 
 
 def replaced(number: int, job: str) -> str:
@@ -41,8 +54,7 @@ def replaced(number: int, job: str) -> str:
 def partitions_of(target: str) -> dict[str, tuple[str, int]]:
     """Topic and partition of the partition directories in the target, by their names; those that a broker gave up are not counted."""
     try:
-        with os.scandir(target) as listing:
-            names = sorted(entry.name for entry in listing if entry.is_dir())
+        names = _directories(target)
     except FileNotFoundError:
         return {}
     found = {name: partition_of(name) for name in names if not name.endswith(("-delete", "-stray", "-future"))}
@@ -57,15 +69,36 @@ def known_partitions(target: str) -> dict[str, int]:
     return counts
 
 
-def remove_leftovers(target: str, *jobs: str | None) -> None:
-    """Remove what these jobs staged, what was replaced, and what jobs left behind that ended long ago without saying so."""
-    for job in filter(None, jobs):
+def remove_staging(target: str, job: str) -> None:
+    """Remove what a job staged, as far as that can be done."""
+    if is_stored(target):
+        with suppress(OSError):
+            stores.remove_directory(staging(target, job))
+    else:
         shutil.rmtree(staging(target, job), ignore_errors=True)
+
+
+def remove_leftovers(target: str, *jobs: str | None) -> None:
+    """Remove what these jobs staged, what was replaced, and what jobs left behind that ended long ago without saying so.
+
+    In a store only what these jobs staged: nobody tells there whether a job lives.
+    """
+    for job in filter(None, jobs):
+        remove_staging(target, job)
+    if is_stored(target):
+        return
     with suppress(OSError), os.scandir(target) as listing:
         for entry in list(listing):
             is_abandoned = _STAGING.fullmatch(entry.name) and _newest(entry.path) < time.time() - ABANDONED_AFTER
             if is_abandoned or _REPLACED.fullmatch(entry.name):
                 shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _directories(target: str) -> list[str]:
+    if is_stored(target):
+        return [entry.name for entry in stores.entries(target) if entry.is_directory]
+    with os.scandir(target) as listing:
+        return sorted(entry.name for entry in listing if entry.is_dir())
 
 
 def _newest(directory: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import time
@@ -35,6 +36,11 @@ class StagedPart:
     records: int
     bytes: int
 
+    @property
+    def log(self) -> str:
+        """Name of the directory of the partition."""
+        return f"{self.topic}-{self.partition}"
+
 
 @dataclass(frozen=True)
 class StagedMessage(WriterCommitMessage):
@@ -61,20 +67,32 @@ class Staging:
     columns: tuple[str, ...]
     known_partitions: tuple[tuple[str, int], ...]
     job: str
+    is_stream: bool
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> StagedMessage:
         """Stage the rows of one task."""
-        attempt = Attempt.here(self.job)
-        directory = os.path.join(places.staging(self.options.path, attempt.job), attempt.name)
-        os.makedirs(directory)
+        attempt = self.attempt()
+        above = places.staging(self.options.path, attempt.job)
+        directory = os.path.join(above, attempt.name)
+        if self.is_stream:
+            os.makedirs(above, exist_ok=True)
         try:
-            return self._write(batches, attempt, directory)
-        except BaseException:
+            # For a batch the driver made what is above: a task that begins after its job was given up must not make it again.
+            os.mkdir(directory)
+            return self.write_here(batches, attempt, above)
+        except BaseException as error:
             shutil.rmtree(directory, ignore_errors=True)
+            if isinstance(error, FileNotFoundError) and not os.path.isdir(above):
+                raise _given_up(above) from None
             raise
 
-    def _write(self, batches: Iterator[pa.RecordBatch], attempt: Attempt, directory: str) -> StagedMessage:
-        writer = _core.StagedWriter(directory, self._staged_options(attempt))
+    def attempt(self) -> Attempt:
+        """The try that runs in this worker."""
+        return Attempt.here(self.job, is_stream=self.is_stream)
+
+    def write_here(self, batches: Iterator[pa.RecordBatch], attempt: Attempt, above: str) -> StagedMessage:
+        """Stage the rows of one task in the directory of its attempt, which is below `above`."""
+        writer = _core.StagedWriter(os.path.join(above, attempt.name), self._staged_options(attempt))
         for batch in batches:
             writer.write(batch.select(list(self.columns)), time.time_ns() // 1_000_000)
         rows = writer.finish()
@@ -92,6 +110,11 @@ class Staging:
         return self.options.to_encode() | own
 
 
+def _given_up(staging: str) -> FileNotFoundError:
+    told = "what the driver made is not here: the job was given up, or the path leads to another directory on this executor"
+    return FileNotFoundError(errno.ENOENT, told, staging)
+
+
 @dataclass(frozen=True)
 class Attempt:
     """One try of one task."""
@@ -102,13 +125,16 @@ class Attempt:
     name: str
 
     @classmethod
-    def here(cls, job: str) -> Attempt:
-        """The one that runs in this worker. A batch of a stream has the same job whenever it is tried, so that the next try cleans up."""
+    def here(cls, job: str, *, is_stream: bool) -> Attempt:
+        """The one that runs in this worker. A batch of a stream has the same job whenever it is tried, so that the next try cleans up.
+
+        A batch that a stream's `foreachBatch` writes runs within the stream, but its writer knows its job.
+        """
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
         number = context.taskAttemptId() if context is not None else 0
-        query = context.getLocalProperty(QUERY) if context is not None else None
-        batch = context.getLocalProperty(BATCH) if context is not None else None
+        query = context.getLocalProperty(QUERY) if context is not None and is_stream else None
+        batch = context.getLocalProperty(BATCH) if context is not None and is_stream else None
         if query is not None and batch is not None:
             job = md5(f"{query}/{batch}".encode(), usedforsecurity=False).hexdigest()
         return cls(job, query, task, f"task-{task:05d}-{number}-{places.new_job()}")

@@ -7,18 +7,20 @@ stream's writer is made anew for each of these, so that what they share travels 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
+from logsegment import stores
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.columns import written_columns
-from logsegment.spark.write.commit import commit
+from logsegment.spark.write.commit import commit, finish_interrupted
 from logsegment.spark.write.journal import Mark
 from logsegment.spark.write.options import parse_options
+from logsegment.spark.write.stored import stage
 from logsegment.spark.write.task import StagedMessage, Staging
+from logsegment.stores.uri import is_stored, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,15 +40,21 @@ class SegmentWriter(DataSourceArrowWriter):
     Raises:
         ValueError: for an option or a column that is wrong.
         NotADirectoryError: when the target is a file.
+        OSError: when the target cannot be made, or its store does not answer.
     """
 
     def __init__(self, given: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
-        self.staging = _staging(given, schema)
+        self.staging = _staging(given, schema, overwrite, is_stream=False)
         self.overwrite = overwrite
+        path = self.staging.options.path
+        if is_stored(path):
+            finish_interrupted(path)
+        else:
+            os.makedirs(places.staging(path, self.staging.job))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Stage the rows of a task."""
-        return self.staging.write(iterator)
+        return _written(self.staging, iterator)
 
     def commit(self, messages: Messages) -> None:
         """Make what all tasks staged visible."""
@@ -70,12 +78,12 @@ class SegmentStreamWriter(DataSourceStreamArrowWriter):
     """
 
     def __init__(self, given: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
-        self.staging = _staging(given, schema)
+        self.staging = _staging(given, schema, overwrite, is_stream=True)
         self.overwrite = overwrite
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Stage the rows of a task."""
-        return self.staging.write(iterator)
+        return _written(self.staging, iterator)
 
     def commit(self, messages: Messages, batchId: int) -> None:
         """Make what all tasks of the batch staged visible, unless that was done before."""
@@ -91,13 +99,26 @@ class SegmentStreamWriter(DataSourceStreamArrowWriter):
             _remove(self.staging.options.path, job)
 
 
-def _staging(given: Mapping[str, str], schema: StructType) -> Staging:
+def _written(staging: Staging, batches: Iterator[pa.RecordBatch]) -> StagedMessage:
+    return stage(staging, batches) if is_stored(staging.options.path) else staging.write(batches)
+
+
+def _staging(given: Mapping[str, str], schema: StructType, overwrite: bool, *, is_stream: bool) -> Staging:
     options = parse_options(given)
-    if os.path.lexists(options.path) and not os.path.isdir(options.path):
-        raise NotADirectoryError(f"{options.path}: segments are written to a directory, and this is none")
+    if _is_file(options.path):
+        raise NotADirectoryError(f"{shown(options.path)}: segments are written to a directory, and this is none")
+    if overwrite and is_stored(options.path):
+        told = "a store cannot replace directories as a whole, so that mode overwrite (output mode complete) would show half of its work"
+        raise ValueError(f"{shown(options.path)}: {told}; remove what is there first, or append to another place")
     columns = written_columns(schema, options)
     known = places.known_partitions(options.path)
-    return Staging(options, tuple(columns), tuple(sorted(known.items())), places.new_job())
+    return Staging(options, tuple(columns), tuple(sorted(known.items())), places.new_job(), is_stream)
+
+
+def _is_file(path: str) -> bool:
+    if is_stored(path):
+        return stores.exists(path) and not stores.is_directory(path)
+    return os.path.lexists(path) and not os.path.isdir(path)
 
 
 def _told(messages: Messages) -> list[StagedMessage]:
@@ -106,4 +127,4 @@ def _told(messages: Messages) -> list[StagedMessage]:
 
 def _remove(target: str, job: str) -> None:
     if not journal.is_pending(target):
-        shutil.rmtree(places.staging(target, job), ignore_errors=True)
+        places.remove_staging(target, job)

@@ -1,0 +1,235 @@
+"""Spark writes segments into a store that speaks S3 (s3proxy): one task a partition, whole objects, all of a job or nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.types import BinaryType, StructType
+
+import eras
+import logsegment as ls
+from logsegment.segments import find_segments
+from logsegment.spark import register
+from logsegment.spark.write import SegmentStreamWriter, SegmentWriter, journal
+from logsegment.spark.write import task as tasks
+from logsegment.spark.write.journal import Mark
+from logsegment.spark.write.stored import StoredPart
+from logsegment.spark.write.task import StagedMessage
+from s3_server import KEY, SECRET, Server
+from spark_session import spark_session
+
+pytestmark = [pytest.mark.interop, pytest.mark.spark]
+SCHEMA = StructType().add("value", BinaryType())
+FIRST = "00000000000000000000"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    eras.need("java", "mvn")
+    running = Server(tmp_path_factory.mktemp("s3"))
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    session = spark_session()
+    register(session)
+    return session
+
+
+def objects(server: Server, key: str) -> list[str]:
+    """Keys below a key; directories are none."""
+    place = server.bucket / key
+    return sorted(str(path.relative_to(place)) for path in place.rglob("*") if path.is_file())
+
+
+def values(server: Server, key: str, **options: Any) -> list[tuple[int, str]]:
+    found = ls.Log(server.uri(key)).records(columns=["offset", "value"], **options).to_pyarrow().to_pylist()
+    return [(row["offset"], row["value"].decode()) for row in found]
+
+
+def writer(server: Server, key: str, *, stream: bool = False, **options: str) -> Any:
+    kind = SegmentStreamWriter if stream else SegmentWriter
+    return kind({"path": server.uri(key), "topic": "orders", **options}, SCHEMA, False)
+
+
+def attempt(one: Any, task: int, texts: list[str], monkeypatch: pytest.MonkeyPatch, batch: int | None = None) -> StagedMessage:
+    """What a worker would do for a task."""
+    context = type("Context", (), {})()
+    context.partitionId = lambda: task
+    context.taskAttemptId = lambda: 7
+    context.getLocalProperty = {tasks.QUERY: None if batch is None else "q", tasks.BATCH: None if batch is None else str(batch)}.get
+    monkeypatch.setattr(tasks.TaskContext, "get", classmethod(lambda _: context))
+    return one.write(iter([pa.record_batch({"value": pa.array(texts, pa.string()).cast(pa.binary())})]))
+
+
+def numbered(*texts: str) -> list[tuple[int, str]]:
+    return list(enumerate(texts))
+
+
+def test_spark_writes_to_a_bucket_and_goes_on_there(server: Server, spark: SparkSession):
+    """Each log whole and without findings; the second job goes on behind the first."""
+    rows = [(f"value {index}", f"topic{index % 2}", index // 2 % 2) for index in range(160)]
+    for job in range(2):
+        frame = spark.createDataFrame([(f"{job} {value}", *place) for value, *place in rows], "value string, topic string, partition int")
+        writing = frame.repartition("topic", "partition").write.format("logsegment").option("compression", "zstd")
+        writing.option("segmentBytes", "400").option("batchBytes", "200").mode("append").save(server.uri("both"))
+    back = spark.read.format("logsegment").load(server.uri("both")).selectExpr("cast(value as string)", "topic", "partition")
+    assert sorted(map(tuple, back.collect())) == sorted((f"{job} {value}", *place) for job in range(2) for value, *place in rows)
+    for topic in ("topic0", "topic1"):
+        for partition in range(2):
+            log = ls.Log(server.uri(f"both/{topic}-{partition}"))
+            assert log.records(columns=["offset"]).to_pyarrow()["offset"].to_pylist() == list(range(80))
+            assert len(log) >= 4
+            assert log.validate().findings == []
+    assert {key.rpartition(".")[2] for key in objects(server, "both")} == {"log", "index", "timeindex"}
+
+
+def test_two_tasks_of_one_partition_are_refused_and_nothing_is_there(server: Server, spark: SparkSession):
+    frame = spark.range(0, 100, 1, 2).selectExpr("cast(id as string) as value", "0 as partition")
+    writing = frame.write.format("logsegment").option("topic", "orders").mode("append")
+    with pytest.raises(Exception, match=r'2 tasks wrote to orders-0: .*df\.repartition\("topic", "partition"\)') as raised:
+        writing.save(server.uri("shared"))
+    assert objects(server, "shared") == []
+    assert SECRET not in str(raised.value)
+    assert KEY not in str(raised.value)
+    frame.coalesce(1).write.format("logsegment").option("topic", "orders").mode("append").save(server.uri("shared"))
+    assert values(server, "shared/orders-0") == numbered(*map(str, range(100)))
+
+
+def test_what_attempts_put_there_no_reader_sees(server: Server, monkeypatch: pytest.MonkeyPatch):
+    one = writer(server, "attempts")
+    lost = attempt(one, 0, ["lost"], monkeypatch)
+    counted = attempt(one, 0, ["counted"], monkeypatch)
+    assert len(objects(server, "attempts")) == 6
+    with pytest.raises(FileNotFoundError, match="no log segments"):
+        find_segments(server.uri("attempts"))
+    assert lost.parts[0].path != counted.parts[0].path
+    one.commit([counted, None])
+    assert values(server, "attempts") == numbered("counted")
+    assert objects(server, "attempts") == [f"orders-0/{FIRST}.{suffix}" for suffix in ("index", "log", "timeindex")]
+
+
+@pytest.mark.parametrize("format", ["v1", "v0", "0.7"])
+def test_other_formats_go_on_too(server: Server, monkeypatch: pytest.MonkeyPatch, format: str):
+    for texts in (["a", "b"], ["c"]):
+        one = writer(server, f"format-{format}", format=format, compression="gzip")
+        one.commit([attempt(one, 0, texts, monkeypatch)])
+    log = ls.Log(server.uri(f"format-{format}"))
+    named: Any = "0.7" if format == "0.7" else "auto"
+    assert [row["value"] for row in log.records(columns=["value"], format=named).to_pyarrow().to_pylist()] == [b"a", b"b", b"c"]
+    assert log.validate(format=named).ok
+
+
+def test_an_abort_and_a_task_that_fails_leave_nothing(server: Server, monkeypatch: pytest.MonkeyPatch):
+    one = writer(server, "aborted")
+    message = attempt(one, 0, ["a"], monkeypatch)
+    one.abort([message, None])
+    assert objects(server, "aborted") == []
+    monkeypatch.setattr(server, "refuses", lambda method, path: method == "PUT" and ".timeindex" in path)
+    with pytest.raises(PermissionError, match="the store refuses it") as raised:
+        attempt(writer(server, "aborted"), 0, ["a"], monkeypatch)
+    assert SECRET not in str(raised.value)
+    assert objects(server, "aborted") == []
+
+
+def test_whoever_was_faster_is_not_written_over(server: Server, monkeypatch: pytest.MonkeyPatch):
+    slow, fast = writer(server, "race"), writer(server, "race")
+    message = attempt(slow, 0, ["slow"], monkeypatch)
+    fast.commit([attempt(fast, 0, ["fast", "fast"], monkeypatch)])
+    with pytest.raises(ValueError, match="race/orders-0 ended at offset 0 when its task looked, and ends at 2 now"):
+        slow.commit([message])
+    assert values(server, "race") == numbered("fast", "fast")
+    assert all(key.startswith("orders-0/") for key in objects(server, "race"))
+
+
+def test_a_store_that_refuses_in_the_middle_shows_nothing(server: Server, monkeypatch: pytest.MonkeyPatch):
+    """The objects that were put before are taken back."""
+    one = writer(server, "middle", partitions="2", batchBytes="1")
+    message = attempt(one, 0, ["a", "b"], monkeypatch)
+    assert [part.partition for part in message.parts] == [0, 1]
+    with monkeypatch.context() as patched:
+        patched.setattr(server, "refuses", lambda method, path: method == "PUT" and path.endswith("/middle/orders-1/" + FIRST + ".log"))
+        with pytest.raises(PermissionError, match=r"middle/orders-1/0+\.log"):
+            one.commit([message])
+    assert objects(server, "middle") == []
+
+
+@pytest.mark.parametrize("made", [0, 2, 3])
+def test_a_commit_that_a_crash_interrupts_is_finished_by_the_next(server: Server, monkeypatch: pytest.MonkeyPatch, made: int):
+    key = f"crash-{made}"
+    one = writer(server, key)
+    message = attempt(one, 0, ["a", "b"], monkeypatch)
+    make = journal._make
+
+    def crash(target: str, moves: list[journal.Move]) -> None:
+        make(target, moves[:made])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "_make", crash)
+        with pytest.raises(KeyboardInterrupt):
+            one.commit([message])
+    one.abort([message])
+    told = json.loads((server.bucket / key / journal.JOURNAL).read_text())
+    assert SECRET not in str(told)
+    two = writer(server, key)
+    assert values(server, key) == numbered("a", "b"), "whoever begins to write finishes it first"
+    two.commit([attempt(two, 0, ["c"], monkeypatch)])
+    assert values(server, key) == numbered("a", "b", "c")
+    assert {name.partition("/")[0] for name in objects(server, key)} == {"orders-0"}
+
+
+def test_a_batch_of_a_stream_lands_once(server: Server, monkeypatch: pytest.MonkeyPatch):
+    def send(batch: int, text: str) -> None:
+        one = writer(server, "stream", stream=True)
+        message = attempt(one, 0, [text], monkeypatch, batch)
+        assert isinstance(message.parts[0], StoredPart)
+        writer(server, "stream", stream=True).commit([message], batch)
+
+    for batch, text in [(0, "a"), (1, "b"), (1, "b"), (0, "a"), (2, "c")]:
+        send(batch, text)
+    assert values(server, "stream") == numbered("a", "b", "c")
+    assert journal.is_committed(writer(server, "stream").staging.options.path, Mark("q", 2))
+    assert {name.partition("/")[0] for name in objects(server, "stream")} == {journal.BATCHES, "orders-0"}
+
+
+def test_a_stream_of_spark_lands_once_over_a_restart(server: Server, spark: SparkSession, tmp_path: Path):
+    (tmp_path / "in").mkdir()
+    checkpoint = tmp_path / "checkpoint"
+
+    def run() -> None:
+        lines = spark.readStream.format("text").load(str(tmp_path / "in")).coalesce(1)
+        stream = lines.writeStream.format("logsegment").option("topic", "lines").option("checkpointLocation", str(checkpoint))
+        query = stream.trigger(availableNow=True).start(server.uri("lines"))
+        assert query.awaitTermination(120)
+        assert query.exception() is None
+
+    for number in range(2):
+        (tmp_path / f"in/{number}.txt").write_text(f"{number}.a\n{number}.b\n")
+        run()
+    for file in (checkpoint / "commits").iterdir():
+        if file.name.lstrip(".").startswith("1"):
+            file.unlink()
+    run()
+    assert values(server, "lines") == numbered("0.a", "0.b", "1.a", "1.b")
+
+
+def test_overwrite_is_refused(server: Server, spark: SparkSession):
+    with pytest.raises(Exception, match="a store cannot replace directories"):
+        spark.range(1).selectExpr("cast(id as string) as value").write.format("logsegment").option("topic", "t").mode("overwrite").save(
+            server.uri("overwritten")
+        )
+
+
+def test_a_target_that_is_an_object_is_told(server: Server, monkeypatch: pytest.MonkeyPatch):
+    (server.bucket / "object").write_text("")
+    with pytest.raises(NotADirectoryError, match="s3://lake/object: segments are written to a directory"):
+        writer(server, "object")
