@@ -15,11 +15,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from logsegment import _core
 from logsegment._core import Limits
-from logsegment._options import TimestampType, milliseconds
+from logsegment._options import TimestampType, milliseconds, plugins
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 __all__ = ["Appended", "ProducedBatch", "Producer", "append", "fetch"]
 
@@ -78,7 +81,7 @@ def append(
     partition_leader_epoch: int = -1,
     producer_state: Mapping[int, Producer] | None = None,
     limits: Limits | None = None,
-    codecs: None = None,
+    codecs: Registry | None = None,
 ) -> Appended:
     """Make of a produced buffer what a broker's append path makes of it.
 
@@ -90,7 +93,8 @@ def append(
         buffer: what a Produce request carries for a partition; borrowed, never changed.
         first_offset: the offset of the first record.
         to: the topic's message format.
-        compression: the topic's ``compression.type``: "producer", "uncompressed" (or "none"), "gzip", "snappy", "lz4", "zstd".
+        compression: the topic's ``compression.type``: "producer", "uncompressed" (or "none"), "gzip", "snappy", "lz4", "zstd",
+            or the alias of a plugin in `codecs`.
         timestamp_type: the topic's ``message.timestamp.type``.
         now: the broker's clock, milliseconds or an aware datetime; None for this machine's.
         before_max_ms: the topic's ``message.timestamp.before.max.ms``; None for no bound.
@@ -100,7 +104,7 @@ def append(
         partition_leader_epoch: written into batches of magic 2.
         producer_state: of the append before.
         limits: what an entry may claim; None for `Limits()`.
-        codecs: plugin codecs, which this version does not have.
+        codecs: a registry of plugins (`logsegment.plugins`), for batches that name one and for an alias in `compression`.
 
     Returns:
         An `Appended`.
@@ -120,8 +124,6 @@ def append(
 
     Source: `LogValidator.validateMessagesAndAssignOffsets` and `ProducerAppendInfo` in Kafka 3.9.
     """
-    if codecs is not None:
-        raise ValueError("codecs: plugin codecs are not supported by this version")
     if max_message_bytes < 0:
         raise ValueError("max_message_bytes must be 0 or more")
     clock = time.time_ns() // 1_000_000 if now is None else milliseconds("now", now)
@@ -137,6 +139,7 @@ def append(
         "max_message_bytes": max_message_bytes,
         "partition_leader_epoch": partition_leader_epoch,
         "limits": limits,
+        "codecs": plugins(codecs),
     }
     data, first, last, timestamp, duplicate, rows = _core.broker_append(buffer, options, _rows(producer_state or {}))
     return Appended(data, first, last, timestamp, duplicate, _state(rows))

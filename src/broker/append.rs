@@ -4,9 +4,9 @@ use super::checks::{RecordErrors, Seen, ensure_acceptable, ensure_alone, ensure_
 use super::patch::{set_last_offset, set_leader_epoch, set_max_timestamp};
 use super::producers::ProducerState;
 use super::refused;
-use crate::codec::{Packer, Packing};
+use crate::codec::{Packer, Packing, Plugins};
 use crate::compat::error_codes::UNKNOWN_SERVER_ERROR;
-use crate::decode::{DecodeOptions, Decoder, Opened, parse_header, verify};
+use crate::decode::{CodecOptions, DecodeOptions, Decoder, Opened, parse_header, verify};
 use crate::encode::{BatchBuilder, BatchSettings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Step, step};
@@ -18,7 +18,7 @@ use crate::model::{
 use crate::wire::Sink;
 
 /// What the topic and the log say.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct AppendOptions {
     /// Offset of the first record.
     pub first_offset: i64,
@@ -44,6 +44,8 @@ pub struct AppendOptions {
     pub partition_leader_epoch: i32,
     /// What an entry may claim.
     pub limits: Limits,
+    /// Codecs that are not built in.
+    pub plugins: Plugins,
 }
 
 /// What is appended.
@@ -137,7 +139,8 @@ struct Looked {
 impl<'a> Work<'a> {
     fn new(options: &'a AppendOptions, target: CompressionType) -> Self {
         // Checksums of the entries were compared already; those of inner messages come with the scan of a wrapper.
-        let decode = DecodeOptions { is_control_wanted: true, limits: options.limits, ..DecodeOptions::default() };
+        let codecs = CodecOptions { plugins: options.plugins.clone(), ..CodecOptions::default() };
+        let decode = DecodeOptions { is_control_wanted: true, limits: options.limits, codecs, ..DecodeOptions::default() };
         let next_offset = options.first_offset;
         Self { options, target, decoder: Decoder::new(decode), next_offset, max_timestamp: NO_TIMESTAMP }
     }
@@ -201,7 +204,9 @@ impl<'a> Work<'a> {
             self.look(*frame, first, header)?;
             self.refill(*frame, &mut builder, &mut data)?;
         }
-        builder.close(&mut Packer::default(), &mut data)?;
+        let mut packer = Packer::default();
+        packer.bring(self.options.plugins.clone());
+        builder.close(&mut packer, &mut data)?;
         let data = data.into_vec();
         self.ensure_sizes(&data)?;
         self.max_timestamp = self.rebuilt_timestamp();
@@ -253,8 +258,8 @@ impl<'a> Work<'a> {
         let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
         let mut look = Look { opened: &opened, section, options: self.options, looked: Looked::default(), errors: RecordErrors::default() };
         let mut walk = opened.walk;
-        walk.advance(&section, walk.left(), &mut look).map_err(at)?;
-        walk.finish(&section).map_err(at)?;
+        let walked = walk.advance(&section, walk.left(), &mut look).and_then(|()| walk.finish(&section));
+        walked.map_err(|error| at(self.decoder.judged(header, error)))?;
         look.errors.ensure_none().map_err(at)?;
         Ok(look.looked)
     }

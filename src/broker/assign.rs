@@ -3,6 +3,7 @@
 use super::append::{AppendOptions, append};
 use super::patch::set_last_offset;
 use super::producers::ProducerState;
+use crate::codec::Plugins;
 use crate::decode::parse_header;
 use crate::error::Result;
 use crate::framing::Frame;
@@ -40,6 +41,7 @@ impl Assigner {
             max_message_bytes: u64::MAX,
             partition_leader_epoch: NO_PARTITION_LEADER_EPOCH,
             limits: Limits { max_batch_bytes: u64::MAX, ..Limits::default() },
+            plugins: Plugins::default(),
         };
         let formats = if format == RecordFormat::V07 { Formats::Only(format) } else { Formats::Auto };
         Self { formats, options, base: base_offset, next_offset: base_offset }
@@ -80,7 +82,7 @@ impl Assigner {
         let last_offset = self.base.wrapping_add(header.last_offset);
         self.next_offset = last_offset.wrapping_add(1);
         if header.format == RecordFormat::V0 && header.compression() != CompressionType::None && self.base != 0 {
-            let options = AppendOptions { first_offset, ..self.options };
+            let options = AppendOptions { first_offset, ..self.options.clone() };
             data.extend_from_slice(&append(frame.bytes, &options, &mut ProducerState::default())?.data);
         } else {
             let start = data.len();

@@ -207,7 +207,7 @@ impl Decoder {
             Plainness::Given => self.given.len(),
         };
         let count = parse::ensure_count(count, len, plainness != Plainness::Stored);
-        let count = if plainness == Plainness::Given { count.map_err(|error| self.judged(header, error))? } else { count? };
+        let count = count.map_err(|error| self.judged(header, error))?;
         let opened = Opened {
             header: *header,
             plainness,
@@ -280,9 +280,12 @@ impl Decoder {
     #[cold]
     fn unpack_plugin(&mut self, id: u8, packed: &[u8]) -> Result<Plainness> {
         let budget = Budget::for_entry(&self.options.limits, packed.len());
-        self.given = self.options.codecs.plugins.unpack(id, self.memory.counted(packed), &budget)?;
+        let given = self.options.codecs.plugins.unpack(id, packed, &self.memory, &mut self.plain, &budget)?;
+        let len = given.as_ref().map_or_else(|| self.plain.len(), Bytes::len);
         self.stats.entries_unpacked += 1;
-        self.stats.bytes_inflated += as_u64(self.given.len());
+        self.stats.bytes_inflated += as_u64(len);
+        let Some(given) = given else { return Ok(Plainness::Unpacked) };
+        self.given = given;
         Ok(Plainness::Given)
     }
 

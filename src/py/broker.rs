@@ -2,11 +2,12 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use super::convert::{compression_named, target};
+use super::convert::target;
 use super::limits::Limits;
 use super::options::option;
-use super::{buffer, errors};
+use super::{buffer, errors, plugins};
 use crate::broker::{self, AppendOptions, Appended, ProducedBatch, ProducerEntry, ProducerState};
+use crate::codec::Plugins;
 use crate::error::Result;
 use crate::framing::Source;
 use crate::model::{CompressionType, TimestampType};
@@ -47,7 +48,7 @@ pub fn broker_fetch<'py>(
     first_offset: Option<i64>,
     limits: Option<&Limits>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let topic = topic_compression(topic)?;
+    let topic = topic_compression(py, topic, &Plugins::default())?;
     let limits = limits.map_or_else(Default::default, |limits| limits.0);
     let mut source = bytes_of(buffer)?;
     let done = py.detach(|| {
@@ -70,11 +71,12 @@ fn whole(source: &mut Source) -> Result<()> {
 
 fn append_options(options: &Bound<'_, PyDict>) -> PyResult<AppendOptions> {
     let (to, compression): (String, String) = (option!(options, "to"), option!(options, "compression"));
+    let plugins = plugins::of(option!(options, "codecs"));
     let (kind, limits): (String, Option<Limits>) = (option!(options, "timestamp_type"), option!(options, "limits"));
     Ok(AppendOptions {
         first_offset: option!(options, "first_offset"),
         to: target(&to)?,
-        compression: topic_compression(&compression)?,
+        compression: topic_compression(options.py(), &compression, &plugins)?,
         level: None,
         timestamp_type: match kind.as_str() {
             "CreateTime" => TimestampType::CreateTime,
@@ -90,15 +92,16 @@ fn append_options(options: &Bound<'_, PyDict>) -> PyResult<AppendOptions> {
         max_message_bytes: option!(options, "max_message_bytes"),
         partition_leader_epoch: option!(options, "partition_leader_epoch"),
         limits: limits.map_or_else(Default::default, |limits| limits.0),
+        plugins,
     })
 }
 
-/// A topic's `compression.type`: a codec, `uncompressed`, or `producer`, which is none of its own.
-fn topic_compression(name: &str) -> PyResult<Option<CompressionType>> {
+/// A topic's `compression.type`: a codec, the alias of a plugin, `uncompressed`, or `producer`, which is none of its own.
+fn topic_compression(py: Python<'_>, name: &str, plugins: &Plugins) -> PyResult<Option<CompressionType>> {
     match name {
         "producer" => Ok(None),
         "uncompressed" => Ok(Some(CompressionType::None)),
-        other => compression_named(other).map(Some),
+        other => plugins.named(other).map(Some).map_err(|error| errors::to_py(py, &error)),
     }
 }
 

@@ -6,7 +6,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use super::array::on_bad_value;
 use super::arrow_out::ArrowArray;
-use super::errors::{LossError, UnknownCompressionError};
+use super::errors::LossError;
 use super::finding::{self, Finding};
 use super::interrupt::Signals;
 use super::options::{EntryArguments, Reading, option, positive};
@@ -17,7 +17,7 @@ use crate::columns::values::Values;
 use crate::convert::{ConvertOptions, Converter, Losses, MapRow, Stopped};
 use crate::error::{ErrorKind, Result};
 use crate::interrupt::Interrupt;
-use crate::model::{CompressionType, RecordFormat};
+use crate::model::RecordFormat;
 use crate::validate::Finding as CoreFinding;
 use crate::wire::Sink;
 
@@ -176,9 +176,4 @@ pub(super) fn target(name: &str) -> PyResult<RecordFormat> {
     let targets = [RecordFormat::V07, RecordFormat::V0, RecordFormat::V1, RecordFormat::V2];
     let found = targets.into_iter().find(|format| format.name() == name);
     found.ok_or_else(|| PyValueError::new_err(format!("to must be \"0.7\", \"v0\", \"v1\" or \"v2\", not {name:?}")))
-}
-
-pub(super) fn compression_named(name: &str) -> PyResult<CompressionType> {
-    let known = (0..5).map(CompressionType::from_id).find(|compression| compression.name() == name);
-    known.ok_or_else(|| UnknownCompressionError::new_err(format!("Unknown compression name: {name}")))
 }

@@ -24,6 +24,7 @@ mod header_walk;
 mod interrupt;
 mod limits;
 mod lz4;
+mod native;
 mod options;
 mod output;
 mod plugins;

@@ -9,9 +9,9 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
-use super::buffer;
 use super::chunk::{Chunk, Lent};
-use crate::codec::{PluginCodecs, Plugins};
+use super::{buffer, native};
+use crate::codec::{NativeCodec, PluginCodecs, Plugins};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::Sink;
 
@@ -25,7 +25,7 @@ struct Resolver {
 enum Known {
     Unregistered,
     Missing { alias: String, class: String, version: String, reason: String },
-    Found { alias: String, class: String, compress: Py<PyAny>, decompress: Py<PyAny> },
+    Found { alias: String, class: String, compress: Py<PyAny>, decompress: Py<PyAny>, native: Option<NativeCodec> },
 }
 
 /// Alias, class, version, the codec or nothing, and why there is none.
@@ -57,6 +57,20 @@ impl PluginCodecs for Resolver {
 
     fn ensure(&self, id: u8) -> Result<()> {
         attached(|py| self.found(py, id).map(|_| ()))
+    }
+
+    fn native(&self, id: u8) -> Result<Option<&NativeCodec>> {
+        let known = self.known.get(usize::from(id)).and_then(OnceLock::get);
+        match known {
+            Some(Known::Found { native, .. }) => Ok(native.as_ref()),
+            _ => {
+                self.ensure(id)?;
+                match self.known.get(usize::from(id)).and_then(OnceLock::get) {
+                    Some(Known::Found { native, .. }) => Ok(native.as_ref()),
+                    _ => Ok(None),
+                }
+            }
+        }
     }
 
     fn unpack(&self, id: u8, packed: Bytes, most: usize) -> Result<Bytes> {
@@ -115,9 +129,14 @@ impl Resolver {
         Ok(match found {
             None => Known::Unregistered,
             Some((alias, class, version, None, reason)) => Known::Missing { alias, class, version, reason },
-            Some((alias, class, _, Some(codec), _)) => {
-                let (compress, decompress) = (codec.getattr(py, "compress")?, codec.getattr(py, "decompress")?);
-                Known::Found { alias, class, compress, decompress }
+            Some((alias, class, version, Some(codec), _)) => {
+                let native = match native::of(codec.bind(py))? {
+                    Ok(native) => native,
+                    Err(reason) => return Ok(Known::Missing { alias, class, version, reason }),
+                };
+                // Whoever has C functions need not have these as well, which are not called then.
+                let method = |name| if native.is_some() { Ok(codec.clone_ref(py)) } else { codec.getattr(py, name) };
+                Known::Found { alias, class, compress: method("compress")?, decompress: method("decompress")?, native }
             }
         })
     }

@@ -312,6 +312,24 @@ def test_arrays_take_plugins_too():
     assert pa.array(ls.decode_array(gzip, columns=["value"])).to_pylist()[0] == [{"value": b"a"}, {"value": b"b"}]
 
 
+def test_a_broker_unpacks_and_packs_with_plugins():
+    """S-P18, S-P21: what was produced with a plugin gets offsets; the topic's alias packs it anew."""
+    produced = ls.encode(pa.table({"value": [b"a", b"b"]}), compression="deflate", codecs=DEFLATE)
+    kept = ls.broker.append(produced, first_offset=70, codecs=DEFLATE)
+    assert (kept.first_offset, kept.last_offset) == (70, 71)
+    assert [row["offset"] for row in rows(kept.data, codecs=DEFLATE)] == [70, 71]
+    assert corpus.rows_of(ls.batches(kept.data, codecs=DEFLATE))[0]["compression"] == "deflate"
+    for compression, name in (("gzip", "gzip"), ("uncompressed", "none"), ("same", "same")):
+        codecs = registry(deflate=Deflate, same=Identity)
+        appended = ls.broker.append(produced, first_offset=0, compression=compression, codecs=codecs)
+        assert corpus.rows_of(ls.batches(appended.data, codecs=codecs))[0]["compression"] == name
+        assert [row["value"] for row in rows(appended.data, codecs=codecs)] == [b"a", b"b"]
+    with pytest.raises(ls.UnknownCompressionError, match="Unknown compression name: plugin:3"):
+        ls.broker.append(produced, first_offset=0)
+    with pytest.raises(ls.UnknownCompressionError, match=r"Unknown compression name: inflate$"):
+        ls.broker.append(produced, first_offset=0, compression="inflate", codecs=DEFLATE)
+
+
 def test_segments_and_logs_take_plugins_too(tmp_path):
     directory = tmp_path / "orders-0"
     directory.mkdir()

@@ -6,7 +6,7 @@ import importlib
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 from logsegment.plugins.codec import Codec
 from logsegment.plugins.entries import Entry
@@ -33,8 +33,8 @@ def load(entry: Entry) -> Codec:
         A codec: ``Class.from_entry(entry)`` where there is such a method, else ``Class()``.
 
     Raises:
-        PluginNotInstalled: when there is no such class, it cannot be imported or made, or what it makes has no `compress` and
-            `decompress`. The text says why.
+        PluginNotInstalled: when there is no such class, it cannot be imported or made, or what it makes has neither `compress` and
+            `decompress` nor a table of C functions. The text says why.
 
     Example:
         >>> from logsegment.plugins import Entry
@@ -48,16 +48,16 @@ def load(entry: Entry) -> Codec:
     """
     try:
         found = _found(entry)
-        codec = found.from_entry(entry) if hasattr(found, "from_entry") else found() if isinstance(found, type) else found
+        codec: Any = found.from_entry(entry) if hasattr(found, "from_entry") else found() if isinstance(found, type) else found
     except PluginNotInstalled:
         raise
     except ImportError as error:
         raise PluginNotInstalled(str(error)) from error
     except Exception as error:
         raise PluginNotInstalled(f"{entry.class_name} cannot be made: {type(error).__name__}: {error}") from error
-    if not isinstance(codec, Codec):
+    if not isinstance(codec, Codec) and not hasattr(codec, "__logsegment_codec__"):
         raise PluginNotInstalled(f"{entry.class_name} has no methods compress and decompress")
-    return codec
+    return cast("Codec", codec)
 
 
 def _found(entry: Entry) -> Any:

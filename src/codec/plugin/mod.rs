@@ -3,11 +3,17 @@
 //! Packed bytes go in and plain ones come out as counted memory, so that neither is copied. What a plugin gives is trusted no more than
 //! what stands in a file. Knows neither how plugins are found nor in what language they are written.
 
+mod native;
+
+pub use native::{CodecTable, NativeCodec};
+
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::output::Output;
+use super::plain::Plain;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Budget;
 use crate::model::CompressionType;
@@ -29,6 +35,14 @@ pub trait PluginCodecs: Send + Sync {
     /// # Errors
     /// `UnknownPlugin`, `PluginMissing`, those of the registry.
     fn ensure(&self, id: u8) -> Result<()>;
+
+    /// The plugin with this id, when it is C functions; the two below are for others.
+    ///
+    /// # Errors
+    /// As `ensure`.
+    fn native(&self, id: u8) -> Result<Option<&NativeCodec>> {
+        self.ensure(id).map(|()| None)
+    }
 
     /// The plain bytes of a packed stream, which should be `most` at most.
     ///
@@ -91,15 +105,20 @@ impl Plugins {
         self.codecs(id).and_then(|codecs| codecs.ensure(id)).map_err(in_header)
     }
 
-    /// The plain bytes of a packed stream.
+    /// Unpacks a stream that lies in `memory`, into `plain` or into memory that the plugin gives.
     ///
     /// # Errors
     /// As `ensure`; `Plugin` when the plugin fails, or gives more than the budget allows.
     #[cold]
-    pub fn unpack(&self, id: u8, packed: Bytes, budget: &Budget) -> Result<Bytes> {
-        let plain = self.codecs(id).and_then(|codecs| codecs.unpack(id, packed, budget.allowed())).map_err(in_header)?;
-        budget.ensure(plain.len()).map_err(|error| self.blamed(id, &error))?;
-        Ok(plain)
+    pub fn unpack(&self, id: u8, packed: &[u8], memory: &Memory, plain: &mut Plain, budget: &Budget) -> Result<Option<Bytes>> {
+        let codecs = self.codecs(id).map_err(in_header)?;
+        if let Some(native) = codecs.native(id).map_err(in_header)? {
+            native.unpack(packed, &mut Output::new(plain, budget)?, || codecs.describe(id))?;
+            return Ok(None);
+        }
+        let given = codecs.unpack(id, memory.counted(packed), budget.allowed()).map_err(in_header)?;
+        budget.ensure(given.len()).map_err(|error| self.blamed(id, &error))?;
+        Ok(Some(given))
     }
 
     /// Packs all of `plain` and writes it behind what `out` holds. `plain` may be given back empty.
@@ -108,7 +127,11 @@ impl Plugins {
     /// As `ensure`, and `Plugin` when the plugin fails.
     #[cold]
     pub fn pack(&self, id: u8, plain: &mut Sink, level: Option<i32>, out: &mut Sink) -> Result<()> {
-        self.codecs(id)?.pack(id, plain, level, out)
+        let codecs = self.codecs(id)?;
+        match codecs.native(id)? {
+            Some(native) => native.pack(plain.bytes(), level, out, || codecs.describe(id)),
+            None => codecs.pack(id, plain, level, out),
+        }
     }
 
     /// What is wrong with the plain bytes that a plugin gave, as a fault of the plugin, in the same place.
@@ -200,8 +223,9 @@ mod tests {
         Plugins::new(Arc::new(Twice))
     }
 
-    fn budget(bytes: u64) -> Budget {
-        Budget::for_entry(&Limits { max_decompressed_bytes: bytes, ..Limits::default() }, 1 << 20)
+    fn unpack(plugins: &Plugins, id: u8, packed: &[u8], most: u64) -> Result<Option<Bytes>> {
+        let budget = Budget::for_entry(&Limits { max_decompressed_bytes: most, ..Limits::default() }, 1 << 20);
+        plugins.unpack(id, packed, &Memory::default(), &mut Plain::default(), &budget)
     }
 
     #[test]
@@ -223,7 +247,7 @@ mod tests {
 
     #[test]
     fn s_p19_without_a_registry_every_plugin_is_unknown() {
-        let error = Plugins::default().unpack(7, Bytes::new(), &budget(10)).unwrap_err();
+        let error = unpack(&Plugins::default(), 7, b"", 10).unwrap_err();
         assert_eq!((error.rule(), error.kafka_error_code()), ("S-P19", Some(76)));
         assert!(error.message().starts_with("Unknown compression name: plugin:7"));
         let error = twice().ensure(7).unwrap_err();
@@ -232,8 +256,8 @@ mod tests {
 
     #[test]
     fn more_than_the_budget_is_a_fault_of_the_plugin() {
-        assert_eq!(twice().unpack(3, Bytes::from_static(b"abcabc"), &budget(3)), Ok(Bytes::from_static(b"abc")));
-        let error = twice().unpack(3, Bytes::from_static(b"abcdabcd"), &budget(3)).unwrap_err();
+        assert_eq!(unpack(&twice(), 3, b"abcabc", 3), Ok(Some(Bytes::from_static(b"abc"))));
+        let error = unpack(&twice(), 3, b"abcdabcd", 3).unwrap_err();
         assert_eq!(error.kind().code(), "codec");
         assert!(error.message().starts_with("plugin 3: "), "{error}");
         assert!(error.message().contains("max_decompressed_bytes"), "{error}");

@@ -1,0 +1,45 @@
+/* What a codec in C can do wrong without writing where it must not: the packed bytes say which. */
+#include <string.h>
+#include <unistd.h>
+
+#include "../../examples/native_codec/logsegment_codec.h"
+
+/* How a function and a thread of Python wait for each other. */
+volatile int is_called = 0, is_seen = 0;
+
+static int64_t unpacked_len(void *context, const uint8_t *from, size_t from_len) {
+  (void)context;
+  return from_len && from[0] == 'c' ? INT64_MAX : LOGSEGMENT_TOO_SMALL;
+}
+
+static int64_t unpack(void *context, const uint8_t *from, size_t from_len, uint8_t *to, size_t to_len, char *fault, size_t fault_len) {
+  (void)context;
+  if (from_len == 0) return LOGSEGMENT_FAILED;
+  switch (from[0]) {
+    case 'l': return (int64_t)to_len + 1;
+    case 's': case 'c': return LOGSEGMENT_TOO_SMALL;
+    case 't': memset(fault, 'x', fault_len); return LOGSEGMENT_FAILED;
+    case 'n': return -7;
+    case 'g': memset(to, 0xff, to_len); return (int64_t)to_len;
+    case 'w':
+      is_called = 1;
+      for (int tries = 0; tries < 60000 && !is_seen; tries++) usleep(1000);
+      return is_seen ? 0 : LOGSEGMENT_FAILED;
+    default: return 0;
+  }
+}
+
+static int64_t packed_len(void *context, size_t plain_len) {
+  return context ? INT64_MAX : (int64_t)plain_len;
+}
+
+static int64_t pack(void *context, const uint8_t *from, size_t from_len, int32_t level, uint8_t *to, size_t to_len, char *fault,
+                    size_t fault_len) {
+  (void)context, (void)from, (void)from_len, (void)level, (void)to, (void)fault, (void)fault_len;
+  return (int64_t)to_len + 1;
+}
+
+const logsegment_codec faults_codec = {LOGSEGMENT_CODEC_VERSION, NULL, unpacked_len, unpack, packed_len, pack};
+const logsegment_codec boundless_codec = {LOGSEGMENT_CODEC_VERSION, (void *)1, unpacked_len, unpack, packed_len, pack};
+const logsegment_codec later_codec = {2, NULL, unpacked_len, unpack, packed_len, pack};
+const logsegment_codec partial_codec = {LOGSEGMENT_CODEC_VERSION, NULL, NULL, unpack, NULL, pack};
