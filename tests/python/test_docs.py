@@ -23,7 +23,7 @@ DATA = corpus.CORPUS / "modern-4.1.0/data"
 FORMATS = ROOT / "docs/formats"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]
 GUIDES = {"README.md", "python.md", "command-line.md", "migrating-old-segments.md"}
-GUIDES |= {"spark-streaming.md", "spark-writing.md", "spark-cluster.md", "spark.md", "files-and-stores.md"}
+GUIDES |= {"spark-streaming.md", "spark-writing.md", "spark-cluster.md", "spark.md", "files-and-stores.md", "plugins.md"}
 #: What examples find in their directory: name -> directory of the corpus, as docs/guide/README.md lists it.
 PLACES = {".": "codec-zstd-0", "orders-0": "codec-zstd-0", "payments-0": "transactions-multi-segment-0"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -181,7 +181,7 @@ def rules_in_source() -> set[str]:
             for method in RULE_METHOD.findall(text):
                 rules.update(RULE_WORD.findall(method))
     assert len(rules) >= 60, "the pattern no longer fits the sources"
-    for path in (ROOT / "python/logsegment/cli").glob("*.py"):
+    for path in (file for room in ("cli", "plugins") for file in (ROOT / "python/logsegment" / room).glob("*.py")):
         rules.update(RULE_ID.findall(path.read_text(encoding="utf-8")))
     return rules
 

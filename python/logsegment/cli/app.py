@@ -14,6 +14,7 @@ from logsegment.cli.ending import UNREADABLE, Ended, stop_on_signals
 from logsegment.cli.lz4 import lz4
 from logsegment.cli.messages import say
 from logsegment.cli.options import examples
+from logsegment.cli.plugins import plugins
 from logsegment.cli.verify import verify
 
 PROGRAM = "logsegment"
@@ -42,6 +43,7 @@ program.add_command(batches)
 program.add_command(cat)
 program.add_command(convert)
 program.add_command(lz4)
+program.add_command(plugins)
 program.add_command(verify)
 
 

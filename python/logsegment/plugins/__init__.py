@@ -16,6 +16,7 @@ from logsegment.plugins.file_registry import FileRegistry
 from logsegment.plugins.registry import MemoryRegistry, Registry
 from logsegment.plugins.rules import RegistrationError
 from logsegment.plugins.stored import RegistryError
+from logsegment.plugins.topic_registry import TopicRegistry
 from logsegment.plugins.wanted import Plugin
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "RegistrationError",
     "Registry",
     "RegistryError",
+    "TopicRegistry",
 ]

@@ -21,13 +21,13 @@ import os
 import secrets
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change, language_of, topic_of
 from logsegment.plugins.entries import refuse_constant
-from logsegment.plugins.stored import Plan, RegistryError, StoredRegistry
+from logsegment.plugins.stored import Plan, RegistryError, StoredRegistry, T
 
 try:
     import fcntl
@@ -65,6 +65,10 @@ class FileRegistry(StoredRegistry):
 
     def __repr__(self) -> str:
         return f"FileRegistry({self.path!r}, {self.language!r})"
+
+    def planned(self, plan: Callable[[Catalog], T]) -> T:
+        """Tell what a plan makes of the catalog, and write nothing. Without a file the catalog is empty."""
+        return plan(self.catalog() if os.path.lexists(self.path) else Catalog())
 
     def change(self, plan: Plan) -> list[Change]:
         """Write what a plan makes of the catalog, while no other administrator writes.

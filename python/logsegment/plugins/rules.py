@@ -47,6 +47,17 @@ def is_language(name: str) -> bool:
     return _LANGUAGE.fullmatch(name) is not None
 
 
+def alias_fault(alias: str) -> str | None:
+    """Tell why this can be no alias; None when it can (S-P14)."""
+    if alias.lower() in BUILT_IN:
+        return f"{alias!r} is a built-in name, which is tried before any alias"
+    if _NUMBERED.fullmatch(alias):
+        return f"{alias!r} is how a plugin without an entry is shown"
+    if not alias.isprintable() or any(char.isspace() for char in alias) or len(alias) > 200:
+        return f"{alias!r} is no name: at most 200 printable characters without spaces"
+    return None
+
+
 def judge(catalog: Catalog) -> list[Finding]:
     """Hold all rules against a catalog.
 
@@ -131,7 +142,7 @@ def removal(catalog: Catalog, aliases: Iterable[str], language: str | None = Non
 
 def _judge_alias(alias: str, entries: dict[str, Entry]) -> Iterator[Finding]:
     first = min(entries, key=java_first)
-    text = _alias_fault(alias)
+    text = alias_fault(alias)
     if text:
         yield found("S-P14", text, first, field="pluginAlias")
     if "java" not in entries:
@@ -146,16 +157,6 @@ def _judge_alias(alias: str, entries: dict[str, Entry]) -> Iterator[Finding]:
         if not is_language(language):
             text = f"{language!r} is no name of a language: lower-case letters, digits, '.', '_' and '-'"
             yield found("S-P9", text, language)
-
-
-def _alias_fault(alias: str) -> str | None:
-    if alias.lower() in BUILT_IN:
-        return f"{alias!r} is a built-in name, which is tried before any alias"
-    if _NUMBERED.fullmatch(alias):
-        return f"{alias!r} is how a plugin without an entry is shown"
-    if not alias.isprintable() or any(char.isspace() for char in alias) or len(alias) > 200:
-        return f"{alias!r} is no name: at most 200 printable characters without spaces"
-    return None
 
 
 def _shared_ids(catalog: Catalog) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from logsegment._core import Finding
 from logsegment.plugins import rules
@@ -20,6 +20,7 @@ from logsegment.plugins.wanted import Plugin
 
 #: What is to be written, by what there is.
 Plan: TypeAlias = Callable[[Catalog], list[Change]]
+T = TypeVar("T")
 
 #: What could not be read, and until when (`time.monotonic`) that is taken for granted.
 NO_FAULT = ("", 0.0)
@@ -95,6 +96,10 @@ class StoredRegistry(ABC):
             RegistryError: when the registry cannot be read.
         """
         return self._load(None)
+
+    def planned(self, plan: Callable[[Catalog], T]) -> T:
+        """Tell what a plan makes of the catalog, and write nothing. Without a registry the catalog is empty."""
+        return plan(self.catalog())
 
     def register(self, plugins: Iterable[Plugin], *, compatible: bool = False, partial: bool = False) -> list[Change]:
         """Register plugins, all of them or none.

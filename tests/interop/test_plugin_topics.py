@@ -1,0 +1,322 @@
+"""The plugin registry in the topics of a real broker: written by administrators and by Java's own producer, read by any language."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import eras
+import rows
+from cli_process import run
+from kraft import Broker, free_ports
+from logsegment.plugins import Entry, Plugin, RegistrationError, Registry, RegistryError, TopicRegistry
+from logsegment.plugins import cluster as clusters
+from logsegment.plugins.rules import registration
+from peers import Peer
+
+pytestmark = pytest.mark.interop
+BOTH = {"java": "org.example.Fast", "python": "example.fast:Codec"}
+FAST = Plugin("fast", BOTH, "v1.0", extra={"vendor": "Übung"})
+SMALL = Plugin("small", BOTH, "v1.0")
+PASSWORD = "only-for-this-test"
+#: A second listener, and topics that appear when they are asked for: who only looks must not make any.
+MORE = """
+listeners=PLAINTEXT://127.0.0.1:{plain},CONTROLLER://127.0.0.1:{controller},SASL_SSL://localhost:{secure}
+advertised.listeners=PLAINTEXT://127.0.0.1:{plain},SASL_SSL://localhost:{secure}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL
+inter.broker.listener.name=PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+listener.name.sasl_ssl.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_admin="{password}";
+ssl.keystore.type=PKCS12
+ssl.keystore.location={keys}
+ssl.keystore.password={password}
+ssl.key.password={password}
+auto.create.topics.enable=true
+controller.quorum.voters=1@127.0.0.1:{controller}
+"""
+WRITER = """
+import sys
+from logsegment.plugins import Plugin, TopicRegistry
+registry = TopicRegistry(sys.argv[1], timeout=20)
+sys.stdin.readline()
+registry.register([Plugin(sys.argv[2], {"java": "a.B", "python": "a:B"}, "v1")])
+"""
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    eras.need(*eras.NEEDED_COMMANDS, "keytool")
+    place = tmp_path_factory.mktemp("plugins")
+    plain, controller, secure = free_ports(3)
+    keys, name = place / "keys.p12", "localhost"
+    store = ["-keystore", str(keys), "-storetype", "PKCS12", "-storepass", PASSWORD, "-alias", "broker"]
+    made = ["-genkeypair", "-keyalg", "EC", "-dname", f"CN={name}", "-ext", f"SAN=dns:{name}", "-validity", "30"]
+    eras.run(["keytool", *made, *store], place)
+    eras.run(["keytool", "-exportcert", "-rfc", "-file", str(place / "ca.pem"), *store], place)
+    properties = MORE.format(plain=plain, controller=controller, secure=secure, keys=keys, password=PASSWORD)
+    one = Broker(place / "broker", properties)
+    one.servers = f"127.0.0.1:{plain}"
+    one.secure, one.ca = f"{name}:{secure}", place / "ca.pem"
+    one.start()
+    yield one
+    one.stop()
+
+
+@pytest.fixture
+def servers(broker: Broker) -> Iterator[str]:
+    """A cluster without plugins."""
+    yield broker.servers
+    admin = broker.admin()
+    for gone in admin.delete_topics(registry_topics(broker) or ["plugin-none-topic"], operation_timeout=30).values():
+        gone.exception(60)
+    deadline = time.monotonic() + 60
+    while registry_topics(broker):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def registry_topics(broker: Broker) -> list[str]:
+    return sorted(topic for topic in broker.admin().list_topics(timeout=30).topics if topic.startswith("plugin-"))
+
+
+def produce(peer: Peer, servers: str, topic: str, records: list[tuple[bytes | None, bytes | None]], scratch: Path) -> None:
+    """Write with the producer of Kafka's own clients."""
+    spec = scratch / "plugins.spec"
+    rows.save_spec(spec, [[rows.Row(0, 1_700_000_000_000, 0, key, value) for key, value in records]], 2, "none")
+    peer.ask("produce", servers, topic, str(spec))
+
+
+def java_value(alias: str, plugin_id: Any, **more: Any) -> bytes:
+    """What someone types into a file for the Java producer."""
+    fields = {"pluginID": plugin_id, "pluginAlias": alias, "pluginClassName": f"org.example.{alias}", "pluginVersion": "v1.0"}
+    return json.dumps(fields | more, indent=1).encode()
+
+
+def test_what_is_registered_is_found_in_every_language(broker: Broker, servers: str) -> None:
+    with pytest.raises(RegistryError, match=f"there is no topic plugin-python-topic at {servers}; `logsegment plugins register` makes it"):
+        TopicRegistry(servers).by_alias("fast")
+    assert registry_topics(broker) == [], "who only looks makes no topic"
+    written = TopicRegistry(servers).register([FAST, SMALL])
+    assert [(change.language, change.alias) for change in written] == [
+        ("java", "fast"),
+        ("java", "small"),
+        ("python", "fast"),
+        ("python", "small"),
+    ]
+    python, java = TopicRegistry(servers), TopicRegistry(servers, "java")
+    assert isinstance(python, Registry)
+    assert python.by_alias("fast") == python.by_id(0) == Entry(0, "fast", "example.fast:Codec", "v1.0", {"vendor": "Übung"})
+    assert [(entry.plugin_id, entry.class_name) for entry in java.entries()] == [(0, "org.example.Fast"), (1, "org.example.Fast")]
+    assert (python.by_id(9), python.by_alias("nobody")) == (None, None)
+    assert python.check() == []
+    assert registry_topics(broker) == ["plugin-java-topic", "plugin-python-topic"]
+    assert TopicRegistry(servers).register([FAST]) == []
+    TopicRegistry(servers).remove(["fast"])
+    assert [entry.alias for entry in TopicRegistry(servers).entries()] == ["small"]
+    assert [change.entry.plugin_id for change in TopicRegistry(servers).register([FAST]) if change.entry] == [0, 0]
+
+
+def test_it_is_read_again_for_an_unknown_name_and_never_for_a_known_one(servers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = []
+    read = clusters.Cluster.read
+    monkeypatch.setattr(clusters.Cluster, "read", lambda self, language: reads.append(language) or read(self, language))
+    TopicRegistry(servers).register([FAST])
+    registry = TopicRegistry(servers)
+    registry.retry_seconds = 60
+    reads.clear()
+    for _ in range(1000):
+        assert registry.by_id(0).alias == registry.by_alias("fast").alias
+    assert reads == ["python"]
+    assert registry.by_alias("small") is None
+    for _ in range(1000):
+        assert registry.by_alias("small") is None
+    assert reads == ["python"] * 2, "an unknown name is looked for once in a while"
+    TopicRegistry(servers).register([SMALL])
+    reads.clear()
+    assert registry.by_id(1).alias == "small"
+    travelled = pickle.loads(pickle.dumps(registry))
+    assert travelled.by_alias("small") == registry.by_id(1)
+    assert reads == ["python"], "what its driver knew, a task does not ask for"
+    assert travelled.by_alias("nobody") is None
+    assert reads == ["python"] * 2
+
+
+def test_entries_that_java_wrote_by_hand_are_understood(servers: str, broker: Broker, peer: Callable[[str], Peer], scratch: Path) -> None:
+    """Also those of a language that no one here has heard of."""
+    topics = ["plugin-java-topic", "plugin-elixir-topic"]
+    broker.create_topics(topics, **{"cleanup.policy": "compact"})
+    java = peer("4.3.1")
+    old = java_value("fast", 4, pluginVersion="v0.9")
+    produce(
+        java, servers, topics[0], [(b"gone", java_value("gone", 2)), (b"fast", old), (b"fast", java_value("fast", 4, site=["a"]))], scratch
+    )
+    produce(java, servers, topics[0], [(b"gone", None)], scratch)
+    produce(java, servers, topics[1], [(b"fast", java_value("fast", 4, pluginClassName="Fast.Codec"))], scratch)
+    registry = TopicRegistry(servers, "java")
+    assert registry.entries() == [Entry(4, "fast", "org.example.fast", "v1.0", {"site": ["a"]})]
+    assert TopicRegistry(servers, "elixir").by_id(4).class_name == "Fast.Codec"
+    assert registry.check() == []
+    with pytest.raises(RegistrationError, match="no entry for elixir"):
+        registry.register([SMALL])
+    written = TopicRegistry(servers).register([Plugin("fast", {"python": "example.fast:Codec"}, "v1.0")])
+    assert [(change.language, change.entry.plugin_id) for change in written if change.entry] == [("python", 4)]
+    assert TopicRegistry(servers).by_id(4).class_name == "example.fast:Codec"
+
+
+def test_damage_is_told_where_it_is_asked_for_and_found_by_check(
+    servers: str, broker: Broker, peer: Callable[[str], Peer], scratch: Path
+) -> None:
+    broker.create_topics(["plugin-java-topic"], **{"cleanup.policy": "compact"})
+    broker.create_topics(["plugin-python-topic"], **{"cleanup.policy": "delete"})
+    java = peer("4.3.1")
+    produce(
+        java,
+        servers,
+        "plugin-java-topic",
+        [(b"good", java_value("good", 1)), (b"one", java_value("one", 2)), (b"two", java_value("two", 2))],
+        scratch,
+    )
+    damaged = [
+        (b"good", java_value("good", 1)),
+        (b"high", java_value("high", 16)),
+        (b"torn", b'{"pluginID": 3'),
+        (b"key", java_value("other", 5)),
+    ]
+    produce(java, servers, "plugin-python-topic", [*damaged, (None, java_value("none", 6)), (b"\xff", b"\xfe")], scratch)
+    registry = TopicRegistry(servers)
+    assert registry.by_alias("good").plugin_id == 1
+    with pytest.raises(RegistryError, match="plugin-python-topic, offset 1: key 'high': pluginID is 16, not 0 to 15"):
+        registry.by_alias("high")
+    with pytest.raises(RegistryError, match="no readable entry has id 3; plugin-python-topic, offset"):
+        registry.by_id(3)
+    with pytest.raises(RegistryError, match="id 2 is that of 'one' and 'two'"):
+        TopicRegistry(servers, "java").by_id(2)
+    findings = [
+        (finding.rule, finding.path, finding.baseOffset, finding.field) for finding in registry.check() if finding.severity == "error"
+    ]
+    assert ("S-P12", "plugin-python-topic", None, "cleanup.policy") in findings
+    assert ("S-P15", "plugin-java-topic", None, "pluginID") in findings
+    offsets = [offset for _, path, offset, _ in findings if path == "plugin-python-topic" and offset is not None]
+    assert sorted(offsets) == [1, 2, 3, 4, 5]
+    with pytest.raises(RegistrationError, match="nothing was written"):
+        registry.register([SMALL])
+
+
+def test_topics_that_would_lose_or_split_entries_are_refused(servers: str, broker: Broker) -> None:
+    broker.create_topics(["plugin-java-topic"], **{"cleanup.policy": "compact,delete"})
+    with pytest.raises(RegistrationError, match=r"cleanup\.policy of plugin-java-topic is 'compact,delete' and must be 'compact'"):
+        TopicRegistry(servers).register([FAST])
+    assert TopicRegistry(servers, "java").entries() == []
+    broker.create_topics(["plugin-go-topic"], partitions=3, **{"cleanup.policy": "compact"})
+    for call in (TopicRegistry(servers, "go").entries, TopicRegistry(servers).check, lambda: TopicRegistry(servers).register([FAST])):
+        with pytest.raises(RegistryError, match=r"plugin-go-topic at .* has 3 partitions and must have 1"):
+            call()
+
+
+def test_an_administrator_who_comes_in_between_is_seen(servers: str) -> None:
+    """The broker fences the one who came first: it plans again, with what the other has committed."""
+    first, second = TopicRegistry(servers), TopicRegistry(servers)
+    seen = []
+
+    def plan(catalog: Any) -> Any:
+        seen.append(catalog.aliases())
+        if len(seen) == 1:
+            second.register([SMALL])
+        return registration(catalog, [FAST])
+
+    written = first.change(plan)
+    assert seen == [[], ["small"]]
+    assert [change.entry.plugin_id for change in written if change.entry] == [1, 1]
+    assert [(entry.plugin_id, entry.alias) for entry in TopicRegistry(servers).entries()] == [(0, "small"), (1, "fast")]
+
+
+def test_administrators_at_once_do_not_give_two_aliases_one_id(servers: str) -> None:
+    """S-P11: processes of their own, let go together."""
+    aliases = [f"alias{number}" for number in range(3)]
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, servers, alias], stdin=subprocess.PIPE, stderr=subprocess.PIPE) for alias in aliases
+    ]
+    for writer in writers:
+        writer.stdin.write(b"go\n")
+        writer.stdin.flush()
+    told = [writer.communicate(timeout=200)[1].decode() for writer in writers]
+    assert [writer.returncode for writer in writers] == [0] * len(aliases), told
+    entries = TopicRegistry(servers).entries()
+    assert sorted(entry.alias for entry in entries) == aliases
+    assert [entry.plugin_id for entry in entries] == [0, 1, 2]
+    assert TopicRegistry(servers).check() == []
+
+
+def test_an_administrator_who_dies_half_way_leaves_nothing(servers: str) -> None:
+    """All or nothing over all topics: the open transaction is seen by nobody, and ends when the next one comes."""
+    from confluent_kafka import Producer
+
+    TopicRegistry(servers).register([SMALL])
+    dying = Producer({"bootstrap.servers": servers, "transactional.id": clusters.TRANSACTIONAL_ID})
+    dying.init_transactions(60)
+    dying.begin_transaction()
+    dying.produce("plugin-java-topic", java_value("half", 1), b"half", 0)
+    assert dying.flush(30) == 0
+    assert [entry.alias for entry in TopicRegistry(servers, "java").entries()] == ["small"]
+    assert [change.entry.plugin_id for change in TopicRegistry(servers).register([FAST]) if change.entry] == [1, 1]
+    assert [entry.alias for entry in TopicRegistry(servers, "java").entries()] == ["small", "fast"]
+
+
+def test_settings_of_tls_and_sasl_reach_the_broker(servers: str, broker: Broker) -> None:
+    login = {"sasl_mechanism": "PLAIN", "sasl.username": "admin", "sasl_password": PASSWORD}
+    secure = {"security_protocol": "SASL_SSL", "ssl_ca_location": str(broker.ca), "broker_address_family": "v4"} | login
+    registry = TopicRegistry(broker.secure, **secure)
+    assert len(registry.register([FAST])) == 2
+    travelled = pickle.loads(pickle.dumps(TopicRegistry(broker.secure, **secure)))
+    assert travelled.by_alias("fast").plugin_id == 0
+    assert PASSWORD not in repr(travelled)
+    with pytest.raises(RegistryError, match=r"(?i)authentication"):
+        TopicRegistry(broker.secure, timeout=3, **(secure | {"sasl_password": "wrong"})).entries()
+    with pytest.raises(RegistryError, match=r"(?i)certificate"):
+        TopicRegistry(broker.secure, timeout=3, **{name: value for name, value in secure.items() if name != "ssl_ca_location"}).entries()
+
+
+def test_no_broker_is_one_clear_error_and_is_not_waited_for_by_every_batch() -> None:
+    eras.need("java")
+    registry = TopicRegistry(f"127.0.0.1:{free_ports(1)[0]}", timeout=1)
+    began = time.monotonic()
+    for _ in range(100):
+        with pytest.raises(RegistryError, match=r"Kafka at 127\.0\.0\.1:\d+: .*(Connection refused|transport failure)") as raised:
+            registry.by_id(3)
+        assert "Traceback" not in str(raised.value)
+    assert time.monotonic() - began < 60
+    with pytest.raises(ValueError, match=r'No such configuration property: "no\.such\.setting"'):
+        TopicRegistry("127.0.0.1:9", no_such_setting=1).entries()
+    with pytest.raises(ValueError, match=r"ssl\.ca\.location failed"):
+        TopicRegistry("127.0.0.1:9", security_protocol="SSL", ssl_ca_location="/missing.pem").entries()
+
+
+def test_the_command_line_registers_in_topics(servers: str, broker: Broker, tmp_path: Path) -> None:
+    """`logsegment plugins`, over TLS and SASL from a file of properties."""
+    plugins, properties = tmp_path / "plugins.json", tmp_path / "admin.properties"
+    plugins.write_text(json.dumps([{"pluginAlias": "fast", "pluginClassName": BOTH, "pluginVersion": "v1.0"}]))
+    properties.write_text(
+        f"# who asks\nsecurity.protocol=SASL_SSL\nssl.ca.location={broker.ca}\nbroker.address.family=v4\n"
+        f"sasl.mechanism=PLAIN\nsasl.username=admin\nsasl.password={PASSWORD}\n"
+    )
+    where = ("--bootstrap-servers", broker.secure, "--command-config", properties)
+    done = run("plugins", "register", *where, plugins)
+    assert (done.code, done.err, done.text.count(" new\n")) == (0, "", 2)
+    done = run("plugins", "list", "--bootstrap-servers", servers, "--json")
+    assert [(line["language"], line["pluginID"]) for line in done.lines] == [("java", 0), ("python", 0)]
+    assert run("plugins", "check", *where).text == "clean\n"
+    done = run("plugins", "remove", "--bootstrap-servers", servers, "--yes", "fast", "--language", "java")
+    assert (done.code, "[S-P13]" in done.err) == (1, True)
+    assert run("plugins", "remove", "--bootstrap-servers", servers, "--yes", "fast").code == 0
+    assert TopicRegistry(servers).entries() == []
+    done = run("plugins", "list", "--bootstrap-servers", f"127.0.0.1:{free_ports(1)[0]}", "--setting", "log_level=0", "--timeout", "1")
+    assert (done.code, done.out, "Traceback" in done.err) == (2, b"", False)
+    assert "logsegment: Kafka at 127.0.0.1:" in done.err
