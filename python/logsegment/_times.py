@@ -15,9 +15,12 @@ def milliseconds(timestamp: Timestamp) -> int:
     """Milliseconds since the epoch; a part of one is counted as a whole.
 
     Raises:
+        TypeError: for what is no time.
         ValueError: for a datetime without a time zone.
     """
     if not isinstance(timestamp, datetime):
+        if not hasattr(timestamp, "__index__"):
+            raise TypeError(f"timestamp must be milliseconds (int) or a datetime with a time zone, not {type(timestamp).__name__}")
         return operator.index(timestamp)
     if timestamp.tzinfo is None:
         raise ValueError("timestamp: a datetime needs a time zone")

@@ -58,7 +58,7 @@ class Appended:
         producer_state: by producer id, for the next append.
     """
 
-    data: bytes
+    data: bytes = field(repr=False)
     first_offset: int
     last_offset: int
     max_timestamp: int

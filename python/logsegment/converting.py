@@ -73,7 +73,7 @@ class Converted:
         next_offset: for Kafka 0.7: the offset after the last one, from which the next segment goes on.
     """
 
-    data: bytes | None
+    data: bytes | None = field(repr=False)
     losses: list[Loss] = field(default_factory=list)
     stopped_at: StoppedAt | None = None
     findings: list[Finding] = field(default_factory=list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from inspect import Parameter, signature
 from itertools import groupby
 from typing import Any, Unpack
@@ -17,7 +17,7 @@ from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, Prod
 from logsegment.entries import Entries
 from logsegment.neighbours import named
 from logsegment.reading import decode
-from logsegment.segment import Mapping, RecordOptions, Segment, bounds, first_offset_at
+from logsegment.segment import Mapped, RecordOptions, Segment, bounds, ensure_known, first_offset_at
 from logsegment.segments import absolute, directory_of, find_segments, is_directory, names_in
 
 SNAPSHOT = re.compile(r"[0-9]{20}\.snapshot")
@@ -32,7 +32,7 @@ class Log(Entries):
 
     Attributes:
         path (str): as given, absolute.
-        segments (list[Segment]): partition by partition, in the order of their offsets.
+        segments (list[Segment]): partition by partition, in the order of their offsets; a log has their number and goes through them.
 
     Raises:
         FileNotFoundError: when there is no such path, or no segment in it.
@@ -47,7 +47,7 @@ class Log(Entries):
     Source: `UnifiedLog` and `LogManager` in Kafka.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, mmap: Mapping = "auto") -> None:
+    def __init__(self, path: str | os.PathLike[str], *, mmap: Mapped = "auto") -> None:
         self.path = absolute(path)
         self._files = find_segments(self.path)
         self.segments = [Segment(file, mmap=mmap) for file in self._files]
@@ -88,6 +88,7 @@ class Log(Entries):
             >>> ls.Log("payments-0").records(columns=["offset"], start_offset=10, end_offset=20).read_all().num_rows
             8
         """
+        ensure_known(options)
         shared = dict(_defaults(), **options)
         shared |= {"columns": names(options.get("columns")), "isolation": isolation, "codecs": plugins(options.get("codecs"))}
         parts = []
@@ -154,6 +155,12 @@ class Log(Entries):
 
     def __len__(self) -> int:
         return len(self.segments)
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self.segments)
+
+    def __getitem__(self, index: int) -> Segment:
+        return self.segments[index]
 
     def __repr__(self) -> str:
         return f"Log({self.path!r}, {len(self.segments)} segments)"

@@ -6,7 +6,7 @@ import errno
 import json
 import mmap as mapping
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
@@ -25,7 +25,7 @@ from logsegment.stores.uri import is_stored, shown
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
-Mapping: TypeAlias = Literal["auto"] | bool
+Mapped: TypeAlias = Literal["auto"] | bool
 
 
 class RecordOptions(TypedDict, total=False):
@@ -74,7 +74,7 @@ class Segment(Ranges, Entries):
     Source: `LogSegment`, `OffsetIndex`, `TimeIndex` and `TransactionIndex` in Kafka's storage.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | SegmentFile, *, mmap: Mapping = "auto") -> None:
+    def __init__(self, path: str | os.PathLike[str] | SegmentFile, *, mmap: Mapped = "auto") -> None:
         if mmap not in ("auto", True, False):
             raise ValueError(f'mmap must be "auto", True or False, not {mmap!r}')
         (self._file,) = [path] if isinstance(path, SegmentFile) else find_segments(_file(path))
@@ -132,6 +132,7 @@ class Segment(Ranges, Entries):
             >>> segment.records(columns=["offset"], isolation="read_committed").read_all().num_rows
             9
         """
+        ensure_known(options)
         start, end = bounds([self], start_offset, end_offset, start_timestamp, end_timestamp)
         transactions = self._transactions(start, end, isolation, options)
         shared = dict(options, start_offset=start, end_offset=end, isolation=isolation, transactions=transactions)
@@ -259,6 +260,16 @@ class Segment(Ranges, Entries):
         is_recovering = options.get("on_error") == "skip" and options.get("check_crc", True)
         first = start if start is not None else self.base_offset
         return committed_transactions(segments_beside(self._file), first, end, is_recovering=is_recovering)
+
+
+def ensure_known(options: Mapping[str, object]) -> None:
+    """Refuse what is no option of `records`: a misspelt one must not be passed over.
+
+    Raises:
+        TypeError: when there is one.
+    """
+    for name in options.keys() - RecordOptions.__annotations__.keys():
+        raise TypeError(f"records() got an unexpected keyword argument {name!r}")
 
 
 def bounds(

@@ -146,6 +146,8 @@ ASIDE = ("table", "array", "out", "metadata_first")
 
 def _write_options(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a verb as the core's options."""
+    if arguments["compression"] is None:
+        raise TypeError('compression must be a name; "none" compresses nothing')
     if arguments["metadata_first"]:
         raise ValueError("metadata_first: it belongs to format v3, which this version does not write")
     time = milliseconds("log_append_time", arguments["log_append_time"])

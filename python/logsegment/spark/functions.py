@@ -176,7 +176,10 @@ def _arrow(name: str, verb: ArrayVerb) -> Callable[..., Any]:
     import pyarrow as pa
     from pyspark.sql.pandas.functions import arrow_udf
 
-    def per_value(values: pa.Array) -> pa.Array:
+    def per_value(values: pa.Array, *more: pa.Array) -> pa.Array:
+        if more:
+            options = name.removeprefix("kafka_")
+            raise TypeError(f"{name} takes one column; its options are told to logsegment.spark.register(spark, {options}={{...}})")
         return pa.array(_called(verb, name, values))
 
     per_value.__name__ = name

@@ -152,7 +152,8 @@ def _ensure_one_directory(name: TopicPartition, segments: Sequence[SegmentFile])
     """Two replicas of a partition would give every record twice."""
     directories = sorted({segment.directory for segment in segments if segment.topic is not None})
     if len(directories) > 1:
-        raise ValueError(f"{name} is in {len(directories)} directories, {directories[0]} and {directories[1]}: load one of them at a time")
+        shown = " and ".join(directories[:2]) + (f" and {len(directories) - 2} more" if len(directories) > 2 else "")
+        raise ValueError(f"{name} is in {len(directories)} directories, {shown}: load one of them at a time")
 
 
 def _topics(value: str) -> tuple[str, ...]:
