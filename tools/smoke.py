@@ -1,11 +1,12 @@
 """Check an installed logsegment from outside its source tree: run `python tools/smoke.py` after installing a wheel.
 
-Needs nothing but the wheel. Decodes one record batch of every codec, so that the C code inside was built and linked
-for this machine, and asks for the licences that must travel with it.
+Needs nothing but the wheel. Decodes and writes one record batch of every codec, in several threads at once, so that the C code inside
+was built and linked for this machine, and asks for the licences that must travel with it.
 """
 
 import sys
 import sysconfig
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata, resources
 
 import logsegment as ls
@@ -43,11 +44,35 @@ BATCHES = {
 def check_decoding() -> None:
     """Decode every batch; the rows must be the one record, seen without pyarrow through `to_jsonl`."""
     for codec, hexadecimal in BATCHES.items():
-        stream = ls.decode(bytes.fromhex(hexadecimal), columns=["offset", "key", "value"])
-        lines = b"".join(batch.to_jsonl() for batch in stream).splitlines()
-        assert len(lines) == 1, f"{codec}: {len(lines)} rows"
-        assert b'"offset":7' in lines[0].replace(b" ", b""), f"{codec}: {lines[0]!r}"
-        assert b"hello kafka " * 8 in lines[0], f"{codec}: {lines[0]!r}"
+        ensure_the_record(bytes.fromhex(hexadecimal), codec)
+
+
+def check_writing() -> None:
+    """Convert the plain batch to every codec; what was written must be read."""
+    for codec in BATCHES:
+        data = ls.convert(bytes.fromhex(BATCHES["none"]), compression=codec).data
+        assert data, codec
+        assert ls.batches(data).num_rows == 1, codec
+        ensure_the_record(data, codec)
+
+
+def check_threads() -> None:
+    """Several threads of Python at once, each with threads of its own."""
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(check) for check in (check_decoding, check_writing, check_damage) * 8]:
+            done.result()
+        data = bytes.fromhex(BATCHES["zstd"]) * 100
+        rows = pool.map(lambda _: sum(len(batch) for batch in ls.decode(data, columns=["value"], threads=2)), range(8))
+        assert list(rows) == [100] * 8
+
+
+def ensure_the_record(data: bytes, codec: str) -> None:
+    """Fail unless the one record is in these bytes."""
+    stream = ls.decode(data, columns=["offset", "key", "value"])
+    lines = b"".join(batch.to_jsonl() for batch in stream).splitlines()
+    assert len(lines) == 1, f"{codec}: {len(lines)} rows"
+    assert b'"offset":7' in lines[0].replace(b" ", b""), f"{codec}: {lines[0]!r}"
+    assert b"hello kafka " * 8 in lines[0], f"{codec}: {lines[0]!r}"
 
 
 def check_damage() -> None:
@@ -77,8 +102,10 @@ def check_free_threading() -> None:
 
 
 if __name__ == "__main__":
-    check_free_threading()
     check_decoding()
+    check_writing()
     check_damage()
+    check_threads()
+    check_free_threading()
     check_package()
-    print(f"logsegment {metadata.version('logsegment')}: {len(BATCHES)} codecs decode, package complete")
+    print(f"logsegment {metadata.version('logsegment')}: {len(BATCHES)} codecs are read and written, package complete")
