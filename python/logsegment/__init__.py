@@ -1,4 +1,4 @@
-"""Read, check, write and explain the record batches and log segments of Apache Kafka as Arrow columns, without a broker.
+"""Read, check, write and convert the record batches and log segments of Apache Kafka as Arrow columns, without a broker.
 
 >>> import logsegment as ls
 >>> stream = ls.decode(ls.FileSource("00000000000000000000.log"), topic="orders", partition=0)
