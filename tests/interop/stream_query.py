@@ -24,17 +24,26 @@ def main(spec_path: str) -> None:
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    queries = [start(spark, work, name, options, now=spec["now"]) for name, options in spec["queries"].items()]
-    while any(query.isActive for query in queries):
+    queries = []
+    for name, options in spec["queries"].items():
+        queries.append(start(spark, work, name, options, now=spec["now"]))
+        # The JVM waits ten seconds, whatever one sets, until the Python process of a source speaks: they shall not start all at once.
+        while queries[-1].isActive and queries[-1].lastProgress is None:
+            time.sleep(0.05)
+    # Without "now" one that ends has failed, and so has the process.
+    are_running = any if spec["now"] else all
+    while are_running(query.isActive for query in queries):
         (work / "ready.new").write_text(str(min(int((query.lastProgress or {"batchId": -1})["batchId"]) for query in queries)))
         (work / "ready.new").rename(work / "ready")
         if (work / "stop").exists():
             for query in queries:
                 query.stop()
+            break
         time.sleep(0.2)
     for query in queries:
         if (error := query.exception()) is not None:
             raise error
+        query.stop()
     spark.stop()
 
 
@@ -53,6 +62,8 @@ OPTIONS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.driver.memory": "1g",
+    # For how long a Python worker and the JVM wait for each other's first words. The default, 15 s, is short for a machine under load.
+    "spark.python.authenticate.socketTimeout": "300s",
 }
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 from confluent_kafka import KafkaError, Message, Producer
 
@@ -111,6 +112,14 @@ class Load:
         return note
 
 
+class NotConnectedError(Exception):
+    """Spark gave a source's Python process no more than ten seconds to speak, which no setting changes, and ended the query."""
+
+
+#: What Spark says then.
+NOT_CONNECTED = "Python worker failed to connect back"
+
+
 class Query:
     """A process with the queries."""
 
@@ -121,12 +130,12 @@ class Query:
         spec.write_text(json.dumps({"work": str(work), "now": now, "queries": queries}))
         self.work = work
         self.output = work / "query.log"
-        with self.output.open("ab") as output:
+        with self.output.open("wb") as output:
             command = [sys.executable, str(Path(__file__).with_name("stream_query.py")), str(spec)]
             # A group of its own, so that the JVM dies with it, and nothing else.
             self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, cwd=work)
 
-    def wait_for_batches(self, count: int, seconds: float = 120) -> None:
+    def wait_for_batches(self, count: int, seconds: float = 300) -> None:
         """Wait until each query has finished so many more micro-batches than when the process began to."""
         deadline, first = time.monotonic() + seconds, None
         while True:
@@ -135,7 +144,8 @@ class Query:
                 first = number if first is None and number >= 0 else first
                 if first is not None and number >= first + count:
                     return
-            assert self.process.poll() is None, f"the query ended:\n{self.tail()}"
+            if self.process.poll() is not None:
+                self._tell_end("the query ended")
             assert time.monotonic() < deadline, f"no {count} micro-batches after {seconds} s:\n{self.tail()}"
             time.sleep(0.1)
 
@@ -156,11 +166,17 @@ class Query:
         except subprocess.TimeoutExpired:
             self.kill()
             raise
-        assert code == 0, self.tail()
+        if code != 0:
+            self._tell_end(f"the process ended with {code}")
 
     def close(self) -> None:
         if self.process.poll() is None:
             self.kill()
+
+    def _tell_end(self, what: str) -> NoReturn:
+        if NOT_CONNECTED in self.tail():
+            raise NotConnectedError
+        raise AssertionError(f"{what}:\n{self.tail()}")
 
     def tail(self) -> str:
         return self.output.read_text(errors="replace")[-6000:]

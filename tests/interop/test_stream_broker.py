@@ -15,14 +15,14 @@ import pytest
 import logsegment as ls
 import streaming
 from kraft import Broker
-from streaming import Load, Query
+from streaming import Load, NotConnectedError, Query
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.slow]
 KILLS = int(os.environ.get("STREAM_KILLS", "2"))
 SECONDS = float(os.environ.get("STREAM_SECONDS", "2"))
 
 
-@pytest.mark.timeout(240 + 60 * KILLS)
+@pytest.mark.timeout(300 + 150 * KILLS)
 def test_queries_that_are_killed_while_a_broker_works_hold_every_offset_once(new_broker: Callable[[], Broker], tmp_path: Path) -> None:
     broker = new_broker()
     with broker.properties.open("a") as properties:
@@ -33,31 +33,47 @@ def test_queries_that_are_killed_while_a_broker_works_hold_every_offset_once(new
     load = Load(broker)
     began = time.monotonic()
     queries = queries_of(broker.logs)
-    for kill in range(KILLS):
+    kills = unconnected = 0
+    while kills < KILLS:
         query = Query(tmp_path, queries)
         try:
             query.wait_for_batches(3)
             time.sleep(SECONDS)
-            if kill % 3 == 1:
+            if kills % 3 == 1:
                 query.stop()
             else:
                 query.kill()
+            kills += 1
+        except NotConnectedError:
+            # An end that nobody asked for is one more at which nothing may be lost; it counts for none of ours.
+            unconnected += 1
+            assert unconnected <= KILLS, "on this machine Spark does not wait for its Python processes"
         finally:
             query.close()
     load.stop()
     lasted = time.monotonic() - began
     streaming.wait_for_high_watermarks(broker.logs, {topic: max(delivered) + 1 for topic, delivered in load.delivered.items()})
-    last = Query(tmp_path, queries, now=True)
-    try:
-        last.wait()
-    finally:
-        last.close()
+    while not finished(Query(tmp_path, queries, now=True)):
+        unconnected += 1
+        assert unconnected <= KILLS, "on this machine Spark does not wait for its Python processes"
     found = {topic: rows for name in queries for topic, rows in streaming.rows(tmp_path, name).items()}
     batches = {name: len(list((tmp_path / "sink" / name).glob("batch-*"))) for name in queries}
     check(broker, found, load)
     broker.stop()
     told = {topic: len(rows) for topic, rows in found.items()}
-    print(f"{KILLS} ends in {lasted:.0f} s under load: rows {told}, micro-batches {batches}")
+    ends = f"{KILLS} ends, and {unconnected} that Spark made itself"
+    print(f"{ends}, in {lasted:.0f} s under load: rows {told}, micro-batches {batches}")
+
+
+def finished(query: Query) -> bool:
+    """Whether the query read all there was, and was not ended by Spark."""
+    try:
+        query.wait()
+    except NotConnectedError:
+        return False
+    finally:
+        query.close()
+    return True
 
 
 def queries_of(logs: Path) -> dict[str, dict[str, str]]:
