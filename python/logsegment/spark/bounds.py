@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import logsegment as ls
 from logsegment.segments import SegmentFile
 from logsegment.spark.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
+from logsegment.spark.positions import ensure_boundary
 from logsegment.spark.stream_ends import Checkpoints, base_of, earliest
 from logsegment.spark.topics import TopicPartition
 
@@ -56,6 +57,10 @@ def ranges_of(
     for name, segments in logs.items():
         first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
         start, end = _place(name, segments, starting, "starting"), _place(name, segments, ending, "ending")
+        if start >= 0:
+            ensure_boundary(name, segments, start, "starting")
+        if end >= 0:
+            ensure_boundary(name, segments, end, "ending")
         if first is not None and first > base_of(segments[0]) and (start == EARLIEST or (start >= 0 and starting.offsets is None)):
             # Records that were deleted on request stay in the file until the segment goes.
             start = max(start, first)
