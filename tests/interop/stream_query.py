@@ -64,6 +64,8 @@ OPTIONS = {
     "spark.driver.memory": "1g",
     # For how long a Python worker and the JVM wait for each other's first words. The default, 15 s, is short for a machine under load.
     "spark.python.authenticate.socketTimeout": "300s",
+    # Nothing of the sink hangs on a native library that each new process unpacks and may take for another system's.
+    "spark.sql.parquet.compression.codec": "uncompressed",
 }
 
 if __name__ == "__main__":
