@@ -31,12 +31,26 @@ pub trait Directory {
     fn path_of(&self, name: &str) -> String;
 }
 
+/// Which files of a directory are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All of them.
+    Directory,
+    /// Those of the given segments: whoever looks at many segments one by one reads the others once, not with each.
+    Segments,
+}
+
 /// Checks the files beside the segments of one partition, which are in offset order. Segments are given with the stem of their names.
 ///
 /// # Errors
 /// `Io`, and when the work is to stop. Damage of the logs themselves is for validation to tell; what lies behind it is not held against
 /// the files.
-pub fn check<S: Segment>(segments: &[(String, S)], directory: &dyn Directory, interrupt: &Interrupt) -> Result<Vec<Finding>> {
+pub fn check<S: Segment>(
+    segments: &[(String, S)],
+    directory: &dyn Directory,
+    scope: Scope,
+    interrupt: &Interrupt,
+) -> Result<Vec<Finding>> {
     let names = directory.names()?;
     let mut findings = Vec::new();
     let epochs = epochs(directory, &mut findings)?;
@@ -51,7 +65,7 @@ pub fn check<S: Segment>(segments: &[(String, S)], directory: &dyn Directory, in
     for (stem, segment) in segments {
         check.segment(stem, segment, interrupt)?;
     }
-    check.finish()
+    check.finish((scope == Scope::Segments).then_some(segments))
 }
 
 struct PartitionCheck<'a> {
@@ -146,15 +160,19 @@ impl PartitionCheck<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Vec<Finding>> {
+    /// The findings, and those of files that belong to no segment, or to these alone.
+    fn finish<S>(mut self, only: Option<&[(String, S)]>) -> Result<Vec<Finding>> {
+        let is_told = |stem: &str| only.is_none_or(|segments| segments.iter().any(|(own, _)| own == stem));
         let epochs = std::mem::replace(&mut self.epochs, EpochCheck::new(&[])).finish();
         self.tell(EPOCHS, epochs);
         for name in self.names {
-            let Some(stem) = name.strip_suffix(".snapshot").filter(|stem| stem.len() == 20) else { continue };
+            let Some(stem) = name.strip_suffix(".snapshot").filter(|stem| stem.len() == 20 && is_told(stem)) else { continue };
             let (Ok(end_offset), Some(bytes)) = (stem.parse(), self.directory.read(name)?) else { continue };
             self.tell(name, producer_snapshot::parse(&bytes, end_offset).faults);
         }
-        if let Some(bytes) = self.directory.read("partition.metadata")? {
+        if only.is_none()
+            && let Some(bytes) = self.directory.read("partition.metadata")?
+        {
             self.tell("partition.metadata", checkpoint::parse_topic_id(&bytes).faults);
         }
         Ok(self.findings)

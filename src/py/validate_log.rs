@@ -15,7 +15,7 @@ use crate::decode::{DecodeOptions, Stats};
 use crate::error::Result;
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
-use crate::log::partition::{check, check_checkpoints};
+use crate::log::partition::{Scope, check, check_checkpoints};
 use crate::validate as core;
 
 /// A file by its path, and its first offset when its name tells one: then it is a segment with files beside it.
@@ -28,14 +28,16 @@ type Named = (PathBuf, Option<i64>);
 ///     directories: other directories whose checkpoint files are looked at.
 ///     depth_name: how far the logs are validated; None for the files beside them only.
 ///     options: as for `validate_findings`.
+///     tells_shared: whether files of those segments' directories that belong to other segments, or to none, are looked at.
 #[pyfunction]
-#[pyo3(signature = (files, directories, depth_name, options))]
+#[pyo3(signature = (files, directories, depth_name, options, *, tells_shared=true))]
 pub fn validate_log(
     py: Python<'_>,
     files: Vec<Named>,
     directories: Vec<PathBuf>,
     depth_name: Option<&str>,
     options: &Bound<'_, PyDict>,
+    tells_shared: bool,
 ) -> PyResult<(Vec<Finding>, Py<PyAny>)> {
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
@@ -57,7 +59,8 @@ pub fn validate_log(
             stats.add(&did);
         }
     }
-    let beside = py.detach(|| beside_all(files, &directories, &signals, &interrupt));
+    let scope = if tells_shared { Scope::Directory } else { Scope::Segments };
+    let beside = py.detach(|| beside_all(files, &directories, scope, &signals, &interrupt));
     findings.extend(beside.map_err(|error| signals.raised(py, &error))?);
     Ok((finding::to_py(&findings), finding::counters(py, &stats, signals.fetches())?))
 }
@@ -75,7 +78,13 @@ fn validate(
 }
 
 /// The files beside the segments, directory by directory.
-fn beside_all(files: Vec<Named>, directories: &[PathBuf], signals: &Arc<Signals>, interrupt: &Interrupt) -> Result<Vec<core::Finding>> {
+fn beside_all(
+    files: Vec<Named>,
+    directories: &[PathBuf],
+    scope: Scope,
+    signals: &Arc<Signals>,
+    interrupt: &Interrupt,
+) -> Result<Vec<core::Finding>> {
     let folder = |path| Folder { path, signals: Arc::clone(signals) };
     let mut findings = Vec::new();
     for directory in directories {
@@ -88,7 +97,7 @@ fn beside_all(files: Vec<Named>, directories: &[PathBuf], signals: &Arc<Signals>
         while let Some(next) = segments.next_if(|(path, _)| path.parent() == Some(&*directory)) {
             partition.push(Segment::named(next, signals));
         }
-        findings.extend(check(&partition, &folder(directory), interrupt)?);
+        findings.extend(check(&partition, &folder(directory), scope, interrupt)?);
     }
     Ok(findings)
 }
