@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from logsegment import _core
 from logsegment._core import Transactions
-from logsegment._options import entry_options
+from logsegment._options import Depth, entry_options
 from logsegment.report import Report
 from logsegment.segments import SegmentFile
 
@@ -27,6 +27,21 @@ def committed_transactions(
     """
     numbered = list(map(_numbered, segments))
     return _core.committed_transactions(numbered, start_offset=start, end_offset=end, is_recovering=is_recovering)
+
+
+def validate_segment(file: SegmentFile, *, depth: Depth, check_crc: bool, tells_shared: bool) -> Report:
+    """Validate a segment and hold the files beside it against it.
+
+    Args:
+        file: the segment.
+        depth: as in `logsegment.validate`.
+        check_crc: as in `logsegment.validate`.
+        tells_shared: look at the files of its directory that belong to other segments or to none, too.
+
+    Raises:
+        OSError: when a file cannot be read.
+    """
+    return Report(*_core.validate_log([named(file)], [], depth, entry_options(check_crc=check_crc), tells_shared=tells_shared))
 
 
 def validate_files(files: Sequence[SegmentFile]) -> Report:

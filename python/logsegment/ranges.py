@@ -47,8 +47,13 @@ class Ranges:
 
     @property
     def index_findings(self) -> list[_core.Finding]:
-        """What is wrong with `.index` and `.timeindex` alone: missing, cut, out of order."""
-        return [] if self._is_kafka_07 else self._index.findings()
+        """What is wrong with `.index` and `.timeindex` alone (missing, cut, out of order), or shown by look-ups: they led nowhere."""
+        return [] if self._is_kafka_07 else [*self._index.findings(), *self._misled.values()]
+
+    @cached_property
+    def _misled(self) -> dict[str, _core.Finding]:
+        """What look-ups have shown of indexes that are sound by themselves."""
+        return {}
 
     def byte_range(self, start_offset: int | None = None, end_offset: int | None = None) -> tuple[int, int | None]:
         """Find the bytes of the batches that may hold wanted offsets.
@@ -76,13 +81,34 @@ class Ranges:
         if self._is_kafka_07:
             return 0, None
         try:
-            first = 0 if start_offset is None else self._index.find_offset(start_offset)[0]
+            first = 0 if start_offset is None else self._find_offset(start_offset)[0]
             if end_offset is None:
                 return first, None
-            position, batch, _ = self._index.find_offset(end_offset - 1)
+            position, batch = self._find_offset(end_offset - 1)
         except _core.RecordBatchError:
             return 0, None
         return first, max(first, position + batch[0]) if batch else None
+
+    def intact_range(self, start_offset: int | None = None, end_offset: int | None = None) -> tuple[int, int | None]:
+        """Find the bytes of wanted offsets for a read that goes on past damage: no damaged header can hide an intact batch.
+
+        Args:
+            start_offset: first offset wanted (inclusive).
+            end_offset: first offset not wanted (exclusive).
+
+        Returns:
+            As `byte_range`. More bytes than there, from entry to entry of the index, and the whole file where there is none.
+
+        Raises:
+            OSError: when the file cannot be read.
+        """
+        return (0, None) if self._is_kafka_07 else self._index.intact_range(start_offset, end_offset)
+
+    def _find_offset(self, offset: int) -> tuple[int, tuple[int, int, int] | None]:
+        position, batch, by_index = self._index.find_offset(offset)
+        if misled := self._index.misled_by_offset(offset, position, by_index):
+            self._misled["offset"] = misled
+        return position, batch
 
     def position_for_timestamp(self, timestamp: int) -> int | None:
         """Position of the first batch that may hold a record of this time (ms) or later; None when the headers say that there is none.
@@ -112,13 +138,14 @@ class Ranges:
             return None
         return self.base_offset if last is None else last[2] + 1
 
-    def cuts(self, step_bytes: int, start: int = 0, end: int | None = None) -> list[int]:
+    def cuts(self, step_bytes: int, start: int = 0, end: int | None = None, *, intact: bool = False) -> list[int]:
         """Positions where the file can be cut into pieces of about `step_bytes`: batches begin there.
 
         Args:
             step_bytes: wanted size of a piece.
             start: position of a batch; it is not among the cuts.
             end: position behind the last piece.
+            intact: cut only before batches whose checksum matches, for reads that go on past damage.
 
         Raises:
             OSError: when the file cannot be read.
@@ -132,7 +159,7 @@ class Ranges:
         """
         if self._is_kafka_07:
             return []
-        return self._index.cuts(start, self.size if end is None else end, step_bytes)
+        return self._index.cuts(start, self.size if end is None else end, step_bytes, intact=intact)
 
     def offset_cuts(self, step: int, start_offset: int, end_offset: int | None = None) -> list[tuple[int, int, int]]:
         """Where the file can be cut into pieces of at most `step` offsets.

@@ -20,7 +20,7 @@ pub struct IndexCheck<'a> {
 }
 
 /// Bytes that a log may go on behind the last entry of its index before that is told: many intervals of any broker.
-const FAR: u64 = 16 << 20;
+pub(super) const FAR: u64 = 16 << 20;
 
 impl<'a> IndexCheck<'a> {
     /// Against entries that are in order.

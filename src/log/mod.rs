@@ -11,8 +11,12 @@ pub mod committed;
 pub mod cuts;
 /// Batch headers, hopping over the records.
 pub mod headers;
+/// Ranges and cuts that damage cannot mislead.
+pub mod intact;
 /// The batch of an offset or a timestamp, through the indexes.
 pub mod lookup;
+/// What a look-up shows of an index.
+pub mod misled;
 /// All files of a partition's directory.
 pub mod partition;
 /// What can be read by position.

@@ -45,12 +45,7 @@ pub enum Scope {
 /// # Errors
 /// `Io`, and when the work is to stop. Damage of the logs themselves is for validation to tell; what lies behind it is not held against
 /// the files.
-pub fn check<S: Segment>(
-    segments: &[(String, S)],
-    directory: &dyn Directory,
-    scope: Scope,
-    interrupt: &Interrupt,
-) -> Result<Vec<Finding>> {
+pub fn check<S: Segment>(segments: &[(String, S)], directory: &dyn Directory, scope: Scope, interrupt: &Interrupt) -> Result<Vec<Finding>> {
     let names = directory.names()?;
     let mut findings = Vec::new();
     let epochs = epochs(directory, &mut findings)?;

@@ -14,7 +14,7 @@ use super::transactions::Transactions;
 use crate::decode::{ChecksumJudge, OffsetRange};
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::log::{Committed, Lookup, Place, ReadAt};
+use crate::log::{Committed, Lookup, Place, ReadAt, misled};
 use crate::model::Formats;
 use crate::sidecar::{Fault, OffsetEntry, Parsed, TimeEntry, Wrong, checkpoint, offset_index, producer_snapshot, time_index, txn_index};
 use crate::validate as core;
@@ -73,9 +73,27 @@ impl SegmentIndex {
         self.look_up_by(py, times, |lookup| lookup.timestamp(timestamp)).map(told)
     }
 
-    /// Positions of batches about every `step` bytes, behind `start`, where a batch begins, and before `end`.
-    fn cuts(&self, py: Python<'_>, start: u64, end: u64, step: u64) -> PyResult<Vec<u64>> {
-        self.look_up(py, |lookup| lookup.cuts(start, end, step))
+    /// Positions of batches about every `step` bytes, behind `start`, where a batch begins, and before `end`; only of intact ones if that
+    /// is said.
+    #[pyo3(signature = (start, end, step, *, intact=false))]
+    fn cuts(&self, py: Python<'_>, start: u64, end: u64, step: u64, intact: bool) -> PyResult<Vec<u64>> {
+        self.look_up(py, |lookup| {
+            let cuts = lookup.cuts(start, end, step)?;
+            if intact { lookup.intact_cuts(cuts) } else { Ok(cuts) }
+        })
+    }
+
+    /// The bytes that hold all intact batches of wanted offsets, and the one before them, whatever damaged headers claim.
+    #[pyo3(signature = (start_offset=None, end_offset=None))]
+    fn intact_range(&self, py: Python<'_>, start_offset: Option<i64>, end_offset: Option<i64>) -> PyResult<(u64, Option<u64>)> {
+        self.look_up(py, |lookup| lookup.intact_range(start_offset, end_offset))
+    }
+
+    /// What is wrong with a sound `.index`, as a look-up of `offset` has shown that ended at `position`: its entries led to no batch of
+    /// the log, or end far before it.
+    fn misled_by_offset(&self, py: Python<'_>, offset: i64, position: u64, by_index: bool) -> PyResult<Option<Finding>> {
+        let entries = sound(self.offsets(py)?);
+        Ok(misled::by_offset(entries, offset, position, by_index).and_then(|fault| self.told(fault, "index")))
     }
 
     /// Cuts into pieces of at most `step` offsets: the first offset of a piece, where it begins, where the bytes of the one before end.
@@ -132,6 +150,10 @@ impl SegmentIndex {
         };
         let lookup = Lookup { log: &**log, len: *len, limits: Limits::default(), offsets, times };
         py.detach(|| look_up(&lookup)).map_err(|error| self.signals.raised(py, &error))
+    }
+
+    fn told(&self, fault: Fault, suffix: &str) -> Option<Finding> {
+        finding::to_py(&found(&[fault], &self.path.with_extension(suffix))).pop()
     }
 
     fn stored(&self, py: Python<'_>) -> PyResult<&Log> {

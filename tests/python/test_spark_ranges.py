@@ -338,6 +338,54 @@ def test_a_damaged_index_is_reported_once(tree: Any, tmp_path: Path):
         read(tmp_path, **told)
 
 
+def misplace(path: Path, by: int) -> None:
+    """Let every entry of a well-formed index lead elsewhere."""
+    data = bytearray(path.read_bytes())
+    for start in range(4, len(data), 8):
+        data[start : start + 4] = (int.from_bytes(data[start : start + 4]) + by).to_bytes(4)
+    path.write_bytes(data)
+
+
+def test_a_well_formed_index_that_leads_nowhere_is_reported(tree: Any, tmp_path: Path):
+    """As that of another segment, or of the log before it was compacted (IDX-2)."""
+    shutil.copytree(tree[0] / "orders-0", tmp_path / "orders-0")
+    segment = tmp_path / "orders-0" / f"{100:020}.log"
+    index(tmp_path / "orders-0", 1)
+    told = {"startingOffsets": '{"orders":{"0":180}}', "endingOffsets": '{"orders":{"0":190}}'}
+    sound = read(tmp_path, **told)
+    misplace(segment.with_suffix(".index"), 3)
+    with pytest.warns(UserWarning, match=rf"indexes do not help, batch headers were read instead: .*{100:020}.index@.*IDX-2") as caught:
+        assert read(tmp_path, **told) == sound
+    assert len(caught) == 1
+    index(tmp_path / "orders-0", 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read(tmp_path, **told) == sound
+
+
+def test_an_index_that_ends_long_before_its_log_is_reported(large: Path, tmp_path: Path):
+    """IDX-6: as a copy that was taken earlier than the log."""
+    shutil.copytree(large, tmp_path / "big-0")
+    stale = tmp_path / "big-0" / f"{0:020}.index"
+    stale.write_bytes(stale.read_bytes()[:80])
+    told = {"startingOffsets": '{"big":{"0":39000}}', "endingOffsets": '{"big":{"0":39010}}'}
+    with pytest.warns(UserWarning, match=r"indexes do not help.*IDX-6"):
+        assert [row[2] for row in read(tmp_path, **told)] == list(range(39000, 39010))
+
+
+def test_indexes_of_brokers_are_not_suspected():
+    seen = 0
+    for one in corpus.partitions():
+        for path in sorted(one.directory.glob("*.index")):
+            segment = ls.Segment(path.with_suffix(".log"))
+            offsets = [offset for offset, _ in segment.offset_index]
+            for offset in [*offsets, *(other + 1 for other in offsets)]:
+                segment.byte_range(offset, offset + 1)
+            assert [found.rule for found in segment.index_findings if found.rule.startswith("IDX")] == [], path
+            seen += 1
+    assert seen > 5
+
+
 # Losses and refusals
 
 

@@ -1,0 +1,60 @@
+//! What of a log must be read for wanted offsets, and where it can be cut, when reading goes on past damage: no header is believed whose
+//! entry is not intact, since a damaged one may claim any offsets and any length.
+
+use super::Lookup;
+use super::lookup::TRIES;
+use crate::error::Result;
+use crate::sidecar::OffsetEntry;
+
+impl Lookup<'_> {
+    /// The bytes that hold all intact batches with offsets from `start` to before `end`, and the last intact batch before them if there is
+    /// one: from an intact batch to which an entry of the index leads, or the beginning of the log, to another one; `None` for the end.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn intact_range(&self, start: Option<i64>, end: Option<i64>) -> Result<(u64, Option<u64>)> {
+        let first = start.map_or(Ok(0), |start| self.before(start))?;
+        let last = end.map_or(Ok(None), |end| self.behind(end))?;
+        Ok((first, last.map(|last| last.max(first))))
+    }
+
+    /// Leaves out positions where no intact batch begins.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn intact_cuts(&self, cuts: Vec<u64>) -> Result<Vec<u64>> {
+        let mut kept = Vec::with_capacity(cuts.len());
+        for cut in cuts {
+            if self.intact_at(cut)?.is_some() {
+                kept.push(cut);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Where an intact batch begins that ends before `offset`.
+    fn before(&self, offset: i64) -> Result<u64> {
+        let below = self.offsets.partition_point(|entry| entry.offset < offset);
+        for position in self.offsets.get(..below).unwrap_or_default().iter().rev().take(TRIES).filter_map(position) {
+            if self.intact_at(position)?.is_some_and(|header| header.last_offset < offset) {
+                return Ok(position);
+            }
+        }
+        Ok(0)
+    }
+
+    /// The end of an intact batch that reaches `offset` or lies behind it.
+    fn behind(&self, offset: i64) -> Result<Option<u64>> {
+        let below = self.offsets.partition_point(|entry| entry.offset < offset);
+        for position in self.offsets.get(below..).unwrap_or_default().iter().take(TRIES).filter_map(position) {
+            if let Some(header) = self.intact_at(position)?.filter(|header| header.last_offset >= offset) {
+                return Ok(Some(position.saturating_add(header.size)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn position(entry: &OffsetEntry) -> Option<u64> {
+    u64::try_from(entry.position).ok()
+}
