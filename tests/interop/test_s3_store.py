@@ -301,6 +301,54 @@ def test_spark_reads_a_bucket(server: Server):
     assert len(found) > 1000
 
 
+@pytest.mark.spark
+def test_a_stream_follows_a_bucket_to_which_segments_are_uploaded(server: Server, tmp_path: Path):
+    """Also one that is uploaded anew while it grows, and up to the high watermark that is uploaded with it (SEG-9)."""
+    from pyspark.sql import DataFrame
+
+    from growing import GrowingLog
+    from spark_session import spark_session
+
+    spark = spark_session()
+    log = GrowingLog(tmp_path / "logs")
+    batches: list[list[int]] = []
+
+    def upload() -> None:
+        for file in sorted(log.root.rglob("*")):
+            if file.is_file():
+                server.put(file, f"streamed/{file.relative_to(log.root)}")
+
+    def run(**options: str) -> list[list[int]]:
+        def write(batch: DataFrame, number: int) -> None:
+            if offsets := [row.offset for row in batch.select("offset").orderBy("offset").collect()]:
+                batches.append(offsets)
+
+        batches.clear()
+        stream = spark.readStream.format("logsegment").options(startingOffsets="earliest", **options).load(server.uri("streamed"))
+        query = stream.writeStream.foreachBatch(write).option("checkpointLocation", str(tmp_path / "checkpoint"))
+        query.trigger(availableNow=True).start().awaitTermination()
+        return batches
+
+    log.append(*[10] * 5, size=100)
+    log.roll()
+    log.append(5, size=100)
+    upload()
+    assert run(maxOffsetsPerTrigger="30") == [list(range(30)), list(range(30, 55))]
+    log.append(5, size=100)
+    log.roll()
+    log.append(10)
+    log.high_watermark(65)
+    upload()
+    assert run() == [list(range(55, 65))]
+    log.high_watermark(70)
+    upload()
+    assert run(maxBytesPerTrigger="1", isolation="read_committed") == [list(range(65, 70))]
+    (server.bucket / f"streamed/orders-0/{60:020}.log").unlink()
+    with pytest.raises(Exception, match="orders-0 was cut off at offset 60, and offsets up to 69 were read before") as caught:
+        run()
+    assert SECRET not in str(caught.value)
+
+
 def assert_clean(error: OSError, uri: str) -> None:
     """It names the file, and no secret."""
     assert error.filename == uri

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import building
 import corpus
 import logsegment as ls
 from corpus import Row, rows_of
+from logsegment.spark import LogSegmentSource
+from made_logs import make_partition
 from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
@@ -184,8 +187,56 @@ def test_a_committed_read_goes_on_past_damage(spark: SparkSession, tmp_path: Pat
     assert offsets(load(spark, path, mode="DROPMALFORMED", isolation="read_committed")) == [0, 5]
 
 
-def test_a_segment_that_is_cut_into_tasks_tells_each_damage_once(spark: SparkSession, damaged: Path, batches: list[Row]):
-    frame = load(spark, damaged, mode="PERMISSIVE", minPartitions="4")
+@pytest.mark.parametrize("cut", [{"minPartitions": "4"}, {"maxRecordsPerPartition": "7"}], ids=str)
+def test_a_segment_that_is_cut_into_tasks_tells_each_damage_once(
+    spark: SparkSession, damaged: Path, batches: list[Row], cut: dict[str, str]
+):
+    frame = load(spark, damaged, mode="PERMISSIVE", **cut)
+    # Headers behind those that cannot be read make no cuts by bytes.
+    assert frame.rdd.getNumPartitions() > (8 if "maxRecordsPerPartition" in cut else 0)
     rules = [json.loads(row[0])["rule"] for row in frame.where("_corrupt_record is not null").select("_corrupt_record").collect()]
     assert sorted(rules) == ["L8-11", "V2-31"]
     assert offsets(frame.where("_corrupt_record is null")) == kept(batches, 1, 4)
+
+
+@pytest.mark.parametrize("is_indexed", [True, False])
+@pytest.mark.parametrize("field", [23, 8], ids=["lastOffsetDelta", "batchLength"])
+def test_a_damaged_header_hides_no_intact_batch_from_any_task(tmp_path: Path, field: int, is_indexed: bool):
+    """It claims all offsets to come, or all bytes: those that are cut or looked up by headers must not believe it."""
+    make_partition(tmp_path, "orders", 0, [list(range(300))])
+    log = tmp_path / "orders-0" / f"{0:020}.log"
+    rows = rows_of(ls.batches(log.read_bytes()))
+    (victim,) = [row for row in rows if row["baseOffset"] <= 100 <= row["lastOffset"]]
+    data = bytearray(log.read_bytes())
+    claimed = 1000 if field == 23 else rows[-1]["position"] - victim["position"] - 20
+    data[victim["position"] + field : victim["position"] + field + 4] = claimed.to_bytes(4)
+    log.write_bytes(data)
+    if not is_indexed:
+        log.with_suffix(".index").unlink()
+    left = [offset for offset in range(300) if not victim["baseOffset"] <= offset <= victim["lastOffset"]]
+    for options in (
+        {},
+        {"maxRecordsPerPartition": "7"},
+        {"minPartitions": "9"},
+        {"endingOffsets": '{"orders":{"0":290}}'},
+        {"startingOffsets": '{"orders":{"0":95}}', "endingOffsets": '{"orders":{"0":200}}', "maxRecordsPerPartition": "13"},
+        {"startingOffsets": f'{{"orders":{{"0":{victim["lastOffset"] + 1}}}}}'},
+    ):
+        start, end = (
+            json.loads(options[name])["orders"]["0"] if name in options else None for name in ("startingOffsets", "endingOffsets")
+        )
+        wanted = [offset for offset in left if (start or 0) <= offset < (end or 300)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = read_here(log, mode="PERMISSIVE", **options)
+        assert sorted(row["offset"] for row in found if row["_corrupt_record"] is None) == wanted, options
+        bad = [json.loads(row["_corrupt_record"]) for row in found if row["_corrupt_record"] is not None]
+        is_asked_for = (start or 0) <= victim["baseOffset"]
+        assert [one["position"] for one in bad] == [victim["position"]] * is_asked_for, options
+
+
+def read_here(path: Path, **options: str) -> list[Row]:
+    """Rows of a reader without Spark around it."""
+    source = LogSegmentSource({"path": str(path), **options})
+    reader = source.reader(source.schema())
+    return [row for task in reader.partitions() for batch in reader.read(task) for row in batch.to_pylist()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 import corpus
 import logsegment as ls
 from corpus import Row, rows_of
-from logsegment.segments import SegmentFile
+from logsegment.neighbours import validate_segment
+from logsegment.segments import SegmentFile, find_segments
 from logsegment.spark import LogSegmentSource, views
 from spark_session import spark_session
 
@@ -169,6 +171,24 @@ def test_files_beside_a_segment_are_told_once_by_their_own_path(spark: SparkSess
     assert set(found) == expected
     assert len([one for one in found if one[1].endswith("leader-epoch-checkpoint")]) == 1
     assert len({one for one in found if one[0] == "IDX-1" and one[1].endswith(".index")}) == len(list(source.glob("*.log")))
+
+
+def test_a_snapshot_of_another_segment_is_looked_at_with_one_segment_alone(tmp_path: Path):
+    """A directory has one for each segment: read with every segment they would be read as often as there are segments."""
+    directory = tmp_path / "orders-0"
+    shutil.copytree(MODERN / "transactions-multi-segment-0", directory)
+    first, second, *_ = find_segments(directory)
+    snapshot = Path(second.path).with_suffix(".snapshot")
+    snapshot.write_bytes(snapshot.read_bytes()[:-1])
+
+    def paths(file: SegmentFile, *, tells_shared: bool) -> set[str]:
+        found = validate_segment(file, depth="headers", check_crc=True, tells_shared=tells_shared).findings
+        return {one.path.rpartition("@")[0] for one in found if ".snapshot" in one.path}
+
+    assert paths(first, tells_shared=True) == paths(second, tells_shared=False) == {str(snapshot)}
+    assert paths(first, tells_shared=False) == set()
+    found = [row["path"] for row in read_here({"path": str(directory), "view": "findings"}) if row["rule"].startswith("SEG")]
+    assert found.count(str(snapshot)) == 1
 
 
 def test_a_shallow_look_finds_what_headers_tell(spark: SparkSession, tree: Path):

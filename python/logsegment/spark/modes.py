@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Columns in, others out.
 Shape: TypeAlias = Callable[["pa.RecordBatch"], "pa.RecordBatch"]
+#: Findings in, those that are told out.
+Choice: TypeAlias = Callable[[list[ls.Finding]], list[ls.Finding]]
 Mode: TypeAlias = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 MODES: tuple[Mode, ...] = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
 #: Names of the options.
@@ -113,7 +115,13 @@ class CorruptColumn:
     index: int | None = None
 
     def batches(
-        self, stream: ls.RecordStream, place: Mapping[str, Any], *, is_cut: bool = False, shape: Shape | None = None
+        self,
+        stream: ls.RecordStream,
+        place: Mapping[str, Any],
+        *,
+        is_cut: bool = False,
+        shape: Shape | None = None,
+        choose: Choice | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """What a stream gives, with the corrupt column, and at the end the rows of what was left out.
 
@@ -122,6 +130,7 @@ class CorruptColumn:
             place: columns with the same value in all rows about damage: `path`, `topic`, `partition`. The path is told in the text too.
             is_cut: the bytes end where an entry should, so that a torn tail is damage.
             shape: makes the columns of the read out of those of the stream; None when they are the same.
+            choose: leaves out findings that another task tells; None when there is no other.
         """
         shaped = shape or _same
         if self.index is None:
@@ -131,7 +140,12 @@ class CorruptColumn:
         schema = stream.schema.to_pyarrow()
         for batch in stream:
             yield self._with_texts(shaped(batch.to_pyarrow()), None)
-        if self.mode.name == "PERMISSIVE" and (found := [one for one in stream.findings if is_cut or one.severity != "info"]):
+        if self.mode.name != "PERMISSIVE":
+            return
+        found = [one for one in stream.findings if is_cut or one.severity != "info"]
+        if found and choose is not None:
+            found = choose(found)
+        if found:
             yield self._with_texts(shaped(_rows_of(schema, found, place)), [_text(one, place) for one in found])
 
     def _with_texts(self, rows: pa.RecordBatch, texts: list[str] | None) -> pa.RecordBatch:

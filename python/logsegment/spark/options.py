@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from logsegment._options import Isolation
 from logsegment.spark.modes import MODE_OPTIONS, ReadMode, parse_mode
 from logsegment.spark.offsets import OffsetLimit, batch_limits
+from logsegment.spark.task_stats import IO_STATS, io_stats_option
 from logsegment.spark.topics import STRATEGIES, Selection, parse_selection
 
 #: Of Spark's Kafka source; they say how to talk to brokers.
@@ -25,7 +26,7 @@ KAFKA_ISOLATION = "kafka.isolation.level"
 
 PATHS = ("path", "paths")
 #: Of all that reads records.
-RECORDS = (*STRATEGIES, "includeHeaders", "isolation", "topic", "partition", "batchSize", "batchBytes", "columns")
+RECORDS = (*STRATEGIES, "includeHeaders", "isolation", "topic", "partition", "batchSize", "batchBytes", "columns", *MODE_OPTIONS, IO_STATS)
 LIMITS = (
     "startingOffsets",
     "startingTimestamp",
@@ -56,11 +57,11 @@ class Door:
     ignored: tuple[str, ...] = ()
 
 
-BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters", "view", *MODE_OPTIONS), TRIGGERS)
+BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters", "view"), TRIGGERS)
 #: Of the views, which give something else than records.
 VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc")
-BATCHES_VIEW = Door("the view batches", (*VIEWED, "batchSize", *MODE_OPTIONS))
-FINDINGS_VIEW = Door("the view findings", (*VIEWED, "depth"))
+BATCHES_VIEW = Door("the view batches", (*VIEWED, "batchSize", *MODE_OPTIONS, IO_STATS))
+FINDINGS_VIEW = Door("the view findings", (*VIEWED, "depth", IO_STATS))
 STREAM = Door("a streaming query", (*PATHS, *RECORDS, *LIMITS, *TRIGGERS, "upTo"), ("pushFilters",))
 #: What Spark itself hands on with a stream.
 OF_STREAMS = ("checkpointLocation", "queryName", "outputMode")
@@ -94,6 +95,7 @@ class ReadOptions:
     batch_bytes: int = 1 << 20
     push_filters: bool = False
     mode: ReadMode = field(default_factory=ReadMode)
+    io_stats: str | None = None
 
 
 def parse_options(given: Mapping[str, str]) -> ReadOptions:
@@ -127,6 +129,7 @@ def parse_options(given: Mapping[str, str]) -> ReadOptions:
         batch_bytes=integer(options, "batchBytes", at_least=1) or 1 << 20,
         push_filters=boolean(options, "pushFilters", False),
         mode=parse_mode(options),
+        io_stats=io_stats_option(options),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from pyspark.sql.datasource import InputPartition
@@ -101,7 +101,7 @@ def plan_ranges(
         OSError: when a file cannot be read.
     """
     logs = [log for one in ranges for log in _logs(_narrowed(one, *offsets))]
-    pieces = [(log, _pieces(log, timestamp)) for log in logs]
+    pieces = [(log, _pieces(log, timestamp, recovers=options.mode.skips)) for log in logs]
     parts = _parts([piece for _, own in pieces for piece in own], options)
     tasks: list[InputPartition] = []
     for log, own in pieces:
@@ -127,9 +127,9 @@ def _logs(one: LogRange) -> list[LogRange]:
     return [LogRange(one.name, list(group), one.start, one.end) for _, group in groupby(one.segments, log)]
 
 
-def _pieces(log: LogRange, timestamp: int | None) -> list[Piece]:
+def _pieces(log: LogRange, timestamp: int | None, *, recovers: bool) -> list[Piece]:
     """The wanted bytes of the segments in which there may be wanted offsets."""
-    pieces = (_piece(segment, log, timestamp) for segment in _in_range(log))
+    pieces = (_piece(segment, log, timestamp, recovers=recovers) for segment in _in_range(log))
     return [piece for piece in pieces if piece is not None]
 
 
@@ -147,12 +147,18 @@ def _in_range(log: LogRange) -> list[SegmentFile]:
     return wanted
 
 
-def _piece(file: SegmentFile, log: LogRange, timestamp: int | None) -> Piece | None:
+def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, *, recovers: bool) -> Piece | None:
     segment = ls.Segment(file)
     try:
         size = segment.size
         start = log.start if log.start is not None and log.start > (file.base_offset or 0) else None
-        begin, stop = segment.byte_range(start, log.end) if start is not None or log.end is not None else (0, None)
+        begin, stop = 0, None
+        if start is not None or log.end is not None:
+            # Also for a read that goes on past damage: it shows what is wrong with an index, and that nothing is wanted of the segment.
+            begin, stop = segment.byte_range(start, log.end)
+            is_behind = start is not None and begin >= size
+            if recovers and not is_behind:
+                begin, stop = segment.intact_range(start, log.end)
         if timestamp is not None:
             first = segment.position_for_timestamp(timestamp)
             if first is None:
@@ -187,32 +193,38 @@ def _parts(pieces: Sequence[Piece], options: ReadOptions) -> dict[str, int]:
 def _cut(piece: Piece, parts: dict[str, int], options: ReadOptions) -> list[Piece]:
     count = parts[piece.segment.path]
     try:
-        pieces = [piece] if options.max_records is None else _cut_by_offsets(piece, options.max_records)
+        recovers = options.mode.skips
+        pieces = [piece] if options.max_records is None else _cut_by_offsets(piece, options.max_records, recovers=recovers)
         step = -(-piece.bytes // count)
-        return [cut for one in pieces for cut in (_cut_by_bytes(one, step) if count > 1 else [one])]
+        return [cut for one in pieces for cut in (_cut_by_bytes(one, step, recovers=recovers) if count > 1 else [one])]
     except FileNotFoundError:
         return [piece]
 
 
-def _cut_by_bytes(piece: Piece, step: int) -> list[Piece]:
+def _cut_by_bytes(piece: Piece, step: int, *, recovers: bool) -> list[Piece]:
     """Pieces of about `step` bytes; a batch is in one of them."""
     # A cut shortly before the end would make a task of nearly nothing.
     last = piece.begin + piece.bytes - step // 2
-    cuts = piece.segment.cuts(step, piece.begin, last) if last > piece.begin else []
+    cuts = piece.segment.cuts(step, piece.begin, last, intact=recovers) if last > piece.begin else []
     begins, stops = [piece.begin, *cuts], [*cuts, piece.stop]
-    return [
-        Piece(piece.segment, piece.name, piece.size, begin, stop, piece.start, piece.end) for begin, stop in zip(begins, stops, strict=True)
-    ]
+    return [replace(piece, begin=begin, stop=stop) for begin, stop in zip(begins, stops, strict=True)]
 
 
-def _cut_by_offsets(piece: Piece, most: int) -> list[Piece]:
+def _cut_by_offsets(piece: Piece, most: int, *, recovers: bool) -> list[Piece]:
     """Pieces of at most `most` offsets. A batch may be among the bytes of two of them, and gives each its own records."""
     first = max(piece.start or 0, piece.segment.base_offset or 0)
     cuts = piece.segment.offset_cuts(most, first, piece.end)
     starts, begins = [piece.start, *(cut[0] for cut in cuts)], [piece.begin, *(cut[1] for cut in cuts)]
     ends, stops = [*(cut[0] for cut in cuts), piece.end], [*(cut[2] for cut in cuts), piece.stop]
+    if recovers:
+        # Cuts are made by headers, and a damaged one may have claimed the offsets of intact batches.
+        ranges = [piece.segment.intact_range(start, end) for start, end in zip(starts, ends, strict=True)]
+        return [
+            replace(piece, begin=begin, stop=stop, start=start, end=end)
+            for (begin, stop), start, end in zip(ranges, starts, ends, strict=True)
+        ]
     return [
-        Piece(piece.segment, piece.name, piece.size, max(begin, piece.begin), stop, start, end)
+        replace(piece, begin=max(begin, piece.begin), stop=stop, start=start, end=end)
         for begin, stop, start, end in zip(begins, stops, starts, ends, strict=True)
         if stop is None or stop > piece.begin
     ]

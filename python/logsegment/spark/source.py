@@ -24,6 +24,7 @@ from pyspark.sql.datasource import (
 import logsegment as ls
 from logsegment.neighbours import committed_transactions
 from logsegment.segments import find_segments, segments_beside
+from logsegment.spark.damage import told_by
 from logsegment.spark.errors import located
 from logsegment.spark.filters import Wanted, wanted_by
 from logsegment.spark.modes import CorruptColumn, parse_mode
@@ -31,6 +32,7 @@ from logsegment.spark.options import ReadOptions, boolean, columns_option, ensur
 from logsegment.spark.paths import local_paths
 from logsegment.spark.plan import SegmentTask, plan_tasks
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, columns_of, record_schema
+from logsegment.spark.task_stats import TaskStats
 from logsegment.spark.views import view_of, view_reader, view_schema
 
 if TYPE_CHECKING:
@@ -89,7 +91,8 @@ class LogSegmentSource(DataSource):
         # Not for batch queries, whose every process would wait for it.
         from logsegment.spark.stream import stream_reader
 
-        return stream_reader(self.given, self._columns(schema))
+        wanted, corrupt = parse_mode(lowered(self.given)).split(schema, (*KAFKA_COLUMNS, HEADERS))
+        return stream_reader(self.given, self._columns(wanted), corrupt)
 
     def _columns(self, schema: StructType) -> list[str]:
         named = columns_option(lowered(self.given))
@@ -130,13 +133,22 @@ class SegmentReader(DataSourceReader):
             return
         try:
             self._ensure_there(partition)
-            place = {"path": str(partition.source.path), "topic": partition.topic, "partition": partition.partition}
-            yield from self.corrupt.batches(self._records(partition), place, is_cut=partition.source.end is not None)
+            with TaskStats(self.options.io_stats).written() as stats:
+                yield from self._batches(partition, stats)
         except FileNotFoundError:
             lost = FileNotFoundError(f"{partition.source.path} was deleted after the query was planned")
             self._report_loss(lost)
         except ls.RecordBatchError as error:
             raise located(error, str(partition.source.path)) from None
+
+    def _batches(self, task: SegmentTask, stats: TaskStats) -> Iterator[pa.RecordBatch]:
+        def own(found: list[ls.Finding]) -> list[ls.Finding]:
+            (file,) = find_segments(task.source.path)
+            return told_by(found, task.source, file.base_offset or 0, task.start, task.end)
+
+        place = {"path": str(task.source.path), "topic": task.topic, "partition": task.partition}
+        with stats.counting(self._records(task), str(task.source.path), task.topic, task.partition) as stream:
+            yield from self.corrupt.batches(stream, place, is_cut=task.source.end is not None, choose=own)
 
     def _ensure_there(self, task: SegmentTask) -> None:
         """A file that was cut since would silently give fewer records."""

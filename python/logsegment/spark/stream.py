@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 import logsegment as ls
 from logsegment.segments import SegmentFile
+from logsegment.spark.modes import CorruptColumn
 from logsegment.spark.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, ensure_assigned, parse_offsets, write_offsets
 from logsegment.spark.options import TRIGGERS
 from logsegment.spark.stream_bytes import offset_within, pieces, size_of
@@ -24,7 +26,7 @@ from logsegment.spark.stream_options import StreamOptions, parse_stream_options
 from logsegment.spark.stream_plan import RangeTask, plan_ranges, plan_tasks, report_loss
 from logsegment.spark.stream_read import read_range
 from logsegment.spark.topics import TopicPartition, discover
-from logsegment.stores.uri import is_stored, shown
+from logsegment.stores.errors import ChangedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,12 +54,15 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     Args:
         options: of the query.
         columns: names of record columns.
+        corrupt: where the column of damage stands; None for nowhere.
     """
 
-    def __init__(self, options: StreamOptions, columns: Sequence[str]) -> None:
+    def __init__(self, options: StreamOptions, columns: Sequence[str], corrupt: CorruptColumn | None = None) -> None:
         self.options = options
         self.columns = list(columns)
-        self._reaches = Reaches(is_committed=options.isolation == "read_committed", up_to=options.up_to)
+        self.corrupt = corrupt or CorruptColumn(options.mode)
+        is_committed = options.isolation == "read_committed"
+        self._reaches = Reaches(is_committed=is_committed, up_to=options.up_to, recovers=options.mode.skips)
         self._admission = Admission(options)
         self._initial: Offsets | None = None
         self._is_first = False
@@ -117,8 +122,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Records of one task, in a worker process."""
         assert isinstance(partition, RangeTask)
-        for batch in read_range(partition, self.options, self.columns):
-            yield batch.to_pyarrow()
+        yield from read_range(partition, self.options, self.columns, self.corrupt)
 
     def commit(self, end: Json) -> None:
         """Nothing is kept for a repetition: the log itself has it."""
@@ -182,25 +186,38 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _within_bytes(self, starts: Offsets, latest: Offsets, most: int) -> Offsets:
         logs = self._logs()
-        found = {name: pieces(logs[name], starts[name], end) for name, end in latest.items() if end > starts[name]}
+        looked_up = {
+            name: self._readable(partial(pieces, logs[name], starts[name], end)) for name, end in latest.items() if end > starts[name]
+        }
+        found = {name: ones for name, ones in looked_up.items() if ones is not None}
         budgets = shares(most, {name: size_of(ones) for name, ones in found.items()})
-        ends = {name: offset_within(ones, budgets[name]) for name, ones in found.items()}
-        return {name: min(end, _or(ends.get(name), end)) for name, end in latest.items()}
+        ends = {name: self._readable(partial(offset_within, ones, budgets[name])) for name, ones in found.items()}
+        return {name: _reached(starts[name], ends.get(name), end) for name, end in latest.items()}
+
+    def _readable(self, look: Callable[[], Found]) -> Found | None:
+        """What headers tell; None where they are damaged and the query is to go on: then no limit of bytes is kept."""
+        try:
+            return look()
+        except ls.RecordBatchError:
+            if not self.options.mode.skips:
+                raise
+            return None
 
 
-def stream_reader(given: Mapping[str, str], columns: Sequence[str]) -> SegmentStreamReader:
+def stream_reader(given: Mapping[str, str], columns: Sequence[str], corrupt: CorruptColumn | None = None) -> SegmentStreamReader:
     """The reader of a streaming query.
 
     Args:
         given: Spark's options; the case of their names means nothing.
         columns: names of record columns.
+        corrupt: where the column of damage stands; None for nowhere.
 
     Raises:
         ValueError: for an unknown option, a bad value or combination, no path, or an option that needs a newer PySpark.
     """
     options = parse_stream_options(given)
     _ensure_limits_are_supported(given)
-    return SegmentStreamReader(options, columns)
+    return SegmentStreamReader(options, columns, corrupt)
 
 
 def _ensure_limits_are_supported(given: Mapping[str, str]) -> None:
@@ -214,8 +231,6 @@ def _ensure_limits_are_supported(given: Mapping[str, str]) -> None:
 
 def _ensure_followed(name: TopicPartition, segments: Sequence[SegmentFile]) -> None:
     for segment in segments:
-        if is_stored(segment.path):
-            raise ValueError(f"{shown(segment.path)}: a stream follows directories of mounted file systems; a batch query reads stores")
         if segment.base_offset is None:
             raise ValueError(f"{segment.path}: a stream follows partitions' directories, and this is a file of its own")
         if segment.path.endswith(".kafka"):
@@ -267,14 +282,15 @@ def _from_json(offsets: Json) -> Offsets:
 
 
 def _again(look: Callable[[], Found]) -> Found:
-    """Look at files that a broker may take away in between; then once more."""
+    """Look at files that a broker may take away in between, or that are written anew in a store; then once more."""
     for _ in range(_ATTEMPTS - 1):
         try:
             return look()
-        except FileNotFoundError:
+        except (FileNotFoundError, ChangedError):
             time.sleep(_PAUSE)
     return look()
 
 
-def _or(found: int | None, otherwise: int) -> int:
-    return otherwise if found is None else found
+def _reached(start: int, found: int | None, end: int) -> int:
+    """The end within a limit; all there is where nothing is known, or where damaged headers tell offsets that were read."""
+    return end if found is None or found <= start else min(found, end)

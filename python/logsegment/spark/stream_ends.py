@@ -10,10 +10,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import logsegment as ls
 from logsegment import _core
-from logsegment.segments import SegmentFile
+from logsegment.segments import SegmentFile, directory_of
 from logsegment.spark.stream_options import UpTo
 from logsegment.spark.topics import TopicPartition
+from logsegment.stores.uri import shown
 
 #: The offset up to which each partition is on all of its replicas, and so is never cut off again (SEG-9).
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -46,9 +48,11 @@ class Reaches:
     Args:
         is_committed: `latest` is the last stable offset: that of the oldest open transaction, if there is one.
         up_to: whether high watermarks count.
+        recovers: go on past damage to the last intact batch.
     """
 
-    def __init__(self, *, is_committed: bool, up_to: UpTo) -> None:
+    def __init__(self, *, is_committed: bool, up_to: UpTo, recovers: bool = False) -> None:
+        self._recovers = recovers
         self._is_committed = is_committed
         self._up_to = up_to
         self._ends: dict[TopicPartition, _LogEnd] = {}
@@ -74,7 +78,7 @@ class Reaches:
         return {name: self._reach(name, segments, marks[name], firsts[name]) for name, segments in logs.items()}
 
     def _reach(self, name: TopicPartition, segments: Sequence[SegmentFile], marks: Checkpoint | None, first: int) -> Reach:
-        end = self._ends.setdefault(name, _LogEnd()).find(segments[-1], is_checked=marks is None)
+        end = self._ends.setdefault(name, _LogEnd(recovers=self._recovers)).find(segments[-1], is_checked=marks is None)
         latest = end
         if marks is not None:
             if name not in marks:
@@ -88,20 +92,31 @@ class Reaches:
 class _LogEnd:
     """The end of one log."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, recovers: bool = False) -> None:
+        self._recovers = recovers
         self._path: str | None = None
         self._since: Last | None = None
 
     def find(self, segment: SegmentFile, *, is_checked: bool) -> int:
         """The offset behind the last batch of the last segment."""
         since = self._since if self._path == segment.path else None
-        base = base_of(segment)
-        followed = _core.follow_log(segment.path, base, since=since, is_checked=is_checked)
-        if followed is None:
-            followed = _core.follow_log(segment.path, base, is_checked=is_checked)
-        assert followed is not None, "a walk from nowhere in particular is never turned away"
-        self._path, self._since = segment.path, followed[0]
-        return base if followed[0] is None else followed[0][2] + 1
+        last = self._last(segment, since, is_checked=is_checked)
+        self._path, self._since = segment.path, last
+        return base_of(segment) if last is None else last[2] + 1
+
+    def _last(self, segment: SegmentFile, since: Last | None, *, is_checked: bool) -> Last | None:
+        """The last batch, looked for behind `since`."""
+        try:
+            followed = _core.follow_log(segment.path, base_of(segment), since=since, is_checked=is_checked)
+        except _core.RecordBatchError:
+            if not self._recovers:
+                raise
+            return _last_intact(segment, since)
+        if followed is not None:
+            # What seems to be the last batch may claim the bytes of others.
+            return _last_intact(segment, followed[0]) if self._recovers else followed[0]
+        assert since is not None, "a walk from nowhere in particular is never turned away"
+        return self._last(segment, None, is_checked=is_checked)
 
 
 class _StableOffset:
@@ -143,7 +158,7 @@ class Checkpoints:
 
     def of(self, name: str, segment: SegmentFile) -> Checkpoint | None:
         """The offsets in the file of that name in the log directory of a segment; None when there is no such file."""
-        path = os.path.join(os.path.dirname(segment.directory), name)
+        path = os.path.join(directory_of(segment.directory), name)
         if path not in self._read:
             self._read[path] = _offsets(path)
         return self._read[path]
@@ -161,6 +176,17 @@ def base_of(segment: SegmentFile) -> int:
     return segment.base_offset
 
 
+def _last_intact(segment: SegmentFile, since: Last | None) -> Last | None:
+    """The last batch whose checksum matches, past damage behind `since`."""
+    last = since
+    for rows in ls.batch_stream(ls.FileSource(segment.path, since[0] if since else 0), on_error="skip"):
+        table = rows.to_pyarrow()
+        columns = (table.column(name).to_pylist() for name in ("isValid", "position", "crc", "lastOffset"))
+        for is_valid, *batch in zip(*columns, strict=True):
+            last = (batch[0], batch[1], batch[2]) if is_valid else last
+    return last
+
+
 def _offsets(path: str) -> Checkpoint | None:
     found = _core.read_offset_checkpoint(path)
     if found is None:
@@ -168,7 +194,7 @@ def _offsets(path: str) -> Checkpoint | None:
     rows, findings = found
     if findings:
         advice = "upTo=logEnd reads without it" if path.endswith(HIGH_WATERMARKS) else "a broker writes it anew when it starts"
-        raise ValueError(f"{path}: {findings[0].message} ({findings[0].rule}); {advice}")
+        raise ValueError(f"{shown(path)}: {findings[0].message} ({findings[0].rule}); {advice}")
     return {TopicPartition(topic, partition): offset for topic, partition, offset in rows}
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from logsegment._options import Isolation
+from logsegment.spark.modes import ReadMode, parse_mode
 from logsegment.spark.offsets import LATEST, OffsetLimit, parse_limit
 from logsegment.spark.options import STREAM, boolean, ensure_known, integer, isolation_of, lowered, paths_of, warn_of_ignored
+from logsegment.spark.task_stats import io_stats_option
 from logsegment.spark.topics import Selection, parse_selection
 
 #: How far a partition is read: to the high watermark where a broker tells one, or to the end of the log in any case.
@@ -44,6 +46,8 @@ class StreamOptions:
         up_to: how far a partition is read.
         batch_size: as in `logsegment.decode`.
         batch_bytes: as in `logsegment.decode`.
+        mode: what to do at damage.
+        io_stats: directory in which tasks tell what they read.
     """
 
     paths: tuple[str, ...]
@@ -63,6 +67,8 @@ class StreamOptions:
     up_to: UpTo = "highWatermark"
     batch_size: int = 65536
     batch_bytes: int = 1 << 20
+    mode: ReadMode = field(default_factory=ReadMode)
+    io_stats: str | None = None
 
 
 def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
@@ -82,11 +88,12 @@ def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
     least, most = _count(options, "minOffsetsPerTrigger"), _count(options, "maxOffsetsPerTrigger")
     if least is not None and most is not None and least > most:
         raise ValueError(f"option minOffsetsPerTrigger must not be above maxOffsetsPerTrigger: {least} and {most}")
+    isolation = isolation_of(options)
     return StreamOptions(
         paths=paths_of(options),
         selection=parse_selection(options),
         starting=parse_limit(options, "starting", LATEST),
-        isolation=isolation_of(options),
+        isolation=isolation,
         topic=options.get("topic"),
         partition=integer(options, "partition", at_least=0),
         max_offsets=most,
@@ -100,7 +107,19 @@ def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
         up_to=_up_to(options.get("upto", "highWatermark")),
         batch_size=integer(options, "batchSize", at_least=1) or 65536,
         batch_bytes=integer(options, "batchBytes", at_least=1) or 1 << 20,
+        mode=_mode(options, isolation),
+        io_stats=io_stats_option(options),
     )
+
+
+def _mode(options: Mapping[str, str], isolation: Isolation) -> ReadMode:
+    mode = parse_mode(options)
+    if mode.skips and isolation == "read_committed":
+        raise ValueError(
+            f"option mode: a stream with isolation read_committed takes FAILFAST only, not {mode.name}: "
+            "a transaction marker that is lost with a batch would hold it up for ever"
+        )
+    return mode
 
 
 def _count(options: Mapping[str, str], name: str) -> int | None:

@@ -5,7 +5,6 @@ A task names offsets, not bytes: between planning and reading a broker may put a
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from itertools import pairwise
 
 from pyspark.sql.datasource import InputPartition
 
-from logsegment.segments import SegmentFile
+from logsegment.segments import SegmentFile, size_of
 from logsegment.spark.offsets import Offsets
 from logsegment.spark.stream_ends import base_of, earliest
 from logsegment.spark.stream_options import StreamOptions
@@ -129,7 +128,7 @@ def _by_bytes(name: TopicPartition, segments: Sequence[SegmentFile], start: int,
 
 def _size(segment: SegmentFile) -> int:
     try:
-        return os.stat(segment.path).st_size
+        return size_of(segment)
     except FileNotFoundError:
         return 0
 

@@ -7,30 +7,61 @@ the end of the range, deleted or not.
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import logsegment as ls
 from logsegment.neighbours import committed_transactions
-from logsegment.segments import SegmentFile
+from logsegment.segments import SegmentFile, is_directory
+from logsegment.spark.damage import told_by
 from logsegment.spark.errors import located
+from logsegment.spark.modes import CorruptColumn
 from logsegment.spark.stream_ends import base_of
 from logsegment.spark.stream_options import StreamOptions
 from logsegment.spark.stream_plan import RangeTask, report_loss
-from logsegment.spark.stream_segments import byte_range, settled_segments
+from logsegment.spark.stream_segments import byte_range, intact_range, settled_segments, version_of
+from logsegment.spark.task_stats import TaskStats
+from logsegment.stores.uri import shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: How often a segment may vanish under our hands before that is an error.
 ATTEMPTS = 10
 
 
-def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str]) -> Iterator[ls.ArrowBatch]:
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Records of a segment.
+
+    Attributes:
+        segment: the file.
+        source: its bytes that are read.
+        start: first offset.
+        end: offset behind the last.
+        stream: the records.
+    """
+
+    segment: SegmentFile
+    source: ls.FileSource
+    start: int
+    end: int
+    stream: ls.RecordStream
+
+    def told(self, found: list[ls.Finding]) -> list[ls.Finding]:
+        """The damage that no other task tells."""
+        return told_by(found, self.source, base_of(self.segment), self.start, self.end)
+
+
+def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str], corrupt: CorruptColumn) -> Iterator[pa.RecordBatch]:
     """The records of a task.
 
     Args:
         task: which.
         options: of the query.
         columns: names of record columns.
+        corrupt: where the column of damage stands.
 
     Raises:
         DataLossError: when offsets are gone, unless the query is to go on.
@@ -46,14 +77,18 @@ def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str]) 
         "batch_size": options.batch_size,
         "batch_bytes": options.batch_bytes,
         "null_headers": True,
+        "on_error": options.mode.on_error,
     }
     reading = _Reading(task, decoding, fails=options.fails_on_data_loss)
-    while (opened := reading.open_next()) is not None:
-        path, stream = opened
-        try:
-            yield from stream
-        except ls.RecordBatchError as error:
-            raise located(error, path) from None
+    with TaskStats(options.io_stats).written() as stats:
+        while (opened := reading.open_next()) is not None:
+            path = shown(opened.segment.path)
+            place = {"path": path, "topic": task.name.topic, "partition": task.name.partition}
+            try:
+                with stats.counting(opened.stream, path, *task.name) as stream:
+                    yield from corrupt.batches(stream, place, choose=opened.told)
+            except ls.RecordBatchError as error:
+                raise located(error, path) from None
 
 
 class _Reading:
@@ -66,8 +101,8 @@ class _Reading:
         self._at = task.start
         self._segments: list[SegmentFile] | None = None
 
-    def open_next(self) -> tuple[str, ls.RecordStream] | None:
-        """The path of the segment that holds the next offsets, and its records; None at the end."""
+    def open_next(self) -> Opened | None:
+        """The records of the segment that holds the next offsets; None at the end."""
         attempts = 0
         while self._at < self._task.end:
             try:
@@ -98,17 +133,17 @@ class _Reading:
             return None
         return segments[at], base_of(segments[at + 1]) if at + 1 < len(segments) else None
 
-    def _open(self, segment: SegmentFile, follower: int | None) -> tuple[str, ls.RecordStream]:
+    def _open(self, segment: SegmentFile, follower: int | None) -> Opened:
         end = self._task.end if follower is None else min(follower, self._task.end)
-        stream, is_whole = _stream(segment, self._at, end, self._decoding)
+        opened, is_whole = _opened(segment, self._at, end, self._decoding)
         if follower is None and not is_whole:
             report_loss(f"{self._task.name} was cut off before offset {end - 1}, which was there before", fails=self._fails)
         self._at = end
-        return segment.path, stream
+        return opened
 
     def _ensure_replaced(self, error: FileNotFoundError) -> None:
         """Fail, or leave the rest out, when the segment did not come back."""
-        if os.path.isdir(self._task.segment.directory):
+        if is_directory(self._task.segment.directory):
             raise error
         report_loss(f"{self._task.name} is gone, and with it offsets {self._at} to {self._task.end - 1}", fails=self._fails)
         self._at = self._task.end
@@ -125,21 +160,22 @@ def _transactions(task: RangeTask) -> ls.Transactions:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _stream(segment: SegmentFile, start: int, end: int, decoding: dict[str, Any]) -> tuple[ls.RecordStream, bool]:
-    """The open stream, and whether the segment goes on to `end`.
+def _opened(segment: SegmentFile, start: int, end: int, decoding: dict[str, Any]) -> tuple[Opened, bool]:
+    """The records, and whether the segment goes on to `end`.
 
     Raises:
         FileNotFoundError: when the file is gone, or was replaced while its bytes were looked up.
     """
-    before = os.stat(segment.path)
+    before = version_of(segment)
+    look_up = intact_range if decoding["on_error"] == "skip" else byte_range
     try:
-        first, last, is_whole = byte_range(segment, start, end)
+        first, last, is_whole = look_up(segment, start, end)
     except ls.RecordBatchError:
         # A decode says more of what is wrong, and gives the records before it.
         first, last, is_whole = 0, None, True
-    stream = ls.decode(ls.FileSource(segment.path, first, last), start_offset=start, end_offset=end, **decoding)
-    after = os.stat(segment.path)
-    if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino):
+    source = ls.FileSource(segment.path, first, last)
+    stream = ls.decode(source, start_offset=start, end_offset=end, **decoding)
+    if version_of(segment) != before:
         stream.close()
-        raise FileNotFoundError(errno.ENOENT, "the segment was replaced while it was opened", segment.path)
-    return stream, is_whole
+        raise FileNotFoundError(errno.ENOENT, "the segment was replaced while it was opened", shown(segment.path))
+    return Opened(segment, source, start, end, stream), is_whole

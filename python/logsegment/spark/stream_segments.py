@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from logsegment import _core
 from logsegment.segments import SegmentFile, segments_beside
 from logsegment.spark.stream_ends import base_of
+from logsegment.stores.uri import is_stored
 
 #: How long a cleaner is waited for. One that was killed leaves its file until its broker starts again.
 PATIENCE = 2.0
@@ -21,9 +22,13 @@ _PAUSE = 0.02
 def settled_segments(segment: SegmentFile, *, patience: float = PATIENCE) -> list[SegmentFile]:
     """The segments of the directory in which `segment` lies or lay, once two listings are equal and no cleaner is in the middle of a swap.
 
+    In a store nothing is renamed: one listing tells what is there.
+
     Raises:
         OSError: when the directory cannot be listed.
     """
+    if is_stored(segment.path):
+        return segments_beside(segment)
     deadline = time.monotonic() + patience
     before: list[SegmentFile] | None = None
     while True:
@@ -58,3 +63,30 @@ def byte_range(segment: SegmentFile, start: int, end: int) -> tuple[int, int, bo
     first = 0 if start <= base_of(segment) else index.find_offset(start)[0]
     position, batch, _ = index.find_offset(end - 1)
     return first, max(first, position + batch[0] if batch else position), batch is not None
+
+
+def intact_range(segment: SegmentFile, start: int, end: int) -> tuple[int, int | None, bool]:
+    """The same for a read that goes on past damage: from an intact batch before `start` to one behind `end`, if there are such.
+
+    Whether the segment goes on to `end` is not looked up, since the batch that would tell it may be damaged: True. The next trigger sees a
+    log that was cut.
+
+    Raises:
+        FileNotFoundError: when the segment is gone.
+    """
+    first, last = _core.SegmentIndex(segment.path, base_of(segment)).intact_range(start, end)
+    return first, last, True
+
+
+def version_of(segment: SegmentFile) -> object:
+    """What tells a segment from another file that takes its place.
+
+    Raises:
+        FileNotFoundError: when it is gone.
+    """
+    if is_stored(segment.path):
+        from logsegment.stores import version_of
+
+        return version_of(segment.path)
+    status = os.stat(segment.path)
+    return status.st_dev, status.st_ino

@@ -16,11 +16,13 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 import logsegment as ls
 from logsegment._core import findings_table
 from logsegment._options import Depth
+from logsegment.neighbours import validate_segment
 from logsegment.segments import SegmentFile
 from logsegment.spark.errors import located
 from logsegment.spark.modes import CorruptColumn, ReadMode, parse_mode
 from logsegment.spark.options import BATCHES_VIEW, FINDINGS_VIEW, Door, boolean, ensure_known, integer, lowered, paths_of, warn_of_ignored
 from logsegment.spark.schema import chosen_of
+from logsegment.spark.task_stats import TaskStats, io_stats_option
 from logsegment.spark.topics import Selection, discover, parse_selection
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ class ViewOptions:
     check_crc: bool
     depth: Depth
     batch_size: int
+    io_stats: str | None
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,7 @@ def parse_view(given: Mapping[str, str]) -> ViewOptions:
         check_crc=boolean(options, "checkCrc", view == "findings"),
         depth=depth,
         batch_size=integer(options, "batchSize", at_least=1) or 65536,
+        io_stats=io_stats_option(options),
     )
 
 
@@ -164,11 +168,13 @@ class ViewReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Rows of one task, in a worker process."""
         # Spark makes a task of nothing when there is nothing to read.
-        parts = partition.parts if isinstance(partition, ViewTask) else ()
-        return (rows for part in parts for rows in self._rows(part) if rows.num_rows)
+        if not isinstance(partition, ViewTask):
+            return
+        with TaskStats(self.options.io_stats).written() as stats:
+            yield from (rows for part in partition.parts for rows in self._rows(part, stats) if rows.num_rows)
 
     @abstractmethod
-    def _rows(self, part: Part) -> Iterable[pa.RecordBatch]:
+    def _rows(self, part: Part, stats: TaskStats) -> Iterable[pa.RecordBatch]:
         """Rows of one file, or of a range of it."""
 
     def _placed(self, rows: pa.RecordBatch, path: str | list[str], part: Part) -> pa.RecordBatch:
@@ -188,7 +194,7 @@ class ViewReader(DataSourceReader):
 class BatchesReader(ViewReader):
     """Headers of all batches. Between them nothing is read, unless checksums are compared or damage is searched."""
 
-    def _rows(self, part: Part) -> Iterator[pa.RecordBatch]:
+    def _rows(self, part: Part, stats: TaskStats) -> Iterator[pa.RecordBatch]:
         source = ls.FileSource(part.file.path)
         path = str(source.path)
         place = {"path": path, "topic": part.topic, "partition": part.partition}
@@ -196,7 +202,8 @@ class BatchesReader(ViewReader):
             stream = ls.batch_stream(
                 source, check_crc=self.options.check_crc, on_error=self.options.mode.on_error, batch_size=self.options.batch_size
             )
-            yield from self.corrupt.batches(stream, place, shape=lambda rows: self._placed(rows, path, part))
+            with stats.counting(stream, path, part.topic, part.partition):
+                yield from self.corrupt.batches(stream, place, shape=lambda rows: self._placed(rows, path, part))
         except ls.RecordBatchError as error:
             raise located(error, path) from None
 
@@ -204,26 +211,29 @@ class BatchesReader(ViewReader):
 class FindingsReader(ViewReader):
     """What validation finds. No file fails the query."""
 
-    def _rows(self, part: Part) -> Iterator[pa.RecordBatch]:
+    def _rows(self, part: Part, stats: TaskStats) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        found = [one for one in self._found(part) if _is_told_here(one, part)]
+        found = [one for one in self._found(part, stats) if _is_told_here(one, part)]
         files = [_file_of(one, part) for one in found]
         for rows in pa.table(findings_table(found)).combine_chunks().to_batches():
             yield self._placed(rows, files, part)
 
-    def _found(self, part: Part) -> list[ls.Finding]:
+    def _found(self, part: Part, stats: TaskStats) -> list[ls.Finding]:
         """Findings of a segment and of the files beside it; what cannot be read is a finding too."""
         depth, check_crc, path = self.options.depth, self.options.check_crc, part.file.path
+        unreadable: list[ls.Finding] = []
         try:
-            return ls.Segment(part.file).validate(depth=depth, check_crc=check_crc).findings
+            report = validate_segment(part.file, depth=depth, check_crc=check_crc, tells_shared=part.is_first)
         except OSError as error:
-            unreadable = _unreadable(error, path)
-        # A file beside it may be the one that cannot be read.
-        try:
-            return [*ls.validate(ls.FileSource(path), depth=depth, check_crc=check_crc).findings, unreadable]
-        except OSError as error:
-            return [_unreadable(error, path)]
+            unreadable = [_unreadable(error, path)]
+            # A file beside it may be the one that cannot be read.
+            try:
+                report = ls.validate(ls.FileSource(path), depth=depth, check_crc=check_crc)
+            except OSError as other:
+                return [_unreadable(other, path)]
+        stats.note(report.io_stats, path, part.topic, part.partition)
+        return [*report.findings, *unreadable]
 
 
 def _packed(parts: Iterable[Part], most_bytes: int) -> Iterator[ViewTask]:
@@ -261,5 +271,5 @@ def _file_of(one: ls.Finding, part: Part) -> str:
 
 def _is_told_here(one: ls.Finding, part: Part) -> bool:
     """Files that belong to no segment alone (snapshots, epochs) are looked at with each; what they hold by themselves is told once."""
-    stem = part.file.path.rsplit(".", 1)[0]
-    return part.is_first or one.rule.startswith("IDX-") or _file_of(one, part).startswith(stem)
+    stem, file = part.file.path.rsplit(".", 1)[0], _file_of(one, part)
+    return part.is_first or one.rule.startswith("IDX-") or (file.startswith(stem) and not file.endswith(".snapshot"))

@@ -5,7 +5,7 @@
 """
 
 from logsegment.stores.errors import ChangedError, ShortReadError
-from logsegment.stores.files import StoredFile, io_stats, open_file, read_file
+from logsegment.stores.files import StoredFile, io_stats, open_file, read_file, version_of
 from logsegment.stores.listing import Entry, entries, entry_of, exists, glob, has_magic, is_directory, walk
 from logsegment.stores.uri import StoreUri, is_stored, placed, shown
 from logsegment.stores.writing import put_bytes, put_file, remove, remove_directory, settle, unsettle
@@ -34,5 +34,6 @@ __all__ = [
     "settle",
     "shown",
     "unsettle",
+    "version_of",
     "walk",
 ]

@@ -45,14 +45,15 @@ class StoredFile:
 
     Attributes:
         size: bytes.
+        version: size, and what tells the file from another one of that size.
     """
 
     def __init__(self, uri: str) -> None:
         self._uri = uri
         self._system, self._path = located(uri)
-        self._file, self._state = self._opened()
+        self._file, self.version = self._opened()
         self._lock = threading.Lock()
-        self.size = int(self._state[0])
+        self.size = int(self.version[0])
 
     def read_at(self, position: int, length: int) -> bytes | bytearray:
         """The bytes from `position` on, `length` of them or as many as there are; one request to the store.
@@ -81,7 +82,7 @@ class StoredFile:
         """
         file, state = self._opened()
         file.close()
-        if state != self._state:
+        if state != self.version:
             text = f"the file was written anew while it was read: it had {self.size} bytes, now {state[0]}"
             raise ChangedError(errno.ESTALE, text, shown(self._uri))
 
@@ -127,6 +128,15 @@ def open_file(uri: str) -> StoredFile:
         ConnectionError: when the store does not answer.
     """
     return StoredFile(uri)
+
+
+def version_of(uri: str) -> tuple[int, object]:
+    """Size and tag of a file as it is now, which tell whether it was written anew.
+
+    Raises:
+        OSError: as `open_file`.
+    """
+    return StoredFile(uri).version
 
 
 def read_file(uri: str, most: int) -> bytes | bytearray | None:
