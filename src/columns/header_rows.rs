@@ -1,14 +1,12 @@
 //! The rows of `batches` without the bytes between the headers, of sources that can be read at any position.
 
-use std::sync::Arc;
-
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 
-use super::batches::{BatchColumns, BatchRows, batch_fields};
+use super::batches::{BatchRows, Gathered};
 use super::stream::{BatchSource, OnError, StreamOptions, tail_finding};
 use crate::decode::Stats;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::framing::{Source, Tail};
 use crate::model::BatchHeader;
 use crate::validate::Findings;
@@ -36,13 +34,10 @@ pub struct HeaderRows {
     walk: Box<dyn HeaderWalk>,
     reopen: Reopen,
     options: StreamOptions,
-    columns: BatchColumns,
-    schema: SchemaRef,
+    gathered: Gathered,
     findings: Findings,
     stats: Stats,
     rest: Option<BatchRows>,
-    failed: Option<Error>,
-    is_done: bool,
 }
 
 /// Headers between two questions whether to go on.
@@ -54,30 +49,27 @@ impl HeaderRows {
         Self {
             walk,
             reopen,
-            columns: BatchColumns::new(&options.decode.codecs.plugins),
+            gathered: Gathered::new(&options),
             options,
-            schema: Arc::new(Schema::new(batch_fields())),
             findings: Findings::default(),
             stats: Stats::default(),
             rest: None,
-            failed: None,
-            is_done: false,
         }
     }
 
     fn pull(&mut self) -> Result<()> {
-        while !self.is_done && self.columns.rows() < self.options.batch_size {
+        while !self.gathered.is_done && self.gathered.columns.rows() < self.options.batch_size {
             if self.stats.entries_read.is_multiple_of(ASK_EVERY) {
                 self.options.interrupt.ensure_wanted()?;
             }
             match self.walk.next_header() {
                 Ok(Some(header)) => {
                     self.stats.entries_read += 1;
-                    self.columns.push(&header, None);
+                    self.gathered.columns.push(&header, None);
                 }
                 Ok(None) if self.recovers() && matches!(self.walk.tail(), Some(Tail::Torn { .. })) => return self.search(),
                 Ok(None) => {
-                    self.is_done = true;
+                    self.gathered.is_done = true;
                     return tail_finding(self.walk.tail(), &self.options, &mut self.findings);
                 }
                 Err(error) if self.recovers() && error.is_about_data() => return self.search(),
@@ -93,7 +85,7 @@ impl HeaderRows {
 
     /// Reads everything from where nothing can be framed.
     fn search(&mut self) -> Result<()> {
-        self.is_done = true;
+        self.gathered.is_done = true;
         let source = (self.reopen)(self.walk.position())?;
         self.rest = Some(BatchRows::new(source, self.options.clone()));
         Ok(())
@@ -102,26 +94,14 @@ impl HeaderRows {
 
 impl BatchSource for HeaderRows {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+        self.gathered.schema()
     }
 
-    /// Rows before an error are given first, then the error, then nothing.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        if let Some(error) = self.failed.take() {
-            return Err(error);
-        }
-        if let Err(error) = self.pull() {
-            self.is_done = true;
-            self.failed = Some(error);
-        }
-        if self.columns.rows() > 0 {
-            let batch = RecordBatch::try_new(self.schema(), self.columns.finish());
-            return batch.map(Some).map_err(|error| crate::ErrorKind::Internal { what: error.to_string() }.into());
-        }
-        match (self.failed.take(), &mut self.rest) {
-            (Some(error), _) => Err(error),
+        let gathered = self.pull();
+        match (self.gathered.give(gathered)?, &mut self.rest) {
             (None, Some(rest)) => rest.next_batch(),
-            (None, None) => Ok(None),
+            (given, _) => Ok(given),
         }
     }
 

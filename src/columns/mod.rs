@@ -1,5 +1,6 @@
 //! Records, batches and findings as Arrow arrays, and rows of Arrow tables as records to be written. Knows nothing of Python.
 
+mod batch_columns;
 pub mod batches;
 mod binary;
 mod bitmap;

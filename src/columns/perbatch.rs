@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{BooleanBuilder, StringBuilder};
-use arrow_array::{ArrayRef, Int8Array, Int16Array, Int32Array, Int64Array};
+use arrow_array::{ArrayRef, Int8Array, Int16Array, Int32Array, Int64Array, StringArray};
 use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 
 use super::records::timestamp_type_id;
@@ -109,14 +109,23 @@ impl BatchRuns {
     }
 
     fn compression(&self) -> ArrayRef {
-        let mut builder = StringBuilder::new();
-        let mut row = 0;
-        for (end, header) in &self.runs {
-            self.plugins.tell_name(header.compression(), |name| (row..*end).for_each(|_| builder.append_value(name)));
-            row = *end;
-        }
-        Arc::new(builder.finish())
+        texts(self.runs.iter().map(|(end, header)| (*end, self.plugins.tell_name(header.compression(), str::to_owned))))
     }
+}
+
+/// A column of texts that seldom change: each with the row that its run ends before.
+pub fn texts<T: AsRef<str>>(runs: impl Iterator<Item = (usize, T)>) -> ArrayRef {
+    let runs: Vec<_> = runs.collect();
+    if let [(rows, text)] = runs.as_slice() {
+        return Arc::new(StringArray::new_repeated(text, *rows));
+    }
+    let mut builder = StringBuilder::new();
+    let mut row = 0;
+    for (end, text) in &runs {
+        (row..*end).for_each(|_| builder.append_value(text));
+        row = *end;
+    }
+    Arc::new(builder.finish())
 }
 
 fn fill<T: Slot>(runs: &[(usize, BatchHeader)], slots: &mut Slots<T>, value: impl Fn(&BatchHeader) -> T) -> usize {

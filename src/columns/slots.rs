@@ -33,7 +33,7 @@ macro_rules! slots_of {
         }
     )*};
 }
-slots_of!(u8, i8, i32, i64, u128);
+slots_of!(u8, i8, i16, i32, i64, u128);
 
 /// Vectors that wait in the pool of a type at most.
 const KEPT: usize = 16;
@@ -62,6 +62,15 @@ impl<T: Slot> Slots<T> {
     #[inline(always)]
     pub fn set(&mut self, index: usize, value: T) {
         if let Some(slot) = self.storage.get_mut(index) {
+            *slot = value;
+        }
+    }
+
+    /// Writes values from `start` on.
+    #[inline]
+    pub fn write(&mut self, start: usize, values: impl ExactSizeIterator<Item = T>) {
+        self.reserve(start.saturating_add(values.len()));
+        for (slot, value) in self.storage.iter_mut().skip(start).zip(values) {
             *slot = value;
         }
     }

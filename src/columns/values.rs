@@ -10,7 +10,7 @@ use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use bytes::Bytes;
 
-use super::batches::{BatchColumns, batch_fields};
+use super::batch_columns::{BatchColumns, batch_fields};
 use super::binary::{BytesColumn, Copied, Views};
 use super::bitmap;
 use super::findings::{FindingRow, finding_fields, findings_array};

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::model::Formats;
-use crate::wire::as_u64;
+use crate::wire::{as_u64, prefetch};
 
 /// Whole entries, one after the other.
 #[derive(Clone, Debug)]
@@ -69,6 +69,7 @@ pub struct Runs {
     target: usize,
     search: Option<Search>,
     gives_broken: bool,
+    is_skimmed: bool,
     tail: Option<Tail>,
 }
 
@@ -88,7 +89,7 @@ impl Runs {
     /// Runs of about `target` bytes.
     pub fn new(source: Source, limits: Limits, target: usize) -> Self {
         let formats = Formats::default();
-        Self { source, formats, limits, target: target.max(1), search: None, gives_broken: false, tail: None }
+        Self { source, formats, limits, target: target.max(1), search: None, gives_broken: false, is_skimmed: false, tail: None }
     }
 
     /// Runs of entries of these formats.
@@ -119,6 +120,12 @@ impl Runs {
     pub fn giving_broken(mut self) -> Self {
         self.gives_broken = true;
         self
+    }
+
+    /// Nothing but the headers of the entries will be looked at, so that memory is worth asking for them early.
+    #[must_use]
+    pub fn skimmed(self) -> Self {
+        Self { is_skimmed: true, ..self }
     }
 
     /// How the source ended; `None` before it did.
@@ -177,6 +184,9 @@ impl Runs {
             let front = self.source.front().get(len..).unwrap_or_default();
             let next = match step(front, self.formats, &self.limits) {
                 Step::Entry { len: entry, magic } => {
+                    if self.is_skimmed {
+                        ask_for_headers(front, entry);
+                    }
                     if let Some(error) = self.damage_at(len, entry, magic) {
                         if len > 0 {
                             return Ok(Cut::Entries(len));
@@ -299,5 +309,16 @@ impl Runs {
         let start = self.source.position();
         self.source.discard(len);
         Piece::Damage(Damage { error, bytes: start..start.saturating_add(as_u64(len)) })
+    }
+}
+
+/// Asks for what is left of the header at the front, and for the one after the next: it is about where equal entries would have it.
+/// A length is known only when the header before it is there, so that without a guess one wait follows the other.
+#[inline]
+fn ask_for_headers(front: &[u8], len: usize) {
+    use prefetch::LINE;
+    if len > 16 * LINE {
+        prefetch::lines(front, LINE - 4, LINE);
+        prefetch::lines(front, 2 * len - LINE, 2 * len + 3 * LINE);
     }
 }

@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "the prefetch instruction takes a pointer")]
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+pub const LINE: usize = 64;
 /// Bytes of a page. A processor's own look-ahead ends with the page, so that several pages side by side keep more of memory busy.
 const PAGE: usize = 4096;
 
@@ -19,6 +19,14 @@ pub fn pages(bytes: &[u8]) {
             // Also lines before the bytes and behind them in their pages: a hint does no harm.
             line(bytes.as_ptr().wrapping_add(at).wrapping_sub(before));
         }
+    }
+}
+
+/// Asks for the lines at `from` and on, up to `to`; they may lie behind the end of `bytes`.
+#[inline]
+pub fn lines(bytes: &[u8], from: usize, to: usize) {
+    for at in (from..to).step_by(LINE) {
+        line(bytes.as_ptr().wrapping_add(at));
     }
 }
 
