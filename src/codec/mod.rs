@@ -47,7 +47,6 @@ pub enum Codec {
 #[derive(Default)]
 pub struct Unpacker {
     gzip: gzip::Inflater,
-    snappy: snappy::Decoder,
     zstd: zstd::Decompressor,
     allows_dependent_lz4_blocks: bool,
 }
@@ -83,7 +82,7 @@ impl Unpacker {
         let mut output = Output::new(out, budget)?;
         let unpacked = match codec {
             Codec::Gzip => self.gzip.unpack(input, &mut output, remarks),
-            Codec::Snappy => self.snappy.unpack(input, &mut output, remarks),
+            Codec::Snappy => snappy::unpack(input, &mut output, remarks),
             Codec::Lz4(accepted) => lz4::unpack(input, accepted, self.allows_dependent_lz4_blocks, &mut output, remarks),
             Codec::Zstd => self.zstd.unpack(input, &mut output),
         };

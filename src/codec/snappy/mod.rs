@@ -2,6 +2,7 @@
 //!
 //! Sources: `SnappyCompression` of Kafka's clients, `SnappyInputStream` and `SnappyCodec` of snappy-java 1.1.10.
 
+mod block;
 mod pack;
 mod raw;
 mod xerial;
@@ -12,20 +13,14 @@ use super::output::Output;
 use super::{Remark, bad};
 use crate::error::{Error, Result};
 
-/// The decoder, which keeps no state worth naming today.
-#[derive(Default)]
-pub(super) struct Decoder(snap::raw::Decoder);
-
-impl Decoder {
-    /// Unpacks a stream of either framing.
-    pub(super) fn unpack(&mut self, input: &[u8], out: &mut Output<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<()> {
-        if input.is_empty() {
-            return Err(fault("COD-S2", "the input is empty"));
-        }
-        match xerial::chunks(input) {
-            Some(chunks) => xerial::unpack(&mut self.0, chunks, out, remarks),
-            None => raw::unpack(&mut self.0, input, out),
-        }
+/// Unpacks a stream of either framing.
+pub(super) fn unpack(input: &[u8], out: &mut Output<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<()> {
+    if input.is_empty() {
+        return Err(fault("COD-S2", "the input is empty"));
+    }
+    match xerial::chunks(input) {
+        Some(chunks) => xerial::unpack(chunks, out, remarks),
+        None => raw::unpack(input, out),
     }
 }
 

@@ -1,37 +1,37 @@
 //! One raw snappy block: a varint with the unpacked length, then literals and copies.
 
-use super::fault;
+use super::{block, fault};
 use crate::codec::output::Output;
 use crate::error::Result;
 
 /// Unpacks one block, which takes all of `input`.
-pub(super) fn unpack(decoder: &mut snap::raw::Decoder, input: &[u8], out: &mut Output<'_>) -> Result<()> {
-    let declared = snap::raw::decompress_len(input).map_err(|_| fault("COD-S1", "the declared length does not end in 5 bytes"))?;
+pub(super) fn unpack(input: &[u8], out: &mut Output<'_>) -> Result<()> {
+    let (declared, elements) = declared_len(input).ok_or_else(|| fault("COD-S1", "the declared length does not end in 5 bytes"))?;
     if declared > most(input.len()) {
         return Err(fault("COD-S9", "the declared length is more than the block can hold"));
     }
     out.ensure(declared)?;
-    let room = out.room(declared)?;
-    let found = decoder.decompress(input, room).map_err(|error| fault("COD-S1", explain(&error)))?;
-    out.fill(found);
+    let room = out.room(declared + elements.len().min(block::STAGE))?;
+    block::unpack(elements, room, declared).map_err(|what| fault("COD-S1", what))?;
+    out.fill(declared);
     Ok(())
+}
+
+/// The declared length, 32 bits in up to five bytes, and what follows it.
+pub(super) fn declared_len(input: &[u8]) -> Option<(usize, &[u8])> {
+    let mut len = 0_u64;
+    for (index, byte) in (0..5_usize).zip(input) {
+        len |= u64::from(byte & 0x7f) << (7 * index);
+        if *byte < 0x80 {
+            return Some((usize::try_from(u32::try_from(len).ok()?).ok()?, input.get(index + 1..)?));
+        }
+    }
+    None
 }
 
 /// What a block of `len` bytes can unpack to: a copy of 64 bytes takes 3.
 fn most(len: usize) -> usize {
     len.saturating_mul(64) / 3
-}
-
-#[cold]
-fn explain(error: &snap::Error) -> &'static str {
-    match error {
-        snap::Error::HeaderMismatch { .. } => "the block ends before its declared length",
-        snap::Error::Literal { .. } => "a literal runs past the block",
-        snap::Error::CopyRead { .. } => "a copy is cut short",
-        snap::Error::CopyWrite { .. } => "a copy runs past the declared length",
-        snap::Error::Offset { .. } => "a copy reaches back before the block",
-        _ => "the block is corrupt",
-    }
 }
 
 #[cfg(test)]

@@ -19,19 +19,14 @@ pub(super) fn chunks(input: &[u8]) -> Option<&[u8]> {
 }
 
 /// Unpacks chunk after chunk. One to three bytes at the end are passed over, as in snappy-java (COD-S5).
-pub(super) fn unpack(
-    decoder: &mut snap::raw::Decoder,
-    mut rest: &[u8],
-    out: &mut Output<'_>,
-    remarks: Option<&mut Vec<Remark>>,
-) -> Result<()> {
+pub(super) fn unpack(mut rest: &[u8], out: &mut Output<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<()> {
     while let Some((length, behind)) = rest.split_first_chunk::<4>() {
         if *length == ANOTHER_HEADER {
             rest = skip_header(behind)?;
             continue;
         }
         let (chunk, behind) = split_chunk(i32::from_be_bytes(*length), behind)?;
-        raw::unpack(decoder, chunk, out)?;
+        raw::unpack(chunk, out)?;
         rest = behind;
     }
     if let (Some(remarks), false) = (remarks, rest.is_empty()) {

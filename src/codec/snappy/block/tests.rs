@@ -1,0 +1,140 @@
+//! `snap` is the oracle: the same verdict for the same reason, and the same bytes.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::super::raw::declared_len;
+use super::*;
+use crate::codec::testing::{hard_to_pack, joined, pieces};
+
+/// Unpacks a block with `spare` bytes of room behind its output, and holds that against `snap`.
+fn check(block: &[u8], spare: usize) {
+    let Some((declared, elements)) = declared_len(block) else {
+        assert!(snap::raw::decompress_len(block).is_err());
+        return;
+    };
+    assert_eq!(snap::raw::decompress_len(block), Ok(declared));
+    if declared > 1 << 22 {
+        return;
+    }
+    let mut room = vec![0xa5; declared + spare];
+    let found = unpack(elements, &mut room, declared);
+    let mut expected = vec![0; declared];
+    match snap::raw::Decoder::new().decompress(block, &mut expected) {
+        Ok(len) => assert_eq!((found, room.get(..declared)), (Ok(()), expected.get(..len))),
+        Err(error) => assert_eq!(found, Err(explain(&error)), "{error}"),
+    }
+}
+
+fn explain(error: &snap::Error) -> &'static str {
+    match error {
+        snap::Error::HeaderMismatch { .. } => "the block ends before its declared length",
+        snap::Error::Literal { .. } => "a literal runs past the block",
+        snap::Error::CopyRead { .. } => "a copy is cut short",
+        snap::Error::CopyWrite { .. } => "a copy runs past the declared length",
+        snap::Error::Offset { .. } => "a copy reaches back before the block",
+        _ => "the block is corrupt",
+    }
+}
+
+fn packed(plain: &[u8]) -> Vec<u8> {
+    snap::raw::Encoder::new().compress_vec(plain).unwrap()
+}
+
+/// An element by its kind, its length and its distance, encoded so that it means them as far as it can.
+fn element(kind: u8, len: usize, distance: usize) -> (Vec<u8>, usize) {
+    let byte = |number: usize| u8::try_from(number & 0xff).unwrap();
+    let long = |len: usize| byte((len - 1) << 2);
+    match kind {
+        0 => ([vec![long(len.min(60))], vec![7; len.min(60)]].concat(), len.min(60)),
+        1 => ([vec![60 << 2, byte(len - 1)], vec![8; len]].concat(), len),
+        2 => ([vec![62 << 2, byte(len - 1), 0, 0], vec![9; len]].concat(), len),
+        3 => {
+            let len = 4 + len % 8;
+            (vec![byte((len - 4) << 2 | 1 | (distance >> 8 & 7) << 5), byte(distance)], len)
+        }
+        4 => (vec![long(len) | 2, byte(distance), byte(distance >> 8)], len),
+        _ => (vec![long(len) | 3, byte(distance), byte(distance >> 8), 0, 0], len),
+    }
+}
+
+/// A block whose copies reach back to what is there, but for some.
+fn block_of(elements: &[(u8, usize, usize)]) -> Vec<u8> {
+    let (mut bytes, mut len) = (Vec::new(), 0);
+    for (kind, wanted, distance) in elements {
+        // The last of the distances are left as they are, whether or not they reach back too far.
+        let distance = if *distance < 60_000 { 1 + distance % len.max(1) } else { *distance };
+        let (element, added) = element(*kind, *wanted, distance);
+        bytes.extend(element);
+        len += added;
+    }
+    [varint(len), bytes].concat()
+}
+
+fn varint(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number > 0x7f {
+        bytes.push(u8::try_from(number & 0x7f | 0x80).unwrap());
+        number >>= 7;
+    }
+    bytes.push(u8::try_from(number).unwrap());
+    bytes
+}
+
+fn spare() -> impl Strategy<Value = usize> {
+    prop_oneof![Just(STAGE + 64), 0_usize..300, 0_usize..20_000]
+}
+
+proptest! {
+    #[test]
+    fn what_snap_packs(pieces in pieces(), spare in spare()) {
+        check(&packed(&joined(&pieces)), spare);
+    }
+
+    #[test]
+    fn elements_of_every_kind(elements in vec((0_u8..6, 1_usize..65, 0_usize..60_050), 0..400), spare in spare()) {
+        check(&block_of(&elements), spare);
+    }
+
+    #[test]
+    fn small_distances(elements in vec((0_u8..6, 1_usize..65, 0_usize..70), 0..400), spare in spare()) {
+        check(&block_of(&elements), spare);
+    }
+
+    #[test]
+    fn damage(
+        elements in vec((0_u8..6, 1_usize..65, 0_usize..60_000), 0..200),
+        damage in vec((any::<proptest::sample::Index>(), any::<u8>()), 1..4),
+        kept in any::<proptest::sample::Index>(),
+        spare in spare(),
+    ) {
+        let whole = block_of(&elements);
+        check(&whole[..kept.index(whole.len())], spare);
+        let mut damaged = whole;
+        for (at, byte) in damage {
+            let at = at.index(damaged.len());
+            damaged[at] = byte;
+        }
+        check(&damaged, spare);
+    }
+
+    #[test]
+    fn noise(block in vec(any::<u8>(), 1..400), spare in spare()) {
+        check(&block, spare);
+        check(&[varint(block.len() * 4), block].concat(), spare);
+    }
+}
+
+#[test]
+fn all_that_is_hard_to_pack() {
+    hard_to_pack(|plain| check(&packed(plain), STAGE));
+}
+
+#[test]
+fn lengths_that_are_a_little_off() {
+    let block = packed(&b"some of these bytes stand here twice, and some again; ".repeat(8));
+    let (declared, elements) = declared_len(&block).unwrap();
+    for len in declared - 100..declared + 100 {
+        check(&[&varint(len), elements].concat(), STAGE);
+    }
+}
