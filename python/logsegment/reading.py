@@ -70,7 +70,7 @@ def decode(
         batch_bytes: about how many bytes of keys, values and headers an Arrow batch holds; a larger record stands alone.
         topic: value of the column `topic`.
         partition: value of the column `partition`.
-        threads: threads that decode; 1 is the calling thread. Threads start with the first batch.
+        threads: threads that decode; 1 is the calling thread, as it is always with `codecs`. Threads start with the first batch.
         format: "auto" takes magic 0, 1 and 2 of Kafka 0.8 and later, told apart entry by entry, and reads a `FileSource` whose name ends
             with `.kafka` as Kafka 0.7; "0.7", "v0", "v1" and "v2" take that format only; "sniff" looks at the first entry and decides
             between Kafka 0.7 and later.

@@ -78,6 +78,10 @@ const MOST_TOPIC_BYTES: usize = 1 << 29;
 pub fn open(source: Source, mut options: StreamOptions) -> Box<dyn BatchSource> {
     let topic_len = options.topic.as_ref().map_or(1, |topic| topic.len().max(1));
     options.batch_size = options.batch_size.min((MOST_TOPIC_BYTES / topic_len).max(1));
+    if !options.decode.codecs.plugins.is_none() {
+        // A thread that calls a plugin may need the interpreter, which a consumer may hold while it waits for that thread.
+        options.threads = 1;
+    }
     match options.projection.binary {
         BinaryKind::Binary => open_as::<Copied<i32>>(source, options),
         BinaryKind::LargeBinary => open_as::<Copied<i64>>(source, options),
