@@ -22,10 +22,12 @@ from logsegment.cli.options import (
     output_of,
     paths_argument,
     quiet_option,
+    registry_option,
 )
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
+from logsegment.plugins import FileRegistry
 
 
 class BatchSink(Protocol):
@@ -62,6 +64,7 @@ class BatchSink(Protocol):
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums; only headers are looked at.")
 @on_error_option
 @format_option
+@registry_option
 @quiet_option
 @ending
 def batches(
@@ -72,6 +75,7 @@ def batches(
     no_crc: bool,
     on_error: str,
     entry_format: str,
+    codecs: FileRegistry | None,
     quiet: bool,
 ) -> int:
     """Write one row for every batch of every PATH; nothing is decompressed."""
@@ -85,7 +89,7 @@ def batches(
         else:
             sink = BatchLines() if is_json else BatchText()
         progress = stack.enter_context(Progress(segments, is_wanted=not quiet and sink.leaves_terminal))
-        options = {"check_crc": not no_crc, "on_error": on_error, "format": entry_format}
+        options = {"check_crc": not no_crc, "on_error": on_error, "format": entry_format, "codecs": codecs}
         codes = [_write(segment, sink, progress, options, quiet=quiet) for segment in segments]
     if output.kind and not quiet:
         say(f"wrote {count(sink.written, 'row')} to {output.path}")

@@ -28,12 +28,14 @@ from logsegment.cli.options import (
     output_of,
     paths_argument,
     quiet_option,
+    registry_option,
 )
 from logsegment.cli.paths import Segment, in_range, segments_of, whole_partition
 from logsegment.cli.progress import Progress
 from logsegment.cli.records import Form, JsonLines, RecordSink, RecordTable, Rows
 from logsegment.cli.sources import opened
 from logsegment.neighbours import committed_transactions
+from logsegment.plugins import FileRegistry
 
 #: What a record is by default, as JSON and as columns.
 JSON_COLUMNS = ["topic", "partition", "offset", "timestamp", "timestampType", "key", "value", "headers"]
@@ -51,6 +53,7 @@ class Wanted:
     on_error: str
     threads: int
     format: str
+    codecs: FileRegistry | None
 
 
 @click.command(
@@ -78,6 +81,7 @@ class Wanted:
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that decode and write.")
 @on_error_option
 @format_option
+@registry_option
 @json_option("JSON lines, as without any of these.")
 @file_options
 @quiet_option
@@ -98,6 +102,7 @@ def cat(
     threads: int,
     on_error: str,
     entry_format: str,
+    codecs: FileRegistry | None,
     is_json: bool,
     arrow: str | None,
     parquet: str | None,
@@ -109,7 +114,7 @@ def cat(
         raise click.UsageError("--bytes is about JSON; Arrow and Parquet hold the bytes themselves")
     wanted_keys = [key.encode("utf-8", "surrogateescape") for key in keys] + list(raw_keys)
     rows = Rows(since, until, wanted_keys or None, limit)
-    wanted = Wanted(offsets, isolation, control, not no_crc, on_error, threads, entry_format)
+    wanted = Wanted(offsets, isolation, control, not no_crc, on_error, threads, entry_format, codecs)
     segments = in_range(segments_of(paths), offsets.start, offsets.end)
     with ExitStack() as stack:
         sink: RecordSink
@@ -161,6 +166,7 @@ def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progres
             partition=segment.partition,
             threads=wanted.threads,
             format=wanted.format,  # type: ignore[arg-type]
+            codecs=wanted.codecs,
             transactions=transactions,
         )
         with stream:

@@ -20,10 +20,11 @@ from logsegment.cli.ending import CLEAN, LOST, Damaged, ending
 from logsegment.cli.files import WholeFile, ensure_here, ensure_output
 from logsegment.cli.messages import count, say
 from logsegment.cli.offset_map import OffsetMap, offset_map
-from logsegment.cli.options import examples, format_option, paths_argument, quiet_option
+from logsegment.cli.options import CodecType, examples, format_option, paths_argument, quiet_option, registry_option
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
+from logsegment.plugins import FileRegistry
 from logsegment.stores.files import read_file
 
 ADVICE = "nothing was written; `logsegment verify` tells what is damaged"
@@ -85,11 +86,10 @@ class Job:
     "-o", "--output", required=True, metavar="PATH", help="A file for one segment (- is stdout), a new directory for directories."
 )
 @click.option("--to", type=click.Choice(["v2", "v1", "v0", "0.7"]), default="v2", show_default=True, help="Format to write.")
-@click.option(
-    "--compression", type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]), help="Codec to write; each entry's own without it."
-)
+@click.option("--compression", type=CodecType(), help="Codec to write, by Kafka's name or a plugin's; each entry's own without it.")
 @click.option("--level", type=int, help="Level of that codec.")
 @format_option
+@registry_option
 @click.option("--first-offset", type=click.IntRange(min=0), help="Offset of the first message, from Kafka 0.7.")
 @click.option("--offset-map", "map_path", metavar="FILE", help="From Kafka 0.7: where each message went, as CSV.")
 @click.option("--base-position", type=click.IntRange(min=0), help="From Kafka 0.7: where PATH starts in its partition; else as named.")
@@ -111,6 +111,7 @@ def convert(
     compression: str | None,
     level: int | None,
     entry_format: str,
+    codecs: FileRegistry | None,
     first_offset: int | None,
     map_path: str | None,
     base_position: int | None,
@@ -135,6 +136,7 @@ def convert(
         "compression": compression,
         "level": level,
         "format": entry_format,
+        "codecs": codecs,
         "first_offset": first_offset,
         "base_position": base_position,
         "batch_bytes": batch_bytes,

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from logsegment.plugins import FileRegistry
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 else:
     ParamType = click.ParamType
 
+#: The codecs that are built in, by Kafka's names.
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 #: All record columns, as `logsegment.decode` names them.
 RECORD_COLUMNS = (
     "key",
@@ -133,6 +137,30 @@ class Base64Type(ParamType):
             self.fail(f"{value!r} is not base64")
 
 
+class CodecType(ParamType):
+    """A codec by Kafka's name, or with --registry by the alias of a plugin."""
+
+    name = "CODEC"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Look the name up."""
+        codecs = ctx.params.get("codecs") if ctx else None
+        if value not in CODECS and not (codecs and self._is_alias(codecs, value)):
+            plugins = "no plugin of the registry" if codecs else "the alias of a plugin needs --registry"
+            self.fail(f"{value!r} is not one of {', '.join(map(repr, CODECS))}; {plugins}")
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete the names that are built in."""
+        return [CompletionItem(name) for name in CODECS if name.startswith(incomplete)]
+
+    def _is_alias(self, codecs: FileRegistry, name: str) -> bool:
+        try:
+            return codecs.by_alias(name) is not None
+        except (OSError, ValueError) as error:
+            self.fail(str(error))
+
+
 @dataclass(frozen=True)
 class Output:
     """Where rows go: a file of this kind, or stdout."""
@@ -184,6 +212,14 @@ def format_option(function: F) -> F:
     return click.option("--format", "entry_format", type=kind, default="auto", show_default=True, help=text)(function)
 
 
+def registry_option(function: F) -> F:
+    """Add --registry; the verb gets `codecs`."""
+    text = "Plugin codecs by this registry, a JSON file. It names code that is imported."
+    kind = click.Path(exists=True, dir_okay=False)
+    option = click.option("--registry", "codecs", type=kind, metavar="FILE", is_eager=True, callback=_registry, help=text)
+    return option(function)
+
+
 def output_of(arrow: str | None, parquet: str | None, *, is_json: bool) -> Output:
     """The one output that was asked for.
 
@@ -195,6 +231,10 @@ def output_of(arrow: str | None, parquet: str | None, *, is_json: bool) -> Outpu
     if len(asked) + is_json > 1:
         raise click.UsageError("only one of --json, --arrow and --parquet can be given")
     return asked[0] if asked else Output()
+
+
+def _registry(_ctx: click.Context, _param: click.Parameter, path: str | None) -> FileRegistry | None:
+    return None if path is None else FileRegistry(path)
 
 
 def _checked_paths(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import logsegment as ls
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, ending, words_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.names import name_findings
-from logsegment.cli.options import examples, format_option, json_option, paths_argument, quiet_option
+from logsegment.cli.options import examples, format_option, json_option, paths_argument, quiet_option, registry_option
 from logsegment.cli.paper import Paper
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
@@ -22,6 +22,7 @@ from logsegment.cli.sources import opened
 from logsegment.cli.survey import survey
 from logsegment.cli.verdict import Verdict, write_json, write_words
 from logsegment.neighbours import validate_files
+from logsegment.plugins import FileRegistry
 from logsegment.stores.uri import shown
 
 Depth = Literal["headers", "metadata", "full"]
@@ -47,6 +48,7 @@ Depth = Literal["headers", "metadata", "full"]
 @click.option("--strict-tail", is_flag=True, help="A file that ends inside a batch is an error, not usual.")
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
 @format_option
+@registry_option
 @json_option("JSON lines: findings, and a summary of each file.")
 @quiet_option
 @ending
@@ -57,6 +59,7 @@ def verify(
     strict_tail: bool,
     no_crc: bool,
     entry_format: str,
+    codecs: FileRegistry | None,
     is_json: bool,
     quiet: bool,
 ) -> int:
@@ -67,7 +70,13 @@ def verify(
     With --quiet only files with findings are told.
     """
     segments, missing = _found(paths)
-    options = {"depth": cast(Depth, depth), "check_crc": not no_crc, "strict_tail": strict_tail, "format": entry_format}
+    options = {
+        "depth": cast(Depth, depth),
+        "check_crc": not no_crc,
+        "strict_tail": strict_tail,
+        "format": entry_format,
+        "codecs": codecs,
+    }
     paper = None if is_json else Paper()
     seen: Counter[str] = Counter(unreadable=missing)
     with Progress(segments, is_wanted=not quiet) as progress:
