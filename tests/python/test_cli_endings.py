@@ -218,6 +218,17 @@ def test_progress_is_shown_on_a_terminal_only_and_never_in_the_data(verb: str):
     assert run_on_terminal(verb, *flags, "--quiet", CODEC, out=False, err=True).err == ""
 
 
+def test_a_conversion_shows_progress_on_a_terminal_and_leaves_none_in_a_pipe(tmp_path: Path):
+    shown = run_on_terminal("convert", CODEC, "-o", tmp_path / "shown", "--compression", "zstd", out=False, err=True)
+    assert (shown.code, shown.out) == (0, b"")
+    assert "\x1b[" in shown.err
+    assert CODEC_FILE.name in shown.err
+    quiet = run_on_terminal("convert", CODEC, "-o", tmp_path / "quiet", "--compression", "zstd", "--quiet", out=False, err=True)
+    piped = run("convert", CODEC, "-o", tmp_path / "piped", "--compression", "zstd")
+    assert (quiet.code, quiet.err, piped.code, piped.err) == (0, "", 0, "")
+    assert len({(tmp_path / name / CODEC.name / CODEC_FILE.name).read_bytes() for name in ("shown", "quiet", "piped")}) == 1
+
+
 def test_verdicts_have_colour_on_a_terminal_unless_it_is_unwanted():
     coloured = run_on_terminal("verify", CODEC, DAMAGED, out=True, err=False).out
     assert re.search(rb"\x1b\[1;31m[^\n]*DAMAGED", coloured)
