@@ -1,10 +1,11 @@
-//! Plain bytes to literals and matches.
+//! Plain bytes to literals and matches, for the formats of LZ4 and snappy alike.
 //!
-//! A table remembers where each group of bytes stood last. Three positions are looked at for every eight bytes loaded, then a byte is left out, and
-//! more of them the longer nothing is found. pierrec's lz4 (Go) hashes six bytes too, and that is why it packs records smaller than liblz4.
+//! A table remembers where each group of bytes stood last. Three positions are looked at for every eight bytes loaded, then two bytes are left
+//! out, and more of them the longer nothing is found. Every other match begins where one ends: there a loop looks at that position alone.
+//! pierrec's lz4 (Go) hashes six bytes too, and that is why it packs records smaller than liblz4.
 
 const SLOTS: usize = 1 << 14;
-/// Positions are kept in 16 bits: LZ4 has no longer distances.
+/// Positions are kept in 16 bits: there are no longer distances in LZ4, nor in chunks of snappy.
 type Slots = [u16; SLOTS];
 
 /// Bytes that have to be equal for a match to be found: with four more short matches are found, and fewer good ones.
@@ -14,10 +15,10 @@ const MARGIN: usize = 16;
 /// Bytes at the end that no match reaches into.
 const TAIL: usize = 5;
 /// Positions from one look to the next while matches are found.
-const STEP: usize = 4;
+const STEP: usize = 5;
 /// One position more for every 32 bytes without a match.
 const PATIENCE: u32 = 5;
-/// LZ4 has no shorter matches.
+/// There are no shorter matches.
 pub(super) const LEAST: usize = 4;
 
 /// Literals, then a match.
@@ -26,10 +27,25 @@ pub(super) struct Sequence<'a> {
     pub(super) from: &'a [u8],
     /// Bytes of `from` that are literals.
     pub(super) literals: usize,
-    /// How far back the match lies.
+    /// The match.
+    pub(super) found: Match,
+}
+
+/// Bytes that stand further in front too.
+#[derive(Clone, Copy)]
+pub(super) struct Match {
+    /// How far back they lie.
     pub(super) offset: usize,
-    /// Bytes of the match, `LEAST` or more.
+    /// `LEAST` bytes or more.
     pub(super) len: usize,
+}
+
+/// Takes what is found, in order.
+pub(super) trait Elements {
+    /// Literals, perhaps none, and a match.
+    fn sequence(&mut self, sequence: &Sequence<'_>);
+    /// A match where the one before ends.
+    fn adjacent(&mut self, found: Match);
 }
 
 /// Finds matches; the table is made when the first data comes.
@@ -37,14 +53,13 @@ pub(super) struct Sequence<'a> {
 pub(super) struct Matcher(Option<Box<Slots>>);
 
 impl Matcher {
-    /// Gives all sequences of `source` to `put` and what is left behind them back.
+    /// Gives all sequences of `source` to `elements` and what is left behind them back.
     #[inline(always)]
-    pub(super) fn scan<'a>(&mut self, source: &'a [u8], mut put: impl FnMut(Sequence<'_>)) -> &'a [u8] {
+    pub(super) fn scan<'a>(&mut self, source: &'a [u8], elements: &mut impl Elements) -> &'a [u8] {
         let slots = self.0.get_or_insert_with(|| Box::new([0; SLOTS]));
         // Without what it remembers of other data the same bytes are packed the same way every time.
         slots.fill(0);
         let limit = source.len().saturating_sub(MARGIN);
-        let end = source.len().saturating_sub(TAIL);
         let (mut anchor, mut at) = (0, 1);
         while at < limit {
             let Some((start, offset)) = look(slots, source, at) else {
@@ -53,19 +68,29 @@ impl Matcher {
             };
             let older = start - offset;
             let before = equal_before(source, older, start, (start - anchor).min(older));
-            let len = before + LEAST + equal(source, older + LEAST, start + LEAST, end);
+            let found = Match { offset, len: before + match_len(source, older, start) };
             let literals = start - before - anchor;
-            put(Sequence { from: source.get(anchor..).unwrap_or_default(), literals, offset, len });
-            anchor += literals + len;
-            at = anchor;
-            if at < limit {
-                let word = load8(source, at - 2);
-                exchange(slots, word, at - 2);
-                exchange(slots, word >> 8, at - 1);
+            elements.sequence(&Sequence { from: source.get(anchor..).unwrap_or_default(), literals, found });
+            anchor += literals + found.len;
+            while anchor < limit
+                && let Some(found) = look_behind(slots, source, anchor)
+            {
+                elements.adjacent(found);
+                anchor += found.len;
             }
+            at = anchor + 1;
         }
         source.get(anchor..).unwrap_or_default()
     }
+}
+
+/// The match that begins at `at`, where the one before ends.
+#[inline(always)]
+fn look_behind(slots: &mut Slots, source: &[u8], at: usize) -> Option<Match> {
+    let word = load8(source, at - 2);
+    exchange(slots, word, at - 2);
+    let offset = exchange(slots, word >> 16, at);
+    matches(source, word >> 16, at, offset).then(|| Match { offset, len: match_len(source, at - offset, at) })
 }
 
 /// Looks at three positions from `at` on: the first where a match begins, and how far back it lies.
@@ -105,10 +130,28 @@ fn exchange(slots: &mut Slots, word: u64, at: usize) -> usize {
     slot.map_or(0, |slot| usize::from(at.wrapping_sub(std::mem::replace(slot, at))))
 }
 
-/// How many bytes from both positions on are equal, before `end`.
+/// Bytes of the match of which `LEAST` were compared.
 #[inline(always)]
-fn equal(source: &[u8], older: usize, newer: usize, end: usize) -> usize {
-    let (Some(older), Some(newer)) = (source.get(older..), source.get(newer..end)) else { return 0 };
+fn match_len(source: &[u8], older: usize, newer: usize) -> usize {
+    let end = source.len().saturating_sub(TAIL);
+    let (Some(older), Some(newer)) = (source.get(older + LEAST..), source.get(newer + LEAST..end)) else { return LEAST };
+    LEAST + equal(older, newer)
+}
+
+/// How many bytes at the front are equal. Most matches end within 16 bytes, which takes no branch that could be guessed wrong.
+#[inline(always)]
+fn equal(older: &[u8], newer: &[u8]) -> usize {
+    if let (Some((old, older)), Some((new, newer))) = (older.split_first_chunk(), newer.split_first_chunk()) {
+        let differing = u128::from_le_bytes(*old) ^ u128::from_le_bytes(*new);
+        if differing != 0 {
+            return whole_bytes(differing.trailing_zeros());
+        }
+        return size_of::<u128>() + equal_long(older, newer);
+    }
+    equal_long(older, newer)
+}
+
+fn equal_long(older: &[u8], newer: &[u8]) -> usize {
     let mut len = 0;
     let ((old, _), (new, left)) = (older.as_chunks::<8>(), newer.as_chunks::<8>());
     for (a, b) in old.iter().zip(new) {

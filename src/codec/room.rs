@@ -17,10 +17,27 @@ impl<'a> Room<'a> {
     /// Writes these bytes.
     #[inline(always)]
     pub(super) fn put<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.put_first(bytes, N);
+    }
+
+    /// Writes the first `len` of these bytes; the others may be written too, and are written over by what comes next.
+    #[inline(always)]
+    pub(super) fn put_first<const N: usize>(&mut self, bytes: [u8; N], len: usize) {
         if let Some(room) = self.bytes.get_mut(self.at..).and_then(|room| room.first_chunk_mut()) {
             *room = bytes;
+        } else {
+            self.put_last(&bytes, len);
         }
-        self.at += N;
+        self.at += len;
+    }
+
+    /// Near the end of the room.
+    #[cold]
+    fn put_last(&mut self, bytes: &[u8], len: usize) {
+        let room = self.bytes.get_mut(self.at..).and_then(|room| room.get_mut(..len));
+        if let (Some(room), Some(bytes)) = (room, bytes.get(..len)) {
+            room.copy_from_slice(bytes);
+        }
     }
 
     /// Writes the first `len` bytes of `from`; those behind them may be written too, and are written over by what comes next.

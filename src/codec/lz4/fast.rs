@@ -1,8 +1,8 @@
 //! A block packed fast, without levels. Each sequence is a token (both lengths, 15 for "and more"), more of the literals' length, the literals,
 //! the offset, little-endian, and more of the match's length.
 
-use super::matches::{LEAST, Matcher, Sequence};
-use super::room::{Room, low_byte};
+use crate::codec::matches::{Elements, LEAST, Match, Matcher, Sequence};
+use crate::codec::room::{Room, low_byte};
 
 /// A length in a token that goes on behind it.
 const MORE: usize = 15;
@@ -10,7 +10,7 @@ const MORE: usize = 15;
 /// Packs a block of any length; the bytes written, or nothing when they do not fit into `room`.
 pub(super) fn pack(matcher: &mut Matcher, plain: &[u8], room: &mut [u8]) -> Option<usize> {
     let mut block = Block(Room::new(room));
-    let left = matcher.scan(plain, |sequence| block.put(&sequence));
+    let left = matcher.scan(plain, &mut block);
     block.literals(left, left.len(), 0);
     block.0.written()
 }
@@ -42,13 +42,26 @@ impl Block<'_> {
         self.0.put([low_byte(more)]);
     }
 
+    /// Writes what stands behind the literals.
     #[inline(always)]
-    fn put(&mut self, sequence: &Sequence<'_>) {
-        let len = sequence.len - LEAST;
-        let [low, high, ..] = sequence.offset.to_le_bytes();
-        self.literals(sequence.from, sequence.literals, len.min(MORE));
+    fn found(&mut self, found: Match) {
+        let [low, high, ..] = found.offset.to_le_bytes();
         self.0.put([low, high]);
-        self.more(len);
+        self.more(found.len - LEAST);
+    }
+}
+
+impl Elements for Block<'_> {
+    #[inline(always)]
+    fn sequence(&mut self, sequence: &Sequence<'_>) {
+        self.literals(sequence.from, sequence.literals, (sequence.found.len - LEAST).min(MORE));
+        self.found(sequence.found);
+    }
+
+    #[inline(always)]
+    fn adjacent(&mut self, found: Match) {
+        self.0.put([low_byte((found.len - LEAST).min(MORE))]);
+        self.found(found);
     }
 }
 

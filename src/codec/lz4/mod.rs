@@ -10,10 +10,8 @@ pub mod descriptor;
 mod fast;
 mod frame;
 mod header_checksum;
-mod matches;
 mod oneshot;
 mod pack;
-mod room;
 
 pub use header_checksum::{ChecksumForm, FoundChecksum, HeaderChecksum};
 pub use pack::Compressor;

@@ -6,7 +6,7 @@ use super::ChecksumForm;
 use super::compressor::Blocks;
 use super::fast;
 use super::frame::MAGIC;
-use super::matches::Matcher;
+use crate::codec::matches::Matcher;
 use crate::error::Result;
 use crate::wire::Sink;
 

@@ -3,6 +3,7 @@
 //! Sources: `SnappyCompression` of Kafka's clients, `SnappyInputStream` and `SnappyCodec` of snappy-java 1.1.10.
 
 mod block;
+mod elements;
 mod pack;
 mod raw;
 mod xerial;
