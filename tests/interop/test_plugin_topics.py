@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import eras
+import logsegment as ls
 import rows
 from cli_process import run
 from kraft import Broker, free_ports
@@ -320,3 +322,32 @@ def test_the_command_line_registers_in_topics(servers: str, broker: Broker, tmp_
     done = run("plugins", "list", "--bootstrap-servers", f"127.0.0.1:{free_ports(1)[0]}", "--setting", "log_level=0", "--timeout", "1")
     assert (done.code, done.out, "Traceback" in done.err) == (2, b"", False)
     assert "logsegment: Kafka at 127.0.0.1:" in done.err
+
+
+READER = """
+import sys
+import logsegment as ls
+from logsegment.plugins import TopicRegistry
+stream = ls.decode(ls.FileSource(sys.argv[1]), codecs=TopicRegistry(sys.argv[2]), columns=["value", "compression"])
+print(stream.to_pyarrow().to_pylist() == [{"value": b"%d" % number * 50, "compression": "small"} for number in range(1000)])
+"""
+
+
+def test_batches_of_a_plugin_are_read_by_who_knows_only_the_servers(servers: str, tmp_path: Path) -> None:
+    """S-P17, S-P19, S-P20: written here, read in another process."""
+    small = Plugin("small", {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready.bzip2:Bzip2"}, "v1.0")
+    TopicRegistry(servers).register([FAST, small])
+    registry = TopicRegistry(servers)
+    table = pa.table({"value": [b"%d" % number * 50 for number in range(1000)]})
+    segment = tmp_path / "00000000000000000000.log"
+    segment.write_bytes(ls.encode(table, compression="small", codecs=registry))
+    assert segment.read_bytes()[21:23] == b"\x01\x05", "plugin id 1, codec 5"
+    done = subprocess.run([sys.executable, "-c", READER, segment, servers], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+    with pytest.raises(ls.UnknownCompressionError, match="Unknown compression name: nobody"):
+        ls.encode(table, compression="nobody", codecs=registry)
+    with pytest.raises(ls.UnsupportedError, match=r"fast.*example\.fast:Codec.*v1\.0"):
+        ls.encode(table, compression="fast", codecs=registry)
+    nowhere = TopicRegistry(f"127.0.0.1:{free_ports(1)[0]}", timeout=1)
+    with pytest.raises((ls.RecordBatchError, OSError), match=r"Kafka at 127\.0\.0\.1"):
+        ls.decode(segment.read_bytes(), codecs=nowhere).to_pyarrow()

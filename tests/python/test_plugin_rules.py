@@ -105,6 +105,20 @@ def test_an_incompatible_update_is_a_new_plugin_unless_it_is_said_to_be_compatib
     assert brief(registration(there, [plugin("a", "java", version="nightly")])) == [("java", "a", 0)]
 
 
+def test_another_dictionary_is_another_plugin():
+    """S-P13, COD-Z5: batches do not say with which dictionary they were written."""
+
+    def trained(dictionary: str) -> Plugin:
+        return Plugin("a", {"java": "a.B", "python": "a:B"}, "v1.0", extra={"dictionary": dictionary})
+
+    there = catalog().after(registration(catalog(), [trained("AAAA")]))
+    assert registration(there, [trained("AAAA")]) == []
+    assert {rule for rule, _ in refused(registration, there, [trained("BBBB")])} == {"S-P13"}
+    only_python = Plugin("a", {"python": "a:B"}, "v1.0", extra={"dictionary": "BBBB"})
+    assert len(refused(registration, there, [only_python])) == 2
+    assert len(registration(there, [trained("BBBB")], compatible=True)) == 2
+
+
 def test_entries_of_one_alias_are_compatible_across_languages():
     """S-P13, 3."""
     both = plugin("a", version={"java": "v1.4", "python": "v2.0"})

@@ -234,9 +234,17 @@ def _incompatible(changes: list[Change], after: Catalog) -> Iterator[Finding]:
 
 
 def _differ(one: Entry, other: Entry) -> bool:
-    """Whether the versions say that these are incompatible: their major numbers, where both have one."""
+    """Whether the entries say that they are incompatible: by their major numbers or their dictionaries, where both have one.
+
+    A dictionary does not stand in the batches (COD-Z5), so another one under the same id makes all that was written unreadable.
+    """
     first, second = _MAJOR.match(one.version), _MAJOR.match(other.version)
-    return bool(first and second and int(first[1]) != int(second[1]))
+    is_major = bool(first and second and int(first[1]) != int(second[1]))
+    return is_major or ("dictionary" in one.extra and "dictionary" in other.extra and one.extra["dictionary"] != other.extra["dictionary"])
+
+
+def _made(entry: Entry) -> str:
+    return f"{entry.version} with its dictionary" if "dictionary" in entry.extra else entry.version
 
 
 _SAY_SO = " (if it reads and writes the same bytes, say that it is compatible)"
