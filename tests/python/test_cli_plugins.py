@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cli_process import COMMAND, clean_environment, run
+from cli_process import COMMAND, Done, clean_environment
+from logsegment.cli import app
 from logsegment.plugins import FileRegistry, Plugin
 
 YAML = """
@@ -61,42 +62,58 @@ LISTED = """  id  alias  language  version  class
 """
 
 
+Here = Callable[..., Done]
+
+
+@pytest.fixture
+def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Here:
+    """The program in this process, which starts in no time. As a process of its own it runs in the guide's examples, and below."""
+    monkeypatch.setattr(app, "stop_on_signals", lambda: None)
+
+    def run(*arguments: str | Path) -> Done:
+        code = app.run([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return Done(code, out.encode(), err)
+
+    return run
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "plugins.json"
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_list_is_registered_from_any_kind_of_file(path: Path, name: str):
+def test_a_list_is_registered_from_any_kind_of_file(path: Path, name: str, here: Here):
     file = path.with_name(name)
     file.write_text(FILES[name])
-    done = run("plugins", "register", "--registry", path, file)
+    done = here("plugins", "register", "--registry", path, file)
     assert (done.code, done.err) == (0, "")
     assert done.text.count(" new\n") == 4
-    listed = run("plugins", "list", "--registry", path)
+    listed = here("plugins", "list", "--registry", path)
     assert (listed.code, listed.text, listed.err) == (0, LISTED, "")
     entry = {"pluginID": 0, "pluginAlias": "fast", "pluginClassName": "org.example.Fast", "pluginVersion": "v1.0", "vendor": "example"}
-    assert run("plugins", "list", "--registry", path, "--json").lines[0] == {"language": "java"} | entry
-    again = run("plugins", "register", "--registry", path, file)
+    assert here("plugins", "list", "--registry", path, "--json").lines[0] == {"language": "java"} | entry
+    again = here("plugins", "register", "--registry", path, file)
     assert (again.code, again.text, again.err) == (0, "", "logsegment: nothing to write: all of it is registered\n")
-    assert run("plugins", "check", "--registry", path).text == "clean\n"
+    assert here("plugins", "check", "--registry", path).text == "clean\n"
 
 
-def test_a_dry_run_shows_and_writes_nothing(path: Path):
+def test_a_dry_run_shows_and_writes_nothing(path: Path, here: Here):
     file = path.with_name("list.yaml")
     file.write_text(YAML)
-    done = run("plugins", "register", "--registry", path, file, "--dry-run")
+    done = here("plugins", "register", "--registry", path, file, "--dry-run")
     assert (done.code, done.text.count(" new\n")) == (0, 4)
     assert not path.exists()
 
 
-def test_what_breaks_a_rule_is_told_in_full_and_nothing_is_written(path: Path):
+def test_what_breaks_a_rule_is_told_in_full_and_nothing_is_written(path: Path, here: Here):
     """S-P16."""
     file = path.with_name("list.json")
     file.write_text(
         json.dumps([FAST, SMALL | {"pluginAlias": "gzip"}, {**FAST, "pluginAlias": "lonely", "pluginClassName": {"go": "a.B"}}])
     )
-    done = run("plugins", "register", "--registry", path, file)
+    done = here("plugins", "register", "--registry", path, file)
     assert (done.code, done.out) == (1, b"")
     assert "plugin-java-topic: error [S-P14] 'gzip' is a built-in name" in done.err
     assert "plugin-go-topic: error [S-P13] 'lonely' is registered for go and not for Java" in done.err
@@ -104,24 +121,24 @@ def test_what_breaks_a_rule_is_told_in_full_and_nothing_is_written(path: Path):
     assert not path.exists()
 
 
-def test_an_update_that_is_incompatible_needs_to_be_said_compatible(path: Path):
+def test_an_update_that_is_incompatible_needs_to_be_said_compatible(path: Path, here: Here):
     """S-P13."""
     FileRegistry(path).register([Plugin("fast", BOTH, "v1.0")])
     file = path.with_name("list.json")
     file.write_text(json.dumps([FAST | {"pluginVersion": "v2.0"}]))
-    done = run("plugins", "register", "--registry", path, file)
+    done = here("plugins", "register", "--registry", path, file)
     assert done.code == 1
     assert "an incompatible update must be a new plugin" in done.err
-    done = run("plugins", "register", "--registry", path, file, "--compatible")
+    done = here("plugins", "register", "--registry", path, file, "--compatible")
     assert done.code == 0
     assert "instead of example.fast:Codec v1.0" in done.text
     assert FileRegistry(path).by_id(0).version == "v2.0"
     file.write_text(json.dumps([FAST | {"pluginAlias": "other", "pluginClassName": {"java": "a.B"}}]))
-    assert run("plugins", "register", "--registry", path, file).code == 1
-    assert run("plugins", "register", "--registry", path, file, "--partial").code == 0
-    checked = run("plugins", "check", "--registry", path)
+    assert here("plugins", "register", "--registry", path, file).code == 1
+    assert here("plugins", "register", "--registry", path, file, "--partial").code == 0
+    checked = here("plugins", "check", "--registry", path)
     assert (checked.code, "warning" in checked.text, "no entry for python" in checked.text) == (0, True, True)
-    assert run("plugins", "check", "--registry", path, "--fail-on", "warning", "--json").code == 1
+    assert here("plugins", "check", "--registry", path, "--fail-on", "warning", "--json").code == 1
 
 
 @pytest.mark.parametrize(
@@ -144,10 +161,10 @@ def test_an_update_that_is_incompatible_needs_to_be_said_compatible(path: Path):
         ("list.yaml", "!!python/object/apply:os.system ['true']", "cannot be read: could not determine a constructor"),
     ],
 )
-def test_a_file_that_is_no_list_is_a_usage_error(path: Path, name: str, content: str, said: str):
+def test_a_file_that_is_no_list_is_a_usage_error(path: Path, name: str, content: str, said: str, here: Here):
     file = path.with_name(name)
     file.write_text(content)
-    done = run("plugins", "register", "--registry", path, file)
+    done = here("plugins", "register", "--registry", path, file)
     assert (done.code, done.out) == (2, b"")
     assert said in " ".join(done.err.split())
     assert "Traceback" not in done.err
@@ -169,38 +186,49 @@ def test_a_file_that_is_no_list_is_a_usage_error(path: Path, name: str, content:
         (("remove", "--registry", "a", "fast"), "--yes removes without"),
     ],
 )
-def test_mistakes_are_usage_errors(arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_mistakes_are_usage_errors(arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: Here):
     monkeypatch.chdir(tmp_path)
-    done = run("plugins", *arguments)
+    done = here("plugins", *arguments)
     assert (done.code, done.out) == (2, b"")
     assert said in " ".join(done.err.split())
     assert "Traceback" not in done.err
 
 
-def test_damage_is_listed_around_and_ends_with_1(path: Path):
+def test_damage_is_listed_around_and_ends_with_1(path: Path, here: Here):
     FileRegistry(path).register([Plugin("fast", BOTH, "v1.0")])
     topics = json.loads(path.read_text())
     topics["plugin-python-topic"]["bad\x1b[2J"] = {"pluginID": 99}
     path.write_text(json.dumps(topics))
-    done = run("plugins", "list", "--registry", path)
+    done = here("plugins", "list", "--registry", path)
     assert (done.code, done.text.count("  fast  ")) == (1, 2)
     assert "plugin-python-topic: error [S-P15] key 'bad\\x1b[2J': pluginAlias is missing" in done.err
-    done = run("plugins", "check", "--registry", path, "--json")
+    done = here("plugins", "check", "--registry", path, "--json")
     assert (done.code, [line["rule"] for line in done.lines]) == (1, ["S-P15"])
-    assert run("plugins", "remove", "--registry", path, "--yes", "bad\x1b[2J").code == 0
-    assert run("plugins", "check", "--registry", path).code == 0
+    assert here("plugins", "remove", "--registry", path, "--yes", "bad\x1b[2J").code == 0
+    assert here("plugins", "check", "--registry", path).code == 0
 
 
-def test_remove_takes_all_or_nothing(path: Path):
+def test_remove_takes_all_or_nothing(path: Path, here: Here):
     """S-P12, S-P13."""
     FileRegistry(path).register([Plugin("fast", BOTH, "v1.0"), Plugin("small", BOTH, "v1.0")])
-    done = run("plugins", "remove", "--registry", path, "--yes", "fast", "nobody")
+    done = here("plugins", "remove", "--registry", path, "--yes", "fast", "nobody")
     assert (done.code, "[S-P12] 'nobody' is not registered" in done.err) == (1, True)
-    assert run("plugins", "remove", "--registry", path, "--yes", "fast", "--language", "java").code == 1
+    assert here("plugins", "remove", "--registry", path, "--yes", "fast", "--language", "java").code == 1
     assert len(FileRegistry(path).entries()) == 2
-    done = run("plugins", "remove", "--registry", path, "--yes", "fast")
+    done = here("plugins", "remove", "--registry", path, "--yes", "fast")
     assert (done.code, done.text.count("removed")) == (0, 2)
     assert [entry.alias for entry in FileRegistry(path).entries()] == ["small"]
+
+
+def test_check_tells_what_is_not_installed_only_when_it_is_asked_for(path: Path, here: Here):
+    """S-P20."""
+    bzip2 = Plugin("small", {"java": "a.B", "python": "logsegment.plugins.ready.bzip2:Bzip2"}, "v1.0")
+    FileRegistry(path).register([Plugin("fast", BOTH, "v1.0"), bzip2])
+    assert here("plugins", "check", "--registry", path).text == "clean\n"
+    done = here("plugins", "check", "--registry", path, "--installed", "--json")
+    [finding] = done.lines
+    assert (done.code, finding["rule"], finding["path"]) == (1, "S-P20", "plugin-python-topic")
+    assert finding["message"].startswith("'fast' v1.0: example.fast:Codec is not available here: ")
 
 
 class Terminal:
@@ -294,13 +322,17 @@ def test_at_a_terminal_it_asks_shows_and_confirms(path: Path, at_terminal: Calla
     ]
 
 
-def test_a_no_writes_nothing(path: Path, at_terminal: Callable[..., Terminal]):
+def test_a_no_and_an_end_of_the_answers_write_nothing(path: Path, at_terminal: Callable[..., Terminal]):
     terminal = at_terminal("plugins", "register", "--registry", path)
     answer_one(terminal, "fast")
     terminal.answer("Another plugin?", "n")
     terminal.answer("Write this?", "n")
     assert terminal.end() == 0
     assert "nothing was written" in terminal.shown
+    terminal = at_terminal("plugins", "register", "--registry", path)
+    terminal.answer("Alias", "fast")
+    terminal.answer("Version", "\x04")
+    assert terminal.end() == 130
     assert not path.exists()
 
 

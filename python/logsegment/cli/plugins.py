@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import click
 
@@ -17,6 +17,8 @@ from logsegment.cli.plugin_answers import ask_plugins
 from logsegment.cli.plugin_files import plugins_of
 from logsegment.cli.plugin_registries import OpenRegistry, registry_options
 from logsegment.plugins import Catalog, Change, Entry
+from logsegment.plugins.catalog import found
+from logsegment.plugins.loading import PluginNotInstalled, load
 from logsegment.plugins.rules import judge, registration, removal
 from logsegment.plugins.stored import StoredRegistry
 
@@ -47,8 +49,8 @@ def list_(registry: OpenRegistry, is_json: bool) -> int:
 
     Exit code 1 when a rule is broken; `logsegment plugins check` tells all of it.
     """
-    with registry.opened() as found:
-        catalog = found.catalog()
+    with registry.opened() as opened:
+        catalog = opened.catalog()
     if is_json:
         for language, entry in catalog.each():
             print(json.dumps({"language": language} | entry.to_dict(), ensure_ascii=False, separators=(",", ":")))
@@ -60,13 +62,16 @@ def list_(registry: OpenRegistry, is_json: bool) -> int:
 @plugins.command(epilog=examples("logsegment plugins check --bootstrap-servers broker:9092"))
 @registry_options
 @click.option("--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True, help="Exit with 1 from here on.")
+@click.option("--installed", is_flag=True, help="Also whether Python's codecs are installed here, which imports their modules.")
 @click.option("--json", "is_json", is_flag=True, help="JSON lines: the findings.")
 @quiet_option
 @ending
-def check(registry: OpenRegistry, fail_on: str, is_json: bool, quiet: bool) -> int:
+def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, quiet: bool) -> int:
     """Hold all rules against what is registered, and look at the settings of the topics."""
-    with registry.opened() as found:
-        findings = found.check()
+    with registry.opened() as opened:
+        findings = opened.check()
+        if installed:
+            findings += _not_installed(opened.catalog())
     if is_json:
         for finding in findings:
             print(json.dumps(finding.to_dict(), ensure_ascii=False, separators=(",", ":")))
@@ -101,16 +106,16 @@ def register(registry: OpenRegistry, file: str | None, compatible: bool, partial
     """
     if file is None and not (sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError("FILE is missing, and standard input is no terminal to ask at")
-    with registry.opened(quiet=quiet) as found:
-        wanted = plugins_of(file) if file is not None else ask_plugins(found.planned(lambda catalog: catalog))
+    with registry.opened(quiet=quiet) as opened:
+        wanted = plugins_of(file) if file is not None else ask_plugins(opened.planned(lambda catalog: catalog))
 
         def plan(catalog: Catalog) -> list[Change]:
             return registration(catalog, wanted, compatible=compatible, partial=partial)
 
         if dry_run:
-            _show_changes(found.planned(plan))
+            _show_changes(opened.planned(plan))
             return CLEAN
-        return _write(found, plan, "Write this?" if file is None else None, quiet=quiet)
+        return _write(opened, plan, "Write this?" if file is None else None, quiet=quiet)
 
 
 @plugins.command(epilog=examples("logsegment plugins remove --registry plugins.json fast"))
@@ -124,25 +129,33 @@ def remove(registry: OpenRegistry, aliases: tuple[str, ...], language: str | Non
     """Remove plugins, all or none. Batches that were compressed with them can no longer be read."""
     if not yes and not (sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError("standard input is no terminal to ask at; --yes removes without")
-    with registry.opened(quiet=quiet) as found:
+    with registry.opened(quiet=quiet) as opened:
         question = None if yes else f"{CANNOT_READ} Remove this?"
-        return _write(found, lambda catalog: removal(catalog, aliases, language), question, quiet=quiet)
+        return _write(opened, lambda catalog: removal(catalog, aliases, language), question, quiet=quiet)
 
 
-def _write(found: StoredRegistry, plan: Callable[[Catalog], list[Change]], question: str | None, *, quiet: bool) -> int:
+def _not_installed(catalog: Catalog) -> Iterator[ls.Finding]:
+    for alias, entry in catalog.languages.get("python", {}).items():
+        try:
+            load(entry)
+        except PluginNotInstalled as error:
+            yield found("S-P20", f"{alias!r} {entry.version}: {entry.class_name} is not available here: {error}", "python")
+
+
+def _write(registry: StoredRegistry, plan: Callable[[Catalog], list[Change]], question: str | None, *, quiet: bool) -> int:
     """Write what a plan makes; with a question only what was shown and confirmed."""
     if question is None:
-        written = found.change(plan)
+        written = registry.change(plan)
         if not quiet:
             _show_changes(written)
         return CLEAN
-    shown = found.planned(plan)
+    shown = registry.planned(plan)
     _show_changes(shown)
     while shown:
         if not click.confirm(question, err=True):
             say("nothing was written")
             return CLEAN
-        meanwhile = _write_shown(found, plan, shown)
+        meanwhile = _write_shown(registry, plan, shown)
         if meanwhile is None:
             say(f"{count(len(shown), 'record')} written")
             return CLEAN
@@ -152,7 +165,7 @@ def _write(found: StoredRegistry, plan: Callable[[Catalog], list[Change]], quest
     return CLEAN
 
 
-def _write_shown(found: StoredRegistry, plan: Callable[[Catalog], list[Change]], shown: list[Change]) -> list[Change] | None:
+def _write_shown(registry: StoredRegistry, plan: Callable[[Catalog], list[Change]], shown: list[Change]) -> list[Change] | None:
     """Write what was shown. If that is no longer what the plan makes, write nothing, and give what it makes now."""
     meanwhile: list[Change] = []
 
@@ -160,7 +173,7 @@ def _write_shown(found: StoredRegistry, plan: Callable[[Catalog], list[Change]],
         meanwhile[:] = plan(catalog)
         return meanwhile if meanwhile == shown else []
 
-    found.change(confirmed)
+    registry.change(confirmed)
     return None if meanwhile == shown else meanwhile
 
 
