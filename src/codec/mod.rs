@@ -143,7 +143,7 @@ mod tests {
         let (mut unpacker, budget) = (Unpacker::default(), Budget::for_entry(&Limits::default(), 100));
         let mut plain = Plain::from_vec(vec![9; 1000]);
         unpacker.unpack(Codec::Snappy, b"\x05\x10hello", &mut plain, &budget, None)?;
-        assert!(plain.readable().starts_with(b"hello\x09"));
+        assert!(plain.readable().starts_with(b"hello"));
         assert_eq!((plain.len(), plain.readable().len(), plain.into_vec().len()), (5, 5 + SLACK, 1000));
         Ok(())
     }

@@ -9,6 +9,10 @@ use crate::codec::testing::{hard_to_pack, joined, pieces};
 
 /// Unpacks a block with `spare` bytes of room behind its output, and holds that against `snap`.
 fn check(block: &[u8], spare: usize) {
+    if block.is_empty() {
+        // Refused before it comes here; of its length snap says 0.
+        return;
+    }
     let Some((declared, elements)) = declared_len(block) else {
         assert!(snap::raw::decompress_len(block).is_err());
         return;
