@@ -140,7 +140,7 @@ fn match_len(source: &[u8], older: usize, newer: usize) -> usize {
 
 /// How many bytes at the front are equal. Most matches end within 16 bytes, which takes no branch that could be guessed wrong.
 #[inline(always)]
-fn equal(older: &[u8], newer: &[u8]) -> usize {
+pub(super) fn equal(older: &[u8], newer: &[u8]) -> usize {
     if let (Some((old, older)), Some((new, newer))) = (older.split_first_chunk(), newer.split_first_chunk()) {
         let differing = u128::from_le_bytes(*old) ^ u128::from_le_bytes(*new);
         if differing != 0 {
@@ -166,7 +166,7 @@ fn equal_long(older: &[u8], newer: &[u8]) -> usize {
 
 /// How many bytes before both positions are equal, `most` at most.
 #[inline(always)]
-fn equal_before(source: &[u8], older: usize, newer: usize, most: usize) -> usize {
+pub(super) fn equal_before(source: &[u8], older: usize, newer: usize, most: usize) -> usize {
     let word = |end: usize| source.get(..end).and_then(|bytes| bytes.last_chunk()).map(|bytes| u64::from_le_bytes(*bytes));
     if let (Some(a), Some(b)) = (word(older), word(newer)) {
         let equal = whole_bytes((a ^ b).leading_zeros());
@@ -178,12 +178,14 @@ fn equal_before(source: &[u8], older: usize, newer: usize, most: usize) -> usize
     a.iter().rev().zip(b.iter().rev()).take(most).take_while(|(a, b)| a == b).count()
 }
 
+/// The eight bytes from here on; 0 where fewer are left.
 #[inline(always)]
-fn load8(source: &[u8], at: usize) -> u64 {
+pub(super) fn load8(source: &[u8], at: usize) -> u64 {
     source.get(at..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
+/// How many whole bytes so many bits are.
 #[inline(always)]
-fn whole_bytes(bits: u32) -> usize {
+pub(super) fn whole_bytes(bits: u32) -> usize {
     usize::try_from(bits / 8).unwrap_or(0)
 }

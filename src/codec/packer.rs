@@ -9,7 +9,7 @@ use crate::wire::Sink;
 /// Nothing is made before it is needed.
 #[derive(Default)]
 pub struct Packer {
-    gzip: gzip::Deflater,
+    gzip: gzip::Compressor,
     snappy: snappy::Encoder,
     lz4: lz4::Compressor,
     zstd: zstd::Compressor,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -362,3 +363,16 @@ def test_calls_know_nothing_of_each_other():
     with pytest.raises(ValueError, match="V2-17"):
         ls.encode(table(value=[b"v"] * 9, timestampMs=[0] * 8 + [-2]))
     assert [ls.encode(records, **arguments) for arguments in reversed(settings)] == first[::-1]
+
+
+@pytest.mark.parametrize("level", range(1, 10))
+def test_cod_g1_python_unpacks_gzip_of_every_level(level: int) -> None:
+    """Python's zlib is that of the JDK: text that repeats, noise, and more than one block of DEFLATE."""
+    random = Random(level)
+    texts = [f'{{"id": {n}, "customer": {random.randrange(99)}}}'.encode() for n in range(1500)]
+    values = texts + [random.randbytes(random.choice([0, 1, 300, 20000])) for _ in range(30)] + texts
+    for count in (1, 10, len(values)):
+        records = table(value=values[:count])
+        packed, plain = (ls.encode(records, batch_bytes=WHOLE, **codec) for codec in ({"compression": "gzip", "level": level}, {}))
+        assert gzip.decompress(packed[building.HEADER_LEN :]) == plain[building.HEADER_LEN :]
+        assert len(packed) < len(plain) + 80

@@ -4,11 +4,13 @@
 //! can be guessed, as nearly always; else, or if the guess was wrong, by a streaming inflater, whose word is also the last on bad data.
 
 mod deflate;
+mod fast;
 mod member;
 mod oneshot;
+mod pack;
 mod streaming;
 
-pub use deflate::Deflater;
+pub use pack::Compressor;
 
 use super::output::Output;
 use super::{Remark, bad, to_len};
