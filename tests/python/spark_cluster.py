@@ -21,7 +21,7 @@ OWN = ("PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 
 @contextmanager
 def standalone(directory: Path) -> Iterator[str]:
-    """The URL of a master that two workers of one core each have found."""
+    """The URL of a master that two workers of one core each have found. They are on different hosts: a task never runs twice on one."""
     port = free_port()
     url = f"spark://127.0.0.1:{port}"
     with ExitStack() as stack:
@@ -31,7 +31,7 @@ def standalone(directory: Path) -> Iterator[str]:
         for number in range(WORKERS):
             arguments = [
                 "--host",
-                "127.0.0.1",
+                f"127.0.0.{number + 1}",
                 "--cores",
                 "1",
                 "--memory",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -32,6 +33,12 @@ OPTIONS = {
     # Wait for both executors.
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
+    # A task that takes long beside the others is run a second time, on the other executor.
+    "spark.speculation": "true",
+    "spark.speculation.interval": "200ms",
+    "spark.speculation.multiplier": "1.5",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.minTaskRuntime": "3s",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "512m",
     "spark.sql.session.timeZone": "UTC",
@@ -100,6 +107,28 @@ def written(spark: SparkSession, segments: str, scratch: Path) -> list[Any]:
     return [list(row) for row in found]
 
 
+def speculated(spark: SparkSession, segments: str, scratch: Path) -> dict[str, Any]:
+    """One of two tasks sleeps in the midst of its rows, and is run a second time meanwhile: offsets and values of what is there then."""
+    target, seen = scratch / "speculated", scratch / "tries"
+    seen.mkdir()
+
+    def slow(batches: Any) -> Any:
+        task = TaskContext.get()
+        for batch in batches:
+            yield batch
+            if task.partitionId() == 1:
+                is_first = not any(seen.iterdir())
+                (seen / str(task.taskAttemptId())).touch()
+                if is_first:
+                    time.sleep(120)
+
+    rows = spark.range(0, 20_000, 1, 2).selectExpr("repeat(cast(id as string), 20) as value").mapInArrow(slow, "value string")
+    rows.write.format("logsegment").option("topic", "slow").mode("append").save(str(target))
+    found = source(spark, str(target)).selectExpr("offset", "cast(value as string) as value")
+    distinct = found.agg(F.count("*"), F.countDistinct("value"), F.countDistinct("offset"), F.max("offset")).first()
+    return {"tries": len(list(seen.iterdir())), "rows": list(distinct), "left": sorted(path.name for path in target.iterdir())}
+
+
 def faults(spark: SparkSession, segments: str, scratch: Path) -> dict[str, str]:
     """What a user sees of each mistake."""
     (scratch / "bare").mkdir()
@@ -147,7 +176,7 @@ def source(spark: SparkSession, path: str) -> Any:
     return spark.read.format("logsegment").load(path)
 
 
-STEPS = {"rows": rows, "functions": functions, "written": written, "faults": faults}
+STEPS = {"rows": rows, "functions": functions, "written": written, "speculated": speculated, "faults": faults}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

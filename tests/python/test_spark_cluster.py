@@ -77,6 +77,14 @@ def test_what_executors_write_is_all_there(answers: dict[str, Any]) -> None:
     assert answers["written"] == expected
 
 
+def test_a_task_that_ran_twice_at_once_is_there_once(answers: dict[str, Any]) -> None:
+    """Speculation: the second try was faster, and the first had staged rows already."""
+    found = answers["speculated"]
+    assert found["tries"] == 2
+    assert found["rows"] == [20_000, 20_000, 20_000, 19_999]
+    assert found["left"] == [".lock", "slow-0"]
+
+
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
