@@ -14,7 +14,8 @@ fn check(block: &[u8], spare: usize) {
         return;
     }
     let Some((declared, elements)) = declared_len(block) else {
-        assert!(snap::raw::decompress_len(block).is_err());
+        // snap takes no bytes at all for a block of nothing.
+        assert!(block.is_empty() || snap::raw::decompress_len(block).is_err());
         return;
     };
     assert_eq!(snap::raw::decompress_len(block), Ok(declared));
