@@ -3,7 +3,7 @@
 //! Errors are data; text is made only when somebody prints them. The kinds are ordered by who is to blame:
 //! the stream that ended, the bytes that lie, this build that cannot, the limits, the caller.
 
-use std::fmt;
+mod text;
 
 /// Shorthand for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -299,99 +299,12 @@ impl ErrorKind {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, position, .. } = &*self.0;
-        write!(f, "[{}]", kind.rule())?;
-        if !position.is_unknown() {
-            write!(f, " {position}:")?;
-        }
-        write!(f, " {kind}")
-    }
-}
-
 impl std::error::Error for Error {}
 
 impl Position {
     /// True when no layer said anything.
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
-    }
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut separator = "";
-        let mut part = |f: &mut fmt::Formatter<'_>, text: fmt::Arguments<'_>| {
-            write!(f, "{separator}{text}")?;
-            separator = ", ";
-            Ok(())
-        };
-        if let Some(row) = self.row {
-            part(f, format_args!("in row {row}"))?;
-        }
-        if let Some(byte) = self.byte {
-            part(f, format_args!("at byte {byte}"))?;
-        }
-        if let Some(offset) = self.base_offset {
-            part(f, format_args!("base offset {offset}"))?;
-        }
-        if let Some(index) = self.record_index {
-            part(f, format_args!("record {index}"))?;
-        }
-        if let Some(field) = self.field {
-            part(f, format_args!("field {field}"))?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for ErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Truncated { needed, available, .. } => {
-                write!(f, "the entry is cut short: {needed} bytes needed, {available} available")
-            }
-            Self::Checksum { stored, computed, .. } => {
-                write!(f, "checksum mismatch: stored {stored:#010x}, computed {computed:#010x}")
-            }
-            Self::Length { declared, expected, .. } if declared < expected => {
-                write!(f, "length {declared} is below {expected}")
-            }
-            Self::Length { declared, expected, .. } => write!(f, "length {declared} runs past the {expected} bytes at hand"),
-            Self::Varint { .. } => write!(f, "variable-length integer does not end in time"),
-            Self::Count { declared, found, .. } => write!(f, "count says {declared}, found {found}"),
-            Self::TrailingBytes { bytes, .. } => write!(f, "{bytes} bytes left over after the last record"),
-            Self::Magic { magic, .. } => write!(f, "magic {magic} belongs to no record format"),
-            Self::Invalid { what, .. } => write!(f, "{what}"),
-            Self::UnsupportedFormat { magic, advice, .. } => write!(f, "record format of magic {magic} is not read here: {advice}"),
-            Self::UnknownCompression { id, .. } => write!(f, "unknown compression type id: {id}"),
-            Self::UnknownPlugin { id, has_registry: true } => {
-                write!(f, "Unknown compression name: plugin:{id} (no plugin with the id {id} is registered)")
-            }
-            Self::UnknownPlugin { id, .. } => {
-                write!(f, "Unknown compression name: plugin:{id} (give codecs=, a registry that knows the plugin with the id {id})")
-            }
-            Self::PluginMissing { id, alias, class, version, reason } => {
-                write!(f, "plugin registered but not available: {alias:?} (id {id}, class {class}, version {version}): {reason}")
-            }
-            Self::Plugin { plugin, fault } => write!(f, "{plugin}: {fault}"),
-            Self::UnknownCompressionName { name } => write!(f, "Unknown compression name: {name}"),
-            Self::Refused { reason, .. } => write!(f, "{reason}"),
-            Self::Unwritable { reason, .. } => write!(f, "the record cannot stand in the target format: {reason}"),
-            Self::Unconvertible { codec, .. } => {
-                write!(f, "down-conversion of {codec} is not supported: name another codec, or upgrade the reader")
-            }
-            Self::Loss { losses } => write!(f, "the conversion would lose {losses}"),
-            Self::Rejected { code, name, reason, .. } => write!(f, "{reason} (Kafka error {code}, {name})"),
-            Self::Codec { codec, fault, .. } => write!(f, "{codec} stream is bad: {fault}"),
-            Self::Limit { limit, asked, allowed } => write!(f, "{asked} is over the limit {limit} = {allowed}"),
-            Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: this one was not looked into"),
-            Self::Io { message, .. } => write!(f, "reading the source failed: {message}"),
-            Self::Interrupted => write!(f, "interrupted"),
-            Self::Usage { argument, fault } => write!(f, "{argument}: {fault}"),
-            Self::Internal { what } => write!(f, "internal error, please report it: {what}"),
-        }
     }
 }
 

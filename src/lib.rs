@@ -1,4 +1,4 @@
-//! Reads, checks and explains the record batches and log segments of Apache Kafka, as Arrow columns, without a broker.
+//! Reads, checks, writes and converts the record batches and log segments of Apache Kafka, as Arrow columns, without a broker.
 //!
 //! Bytes go in, records, columns or findings come out; the core does no I/O and knows neither Python nor Arrow.
 //! Rooms in reading order: `wire` (primitives), `model` (the nouns), `format` (one folder per wire format), `codec`
