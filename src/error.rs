@@ -289,8 +289,11 @@ impl ErrorKind {
             Self::Length { .. } | Self::Varint { .. } | Self::Count { .. } | Self::TrailingBytes { .. } | Self::Invalid { .. } => {
                 Some(INVALID_RECORD)
             }
-            Self::UnknownCompression { .. } | Self::Codec { .. } | Self::Plugin { .. } => Some(UNKNOWN_SERVER_ERROR),
-            Self::Unconvertible { .. } | Self::PluginMissing { .. } | Self::UnknownPlugin { has_registry: false, .. } => Some(76),
+            Self::UnknownCompression { .. }
+            | Self::UnknownPlugin { has_registry: false, .. }
+            | Self::Codec { .. }
+            | Self::Plugin { .. } => Some(UNKNOWN_SERVER_ERROR),
+            Self::Unconvertible { .. } | Self::PluginMissing { .. } => Some(76),
             Self::Unwritable { .. } => Some(INVALID_RECORD),
             Self::Rejected { code, .. } => Some(*code),
             Self::Limit { limit: "max_batch_bytes", .. } => Some(MESSAGE_TOO_LARGE),

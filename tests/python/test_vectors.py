@@ -31,8 +31,6 @@ ERRORS = {
 }
 #: Kafka's wire error for each kind.
 WIRE_CODES = {"corrupt": 2, "invalid_record": 87, "unknown_codec": -1, "decompress": -1}
-#: A vector of codec 5, which Java does not know; here it is a plugin that nobody has (S-P19), and so an unsupported codec.
-PLUGIN_CODES = {"edge_codec5": 76}
 #: Vectors whose end Kafka's buffer reader calls corrupt and we do not, and why.
 LENIENT_ENDS = {"edge_zero_tail": "FND-17"}
 #: Vectors that Java reads and we refuse, with the rule that FORMAT.md gives for it.
@@ -146,7 +144,7 @@ def test_entries_have_the_records_of_the_vector(vector: Vector):
         assert error is None
     else:
         assert isinstance(error, ERRORS[kind])
-        assert error.kafka_error_code == PLUGIN_CODES.get(vector["name"], WIRE_CODES[kind])
+        assert error.kafka_error_code == WIRE_CODES[kind]
 
 
 @of([vector for vector in ENTRIES if any("invalid" in entry for entry in vector["expected"]["batches"])])

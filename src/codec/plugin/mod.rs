@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn s_p19_without_a_registry_every_plugin_is_unknown() {
         let error = unpack(&Plugins::default(), 7, b"", 10).unwrap_err();
-        assert_eq!((error.rule(), error.kafka_error_code()), ("S-P19", Some(76)));
+        assert_eq!((error.rule(), error.kafka_error_code()), ("S-P19", Some(-1)));
         assert!(error.message().starts_with("Unknown compression name: plugin:7"));
         let error = twice().ensure(7).unwrap_err();
         assert_eq!((error.rule(), error.kafka_error_code()), ("S-P19", None));
