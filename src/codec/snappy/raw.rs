@@ -11,8 +11,8 @@ pub(super) fn unpack(input: &[u8], out: &mut Output<'_>) -> Result<()> {
         return Err(fault("COD-S9", "the declared length is more than the block can hold"));
     }
     out.ensure(declared)?;
-    let room = out.room(declared + elements.len().min(block::STAGE))?;
-    block::unpack(elements, room, declared).map_err(|what| fault("COD-S1", what))?;
+    let room = out.room(declared)?.get_mut(..declared).unwrap_or_default();
+    block::unpack(elements, room).map_err(|what| fault("COD-S1", what))?;
     out.fill(declared);
     Ok(())
 }
