@@ -381,7 +381,8 @@ def test_indexes_of_brokers_are_not_suspected():
             offsets = [offset for offset, _ in segment.offset_index]
             for offset in [*offsets, *(other + 1 for other in offsets)]:
                 segment.byte_range(offset, offset + 1)
-            assert [found.rule for found in segment.index_findings if found.rule.startswith("IDX")] == [], path
+            # Logs of Kafka 0.8 have no .timeindex, which is IDX-1 and says nothing against the .index.
+            assert [found.rule for found in segment.index_findings if found.rule.startswith("IDX") and found.rule != "IDX-1"] == [], path
             seen += 1
     assert seen > 5
 
