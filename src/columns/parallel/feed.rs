@@ -102,7 +102,8 @@ impl Shared {
     /// For a worker that holds as many chunks as it may: waits until the consumer wants those of this job; false when nobody does any more.
     pub fn wait_for_turn(&self, number: u64) -> bool {
         let mut feed = self.lock();
-        while !feed.is_over && feed.delivered != number {
+        // The first job is nobody's turn before the consumer has come.
+        while !feed.is_over && (feed.asked == 0 || feed.delivered != number) {
             feed = self.wait(feed);
         }
         !feed.is_over

@@ -4,10 +4,11 @@
 //! A thread may be at most a window of runs ahead of the consumer, and holds at most a few chunks, so memory stays bounded however slow
 //! the consumer is. Threads start with the first batch that is asked for, never at import (Spark forks its workers).
 
+mod early;
 mod feed;
 mod worker;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{Builder, JoinHandle};
@@ -16,6 +17,7 @@ use std::time::Duration;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
+use self::early::Early;
 use self::feed::{Job, Outcome, Shared, internal};
 use self::worker::{MOST_HELD, Unrolling, work};
 use super::binary::BytesColumn;
@@ -31,8 +33,7 @@ pub struct Parallel<B> {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
     outcomes: Option<Receiver<(u64, Outcome)>>,
-    /// What came before its turn.
-    early: BTreeMap<u64, Outcome>,
+    early: Early,
     /// The consumer's own share, and the number of the job it is at.
     own: Unrolling<B>,
     own_job: Option<u64>,
@@ -59,7 +60,7 @@ impl<B: BytesColumn> Parallel<B> {
             options,
             workers: Vec::new(),
             outcomes: None,
-            early: BTreeMap::new(),
+            early: Early::default(),
             own_job: None,
             next: 0,
             ready: VecDeque::new(),
@@ -86,7 +87,7 @@ impl<B: BytesColumn> Parallel<B> {
         self.shared.ask(self.next);
         loop {
             self.receive_early();
-            if let Some(outcome) = self.early.remove(&self.next) {
+            if let Some(outcome) = self.early.take(self.next) {
                 return outcome;
             }
             if self.own_job == Some(self.next) {
@@ -106,7 +107,7 @@ impl<B: BytesColumn> Parallel<B> {
     fn receive_early(&mut self) {
         let Some(outcomes) = &self.outcomes else { return };
         while let Ok((number, outcome)) = outcomes.try_recv() {
-            self.early.insert(number, outcome);
+            self.early.put(number, outcome);
         }
     }
 
@@ -133,7 +134,7 @@ impl<B: BytesColumn> Parallel<B> {
             }
         };
         self.own_job = outcome.is_part.then_some(number);
-        self.early.insert(number, outcome);
+        self.early.put(number, outcome);
         true
     }
 
@@ -141,7 +142,7 @@ impl<B: BytesColumn> Parallel<B> {
     fn wait(&mut self) -> Option<Outcome> {
         match self.outcomes.as_ref()?.recv_timeout(PATIENCE) {
             Ok((number, outcome)) => {
-                self.early.insert(number, outcome);
+                self.early.put(number, outcome);
                 None
             }
             Err(RecvTimeoutError::Timeout) => None,
