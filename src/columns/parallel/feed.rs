@@ -188,3 +188,26 @@ impl Feed {
 pub fn internal(what: &str) -> Error {
     ErrorKind::Internal { what: what.to_owned() }.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::framing::Source;
+    use crate::limits::Limits;
+
+    #[test]
+    fn the_first_job_is_nobodys_turn_before_the_consumer_has_come() {
+        let shared = Shared::new(Runs::new(Source::memory(bytes::Bytes::new()), Limits::default(), 1), 2);
+        let (sender, turns) = channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| sender.send(shared.wait_for_turn(0)));
+            let early = turns.recv_timeout(Duration::from_millis(20));
+            shared.ask(0);
+            assert!(early.is_err(), "the turn came by itself");
+            assert_eq!(turns.recv(), Ok(true));
+        });
+    }
+}
