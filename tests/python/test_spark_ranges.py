@@ -9,7 +9,6 @@ import json
 import os
 import random
 import shutil
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ import logsegment as ls
 from logsegment.spark import LogSegmentSource, record_schema
 from logsegment.spark.plan import SegmentTask
 from made_logs import START, Made, index, make_partition
+from rights import closed
 
 COLUMNS = ["topic", "partition", "offset", "timestampMs", "value"]
 Rows = list[tuple[Any, ...]]
@@ -428,23 +428,10 @@ def test_missing_paths_and_directories_without_logs_are_errors(tmp_path: Path):
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="a system without owners of files")
 def test_permission_denied_is_an_error_that_names_the_file(tree: Any, tmp_path: Path):
-    """To root nothing is refused, so where tests run as root another user's rights are taken for the moment."""
-    closed = tmp_path / "orders-0"
-    shutil.copytree(tree[0] / "orders-0", closed)
-    is_root = os.geteuid() == 0
-    for above in [tmp_path, *tmp_path.parents]:
-        if is_root and above.is_relative_to(tempfile.gettempdir()) and above.stat().st_mode & 0o001 == 0:
-            above.chmod(above.stat().st_mode | 0o001)
-    closed.chmod(0)
-    if is_root:
-        os.seteuid(65534)
-    try:
-        with pytest.raises(PermissionError, match=str(closed)):
-            plan(closed)
-    finally:
-        if is_root:
-            os.seteuid(0)
-        closed.chmod(0o700)
+    directory = tmp_path / "orders-0"
+    shutil.copytree(tree[0] / "orders-0", directory)
+    with closed(directory), pytest.raises(PermissionError, match=str(directory)):
+        plan(directory)
 
 
 def outcome(path: Path, **options: str) -> Rows | None:
