@@ -65,11 +65,6 @@ impl Scan {
         self.open.entry(producer_id).or_insert(first_offset);
     }
 
-    /// The open transaction of a producer was aborted by the marker at this offset, which is known without having been visited.
-    pub fn abort(&mut self, producer_id: i64, last_offset: i64) {
-        self.close(producer_id, ControlType::Abort, last_offset);
-    }
-
     /// True when a transaction that began before this offset has not ended yet.
     pub fn is_open_before(&self, offset: i64) -> bool {
         self.open.values().any(|first| *first < offset)

@@ -1,17 +1,18 @@
-//! What a committed read of a partition must know, from producer snapshots and markers, and behind the wanted offsets from `.txnindex`.
+//! What a committed read of a partition must know, from producer snapshots and markers.
 //!
-//! A `.txnindex` cannot tell what it lacks: a lost or cut one looks like that of a log without aborts. A snapshot is guarded by a checksum
-//! and says which transactions are open at its offset. So the reading begins at a snapshot, goes by the markers, and ends when every
-//! transaction that began before the end of the wanted offsets has ended. Of these the end is looked for where it can be, not read up to.
+//! A `.txnindex` cannot tell what it lacks: a lost or cut one looks like that of a log without aborts. Nor can it prove what it has: that the
+//! transaction of a marker began where an entry says, and not behind a commit in between, all headers tell and nothing less. A snapshot is
+//! guarded by a checksum and says which transactions are open at its offset. So the reading begins at a snapshot, goes by the markers, and
+//! ends when every transaction that began before the end of the wanted offsets has ended. Segments in which none of them ends are passed
+//! over: the snapshot behind one says so.
 
-use super::aborts::{are_still_open, close_proven};
 use super::{Headers, ReadAt};
 use crate::decode::transactions::{Scan, is_marker};
 use crate::decode::{ChecksumJudge, OffsetRange, Transactions};
 use crate::error::Result;
 use crate::framing::{Frame, Piece, Runs, Source, Step, step};
 use crate::interrupt::Interrupt;
-use crate::sidecar::{AbortedTxn, OffsetEntry, ProducerEntry};
+use crate::sidecar::ProducerEntry;
 
 /// One segment of a partition, opened when it is needed: a partition may have more of them than a process may have open files.
 pub trait Segment {
@@ -29,10 +30,6 @@ pub trait Segment {
     fn source(&self, start: u64) -> Result<Source>;
     /// The entries of the sound `.snapshot` of the state before the segment.
     fn snapshot(&self) -> Option<Vec<ProducerEntry>>;
-    /// The entries of its `.txnindex`; none of one that is missing, cannot be read or is damaged.
-    fn aborted(&self) -> Vec<AbortedTxn>;
-    /// The entries of its `.index`; none of one that is missing, cannot be read or is damaged.
-    fn offset_index(&self) -> Vec<OffsetEntry>;
 }
 
 /// How to go about it.
@@ -75,7 +72,7 @@ impl Committed<'_> {
             return Ok(true);
         }
         let mut is_behind = self.is_behind(segment.base_offset());
-        if is_behind && self.is_known(segment, next, scan)? {
+        if is_behind && self.is_known(next, scan) {
             return Ok(true);
         }
         let (log, len) = segment.open()?;
@@ -90,7 +87,7 @@ impl Committed<'_> {
                     }
                     if !is_behind && self.is_behind(header.base_offset) {
                         is_behind = true;
-                        if self.is_known(segment, next, scan)? {
+                        if self.is_known(next, scan) {
                             return Ok(true);
                         }
                     }
@@ -107,10 +104,9 @@ impl Committed<'_> {
     }
 
     /// Behind the wanted offsets: whether the headers of a segment can tell nothing that is needed.
-    fn is_known<S: Segment>(&self, segment: &S, next: Option<&S>, scan: &mut Scan) -> Result<bool> {
-        let Some(end) = self.wanted.end else { return Ok(false) };
-        close_proven(segment, end, self.judge.limits, scan)?;
-        Ok(!scan.is_open_before(end) || next.is_some_and(|next| are_still_open(next, end, scan)))
+    fn is_known<S: Segment>(&self, next: Option<&S>, scan: &Scan) -> bool {
+        let Some(end) = self.wanted.end else { return false };
+        !scan.is_open_before(end) || next.is_some_and(|next| are_still_open(next, end, scan))
     }
 
     fn is_behind(&self, offset: i64) -> bool {
@@ -142,4 +138,11 @@ impl Committed<'_> {
         }
         Ok(())
     }
+}
+
+/// True when the snapshot of the state before `next` says of all transactions from before `end` that they are open still.
+fn are_still_open<S: Segment>(next: &S, end: i64, scan: &Scan) -> bool {
+    let Some(producers) = next.snapshot() else { return false };
+    let is_open = |id: i64, first: i64| producers.iter().any(|one| one.producer_id == id && one.current_txn_first_offset == first);
+    scan.open().into_iter().filter(|(_, first)| *first < end).all(|(id, first)| is_open(id, first))
 }

@@ -1,8 +1,6 @@
 //! Segments with the files beside them, over anything that can be read by position: batch headers without what lies between them, and
 //! the files that a log should have. Knows no paths.
 
-/// Aborts that a `.txnindex` proves.
-pub mod aborts;
 /// The files beside a log held against it.
 pub mod check;
 /// Transactions of a partition.

@@ -14,7 +14,7 @@ use crate::framing::Source;
 use crate::io::{FileRange, RandomFile};
 use crate::log::partition::{Directory, snapshot_before};
 use crate::log::{ReadAt, committed};
-use crate::sidecar::{AbortedTxn, OffsetEntry, Parsed, ProducerEntry, offset_index, txn_index};
+use crate::sidecar::ProducerEntry;
 
 /// A segment by its path or URI.
 pub struct Segment {
@@ -47,23 +47,6 @@ impl committed::Segment for Segment {
     fn snapshot(&self) -> Option<Vec<ProducerEntry>> {
         let folder = Folder { path: self.path.parent()?.to_owned(), signals: Arc::clone(&self.signals) };
         snapshot_before(&folder, self.base_offset)
-    }
-
-    fn aborted(&self) -> Vec<AbortedTxn> {
-        self.beside("txnindex", txn_index::parse)
-    }
-
-    fn offset_index(&self) -> Vec<OffsetEntry> {
-        self.beside("index", |bytes| offset_index::parse(bytes, self.base_offset))
-    }
-}
-
-impl Segment {
-    /// The entries of a sound file of its name.
-    fn beside<T>(&self, suffix: &str, parse: impl Fn(&[u8]) -> Parsed<T>) -> Vec<T> {
-        let bytes = read(&self.path.with_extension(suffix), &self.signals).ok().flatten().unwrap_or_default();
-        let parsed = parse(&bytes);
-        if parsed.is_sound() { parsed.entries } else { Vec::new() }
     }
 }
 
