@@ -110,6 +110,12 @@ class Ranges:
             self._misled["offset"] = misled
         return position, batch
 
+    def _find_timestamp(self, timestamp: int) -> tuple[int, tuple[int, int, int] | None]:
+        position, batch, by_index = self._index.find_timestamp(timestamp)
+        if misled := self._index.misled_by_timestamp(timestamp, position, by_index):
+            self._misled["timestamp"] = misled
+        return position, batch
+
     def position_for_timestamp(self, timestamp: int) -> int | None:
         """Position of the first batch that may hold a record of this time (ms) or later; None when the headers say that there is none.
 
@@ -119,7 +125,7 @@ class Ranges:
         if self._is_kafka_07:
             return 0
         try:
-            position, batch, _ = self._index.find_timestamp(timestamp)
+            position, batch = self._find_timestamp(timestamp)
         except _core.RecordBatchError:
             return 0
         return None if batch is None else position

@@ -160,7 +160,7 @@ class Segment(Ranges, Entries):
         wanted = max(milliseconds(timestamp), -(2**63))
         if wanted >= 2**63 or self._is_kafka_07:
             return None
-        position, batch, _ = self._index.find_timestamp(wanted)
+        position, batch = self._find_timestamp(wanted)
         if batch is None:
             return None
         source = FileSource(self.path, position)

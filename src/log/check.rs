@@ -16,6 +16,9 @@ pub struct IndexCheck<'a> {
     largest: i64,
     last_indexed: u64,
     last_offset: Option<i64>,
+    last_time: Option<TimeEntry>,
+    /// Where the first batch begins that is later than all time entries.
+    later: Option<u64>,
     faults: (Faults, Faults),
 }
 
@@ -27,7 +30,8 @@ impl<'a> IndexCheck<'a> {
     pub fn new(offsets: &'a [OffsetEntry], times: &'a [TimeEntry]) -> Self {
         let faults = (Faults::default(), Faults::default());
         let (offsets, times) = (offsets.iter(), times.iter());
-        Self { offsets, times, seen: (0, 0), previous_last: i64::MIN, largest: i64::MIN, last_indexed: 0, last_offset: None, faults }
+        let (previous_last, largest, last_time) = (i64::MIN, i64::MIN, times.as_slice().last().copied());
+        Self { offsets, times, seen: (0, 0), previous_last, largest, last_indexed: 0, last_offset: None, last_time, later: None, faults }
     }
 
     /// The next batch.
@@ -41,6 +45,9 @@ impl<'a> IndexCheck<'a> {
             self.time_entry(*entry, header);
             self.times.next();
             self.seen.1 += 1;
+        }
+        if self.last_time.is_some_and(|last| last.offset <= header.last_offset && last.timestamp < header.max_timestamp) {
+            self.later.get_or_insert(header.position);
         }
         self.previous_last = self.previous_last.max(header.last_offset);
         self.largest = self.largest.max(header.max_timestamp);
@@ -62,10 +69,11 @@ impl<'a> IndexCheck<'a> {
             let wrong = Wrong::Contradiction { rule: "IDX-2", what: "offset of the last entry", stored, found: Some(self.previous_last) };
             self.faults.0.push(wrong, self.seen.0.saturating_sub(1).saturating_mul(8), 8);
         }
-        if self.seen.0 > 0 && end.saturating_sub(self.last_indexed) > FAR {
-            let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-            let wrong = Wrong::Stale { last: signed(self.last_indexed), end: signed(end) };
+        if let Some(wrong) = ends_early(self.last_indexed, end).filter(|_| self.seen.0 > 0) {
             self.faults.0.push(wrong, self.seen.0.saturating_mul(8), 0);
+        }
+        if let Some(wrong) = self.later.and_then(|later| ends_early(later, end)) {
+            self.faults.1.push(wrong, at::<{ time_index::ENTRY_LEN }>(self.seen.1), 0);
         }
         (self.faults.0.finish(), self.faults.1.finish())
     }
@@ -84,18 +92,29 @@ impl<'a> IndexCheck<'a> {
     }
 
     fn time_entry(&mut self, entry: TimeEntry, header: &BatchHeader) {
-        // Brokers that kept a topic in the format of 0.9 indexed the times that its messages do not have.
-        let is_other = header.max_timestamp != entry.timestamp && header.max_timestamp != NO_TIMESTAMP;
-        let (what, found) = if is_other {
-            ("timestamp of the batch at an entry's offset", header.max_timestamp)
-        } else if self.largest > entry.timestamp {
-            ("timestamp that an earlier batch exceeds", self.largest)
-        } else {
-            return;
-        };
-        let wrong = Wrong::Contradiction { rule: "IDX-3", what, stored: entry.timestamp, found: Some(found) };
-        self.faults.1.push(wrong, at::<{ time_index::ENTRY_LEN }>(self.seen.1), 12);
+        let exceeded = (self.largest > entry.timestamp).then_some(("timestamp that an earlier batch exceeds", self.largest));
+        let wrong = other_time(entry, header).or_else(|| exceeded.map(|(what, found)| time_wrong(what, entry, found)));
+        if let Some(wrong) = wrong {
+            self.faults.1.push(wrong, at::<{ time_index::ENTRY_LEN }>(self.seen.1), 12);
+        }
     }
+}
+
+/// What is wrong with a time entry for the batch of its offset.
+pub(super) fn other_time(entry: TimeEntry, header: &BatchHeader) -> Option<Wrong> {
+    // Brokers that kept a topic in the format of 0.9 indexed the times that its messages do not have.
+    let is_other = header.max_timestamp != entry.timestamp && header.max_timestamp != NO_TIMESTAMP;
+    is_other.then(|| time_wrong("timestamp of the batch at an entry's offset", entry, header.max_timestamp))
+}
+
+/// What is wrong with an index that has no entry from position `last` on, for a log that goes on to `end`.
+pub(super) fn ends_early(last: u64, end: u64) -> Option<Wrong> {
+    let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    (end.saturating_sub(last) > FAR).then(|| Wrong::Stale { last: signed(last), end: signed(end) })
+}
+
+fn time_wrong(what: &'static str, entry: TimeEntry, found: i64) -> Wrong {
+    Wrong::Contradiction { rule: "IDX-3", what, stored: entry.timestamp, found: Some(found) }
 }
 
 /// Holds a `.txnindex` against the markers of its segment.

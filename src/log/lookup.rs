@@ -138,8 +138,18 @@ impl Lookup<'_> {
         self.agreed(*before, *entry)
     }
 
+    /// Where the first batch before `until` begins that is later than a time entry and all before it.
+    pub(super) fn later_than(&self, entry: TimeEntry, until: u64) -> Result<Option<u64>> {
+        if until == 0 {
+            return Ok(None);
+        }
+        let own = self.offset(entry.offset)?;
+        let is_wanted = |header: &BatchHeader| header.position >= until || header.max_timestamp > entry.timestamp;
+        Ok(Some(self.scan(own.position, is_wanted)?.position).filter(|position| *position < until))
+    }
+
     /// True when the log may hold wrappers of magic 0 before a place to which an index leads. What brokers since 0.11 wrote holds none.
-    fn begins_before_v2(&self) -> bool {
+    pub(super) fn begins_before_v2(&self) -> bool {
         let first = Headers::new(self.log, self.limits, 0, self.len).next_header();
         first.is_ok_and(|header| header.is_some_and(|header| header.format < RecordFormat::V2))
     }

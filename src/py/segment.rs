@@ -96,6 +96,14 @@ impl SegmentIndex {
         Ok(misled::by_offset(entries, offset, position, by_index).and_then(|fault| self.told(fault, "index")))
     }
 
+    /// The same of a sound `.timeindex`, by a look-up of `timestamp` (ms).
+    fn misled_by_timestamp(&self, py: Python<'_>, timestamp: i64, position: u64, by_index: bool) -> PyResult<Option<Finding>> {
+        let times = sound(self.times(py)?);
+        let place = Place { header: None, position, by_index };
+        let fault = self.look_up_by(py, times, |lookup| misled::by_timestamp(lookup, timestamp, &place))?;
+        Ok(fault.and_then(|fault| self.told(fault, "timeindex")))
+    }
+
     /// Cuts into pieces of at most `step` offsets: the first offset of a piece, where it begins, where the bytes of the one before end.
     fn offset_cuts(&self, py: Python<'_>, start: i64, end: i64, step: i64) -> PyResult<Vec<(i64, u64, u64)>> {
         let cuts = self.look_up(py, |lookup| lookup.offset_cuts(start, end, step))?;

@@ -26,12 +26,14 @@ class LogRange:
         segments: all of its segments, in order.
         start: first offset; None for the first that is there.
         end: behind the last offset; None for all that is there when it is read.
+        looked_up: segments in which a time was looked for: their indexes may have been of no help.
     """
 
     name: TopicPartition
     segments: Sequence[SegmentFile]
     start: int | None = None
     end: int | None = None
+    looked_up: tuple[ls.Segment, ...] = ()
 
 
 def ranges_of(
@@ -56,7 +58,9 @@ def ranges_of(
     ranges = []
     for name, segments in logs.items():
         first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
-        start, end = _place(name, segments, starting, "starting"), _place(name, segments, ending, "ending")
+        looked_up: list[ls.Segment] = []
+        start = _place(name, segments, starting, "starting", looked_up)
+        end = _place(name, segments, ending, "ending", looked_up)
         if start >= 0:
             ensure_boundary(name, segments, start, "starting")
         if end >= 0:
@@ -66,7 +70,7 @@ def ranges_of(
             start = max(start, first)
         if start == LATEST or (start >= 0 and 0 <= end <= start):
             continue
-        one = LogRange(name, segments, None if start < 0 else start, None if end < 0 else end)
+        one = LogRange(name, segments, None if start < 0 else start, None if end < 0 else end, tuple(looked_up))
         lost = [told for told in (_lost_start(one, first), _never_begun(one), _lost_end(one)) if told]
         if lost and fail_on_data_loss:
             raise ValueError(f"{'; '.join(lost)}. Set failOnDataLoss to false to read what is there")
@@ -77,8 +81,8 @@ def ranges_of(
     return ranges
 
 
-def _place(name: TopicPartition, segments: Sequence[SegmentFile], limit: OffsetLimit, edge: Edge) -> int:
-    """An offset, or EARLIEST or LATEST."""
+def _place(name: TopicPartition, segments: Sequence[SegmentFile], limit: OffsetLimit, edge: Edge, looked_up: list[ls.Segment]) -> int:
+    """An offset, or EARLIEST or LATEST; adds the segments in which it looked for a time."""
     if limit.everywhere is not None:
         return limit.everywhere
     if limit.offsets is not None:
@@ -86,7 +90,7 @@ def _place(name: TopicPartition, segments: Sequence[SegmentFile], limit: OffsetL
     timestamp = limit.timestamp if limit.timestamps is None else limit.timestamps[name]
     if timestamp is None:
         return EARLIEST if edge == "starting" else LATEST
-    found = offset_for_timestamp(segments, timestamp)
+    found = _offset_for_timestamp(segments, timestamp, looked_up)
     if found is None and edge == "starting" and limit.no_match == "error":
         raise ValueError(
             f"no record of {name} is of time {timestamp} ms or later; set startingOffsetsByTimestampStrategy to latest to read none of it"
@@ -94,10 +98,14 @@ def _place(name: TopicPartition, segments: Sequence[SegmentFile], limit: OffsetL
     return LATEST if found is None else found
 
 
-def offset_for_timestamp(segments: Sequence[SegmentFile], timestamp: int) -> int | None:
+def _offset_for_timestamp(segments: Sequence[SegmentFile], timestamp: int, looked_up: list[ls.Segment]) -> int | None:
     """Offset of the first record of this time (ms) or later in the segments of one log; None when there is none."""
-    found = (ls.Segment(segment).offset_for_timestamp(timestamp) for segment in segments)
-    return next((offset for offset in found if offset is not None), None)
+    for segment in map(ls.Segment, segments):
+        looked_up.append(segment)
+        found = segment.offset_for_timestamp(timestamp)
+        if found is not None:
+            return found
+    return None
 
 
 def _lost_start(one: LogRange, first: int | None) -> str | None:

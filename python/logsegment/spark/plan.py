@@ -100,6 +100,7 @@ def plan_ranges(
     Raises:
         OSError: when a file cannot be read.
     """
+    ranges = list(ranges)
     logs = [log for one in ranges for log in _logs(_narrowed(one, *offsets))]
     pieces = [(log, _pieces(log, timestamp, recovers=options.mode.skips)) for log in logs]
     parts = _parts([piece for _, own in pieces for piece in own], options)
@@ -108,7 +109,9 @@ def plan_ranges(
         known = _transactions(log, own, is_recovering=options.mode.skips) if options.isolation == "read_committed" else None
         for piece in own:
             tasks += [_task(cut, known) for cut in _cut(piece, parts, options)]
-    warn_of_indexes(piece.segment for _, own in pieces for piece in own if _is_looked_up(piece, parts))
+    by_time = [segment for one in ranges for segment in one.looked_up]
+    by_offset = [piece.segment for _, own in pieces for piece in own if _is_looked_up(piece, parts)]
+    warn_of_indexes([*by_time, *by_offset])
     return tasks
 
 
