@@ -43,6 +43,9 @@ CONVERT_SHARE = 0.80
 FIX_LZ4_GIB_S = 1.0
 SLICE_CASES = [(name, door) for name in ("small-none", "small-lz4") for door in ("Segment", "Log")]
 SLICE_GAIN = 20.0
+#: In Spark. One interval of the index is allowed besides, and not needed.
+SLICE_SHARE = 0.02
+SLICE_TASKS = 2
 HEADER_VIEW_BYTES = 10 << 30
 HEADER_VIEW_LIMIT = 2.0
 SPARK_KAFKA_QUERIES = ["consumed", "noop"]
@@ -232,6 +235,11 @@ def slices(rows):
         found = [row for row in rows if (row["corpus"], row["door"]) == (name, door) and row["bytes"] >= 1 << 30]
         value = found[0]["all"] / found[0]["slice"] if found else None
         yield Check("all / 1 % of the offsets", f"{door}, {name}", value, SLICE_GAIN, at_most=False)
+    for name in dict.fromkeys(name for name, _ in SLICE_CASES):
+        row = next((row for row in rows if (row["corpus"], row["door"]) == (name, "Spark") and row["bytes"] >= 1 << 30), None)
+        share = row["slice_bytes"] / row["bytes"] if row else None
+        yield Check("bytes read for 1 % of the offsets", f"Spark, {name}", share, SLICE_SHARE)
+        yield Check("tasks for 1 % of the offsets", f"Spark, {name}", float(row["tasks"]) if row else None, float(SLICE_TASKS))
 
 
 def spark_kafka(rows):

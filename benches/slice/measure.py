@@ -1,17 +1,21 @@
-"""Reading 1 % of the offsets of a 1 GiB segment beside reading all of it, in plain Python through the index beside the segment.
+"""Reading 1 % of the offsets of a 1 GiB segment beside reading all of it, through the index beside the segment: plain Python, and Spark.
 
-Prints [{"corpus", "door", "bytes", "records", "all": seconds, "slice": seconds, "slice_records", "slice_bytes"}] as one JSON line;
-`slice` is the mean over slices near the beginning, the middle and the end, of each the best of the rounds.
+Prints [{"corpus", "door", "bytes", "records", "all": seconds, "slice": seconds, "slice_records", "slice_bytes", "tasks"}] as one JSON line;
+`slice` is the mean over slices near the beginning, the middle and the end, of each the best of the rounds. Bytes are those of the worst
+slice, as the counters of the reads tell; `tasks`, of Spark alone, is the largest number of them that read a slice.
 """
 
 import argparse
 import json
+import shutil
 import sys
 import time
+from functools import partial
 
 import logsegment as ls
 from benches.paths import SEGMENT_NAME, WORK
 from benches.segments import write_repeated
+from benches.spark.measure import session
 from logsegment import _core
 
 SIZE = 1 << 30
@@ -30,6 +34,7 @@ def log(directory):
 
 
 DOORS = {"Segment": segment, "Log": log}
+SPARK = "Spark"
 
 
 def main():
@@ -38,44 +43,67 @@ def main():
     parser.add_argument("--size", type=int, default=SIZE)
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
-    print(json.dumps([row for name in args.corpora.split(",") for row in measure(name, args)]))
+    spark = session()
+    try:
+        doors = {**{door: partial(read, opened) for door, opened in DOORS.items()}, SPARK: partial(read_by_spark, spark)}
+        rows = [measure(name, door, reading, args) for name in args.corpora.split(",") for door, reading in doors.items()]
+    finally:
+        spark.stop()
+    print(json.dumps(rows))
 
 
-def measure(name, args):
+def measure(name, door, reading, args):
+    print(f"slice: {name}, {door}", file=sys.stderr)
     directory = WORK / "slice" / f"{name}-0"
     path = directory / SEGMENT_NAME
     records = write_repeated(name, path, args.size)
     _core.rebuild_indexes([(path, 0)], directory)
-    for door, opened in DOORS.items():
-        print(f"slice: {name}, {door}", file=sys.stderr)
-        whole = best(args.rounds, opened, directory, 0, records)
-        starts = [int(records * place) for place in PLACES]
-        slices = [best(args.rounds, opened, directory, start, start + int(records * SHARE)) for start in starts]
-        yield {
-            "corpus": name,
-            "door": door,
-            "bytes": path.stat().st_size,
-            "records": records,
-            "all": whole["seconds"],
-            "slice": sum(found["seconds"] for found in slices) / len(slices),
-            "slice_records": slices[0]["records"],
-            "slice_bytes": max(found["bytes"] for found in slices),
-        }
+    whole = best(args.rounds, reading, directory, 0, records)
+    starts = [int(records * place) for place in PLACES]
+    slices = [best(args.rounds, reading, directory, start, start + int(records * SHARE)) for start in starts]
+    return {
+        "corpus": name,
+        "door": door,
+        "bytes": path.stat().st_size,
+        "records": records,
+        "all": whole["seconds"],
+        "slice": sum(found["seconds"] for found in slices) / len(slices),
+        "slice_records": slices[0]["records"],
+        "slice_bytes": max(found["bytes"] for found in slices),
+        "tasks": max(found["tasks"] for found in slices),
+    }
 
 
-def best(rounds, opened, directory, start, end):
-    return min((timed(opened, directory, start, end) for _ in range(rounds)), key=lambda found: found["seconds"])
+def best(rounds, reading, directory, start, end):
+    found = [reading(directory, start, end) for _ in range(rounds)]
+    if any(one["records"] != end - start for one in found):
+        raise SystemExit(f"{found} instead of {end - start} records")
+    return min(found, key=lambda one: one["seconds"])
 
 
-def timed(opened, directory, start, end):
+def read(opened, directory, start, end):
     """Opening the segment and looking the offset up are inside the clock."""
     begun = time.perf_counter()
     stream = opened(directory).records(start_offset=start, end_offset=end)
     rows = sum(batch.num_rows for batch in stream)
+    return {"seconds": time.perf_counter() - begun, "records": rows, "bytes": stream.io_stats.bytes_read, "tasks": 0}
+
+
+def read_by_spark(spark, directory, start, end):
+    """Planning is inside the clock, the start of the session is not. Counters are what the tasks left where the option ioStats says."""
+    told = WORK / "slice" / "io-stats"
+    shutil.rmtree(told, ignore_errors=True)
+    topic, _, partition = directory.name.rpartition("-")
+    begun = time.perf_counter()
+    reader = spark.read.format("logsegment").option("ioStats", str(told))
+    for edge, offset in (("startingOffsets", start), ("endingOffsets", end)):
+        reader = reader.option(edge, json.dumps({topic: {partition: offset}}))
+    reader.load(str(directory)).write.format("noop").mode("overwrite").save()
     seconds = time.perf_counter() - begun
-    if rows != end - start:
-        raise SystemExit(f"{rows} rows instead of {end - start}")
-    return {"seconds": seconds, "records": rows, "bytes": stream.io_stats.bytes_read}
+    counters = [json.loads(line) for path in told.glob("task-*.json") for line in path.read_text().splitlines()]
+    found = {name: sum(one[name] for one in counters) for name in ("bytes_read", "records")}
+    tasks = {(one["stage"], one["task"]) for one in counters}
+    return {"seconds": seconds, "records": found["records"], "bytes": found["bytes_read"], "tasks": len(tasks)}
 
 
 if __name__ == "__main__":
