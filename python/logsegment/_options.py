@@ -33,6 +33,15 @@ def plugins(registry: Registry | None) -> Resolver | None:
     return Resolver(registry)
 
 
+def brokers_plugins(registry: Registry | None) -> Resolver | None:
+    """A registry as the core asks it where it does a broker's work."""
+    if registry is None:
+        return None
+    from logsegment.plugins.selection import BrokerResolver
+
+    return BrokerResolver(registry)
+
+
 def dictionaries(given: Sequence[bytes] | None) -> list[bytes] | None:
     """Dictionaries as bytes, from any buffers."""
     return None if given is None else [bytes(one) for one in given]

@@ -1,6 +1,7 @@
 //! Offsets for entries that were written before anybody knew where they would stand: they count from 0 in each file.
 
 use super::append::{AppendOptions, append};
+use super::origin::AppendOrigin;
 use super::patch::set_last_offset;
 use super::producers::ProducerState;
 use crate::codec::Plugins;
@@ -29,10 +30,12 @@ impl Assigner {
     /// From `base_offset` on. `level` is that of the codec of magic 0.
     pub fn new(format: RecordFormat, level: Option<i32>, base_offset: i64) -> Self {
         let options = AppendOptions {
+            origin: AppendOrigin::Client,
             first_offset: base_offset,
             to: RecordFormat::V0,
             compression: None,
             level,
+            has_zstd: true,
             timestamp_type: TimestampType::CreateTime,
             now: 0,
             before_max_ms: None,

@@ -1,26 +1,35 @@
 //! What a broker holds produced batches and records against (VAL-2 to VAL-16).
 
-use super::append::AppendOptions;
+use super::append::{AppendOptions, Entry};
+use super::origin::AppendOrigin;
 use super::refused;
 use crate::compat::KafkaError;
-use crate::compat::error_codes::{INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE, UNSUPPORTED_FOR_MESSAGE_FORMAT};
+use crate::compat::error_codes::{
+    INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE, UNSUPPORTED_COMPRESSION_TYPE, UNSUPPORTED_FOR_MESSAGE_FORMAT,
+};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::batch::NO_PRODUCER_ID;
+use crate::model::batch::{NO_PRODUCER_ID, Producer};
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{BatchHeader, CompressionType, RecordFormat, TimestampType};
 
-/// What is looked at before anything is unpacked (VAL-2a, VAL-2b).
+/// VAL-2a, and that a Raft leader's batches have its epoch.
 pub fn ensure_acceptable(header: &BatchHeader, options: &AppendOptions) -> Result<()> {
-    if header.format == RecordFormat::V2 && header.base_offset != 0 {
+    let (epoch, expected) = (header.partition_leader_epoch, options.partition_leader_epoch);
+    if options.origin == AppendOrigin::RaftLeader && epoch != expected {
+        let reason =
+            format!("Append from Raft leader did not set the batch epoch correctly, expected {expected} but the batch has {epoch}");
+        return Err(refused("VAL-2", INVALID_RECORD, reason));
+    }
+    if options.origin == AppendOrigin::Client && header.format == RecordFormat::V2 && header.base_offset != 0 {
         let reason = format!("The baseOffset of the record batch in the append should be 0, but it is {}", header.base_offset);
         return Err(refused("VAL-2", INVALID_RECORD, reason));
     }
-    ensure_size(header.size, options)
+    Ok(())
 }
 
-/// VAL-2b.
+/// VAL-2b. What the leader took, a follower takes too.
 pub fn ensure_size(size: u64, options: &AppendOptions) -> Result<()> {
-    if size <= options.max_message_bytes {
+    if size <= options.max_message_bytes || options.origin == AppendOrigin::Replication {
         return Ok(());
     }
     let reason = format!(
@@ -30,21 +39,37 @@ pub fn ensure_size(size: u64, options: &AppendOptions) -> Result<()> {
     Err(refused("VAL-2", MESSAGE_TOO_LARGE, reason))
 }
 
+/// VAL-9: zstd where all brokers know it; S-P22: plugins where the format has room for them.
+pub fn ensure_codec(target: CompressionType, options: &AppendOptions) -> Result<()> {
+    if target == CompressionType::Zstd && !options.has_zstd {
+        let reason = "Produce requests to inter.broker.protocol.version < 2.1 broker are not allowed to use ZStandard compression";
+        return Err(refused("VAL-9", UNSUPPORTED_COMPRESSION_TYPE, reason));
+    }
+    match target {
+        CompressionType::Plugin(id) if options.to < RecordFormat::V2 => {
+            let reason = format!("the codec plugin:{id} stands in magic 2 only: name another for a topic of magic {}", options.to.magic());
+            Err(refused("S-P22", UNSUPPORTED_COMPRESSION_TYPE, reason))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// VAL-7: compressed messages and batches of magic 2 come alone.
-pub fn ensure_alone(headers: &[BatchHeader]) -> Result<()> {
-    let Some(first) = headers.first() else {
+pub fn ensure_alone(entries: &[Entry<'_>], source: CompressionType) -> Result<()> {
+    let Some((_, first)) = entries.first() else {
         return Err(refused("VAL-7", INVALID_RECORD, "Record batch has no batches at all"));
     };
-    let comes_alone = first.format == RecordFormat::V2 || source_compression(headers) != CompressionType::None;
-    if comes_alone && headers.len() > 1 {
+    let comes_alone = first.format == RecordFormat::V2 || source != CompressionType::None;
+    if comes_alone && entries.len() > 1 {
         return Err(refused("VAL-7", INVALID_RECORD, "Compressed outer record has more than one batch"));
     }
     Ok(())
 }
 
-/// The codec of the last batch, as Kafka takes it.
-pub fn source_compression(headers: &[BatchHeader]) -> CompressionType {
-    headers.last().map_or(CompressionType::None, BatchHeader::compression)
+/// The codec of the last entry that is compressed, as Kafka takes it.
+pub fn source_compression(entries: &[Entry<'_>]) -> CompressionType {
+    let mut codecs = entries.iter().rev().map(|(_, header)| header.compression());
+    codecs.find(|codec| *codec != CompressionType::None).unwrap_or(CompressionType::None)
 }
 
 /// VAL-3 to VAL-8.
@@ -53,26 +78,31 @@ pub fn ensure_batch(first: &BatchHeader, header: &BatchHeader, options: &AppendO
         let reason = format!("Batch magic {} is not the same as the first batch's magic byte {}", header.magic, first.magic);
         return Err(refused("VAL-6", INVALID_RECORD, reason));
     }
+    if options.origin == AppendOrigin::Client {
+        ensure_from_client(header)?;
+    }
+    let kind = match () {
+        () if options.to >= RecordFormat::V2 => return Ok(()),
+        () if header.is_transactional() => "Transactional",
+        () if header.producer.id != NO_PRODUCER_ID => "Idempotent",
+        () => return Ok(()),
+    };
+    let reason = format!("{kind} records cannot be used with magic version {}", options.to.magic());
+    Err(refused("VAL-8", UNSUPPORTED_FOR_MESSAGE_FORMAT, reason))
+}
+
+/// VAL-3 to VAL-5: what brokers themselves may write, and clients may not.
+fn ensure_from_client(header: &BatchHeader) -> Result<()> {
     if header.format == RecordFormat::V2 {
         ensure_complete(header)?;
     }
     if header.is_control() {
         return Err(refused("VAL-4", INVALID_RECORD, "Clients are not allowed to write control records"));
     }
-    let has_producer = header.producer.id != NO_PRODUCER_ID;
-    if has_producer && header.producer.base_sequence < 0 {
-        let reason =
-            format!("Invalid sequence number {} in record batch with producerId {}", header.producer.base_sequence, header.producer.id);
+    let Producer { id, base_sequence, .. } = header.producer;
+    if id != NO_PRODUCER_ID && base_sequence < 0 {
+        let reason = format!("Invalid sequence number {base_sequence} in record batch with producerId {id}");
         return Err(refused("VAL-5", INVALID_RECORD, reason));
-    }
-    let to = options.to.magic();
-    if header.is_transactional() && options.to < RecordFormat::V2 {
-        let reason = format!("Transactional records cannot be used with magic version {to}");
-        return Err(refused("VAL-8", UNSUPPORTED_FOR_MESSAGE_FORMAT, reason));
-    }
-    if has_producer && options.to < RecordFormat::V2 {
-        let reason = format!("Idempotent records cannot be used with magic version {to}");
-        return Err(refused("VAL-8", UNSUPPORTED_FOR_MESSAGE_FORMAT, reason));
     }
     Ok(())
 }

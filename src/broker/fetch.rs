@@ -21,13 +21,15 @@ const CHUNK: usize = 128 << 10;
 /// `first_offset` are left out, and so are records of plain batches below it where they are converted.
 ///
 /// # Errors
-/// `Rejected` with 76 for zstd that the version cannot take; `Usage` for a version below 0; what is wrong with the bytes.
+/// `Rejected` with 76 for zstd or a plugin that the version cannot take; `Usage` for a version below 0; what is wrong with the bytes.
 pub fn fetch(input: &[u8], version: i16, topic: Option<CompressionType>, first_offset: Option<i64>, limits: &Limits) -> Result<Vec<u8>> {
     let Some(row) = Api::Fetch.row(version) else {
         return Err(ErrorKind::Usage { argument: "api_version", fault: "versions begin at 0".to_owned() }.into());
     };
-    if topic == Some(CompressionType::Zstd) && !row.has_zstd {
-        return Err(too_old(version));
+    match topic {
+        Some(CompressionType::Zstd) if !row.has_zstd => return Err(too_old(version)),
+        Some(CompressionType::Plugin(id)) if row.format < RecordFormat::V2 => return Err(without_plugins(id, version)),
+        _ => {}
     }
     let entries = entries(input, first_offset, limits)?;
     let stored = entries.first().map_or(&[][..], |(frame, _)| from(input, frame.position));
@@ -42,12 +44,14 @@ pub fn fetch(input: &[u8], version: i16, topic: Option<CompressionType>, first_o
 fn unconvertible(entries: &[Entry<'_>], version: i16) -> Error {
     let mut codecs = entries.iter().map(|(_, header)| header.compression());
     match codecs.find(|codec| *codec == CompressionType::Zstd || codec.plugin_id().is_some()) {
-        Some(CompressionType::Plugin(id)) => {
-            let advice = format!("the codec plugin:{id} stands in magic 2 only: read with Fetch version 4 or newer, this is {version}");
-            refused("S-P22", UNSUPPORTED_COMPRESSION_TYPE, advice)
-        }
+        Some(CompressionType::Plugin(id)) => without_plugins(id, version),
         _ => too_old(version),
     }
+}
+
+fn without_plugins(id: u8, version: i16) -> Error {
+    let advice = format!("the codec plugin:{id} stands in magic 2 only: read with Fetch version 4 or newer, this is {version}");
+    refused("S-P22", UNSUPPORTED_COMPRESSION_TYPE, advice)
 }
 
 /// Kafka's error for zstd, with the advice of KIP-110.

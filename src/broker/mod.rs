@@ -7,12 +7,17 @@ mod append;
 mod assign;
 mod checks;
 mod fetch;
+mod follower;
+mod leader;
+mod origin;
 mod patch;
 mod producers;
+mod records;
 
 pub use append::{AppendOptions, Appended, append};
 pub use assign::Assigner;
 pub use fetch::fetch;
+pub use origin::AppendOrigin;
 pub use producers::{ProducedBatch, ProducerEntry, ProducerState};
 
 use crate::compat::KafkaError;

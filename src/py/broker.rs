@@ -6,7 +6,7 @@ use super::convert::target;
 use super::limits::Limits;
 use super::options::option;
 use super::{buffer, errors, plugins};
-use crate::broker::{self, AppendOptions, Appended, ProducedBatch, ProducerEntry, ProducerState};
+use crate::broker::{self, AppendOptions, AppendOrigin, Appended, ProducedBatch, ProducerEntry, ProducerState};
 use crate::codec::Plugins;
 use crate::error::Result;
 use crate::framing::Source;
@@ -47,8 +47,9 @@ pub fn broker_fetch<'py>(
     topic: &str,
     first_offset: Option<i64>,
     limits: Option<&Limits>,
+    codecs: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let topic = topic_compression(py, topic, &Plugins::default())?;
+    let topic = topic_compression(py, topic, &plugins::of(codecs))?;
     let limits = limits.map_or_else(Default::default, |limits| limits.0);
     let mut source = bytes_of(buffer)?;
     let done = py.detach(|| {
@@ -71,13 +72,16 @@ fn whole(source: &mut Source) -> Result<()> {
 
 fn append_options(options: &Bound<'_, PyDict>) -> PyResult<AppendOptions> {
     let (to, compression): (String, String) = (option!(options, "to"), option!(options, "compression"));
+    let from: String = option!(options, "origin");
     let plugins = plugins::of(option!(options, "codecs"));
     let (kind, limits): (String, Option<Limits>) = (option!(options, "timestamp_type"), option!(options, "limits"));
     Ok(AppendOptions {
+        origin: origin(&from)?,
         first_offset: option!(options, "first_offset"),
         to: target(&to)?,
         compression: topic_compression(options.py(), &compression, &plugins)?,
         level: None,
+        has_zstd: option!(options, "has_zstd"),
         timestamp_type: match kind.as_str() {
             "CreateTime" => TimestampType::CreateTime,
             "LogAppendTime" => TimestampType::LogAppendTime,
@@ -93,6 +97,13 @@ fn append_options(options: &Bound<'_, PyDict>) -> PyResult<AppendOptions> {
         partition_leader_epoch: option!(options, "partition_leader_epoch"),
         limits: limits.map_or_else(Default::default, |limits| limits.0),
         plugins,
+    })
+}
+
+fn origin(name: &str) -> PyResult<AppendOrigin> {
+    AppendOrigin::named(name).ok_or_else(|| {
+        let known = AppendOrigin::NAMED.map(|(known, _)| format!("{known:?}")).join(", ");
+        PyValueError::new_err(format!("origin must be one of {known}, not {name:?}"))
     })
 }
 

@@ -97,9 +97,10 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | ErrorKind::Unsearched => CorruptError::new_err(text),
         ErrorKind::Invalid { .. } => InvalidError::new_err(text),
         ErrorKind::UnsupportedFormat { .. } => UnsupportedError::new_err(text),
-        ErrorKind::UnknownCompression { .. } | ErrorKind::UnknownCompressionName { .. } | ErrorKind::UnknownPlugin { .. } => {
-            UnknownCompressionError::new_err(text)
-        }
+        ErrorKind::UnknownCompression { .. }
+        | ErrorKind::UnknownCompressionName { .. }
+        | ErrorKind::UnknownPlugin { .. }
+        | ErrorKind::Rejected { rule: "S-P18", .. } => UnknownCompressionError::new_err(text),
         ErrorKind::PluginMissing { .. } => UnsupportedError::new_err(text),
         ErrorKind::Codec { .. } | ErrorKind::Plugin { .. } => CodecError::new_err(text),
         ErrorKind::Limit { .. } | ErrorKind::Rejected { code: 10 | 18, .. } => LimitError::new_err(text),

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from logsegment.plugins.catalog import topic_of
 from logsegment.plugins.codec import Codec
+from logsegment.plugins.entries import Entry
 from logsegment.plugins.loading import PluginNotInstalled, load
 from logsegment.plugins.registry import Registry
 
 #: Alias, class, version, the codec or None, and why there is none.
 Found: TypeAlias = tuple[str, str, str, Codec | None, str]
+
+
+def found(entry: Entry) -> Found:
+    """The codec of an entry, or why there is none."""
+    try:
+        return entry.alias, entry.class_name, entry.version, load(entry), ""
+    except PluginNotInstalled as error:
+        return entry.alias, entry.class_name, entry.version, None, str(error)
 
 
 class Resolver:
@@ -31,14 +41,43 @@ class Resolver:
     def by_id(self, plugin_id: int) -> Found | None:
         """The plugin with this id; None when it is not registered."""
         entry = self._registry.by_id(plugin_id)
-        if entry is None:
-            return None
-        try:
-            return entry.alias, entry.class_name, entry.version, load(entry), ""
-        except PluginNotInstalled as error:
-            return entry.alias, entry.class_name, entry.version, None, str(error)
+        return None if entry is None else found(entry)
 
     def by_alias(self, alias: str) -> int | None:
         """The id of the plugin with this alias; None when it is not registered."""
         entry = self._registry.by_alias(alias)
         return None if entry is None else entry.plugin_id
+
+
+class BrokerResolver(Resolver):
+    """A registry as the core asks it where it does a broker's work.
+
+    A broker is a Java program: ids and aliases are those of Java's entries (S-P18, S-P21). What packs and unpacks here is Python's entry of
+    the same alias, which is compatible and has the same id (S-P13). A registry of one language is taken for both.
+
+    Args:
+        registry: any object with `by_id` and `by_alias`; of one with `in_language` that language's entries are asked for.
+
+    Raises:
+        TypeError: when it is no registry.
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        super().__init__(registry)
+        in_language = getattr(registry, "in_language", None)
+        self._code: Registry | None = in_language("python") if in_language is not None else None
+        if in_language is not None:
+            self._registry = in_language("java")
+
+    def by_id(self, plugin_id: int) -> Found | None:
+        """The plugin with this id in Java's entries, with Python's code; None when it is not registered."""
+        if self._code is None:
+            return super().by_id(plugin_id)
+        entry = self._registry.by_id(plugin_id)
+        if entry is None:
+            return None
+        ours = self._code.by_alias(entry.alias)
+        if ours is None or ours.plugin_id != plugin_id:
+            told = f"{topic_of('python')} has no entry for it" if ours is None else f"{topic_of('python')} gives it the id {ours.plugin_id}"
+            return entry.alias, entry.class_name, entry.version, None, told
+        return found(ours)

@@ -5,12 +5,13 @@ The copy is read again when something unknown turns up. Where the records are is
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 from logsegment._core import Finding
 from logsegment.plugins import rules
@@ -47,7 +48,35 @@ class StoredRegistry(ABC):
             raise ValueError(f"language {language!r} must be lower-case letters, digits, '.', '_' and '-'")
         self.language = language
         self._known: _Known | None = None
+        self._others: dict[str, Any] = {}
         self._forget()
+
+    def in_language(self, language: str) -> Self:
+        """Give the same registry as another language's clients see it, such as the brokers' ("java").
+
+        Args:
+            language: whose entries are found.
+
+        Returns:
+            This registry for its own language, else one that is kept, so that its entries are read once.
+
+        Raises:
+            ValueError: for a language that is no name.
+
+        Example:
+            >>> from logsegment.plugins import FileRegistry
+            >>> FileRegistry("plugins.json").in_language("java").language
+            'java'
+        """
+        if language == self.language:
+            return self
+        with self._lock:
+            if language not in self._others:
+                other = copy.copy(self)
+                StoredRegistry.__init__(other, language)
+                self._others[language] = other
+            found: Self = self._others[language]
+            return found
 
     def by_id(self, plugin_id: int) -> Entry | None:
         """Find the plugin that a batch names.
@@ -86,6 +115,7 @@ class StoredRegistry(ABC):
             RegistryError: when it cannot be read.
         """
         with self._lock:
+            self._others.clear()
             self._fault = NO_FAULT
             self._read()
 
@@ -205,6 +235,7 @@ class StoredRegistry(ABC):
         with self._lock:
             self._known = _Known(self.language, catalog)
             self._asked.clear()
+            self._others.clear()
 
     def _forget(self) -> None:
         self._lock = threading.RLock()
