@@ -27,7 +27,7 @@ from logsegment.cli.options import (
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.plugins import FileRegistry
+from logsegment.plugins import Registry
 
 
 class BatchSink(Protocol):
@@ -75,7 +75,7 @@ def batches(
     no_crc: bool,
     on_error: str,
     entry_format: str,
-    codecs: FileRegistry | None,
+    codecs: Registry | None,
     quiet: bool,
 ) -> int:
     """Write one row for every batch of every PATH; nothing is decompressed."""

@@ -35,7 +35,7 @@ from logsegment.cli.progress import Progress
 from logsegment.cli.records import Form, JsonLines, RecordSink, RecordTable, Rows
 from logsegment.cli.sources import opened
 from logsegment.neighbours import committed_transactions
-from logsegment.plugins import FileRegistry
+from logsegment.plugins import Registry
 
 #: What a record is by default, as JSON and as columns.
 JSON_COLUMNS = ["topic", "partition", "offset", "timestamp", "timestampType", "key", "value", "headers"]
@@ -53,7 +53,7 @@ class Wanted:
     on_error: str
     threads: int
     format: str
-    codecs: FileRegistry | None
+    codecs: Registry | None
 
 
 @click.command(
@@ -102,7 +102,7 @@ def cat(
     threads: int,
     on_error: str,
     entry_format: str,
-    codecs: FileRegistry | None,
+    codecs: Registry | None,
     is_json: bool,
     arrow: str | None,
     parquet: str | None,

@@ -24,7 +24,7 @@ from logsegment.cli.options import CodecType, examples, format_option, paths_arg
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.plugins import FileRegistry
+from logsegment.plugins import Registry
 from logsegment.stores.files import read_file
 
 ADVICE = "nothing was written; `logsegment verify` tells what is damaged"
@@ -111,7 +111,7 @@ def convert(
     compression: str | None,
     level: int | None,
     entry_format: str,
-    codecs: FileRegistry | None,
+    codecs: Registry | None,
     first_offset: int | None,
     map_path: str | None,
     base_position: int | None,

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from logsegment.plugins import FileRegistry
+from logsegment.cli.plugin_registries import chosen, codecs_options
+from logsegment.plugins import Registry
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -138,15 +139,15 @@ class Base64Type(ParamType):
 
 
 class CodecType(ParamType):
-    """A codec by Kafka's name, or with --registry by the alias of a plugin."""
+    """A codec by Kafka's name, or with a registry by the alias of a plugin."""
 
     name = "CODEC"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Look the name up."""
-        codecs = ctx.params.get("codecs") if ctx else None
+        codecs = chosen(ctx) if ctx and value not in CODECS else None
         if value not in CODECS and not (codecs and self._is_alias(codecs, value)):
-            plugins = "no plugin of the registry" if codecs else "the alias of a plugin needs --registry"
+            plugins = "no plugin of the registry" if codecs else "the alias of a plugin needs --registry or --bootstrap-servers"
             self.fail(f"{value!r} is not one of {', '.join(map(repr, CODECS))}; {plugins}")
         return str(value)
 
@@ -154,7 +155,7 @@ class CodecType(ParamType):
         """Complete the names that are built in."""
         return [CompletionItem(name) for name in CODECS if name.startswith(incomplete)]
 
-    def _is_alias(self, codecs: FileRegistry, name: str) -> bool:
+    def _is_alias(self, codecs: Registry, name: str) -> bool:
         try:
             return codecs.by_alias(name) is not None
         except (OSError, ValueError) as error:
@@ -213,11 +214,8 @@ def format_option(function: F) -> F:
 
 
 def registry_option(function: F) -> F:
-    """Add --registry; the verb gets `codecs`."""
-    text = "Plugin codecs by this registry, a JSON file. It names code that is imported."
-    kind = click.Path(exists=True, dir_okay=False)
-    option = click.option("--registry", "codecs", type=kind, metavar="FILE", is_eager=True, callback=_registry, help=text)
-    return option(function)
+    """Add --registry, --bootstrap-servers and what belongs to them; the verb gets `codecs`."""
+    return codecs_options(function)
 
 
 def output_of(arrow: str | None, parquet: str | None, *, is_json: bool) -> Output:
@@ -231,10 +229,6 @@ def output_of(arrow: str | None, parquet: str | None, *, is_json: bool) -> Outpu
     if len(asked) + is_json > 1:
         raise click.UsageError("only one of --json, --arrow and --parquet can be given")
     return asked[0] if asked else Output()
-
-
-def _registry(_ctx: click.Context, _param: click.Parameter, path: str | None) -> FileRegistry | None:
-    return None if path is None else FileRegistry(path)
 
 
 def _checked_paths(ctx: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ParamSpec
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -15,7 +15,10 @@ from logsegment.cli.messages import say
 from logsegment.plugins import FileRegistry, RegistrationError, TopicRegistry
 from logsegment.plugins.stored import StoredRegistry
 
-P = ParamSpec("P")
+F = TypeVar("F", bound=Callable[..., Any])
+ONE_IS_NEEDED = "one of --registry and --bootstrap-servers is needed"
+#: What `codecs_options` adds, by the names that click gives.
+OPTIONS = ("registry", "bootstrap_servers", "command_config", "settings", "timeout")
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class OpenRegistry:
             click.UsageError: for a setting that cannot be used.
         """
         try:
-            yield self._made()
+            yield self.made()
         except RegistrationError as refused:
             for finding in refused.findings:
                 say(f"{finding.path}: {finding.severity} [{finding.rule}] {finding.message}")
@@ -45,7 +48,8 @@ class OpenRegistry:
         except ValueError as mistake:
             raise click.UsageError(str(mistake)) from None
 
-    def _made(self) -> StoredRegistry:
+    def made(self) -> StoredRegistry:
+        """The registry, of which nothing was read."""
         if self.file is not None:
             return FileRegistry(self.file)
         return TopicRegistry(str(self.servers), timeout=self.timeout, replication_factor=self.replicas, **self.settings)
@@ -63,28 +67,99 @@ def registry_options(function: Callable[..., int]) -> Callable[..., int]:
         timeout: float,
         **options: Any,
     ) -> int:
-        if (registry is None) == (bootstrap_servers is None):
-            raise click.UsageError("one of --registry and --bootstrap-servers is needed")
-        if registry is not None and (command_config or settings):
-            raise click.UsageError("--command-config and --setting are for --bootstrap-servers")
-        known = (_properties(command_config) if command_config else {}) | dict(_pair(text, "--setting") for text in settings)
+        if registry is None and bootstrap_servers is None:
+            raise click.UsageError(ONE_IS_NEEDED)
+        known = settings_of(registry, bootstrap_servers, command_config, settings)
         opened = OpenRegistry(registry, bootstrap_servers, known, options.pop("replication_factor", None), timeout)
         return function(registry=opened, **options)
 
+    file = click.option("--registry", type=click.Path(dir_okay=False), metavar="FILE", help="The registry is this JSON file.")
+    return file(_server_options(named))
+
+
+def codecs_options(function: F) -> F:
+    """Add --registry, --bootstrap-servers and what belongs to them to a verb that reads batches, which gets `codecs`."""
+
+    @functools.wraps(function)
+    def named(**options: Any) -> Any:
+        rest = {name: value for name, value in options.items() if name not in OPTIONS}
+        return function(codecs=chosen(click.get_current_context()), **rest)
+
+    text = "Plugin codecs by this registry, a JSON file. It names code that is imported."
+    file = click.option("--registry", type=click.Path(exists=True, dir_okay=False), metavar="FILE", is_eager=True, help=text)
+    return cast("F", file(_server_options(named, is_eager=True)))
+
+
+def chosen(context: click.Context) -> StoredRegistry | None:
+    """The registry that the options of `codecs_options` name, the same whenever it is asked for; None without one.
+
+    Raises:
+        click.UsageError: for options that do not fit each other.
+    """
+    if __name__ not in context.meta:
+        # What was not given is a mark of click's own until all parameters are parsed.
+        given = {name: value for name in OPTIONS if isinstance(value := context.params.get(name), (str, tuple, int, float))}
+        context.meta[__name__] = _chosen(*map(given.get, OPTIONS))
+    registry: StoredRegistry | None = context.meta[__name__]
+    return registry
+
+
+def settings_of(registry: str | None, servers: str | None, config: str | None, settings: tuple[str, ...] | None) -> dict[str, str]:
+    """The settings of librdkafka that options name.
+
+    Raises:
+        click.UsageError: for two registries, or settings without servers; for a property that is none.
+    """
+    if registry is not None and servers is not None:
+        raise click.UsageError(ONE_IS_NEEDED)
+    if servers is None and (config or settings):
+        raise click.UsageError("--command-config and --setting are for --bootstrap-servers")
+    return (_properties(config) if config else {}) | dict(_pair(text, "--setting") for text in settings or ())
+
+
+def _chosen(registry: Any, servers: Any, config: Any, settings: Any, timeout: Any) -> StoredRegistry | None:
+    known = settings_of(registry, servers, config, settings)
+    if registry is None and servers is None:
+        return None
+    try:
+        return OpenRegistry(registry, servers, known, None, timeout).made()
+    except (ImportError, ValueError) as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _server_options(function: Callable[..., Any], *, is_eager: bool = False) -> Callable[..., Any]:
+    timeout = click.FloatRange(0, min_open=True)
     options = (
-        click.option("--registry", type=click.Path(dir_okay=False), metavar="FILE", help="The registry is this JSON file."),
-        click.option("--bootstrap-servers", metavar="HOST:PORT,...", help="The registry is in the topics of this cluster."),
-        click.option("--command-config", type=click.Path(dir_okay=False), metavar="FILE", help="Properties of librdkafka, one a line."),
         click.option(
-            "--setting", "settings", multiple=True, metavar="NAME=VALUE", help="A property of librdkafka, over those of the file."
+            "--bootstrap-servers", metavar="HOST:PORT,...", is_eager=is_eager, help="The registry is in the topics of this cluster."
         ),
         click.option(
-            "--timeout", type=click.FloatRange(0, min_open=True), default=10, show_default=True, help="Seconds to wait for an answer."
+            "--command-config",
+            type=click.Path(dir_okay=False),
+            metavar="FILE",
+            is_eager=is_eager,
+            help="Properties of librdkafka for its brokers, one a line.",
+        ),
+        click.option(
+            "--setting",
+            "settings",
+            multiple=True,
+            metavar="NAME=VALUE",
+            is_eager=is_eager,
+            help="A property of librdkafka, over those of the file.",
+        ),
+        click.option(
+            "--timeout",
+            type=timeout,
+            default=10,
+            show_default=True,
+            is_eager=is_eager,
+            help="Seconds to wait for an answer.",
         ),
     )
     for option in reversed(options):
-        named = option(named)
-    return named
+        function = option(function)
+    return function
 
 
 def _properties(path: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ from logsegment.cli.sources import opened
 from logsegment.cli.survey import survey
 from logsegment.cli.verdict import Verdict, write_json, write_words
 from logsegment.neighbours import validate_files
-from logsegment.plugins import FileRegistry
+from logsegment.plugins import Registry
 from logsegment.stores.uri import shown
 
 Depth = Literal["headers", "metadata", "full"]
@@ -59,7 +59,7 @@ def verify(
     strict_tail: bool,
     no_crc: bool,
     entry_format: str,
-    codecs: FileRegistry | None,
+    codecs: Registry | None,
     is_json: bool,
     quiet: bool,
 ) -> int:
