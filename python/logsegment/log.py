@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from inspect import Parameter, signature
 from itertools import groupby
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from logsegment import _core
 from logsegment._core import FileSource, RecordStream
@@ -19,6 +19,9 @@ from logsegment.neighbours import named
 from logsegment.reading import decode
 from logsegment.segment import Mapped, RecordOptions, Segment, bounds, ensure_known, first_offset_at
 from logsegment.segments import absolute, directory_of, find_segments, is_directory, names_in
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 SNAPSHOT = re.compile(r"[0-9]{20}\.snapshot")
 
@@ -93,7 +96,7 @@ class Log(Entries):
         shared |= {"columns": names(options.get("columns")), "isolation": isolation, "codecs": plugins(options.get("codecs"))}
         parts = []
         for segments in self._by_directory():
-            asked = bounds(segments, start_offset, end_offset, start_timestamp, end_timestamp)
+            asked = bounds(segments, (start_offset, end_offset), (start_timestamp, end_timestamp), options.get("codecs"))
             wanted = _in_range(segments, *asked)
             if not wanted:
                 continue
@@ -103,11 +106,12 @@ class Log(Entries):
             parts += [(FileSource(one.path, *one.byte_range(*asked)), shared | own) for one in wanted]
         return _core.decode_files(parts, shared)
 
-    def offset_for_timestamp(self, timestamp: Timestamp) -> int | None:
+    def offset_for_timestamp(self, timestamp: Timestamp, *, codecs: Registry | None = None) -> int | None:
         """Find the offset of the first record of this time or later in a log of one partition; None when there is none.
 
         Args:
             timestamp: milliseconds since the epoch, or an aware datetime.
+            codecs: as in `decode`: the batch in which the record is found is unpacked.
 
         Raises:
             ValueError: when the tree has several partitions.
@@ -118,7 +122,7 @@ class Log(Entries):
             >>> ls.Log("payments-0").offset_for_timestamp(0)
             0
         """
-        return first_offset_at(self._one_partition(), timestamp)
+        return first_offset_at(self._one_partition(), timestamp, codecs)
 
     @property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from logsegment import _core
 from logsegment._core import Transactions
 from logsegment._options import Depth, entry_options
 from logsegment.report import Report
 from logsegment.segments import SegmentFile
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 
 def committed_transactions(
@@ -29,7 +33,7 @@ def committed_transactions(
     return _core.committed_transactions(numbered, start_offset=start, end_offset=end, is_recovering=is_recovering)
 
 
-def validate_segment(file: SegmentFile, *, depth: Depth, check_crc: bool, tells_shared: bool) -> Report:
+def validate_segment(file: SegmentFile, *, depth: Depth, check_crc: bool, tells_shared: bool, codecs: Registry | None = None) -> Report:
     """Validate a segment and hold the files beside it against it.
 
     Args:
@@ -37,11 +41,13 @@ def validate_segment(file: SegmentFile, *, depth: Depth, check_crc: bool, tells_
         depth: as in `logsegment.validate`.
         check_crc: as in `logsegment.validate`.
         tells_shared: look at the files of its directory that belong to other segments or to none, too.
+        codecs: as in `logsegment.validate`.
 
     Raises:
         OSError: when a file cannot be read.
     """
-    return Report(*_core.validate_log([named(file)], [], depth, entry_options(check_crc=check_crc), tells_shared=tells_shared))
+    options = entry_options(check_crc=check_crc, codecs=codecs)
+    return Report(*_core.validate_log([named(file)], [], depth, options, tells_shared=tells_shared))
 
 
 def validate_files(files: Sequence[SegmentFile]) -> Report:

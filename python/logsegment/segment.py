@@ -133,19 +133,20 @@ class Segment(Ranges, Entries):
             9
         """
         ensure_known(options)
-        start, end = bounds([self], start_offset, end_offset, start_timestamp, end_timestamp)
+        start, end = bounds([self], (start_offset, end_offset), (start_timestamp, end_timestamp), options.get("codecs"))
         transactions = self._transactions(start, end, isolation, options)
         shared = dict(options, start_offset=start, end_offset=end, isolation=isolation, transactions=transactions)
         source = self._source(*self.byte_range(start, end))
         return decode(source, topic=self.topic, partition=self.partition, **shared)  # type: ignore[arg-type]
 
-    def offset_for_timestamp(self, timestamp: Timestamp) -> int | None:
+    def offset_for_timestamp(self, timestamp: Timestamp, *, codecs: Registry | None = None) -> int | None:
         """Find the offset of the first record whose timestamp is this one or later; None when there is none.
 
         Batches whose header says that all of their records are earlier are passed over.
 
         Args:
             timestamp: milliseconds since the epoch, or an aware datetime.
+            codecs: as in `decode`: the batch in which the record is found is unpacked.
 
         Raises:
             RecordBatchError: when bytes on the way cannot be read.
@@ -164,7 +165,8 @@ class Segment(Ranges, Entries):
         if batch is None:
             return None
         source = FileSource(self.path, position)
-        with decode(source, columns=["offset", "timestampMs"], control=True, batch_size=4096, batch_bytes=1) as stream:
+        found = decode(source, columns=["offset", "timestampMs"], control=True, batch_size=4096, batch_bytes=1, codecs=codecs)
+        with found as stream:
             for rows in stream:
                 for line in rows.to_jsonl().splitlines():
                     record = json.loads(line)
@@ -273,21 +275,25 @@ def ensure_known(options: Mapping[str, object]) -> None:
 
 
 def bounds(
-    segments: Sequence[Segment], start: int | None, end: int | None, start_timestamp: Timestamp | None, end_timestamp: Timestamp | None
+    segments: Sequence[Segment],
+    offsets: tuple[int | None, int | None],
+    times: tuple[Timestamp | None, Timestamp | None],
+    codecs: Registry | None,
 ) -> tuple[int | None, int | None]:
     """Offsets, also for those that were given as times. Where no record is late enough, the end of the log is meant."""
+    (start, end), (start_timestamp, end_timestamp) = offsets, times
     if start_timestamp is not None:
-        found = first_offset_at(segments, start_timestamp)
+        found = first_offset_at(segments, start_timestamp, codecs)
         start = 2**63 - 1 if found is None else found if start is None else max(found, start)
     if end_timestamp is not None:
-        found = first_offset_at(segments, end_timestamp)
+        found = first_offset_at(segments, end_timestamp, codecs)
         end = end if found is None else found if end is None else min(found, end)
     return start, end
 
 
-def first_offset_at(segments: Sequence[Segment], timestamp: Timestamp) -> int | None:
+def first_offset_at(segments: Sequence[Segment], timestamp: Timestamp, codecs: Registry | None = None) -> int | None:
     """The first offset that one of the segments finds for a time; see `Segment.offset_for_timestamp`."""
-    found = (one.offset_for_timestamp(timestamp) for one in segments)
+    found = (one.offset_for_timestamp(timestamp, codecs=codecs) for one in segments)
     return next((offset for offset in found if offset is not None), None)
 
 

@@ -81,6 +81,43 @@ class Unmakeable(Identity):
         raise RuntimeError("no licence")
 
 
+class Raising(Identity):
+    """Fails."""
+
+    def decompress(self, data: memoryview, max_output: int) -> bytes:
+        raise ArithmeticError("two and two is five")
+
+
+class TooLittle(Identity):
+    """Loses the last byte."""
+
+    def decompress(self, data: memoryview, max_output: int) -> memoryview:
+        return data[:-1]
+
+
+class TooMuch(Identity):
+    """Gives more than it may."""
+
+    def decompress(self, data: memoryview, max_output: int) -> bytes:
+        return bytes(max_output + 1)
+
+
+class Garbage(Identity):
+    """Gives something else."""
+
+    def decompress(self, data: memoryview, max_output: int) -> bytes:
+        return b"\xff" * len(data)
+
+
+class Endless(Identity):
+    """Never ends, and says that it has begun."""
+
+    def decompress(self, data: memoryview, max_output: int) -> bytes:
+        print("begun", flush=True)
+        while True:
+            pass
+
+
 class Incomplete:
     """Packs only."""
 

@@ -21,9 +21,10 @@ import os
 import secrets
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change, language_of, topic_of
 from logsegment.plugins.entries import refuse_constant
@@ -65,6 +66,21 @@ class FileRegistry(StoredRegistry):
 
     def __repr__(self) -> str:
         return f"FileRegistry({self.path!r}, {self.language!r})"
+
+    def settled(self) -> Self:
+        """The same registry with its entries read, and a path that does not hang on the current directory.
+
+        Raises:
+            RegistryError: when the file cannot be read.
+        """
+        settled = copy(self)
+        settled.path = os.path.abspath(self.path)
+        settled.refresh()
+        return settled
+
+    def place(self) -> Hashable:
+        """What two registries have in common that read the same file."""
+        return type(self), self.path, self.language
 
     def planned(self, plan: Callable[[Catalog], T]) -> T:
         """Tell what a plan makes of the catalog, and write nothing. Without a file the catalog is empty."""

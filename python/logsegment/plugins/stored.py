@@ -10,7 +10,8 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
+from contextlib import suppress
 from typing import Any, Self, TypeAlias, TypeVar
 
 from logsegment._core import Finding
@@ -49,6 +50,8 @@ class StoredRegistry(ABC):
         self.language = language
         self._known: _Known | None = None
         self._others: dict[str, Any] = {}
+        self._known_since = 0.0
+        self._is_old = False
         self._forget()
 
     def in_language(self, language: str) -> Self:
@@ -174,6 +177,29 @@ class StoredRegistry(ABC):
         """
         return rules.judge(self.catalog())
 
+    def settled(self) -> Self:
+        """The same registry, as it can be used on another machine."""
+        return self
+
+    @abstractmethod
+    def place(self) -> Hashable:
+        """What two registries have in common that read the same entries by the same means."""
+
+    def learn_from(self, other: Self, seconds: float) -> None:
+        """Take over what another registry of the same place knows, when that is newer.
+
+        Args:
+            other: the registry.
+            seconds: what is older than this is read again when it is asked for, if the other knows nothing. Where that fails it stays.
+        """
+        with self._lock:
+            if other._known is not None and other._known_since > self._known_since:
+                self._known, self._known_since = other._known, other._known_since
+                self._asked.clear()
+                self._others.clear()
+            elif other._known is None and time.time() - self._known_since > seconds:
+                self._is_old = True
+
     @abstractmethod
     def change(self, plan: Plan) -> list[Change]:
         """Write what a plan makes of the catalog, while no other administrator writes.
@@ -201,10 +227,18 @@ class StoredRegistry(ABC):
 
     def _ready(self) -> _Known:
         known = self._known
-        if known is not None:
+        if known is not None and not self._is_old:
             return known
         with self._lock:
-            return self._known or self._read()
+            return self._renewed(self._known) if self._known else self._read()
+
+    def _renewed(self, known: _Known) -> _Known:
+        """What was read anew; who reads segments does not need the brokers for what it knew a minute ago."""
+        if self._is_old:
+            self._is_old, self._known_since = False, time.time()
+            with suppress(RegistryError, ValueError):
+                return self._read()
+        return known
 
     def _again(self, name: int | str) -> _Known:
         """Read again for a name that is unknown, unless that was done a moment ago."""
@@ -223,7 +257,9 @@ class StoredRegistry(ABC):
         if time.monotonic() < until:
             raise RegistryError(told)
         try:
+            since = time.time()
             self._known = known = _Known(self.language, self._load(self.language))
+            self._known_since = since
         except RegistryError as error:
             self._fault = (str(error), time.monotonic() + self.fault_seconds)
             raise
@@ -233,7 +269,7 @@ class StoredRegistry(ABC):
     def _learn(self, catalog: Catalog) -> None:
         """Take what was just read or written for what there is."""
         with self._lock:
-            self._known = _Known(self.language, catalog)
+            self._known, self._known_since = _Known(self.language, catalog), time.time()
             self._asked.clear()
             self._others.clear()
 

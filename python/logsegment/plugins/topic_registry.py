@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Hashable
 from typing import Any
 
 from logsegment._core import Finding
@@ -68,6 +69,11 @@ class TopicRegistry(StoredRegistry):
     def __repr__(self) -> str:
         # Settings may hold passwords.
         return f"TopicRegistry({self._cluster.servers!r}, {self.language!r})"
+
+    def place(self) -> Hashable:
+        """What two registries have in common that ask the same brokers in the same name."""
+        cluster = self._cluster
+        return type(self), cluster.servers, self.language, cluster.timeout, tuple(sorted(cluster.settings.items()))
 
     def check(self) -> list[Finding]:
         """Hold all rules against what is registered, and look at the settings of the topics.

@@ -6,8 +6,10 @@ Opens what it must to look a time up, or to know where a log ends.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import logsegment as ls
 from logsegment.segments import SegmentFile
@@ -15,6 +17,9 @@ from logsegment.spark.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure
 from logsegment.spark.positions import ensure_boundary
 from logsegment.spark.stream_ends import Checkpoints, base_of, earliest
 from logsegment.spark.topics import TopicPartition
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,16 @@ def ranges_of(
     ending: OffsetLimit,
     *,
     fail_on_data_loss: bool = True,
+    codecs: Registry | None = None,
 ) -> list[LogRange]:
     """Resolve both limits. Topic-partitions of which nothing is wanted are left out.
+
+    Args:
+        logs: the segments of each.
+        starting: where to begin.
+        ending: where to end.
+        fail_on_data_loss: whether offsets that are not there are an error.
+        codecs: a registry of plugins, for looking a time up in their batches.
 
     Raises:
         ValueError: when limits do not name what is read, no record is late enough for a starting time, or offsets are not there any more
@@ -59,8 +72,8 @@ def ranges_of(
     for name, segments in logs.items():
         first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
         looked_up: list[ls.Segment] = []
-        start = _place(name, segments, starting, "starting", looked_up)
-        end = _place(name, segments, ending, "ending", looked_up)
+        find = partial(_offset_for_timestamp, segments, looked_up, codecs)
+        start, end = _place(name, starting, "starting", find), _place(name, ending, "ending", find)
         if start >= 0:
             ensure_boundary(name, segments, start, "starting")
         if end >= 0:
@@ -81,8 +94,8 @@ def ranges_of(
     return ranges
 
 
-def _place(name: TopicPartition, segments: Sequence[SegmentFile], limit: OffsetLimit, edge: Edge, looked_up: list[ls.Segment]) -> int:
-    """An offset, or EARLIEST or LATEST; adds the segments in which it looked for a time."""
+def _place(name: TopicPartition, limit: OffsetLimit, edge: Edge, find: Callable[[int], int | None]) -> int:
+    """An offset, or EARLIEST or LATEST; `find` gives the offset for a time."""
     if limit.everywhere is not None:
         return limit.everywhere
     if limit.offsets is not None:
@@ -90,7 +103,7 @@ def _place(name: TopicPartition, segments: Sequence[SegmentFile], limit: OffsetL
     timestamp = limit.timestamp if limit.timestamps is None else limit.timestamps[name]
     if timestamp is None:
         return EARLIEST if edge == "starting" else LATEST
-    found = _offset_for_timestamp(segments, timestamp, looked_up)
+    found = find(timestamp)
     if found is None and edge == "starting" and limit.no_match == "error":
         raise ValueError(
             f"no record of {name} is of time {timestamp} ms or later; set startingOffsetsByTimestampStrategy to latest to read none of it"
@@ -98,11 +111,13 @@ def _place(name: TopicPartition, segments: Sequence[SegmentFile], limit: OffsetL
     return LATEST if found is None else found
 
 
-def _offset_for_timestamp(segments: Sequence[SegmentFile], timestamp: int, looked_up: list[ls.Segment]) -> int | None:
-    """Offset of the first record of this time (ms) or later in the segments of one log; None when there is none."""
+def _offset_for_timestamp(
+    segments: Sequence[SegmentFile], looked_up: list[ls.Segment], codecs: Registry | None, timestamp: int
+) -> int | None:
+    """Offset of the first record of this time (ms) or later in the segments of one log, or None; adds those in which it looked."""
     for segment in map(ls.Segment, segments):
         looked_up.append(segment)
-        found = segment.offset_for_timestamp(timestamp)
+        found = segment.offset_for_timestamp(timestamp, codecs=codecs)
         if found is not None:
             return found
     return None

@@ -1,7 +1,8 @@
 """User-defined functions over a binary column of raw record batches, and back to one: one result per value, null in, null out.
 
 They only dress the core's verbs over Arrow arrays. Spark runs them in worker processes, one thread each. A bad value gives null unless
-something else is asked for: `validate_udf` tells why.
+something else is asked for: `validate_udf` tells why. `codecs`, a registry of plugins, travels with a function: a file is read where the
+function is made, topics once in each worker process, when it meets the first batch of a plugin.
 """
 
 # No `from __future__ import annotations`: PySpark tells the kind of a function from its annotations, which must be types.
@@ -13,6 +14,7 @@ from typing import Any, Literal, cast
 import logsegment as ls
 from logsegment._options import Depth, OnBadValue
 from logsegment.spark.errors import located
+from logsegment.spark.plugins import carrying
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, type_of
 
 Kind = Literal["arrow", "pandas"]
@@ -27,7 +29,7 @@ def decode_udf(*, columns: Sequence[str] | None = None, on_error: OnBadValue = "
         columns: record columns as in `logsegment.decode`; None for those of Spark's Kafka source with headers.
         on_error: "null" gives null for a value that cannot be decoded, "skip" leaves out what is damaged in it, "raise" fails the query.
         options: others of `logsegment.decode_array`: check_crc, strict_tail, control, start_offset, end_offset, topic, partition,
-            format, limits, and those about streams that brokers refuse.
+            format, codecs, limits, and those about streams that brokers refuse.
 
     Returns:
         The function, to be called with a column. Null for null.
@@ -45,7 +47,7 @@ def decode_udf(*, columns: Sequence[str] | None = None, on_error: OnBadValue = "
     Source: KIP-98.
     """
     chosen = list(columns) if columns is not None else [*KAFKA_COLUMNS, HEADERS]
-    return _arrow("kafka_decode", partial(ls.decode_array, columns=chosen, null_headers=True, on_error=on_error, **options))
+    return _arrow("kafka_decode", partial(ls.decode_array, columns=chosen, null_headers=True, on_error=on_error, **carrying(options)))
 
 
 def encode_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
@@ -54,7 +56,7 @@ def encode_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[...
     Args:
         on_error: "null" gives null for an array that Kafka refuses to write, "raise" fails the query with its reason.
         options: others of `logsegment.encode_array`: format, compression, level, base_offset, batch_bytes, timestamp_type,
-            log_append_time, producer_id, producer_epoch, base_sequence, transactional, partition_leader_epoch, lz4_header_checksum.
+            log_append_time, producer_id, producer_epoch, base_sequence, transactional, partition_leader_epoch, lz4_header_checksum, codecs.
 
     Returns:
         The function, to be called with a column of array<struct>, of whose fields only `value` is needed: key, offset, timestamp,
@@ -77,7 +79,7 @@ def encode_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[...
     from pyspark.sql.pandas.functions import arrow_udf
     from pyspark.sql.types import BinaryType
 
-    verb: ArrayVerb = partial(ls.encode_array, on_error=on_error, **options)
+    verb: ArrayVerb = partial(ls.encode_array, on_error=on_error, **carrying(options))
     # An empty column fails now if an option is none.
     verb(pa.array([], pa.list_(pa.struct([("value", pa.binary())]))))
 
@@ -95,7 +97,7 @@ def convert_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..
         on_error: "null" gives null for a value that is bad, would lose something, or holds a batch that stops the conversion; "raise"
             fails the query.
         options: others of `logsegment.convert_array`: to, compression, level, allow_loss, first_offset, format, batch_bytes, check_crc,
-            limits, and those about streams that brokers refuse.
+            codecs, limits, and those about streams that brokers refuse.
 
     Returns:
         The function, to be called with a binary column. Null for null.
@@ -113,7 +115,7 @@ def convert_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..
 
     Source: `RecordsUtil.downConvert` in Kafka's clients 3.9.
     """
-    return _arrow("kafka_convert", partial(ls.convert_array, on_error=on_error, **options))
+    return _arrow("kafka_convert", partial(ls.convert_array, on_error=on_error, **carrying(options)))
 
 
 def batch_info_udf(*, kind: Kind = "arrow", on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
@@ -122,7 +124,7 @@ def batch_info_udf(*, kind: Kind = "arrow", on_error: OnBadValue = "null", **opt
     Args:
         kind: "arrow" for an arrow_udf, "pandas" for a pandas_udf. Both give the same.
         on_error: "null" gives null for a value that does not begin with a whole batch, "raise" fails the query.
-        options: others of `logsegment.batch_info_array`: check_crc, format, limits.
+        options: others of `logsegment.batch_info_array`: check_crc, format, codecs, limits.
 
     Returns:
         The function, to be called with a column. The struct has the columns of `logsegment.batches`; null for null.
@@ -138,7 +140,7 @@ def batch_info_udf(*, kind: Kind = "arrow", on_error: OnBadValue = "null", **opt
 
     Source: `DumpLogSegments` in Kafka's tools.
     """
-    return _of_kind(kind)("kafka_batch_info", partial(ls.batch_info_array, on_error=on_error, **options))
+    return _of_kind(kind)("kafka_batch_info", partial(ls.batch_info_array, on_error=on_error, **carrying(options)))
 
 
 def validate_udf(*, kind: Kind = "arrow", depth: Depth = "full", **options: Any) -> Callable[..., Any]:
@@ -147,7 +149,7 @@ def validate_udf(*, kind: Kind = "arrow", depth: Depth = "full", **options: Any)
     Args:
         kind: "arrow" for an arrow_udf, "pandas" for a pandas_udf. Both give the same.
         depth: "headers", "metadata" or "full", as in `logsegment.validate`.
-        options: others of `logsegment.validate_array`: check_crc, format, limits, and those about streams that brokers refuse.
+        options: others of `logsegment.validate_array`: check_crc, format, codecs, limits, and those about streams that brokers refuse.
 
     Returns:
         The function, to be called with a column. The struct has the fields ok, errors, warnings, findings; null for null.
@@ -162,7 +164,7 @@ def validate_udf(*, kind: Kind = "arrow", depth: Depth = "full", **options: Any)
 
     Source: docs/findings in this project.
     """
-    return _of_kind(kind)("kafka_validate", partial(ls.validate_array, depth=depth, **options))
+    return _of_kind(kind)("kafka_validate", partial(ls.validate_array, depth=depth, **carrying(options)))
 
 
 def _of_kind(kind: Kind) -> Callable[[str, ArrayVerb], Callable[..., Any]]:

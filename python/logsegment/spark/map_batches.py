@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import logsegment as ls
 from logsegment._options import OnBadValue, OnError
 from logsegment.spark.errors import located
+from logsegment.spark.plugins import carrying
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, record_schema
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ VALIDATED = (
     "ignore_lz4_header_checksum",
     "allow_dependent_lz4_blocks",
     "zstd_dictionaries",
+    "codecs",
 )
 #: Most rows of a batch that goes to Spark.
 ROWS = 65536
@@ -52,7 +54,7 @@ def decode_batches(
         on_error: "null" gives no rows for a value that cannot be decoded, "skip" leaves out what is damaged in it, "raise" fails the
             query. `validate_udf` tells which values are bad.
         options: others of `logsegment.decode_array`: check_crc, strict_tail, control, start_offset, end_offset, topic, partition,
-            format, limits, and those about streams that brokers refuse.
+            format, codecs, limits, and those about streams that brokers refuse.
 
     Returns:
         A `BatchDecoder`; its `schema` makes what `mapInArrow` must be told.
@@ -75,7 +77,7 @@ def decode_batches(
     chosen = [name for name in (*KAFKA_COLUMNS, HEADERS) if name not in keep] if columns is None else columns
     if both := [name for name in chosen if name in keep]:
         raise ValueError(f"kept and decoded: {', '.join(both)}; rename the column of the input, or leave it out of columns")
-    settings = {"columns": list(chosen), "null_headers": True} | options
+    settings = {"columns": list(chosen), "null_headers": True} | carrying(options)
     _ensure_options(settings | {"on_error": on_error})
     return BatchDecoder(column, list(keep), on_error, settings)
 

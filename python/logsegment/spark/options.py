@@ -12,12 +12,17 @@ import json
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from logsegment._options import Isolation
 from logsegment.spark.modes import MODE_OPTIONS, ReadMode, parse_mode
 from logsegment.spark.offsets import OffsetLimit, batch_limits
+from logsegment.spark.plugins import PLUGINS, is_plugin_setting, plugins_option
 from logsegment.spark.task_stats import IO_STATS, io_stats_option
 from logsegment.spark.topics import STRATEGIES, Selection, parse_selection
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 #: Of Spark's Kafka source; they say how to talk to brokers.
 BROKER_OPTIONS = ("kafka.", "kafkaconsumer.", "fetchoffset.", "groupidprefix")
@@ -26,7 +31,19 @@ KAFKA_ISOLATION = "kafka.isolation.level"
 
 PATHS = ("path", "paths")
 #: Of all that reads records.
-RECORDS = (*STRATEGIES, "includeHeaders", "isolation", "topic", "partition", "batchSize", "batchBytes", "columns", *MODE_OPTIONS, IO_STATS)
+RECORDS = (
+    *STRATEGIES,
+    "includeHeaders",
+    "isolation",
+    "topic",
+    "partition",
+    "batchSize",
+    "batchBytes",
+    "columns",
+    *MODE_OPTIONS,
+    IO_STATS,
+    *PLUGINS,
+)
 LIMITS = (
     "startingOffsets",
     "startingTimestamp",
@@ -60,14 +77,14 @@ class Door:
 BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters", "view"), TRIGGERS)
 #: Of the views, which give something else than records.
 VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc")
-BATCHES_VIEW = Door("the view batches", (*VIEWED, "batchSize", *MODE_OPTIONS, IO_STATS))
-FINDINGS_VIEW = Door("the view findings", (*VIEWED, "depth", IO_STATS))
+BATCHES_VIEW = Door("the view batches", (*VIEWED, "batchSize", *MODE_OPTIONS, IO_STATS, *PLUGINS))
+FINDINGS_VIEW = Door("the view findings", (*VIEWED, "depth", IO_STATS, *PLUGINS))
 STREAM = Door("a streaming query", (*PATHS, *RECORDS, *LIMITS, *TRIGGERS, "upTo"), ("pushFilters",))
 #: What Spark itself hands on with a stream.
 OF_STREAMS = ("checkpointLocation", "queryName", "outputMode")
 #: The settings of the 0.7 producer in the place of `compression`.
 POLICY = ("compression.codec", "compressed.topics")
-WRITTEN = ("topic", "partitions", "format", "compression", "level", "batchBytes", "segmentBytes", *POLICY)
+WRITTEN = ("topic", "partitions", "format", "compression", "level", "batchBytes", "segmentBytes", *POLICY, *PLUGINS)
 WRITE = Door("a write", ("path", *WRITTEN, *OF_STREAMS), ("includeHeaders",))
 DOORS = (BATCH, BATCHES_VIEW, FINDINGS_VIEW, STREAM, WRITE)
 
@@ -96,6 +113,7 @@ class ReadOptions:
     push_filters: bool = False
     mode: ReadMode = field(default_factory=ReadMode)
     io_stats: str | None = None
+    codecs: Registry | None = None
 
 
 def parse_options(given: Mapping[str, str]) -> ReadOptions:
@@ -130,6 +148,7 @@ def parse_options(given: Mapping[str, str]) -> ReadOptions:
         push_filters=boolean(options, "pushFilters", False),
         mode=parse_mode(options),
         io_stats=io_stats_option(options),
+        codecs=plugins_option(options),
     )
 
 
@@ -146,7 +165,7 @@ def ensure_known_somewhere(given: Mapping[str, str]) -> None:
     """
     known = list(dict.fromkeys(name for door in DOORS for name in door.known))
     spelt = {name.lower() for name in known}
-    _refuse([name for name in given if name.lower() not in spelt and not _is_for_brokers(name)], known)
+    _refuse([name for name in given if name.lower() not in spelt and not _is_anyones(name)], known)
 
 
 def ensure_known(given: Mapping[str, str], door: Door) -> None:
@@ -158,7 +177,7 @@ def ensure_known(given: Mapping[str, str], door: Door) -> None:
     ensure_known_somewhere(given)
     spelt = {name.lower() for name in (*door.known, *door.ignored)}
     for name in sorted(given):
-        if name.lower() in spelt or _is_for_brokers(name):
+        if name.lower() in spelt or _is_anyones(name):
             continue
         others = {other.name: known for other in DOORS for known in other.known if known.lower() == name.lower()}
         told = f"option {min(others.values())} means nothing in {door.name}, but in {' or '.join(others)}"
@@ -253,6 +272,11 @@ def _with_near(name: str, known: Collection[str]) -> str:
     spelt = {one.lower(): one for one in known}
     near = difflib.get_close_matches(name.lower(), spelt, n=1, cutoff=0.7)
     return f"{name} (did you mean {spelt[near[0]]}?)" if near else name
+
+
+def _is_anyones(name: str) -> bool:
+    """True for a name that is in no table: whoever is spoken to knows it."""
+    return _is_for_brokers(name) or is_plugin_setting(name)
 
 
 def _is_for_brokers(name: str) -> bool:

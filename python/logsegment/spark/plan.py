@@ -79,7 +79,7 @@ def plan_tasks(options: ReadOptions, wanted: Wanted | None = None) -> list[Input
     """
     wanted = wanted or Wanted()
     logs = discover(options.paths, options.selection, topic=options.topic, partition=options.partition)
-    ranges = ranges_of(logs, options.starting, options.ending, fail_on_data_loss=options.fail_on_data_loss)
+    ranges = ranges_of(logs, options.starting, options.ending, fail_on_data_loss=options.fail_on_data_loss, codecs=options.codecs)
     return plan_ranges([one for one in ranges if wanted.has(one.name)], options, wanted.timestamp, (wanted.start, wanted.end))
 
 

@@ -11,6 +11,8 @@ from logsegment.spark.source import LogSegmentSource
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from logsegment.plugins import Registry
+
 Options: TypeAlias = Mapping[str, Any]
 
 
@@ -22,6 +24,7 @@ def register(
     convert: Options | None = None,
     batch_info: Options | None = None,
     validate: Options | None = None,
+    codecs: Registry | None = None,
 ) -> None:
     """Register the data source "logsegment" and the SQL functions.
 
@@ -36,9 +39,11 @@ def register(
         convert: arguments of `convert_udf` for kafka_convert.
         batch_info: arguments of `batch_info_udf` for kafka_batch_info; `kind` is "arrow".
         validate: arguments of `validate_udf` for kafka_validate; `kind` is "arrow".
+        codecs: a registry of plugins for all functions whose arguments do not name one. The data source has options of its own for it.
 
     Raises:
         TypeError, ValueError: for an argument that is none.
+        RegistryError: when `codecs` is a file that cannot be read.
 
     Example:
         >>> from logsegment.spark import register
@@ -50,12 +55,13 @@ def register(
     Source: `SparkSession.dataSource` and `SparkSession.udf` in PySpark.
     """
     spark.dataSource.register(LogSegmentSource)
+    shared: dict[str, Any] = {"codecs": codecs}
     functions = {
-        "kafka_decode": decode_udf(**decode or {}),
-        "kafka_encode": encode_udf(**encode or {}),
-        "kafka_convert": convert_udf(**convert or {}),
-        "kafka_batch_info": batch_info_udf(**batch_info or {}),
-        "kafka_validate": validate_udf(**validate or {}),
+        "kafka_decode": decode_udf(**shared | dict(decode or {})),
+        "kafka_encode": encode_udf(**shared | dict(encode or {})),
+        "kafka_convert": convert_udf(**shared | dict(convert or {})),
+        "kafka_batch_info": batch_info_udf(**shared | dict(batch_info or {})),
+        "kafka_validate": validate_udf(**shared | dict(validate or {})),
     }
     for name, function in functions.items():
         spark.udf.register(name, function)

@@ -178,6 +178,7 @@ class SegmentReader(DataSourceReader):
             batch_size=self.options.batch_size,
             batch_bytes=self.options.batch_bytes,
             null_headers=True,
+            codecs=self.options.codecs,
         )
 
     def _transactions(self, task: SegmentTask) -> ls.Transactions | None:

@@ -140,7 +140,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         logs = self._logs()
         ensure_assigned(self.options.starting, logs, "starting")
         reaches = self._reaches.look(logs)
-        return {name: _starting(name, self.options.starting, logs[name], reach) for name, reach in reaches.items()}
+        return {name: _starting(name, self.options, logs[name], reach) for name, reach in reaches.items()}
 
     def _logs(self) -> Logs:
         logs = {name: segments for name, segments in self._all_logs().items() if self.options.selection.has(name)}
@@ -239,25 +239,27 @@ def _ensure_followed(name: TopicPartition, segments: Sequence[SegmentFile]) -> N
         raise ValueError(f"{segments[0].directory}: not named like orders-0; the options topic and partition tell what it holds")
 
 
-def _starting(name: TopicPartition, limit: OffsetLimit, segments: Sequence[SegmentFile], reach: Reach) -> int:
+def _starting(name: TopicPartition, options: StreamOptions, segments: Sequence[SegmentFile], reach: Reach) -> int:
     """The first offset of a new query in one partition."""
+    limit = options.starting
     if limit.named is not None and limit.offsets is not None:
         offset = limit.offsets[name]
     elif limit.everywhere is not None:
         offset = limit.everywhere
     else:
-        offset = _by_time(name, limit, segments, reach)
+        offset = _by_time(name, options, segments, reach)
     if offset == EARLIEST:
         return reach.earliest
     return (reach.earliest if reach.latest is None else reach.latest) if offset == LATEST else offset
 
 
-def _by_time(name: TopicPartition, limit: OffsetLimit, segments: Sequence[SegmentFile], reach: Reach) -> int:
+def _by_time(name: TopicPartition, options: StreamOptions, segments: Sequence[SegmentFile], reach: Reach) -> int:
     """The offset of the first record of a time or later, as Spark's Kafka source asks brokers for it."""
+    limit = options.starting
     wanted = limit.timestamp if limit.timestamps is None else limit.timestamps[name]
     assert wanted is not None, "a limit says one of four things"
     for segment in segments:
-        found = ls.Segment(segment).offset_for_timestamp(wanted)
+        found = ls.Segment(segment).offset_for_timestamp(wanted, codecs=options.codecs)
         if found is not None and (reach.latest is None or found < reach.latest):
             return max(found, reach.earliest)
     if limit.no_match == "latest":

@@ -8,14 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from logsegment._options import Isolation
 from logsegment.spark.modes import ReadMode, parse_mode
 from logsegment.spark.offsets import LATEST, OffsetLimit, parse_limit
 from logsegment.spark.options import STREAM, boolean, ensure_known, integer, isolation_of, lowered, paths_of, warn_of_ignored
+from logsegment.spark.plugins import plugins_option
 from logsegment.spark.task_stats import io_stats_option
 from logsegment.spark.topics import Selection, parse_selection
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 #: How far a partition is read: to the high watermark where a broker tells one, or to the end of the log in any case.
 UpTo = Literal["highWatermark", "logEnd"]
@@ -48,6 +52,7 @@ class StreamOptions:
         batch_bytes: as in `logsegment.decode`.
         mode: what to do at damage.
         io_stats: directory in which tasks tell what they read.
+        codecs: registry of plugins; None for none.
     """
 
     paths: tuple[str, ...]
@@ -69,6 +74,7 @@ class StreamOptions:
     batch_bytes: int = 1 << 20
     mode: ReadMode = field(default_factory=ReadMode)
     io_stats: str | None = None
+    codecs: Registry | None = None
 
 
 def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
@@ -109,6 +115,7 @@ def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
         batch_bytes=integer(options, "batchBytes", at_least=1) or 1 << 20,
         mode=_mode(options, isolation),
         io_stats=io_stats_option(options),
+        codecs=plugins_option(options),
     )
 
 

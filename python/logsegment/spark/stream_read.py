@@ -78,6 +78,7 @@ def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str], 
         "batch_bytes": options.batch_bytes,
         "null_headers": True,
         "on_error": options.mode.on_error,
+        "codecs": options.codecs,
     }
     reading = _Reading(task, decoding, fails=options.fails_on_data_loss)
     with TaskStats(options.io_stats).written() as stats:

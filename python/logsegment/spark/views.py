@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
@@ -21,6 +21,7 @@ from logsegment.segments import SegmentFile
 from logsegment.spark.errors import located
 from logsegment.spark.modes import CorruptColumn, ReadMode, parse_mode
 from logsegment.spark.options import BATCHES_VIEW, FINDINGS_VIEW, Door, boolean, ensure_known, integer, lowered, paths_of, warn_of_ignored
+from logsegment.spark.plugins import plugins_option
 from logsegment.spark.schema import chosen_of
 from logsegment.spark.task_stats import TaskStats, io_stats_option
 from logsegment.spark.topics import Selection, discover, parse_selection
@@ -28,6 +29,8 @@ from logsegment.spark.topics import Selection, discover, parse_selection
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
+
+    from logsegment.plugins import Registry
 
 View: TypeAlias = Literal["records", "batches", "findings"]
 VIEWS: tuple[View, ...] = ("records", "batches", "findings")
@@ -57,6 +60,7 @@ class ViewOptions:
     depth: Depth
     batch_size: int
     io_stats: str | None
+    codecs: Registry | None
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,7 @@ def parse_view(given: Mapping[str, str]) -> ViewOptions:
         depth=depth,
         batch_size=integer(options, "batchSize", at_least=1) or 65536,
         io_stats=io_stats_option(options),
+        codecs=plugins_option(options),
     )
 
 
@@ -200,7 +205,11 @@ class BatchesReader(ViewReader):
         place = {"path": path, "topic": part.topic, "partition": part.partition}
         try:
             stream = ls.batch_stream(
-                source, check_crc=self.options.check_crc, on_error=self.options.mode.on_error, batch_size=self.options.batch_size
+                source,
+                check_crc=self.options.check_crc,
+                on_error=self.options.mode.on_error,
+                batch_size=self.options.batch_size,
+                codecs=self.options.codecs,
             )
             with stats.counting(stream, path, part.topic, part.partition):
                 yield from self.corrupt.batches(stream, place, shape=lambda rows: self._placed(rows, path, part))
@@ -221,15 +230,16 @@ class FindingsReader(ViewReader):
 
     def _found(self, part: Part, stats: TaskStats) -> list[ls.Finding]:
         """Findings of a segment and of the files beside it; what cannot be read is a finding too."""
-        depth, check_crc, path = self.options.depth, self.options.check_crc, part.file.path
+        asked: dict[str, Any] = {"depth": self.options.depth, "check_crc": self.options.check_crc, "codecs": self.options.codecs}
+        path = part.file.path
         unreadable: list[ls.Finding] = []
         try:
-            report = validate_segment(part.file, depth=depth, check_crc=check_crc, tells_shared=part.is_first)
+            report = validate_segment(part.file, tells_shared=part.is_first, **asked)
         except OSError as error:
             unreadable = [_unreadable(error, path)]
             # A file beside it may be the one that cannot be read.
             try:
-                report = ls.validate(ls.FileSource(path), depth=depth, check_crc=check_crc)
+                report = ls.validate(ls.FileSource(path), **asked)
             except OSError as other:
                 return [_unreadable(other, path)]
         stats.note(report.io_stats, path, part.topic, part.partition)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import logsegment as ls
-from logsegment._options import Compression, WrittenFormat
+from logsegment._options import Compression, WrittenFormat, plugins
 from logsegment.policy import CompressionPolicy
 from logsegment.segments import absolute
 from logsegment.spark.options import POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
+from logsegment.spark.plugins import plugins_option
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,26 +26,30 @@ class WriteOptions:
         topic: topic of all rows, whatever their column says.
         partitions: partitions of each topic; None for as many as it has, or one.
         format: of the entries.
-        policy: codec, and the topics that it is for.
+        compression: name of the codec, or alias of a plugin.
+        compressed_topics: the topics that it is for; none for all of them.
         level: of the codec; None for Kafka's default.
         batch_bytes: estimated size at which a batch ends.
         segment_bytes: most bytes of a segment.
+        codecs: registry of plugins; None for none.
     """
 
     path: str
     topic: str | None
     partitions: int | None
     format: WrittenFormat
-    policy: CompressionPolicy
+    compression: str
+    compressed_topics: frozenset[str]
     level: int | None
     batch_bytes: int
     segment_bytes: int
+    codecs: Registry | None
 
     def to_encode(self) -> dict[str, Any]:
         """Options as the core's encoder takes them."""
         return {
             "format": self.format,
-            "compression": self.policy.codec,
+            "compression": self.compression,
             "level": self.level,
             "base_offset": 0,
             "batch_bytes": self.batch_bytes,
@@ -53,7 +61,7 @@ class WriteOptions:
             "transactional": False,
             "partition_leader_epoch": -1,
             "lz4_header_checksum": None,
-            "codecs": None,
+            "codecs": plugins(self.codecs),
         }
 
 
@@ -62,19 +70,24 @@ def parse_options(given: Mapping[str, str]) -> WriteOptions:
 
     Raises:
         ValueError: for an unknown option, a bad value, a combination that Kafka refuses, no path.
+        UnknownCompressionError: for a compression that is none, and no plugin's alias.
+        UnsupportedError: for a plugin that is not installed here.
     """
     ensure_known(given, WRITE)
     warn_of_ignored(given, WRITE)
     options = lowered(given)
+    compression, topics = _compression(options)
     parsed = WriteOptions(
         path=_target(options),
         topic=options.get("topic"),
         partitions=integer(options, "partitions", at_least=1),
         format=_format(options),
-        policy=_policy(options),
+        compression=compression,
+        compressed_topics=topics,
         level=_level(options),
         batch_bytes=integer(options, "batchBytes", at_least=1) or 16384,
         segment_bytes=integer(options, "segmentBytes", at_least=1) or 1 << 30,
+        codecs=plugins_option(options),
     )
     _ensure_legal(parsed)
     return parsed
@@ -94,14 +107,17 @@ def _format(options: Mapping[str, str]) -> WrittenFormat:
     return cast(WrittenFormat, name)
 
 
-def _policy(options: Mapping[str, str]) -> CompressionPolicy:
-    """A codec by Kafka's name, or as a producer of 0.7 says it."""
+def _compression(options: Mapping[str, str]) -> tuple[str, frozenset[str]]:
+    """A codec by Kafka's name, a plugin by its alias, or a codec and its topics as a producer of 0.7 says them."""
     of_07 = [name for name in POLICY if name in options]
     if of_07 and "compression" in options:
         raise ValueError(f"option compression says the codec of all topics, and {', '.join(of_07)} another: give one of them")
     if of_07:
-        return CompressionPolicy.from_properties({name: options[name] for name in of_07})
-    return CompressionPolicy(cast(Compression, options.get("compression", "none").lower()))
+        policy = CompressionPolicy.from_properties({name: options[name] for name in of_07})
+        return policy.codec, policy.topics
+    name = options.get("compression", "none")
+    # Spark's users write codecs as they like; an alias is exact.
+    return name.lower() if name.lower() in get_args(Compression) else name, frozenset()
 
 
 def _ensure_legal(options: WriteOptions) -> None:
@@ -109,7 +125,7 @@ def _ensure_legal(options: WriteOptions) -> None:
     import pyarrow as pa
 
     encode = {name: value for name, value in options.to_encode().items() if name in ("format", "compression", "level", "batch_bytes")}
-    ls.encode(pa.table({"value": pa.array([], pa.binary())}), **encode)
+    ls.encode(pa.table({"value": pa.array([], pa.binary())}), codecs=options.codecs, **encode)
 
 
 def _level(options: Mapping[str, str]) -> int | None:

@@ -103,7 +103,7 @@ class Staging:
         own = {
             "topic": self.options.topic,
             "partitions": self.options.partitions,
-            "compressed_topics": sorted(self.options.policy.topics),
+            "compressed_topics": sorted(self.options.compressed_topics),
             "known_partitions": dict(self.known_partitions),
             "start": attempt.task,
         }

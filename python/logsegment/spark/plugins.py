@@ -1,0 +1,71 @@
+"""Plugin codecs in Spark: a registry from a query's options, or from the argument `codecs` of a function, that travels with the tasks.
+
+A file is read on the driver, topics by the executors: once in each worker process, when it meets the first batch of a plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from logsegment.plugins import FileRegistry, Registry, TopicRegistry
+from logsegment.plugins.travelling import travelling
+
+#: Names of the options; what begins with `SETTING` are those of Spark's Kafka source.
+FILE = "plugins.path"
+SETTING = "plugins.kafka."
+SERVERS = f"{SETTING}bootstrap.servers"
+TIMEOUT = "plugins.timeout"
+PLUGINS = (FILE, SERVERS, TIMEOUT)
+
+
+def is_plugin_setting(name: str) -> bool:
+    """True for a setting of the connection to the brokers that have the registry; librdkafka knows which there are."""
+    return name.lower().startswith(SETTING)
+
+
+def plugins_option(options: Mapping[str, str]) -> Registry | None:
+    """The registry of a query; None when none is named.
+
+    Args:
+        options: Spark's, names in lower case.
+
+    Raises:
+        ValueError: for settings without servers, a file and servers, or a value that is none. No value of a setting is told: it may be a
+            password.
+        RegistryError: when the file cannot be read.
+        ImportError: when there are servers, and no confluent-kafka.
+    """
+    settings: dict[str, Any] = {name.removeprefix(SETTING): value for name, value in options.items() if is_plugin_setting(name)}
+    servers, file = settings.pop("bootstrap.servers", None), options.get(FILE)
+    if servers is None and (settings or TIMEOUT in options):
+        others = ", ".join(sorted(f"{SETTING}{name}" for name in settings) or [TIMEOUT])
+        raise ValueError(f"option {others} is about a registry in topics, and {SERVERS}, its brokers, is missing")
+    if servers is not None and file is not None:
+        raise ValueError(f"option {FILE} is a registry, and {SERVERS} another: give one of them")
+    for name, value in ((FILE, file), (SERVERS, servers)):
+        if value is not None and not value.strip():
+            raise ValueError(f"option {name} must not be empty")
+    if file is not None:
+        return travelling(FileRegistry(file))
+    return None if servers is None else travelling(TopicRegistry(servers, timeout=_seconds(options), **settings))
+
+
+def carrying(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a function, with a registry among them that is ready to travel.
+
+    Raises:
+        RegistryError: when it is a file that cannot be read.
+    """
+    return {**options, "codecs": travelling(options["codecs"])} if options.get("codecs") is not None else dict(options)
+
+
+def _seconds(options: Mapping[str, str]) -> float:
+    text = options.get(TIMEOUT, "10")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"option {TIMEOUT} must be seconds, above 0, not {text!r}")
+    return seconds
