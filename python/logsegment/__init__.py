@@ -41,6 +41,7 @@ from logsegment.lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_
 from logsegment.policy import CompressionPolicy
 from logsegment.reading import BatchTable, batch_stream, batches, decode
 from logsegment.report import Report, validate
+from logsegment.salvaging import Kept, Lost, Salvage, salvage
 from logsegment.segment import Segment
 from logsegment.writing import encode, encode_array
 
@@ -58,15 +59,18 @@ __all__ = [
     "Finding",
     "InternalError",
     "InvalidError",
+    "Kept",
     "LimitError",
     "Limits",
     "Log",
     "Loss",
     "LossError",
+    "Lost",
     "Lz4Frames",
     "RecordBatchError",
     "RecordStream",
     "Report",
+    "Salvage",
     "Segment",
     "StoppedAt",
     "Transactions",
@@ -91,6 +95,7 @@ __all__ = [
     "fix_lz4",
     "lz4_header_checksum",
     "plugins",
+    "salvage",
     "scan_transactions",
     "validate",
     "validate_array",

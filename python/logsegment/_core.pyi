@@ -55,6 +55,7 @@ __all__ = [
     "explode_array",
     "convert",
     "convert_array",
+    "salvage",
     "broker_append",
     "broker_fetch",
     "Lz4Rewriter",
@@ -407,5 +408,14 @@ _AppendedRow: TypeAlias = tuple[bytes, int, int, int, bool, list[_ProducerRow]]
 
 def convert(source: Any, options: dict[str, Any], out: Any = None, on_map: Any = None) -> _ConvertedRow: ...
 def convert_array(array: _ArrowColumn, options: dict[str, Any]) -> ArrowArray: ...
+
+#: Position, bytes, first offset, last offset, entries.
+_KeptRow: TypeAlias = tuple[int, int, int, int, int]
+#: Position, bytes, rule, offset before, offset behind.
+_LostRow: TypeAlias = tuple[int, int, str, int | None, int | None]
+_Totals: TypeAlias = tuple[int, int, int, int, int, int]
+_SalvagedRow: TypeAlias = tuple[bytes | None, bytes | None, list[_KeptRow], list[_LostRow], bool, list[Finding], _Totals]
+
+def salvage(source: Any, options: dict[str, Any], out: Any = None, aside: Any = None) -> _SalvagedRow: ...
 def broker_append(buffer: Any, options: dict[str, Any], producers: Sequence[_ProducerRow]) -> _AppendedRow: ...
 def broker_fetch(buffer: Any, version: int, topic: str, first_offset: int | None, limits: Limits | None, codecs: Any) -> bytes: ...

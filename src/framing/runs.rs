@@ -69,6 +69,7 @@ pub struct Runs {
     target: usize,
     search: Option<Search>,
     gives_broken: bool,
+    gives_enclosed: bool,
     is_skimmed: bool,
     tail: Option<Tail>,
 }
@@ -89,7 +90,17 @@ impl Runs {
     /// Runs of about `target` bytes.
     pub fn new(source: Source, limits: Limits, target: usize) -> Self {
         let formats = Formats::default();
-        Self { source, formats, limits, target: target.max(1), search: None, gives_broken: false, is_skimmed: false, tail: None }
+        Self {
+            source,
+            formats,
+            limits,
+            target: target.max(1),
+            search: None,
+            gives_broken: false,
+            gives_enclosed: false,
+            is_skimmed: false,
+            tail: None,
+        }
     }
 
     /// Runs of entries of these formats.
@@ -119,6 +130,13 @@ impl Runs {
     #[must_use]
     pub fn giving_broken(mut self) -> Self {
         self.gives_broken = true;
+        self
+    }
+
+    /// Gives intact entries that lie inside of broken ones too: a block that was swapped in, or a batch that somebody stored in a value.
+    #[must_use]
+    pub fn giving_enclosed(mut self) -> Self {
+        self.gives_enclosed = true;
         self
     }
 
@@ -163,7 +181,7 @@ impl Runs {
                 self.tail = Some(Tail::Complete);
                 Err(error.at_byte(position))
             }
-            Cut::Fault(error) => self.step_over(error.at_byte(position)).map(Some),
+            Cut::Fault(error) => self.step_over(error.at_byte(position), position).map(Some),
             Cut::Broken { len, error } => self.step_over_broken(error.at_byte(position), len).map(Some),
             Cut::End(tail) => {
                 if matches!(tail, Tail::Torn { .. })
@@ -260,8 +278,9 @@ impl Runs {
 
     /// A broken entry. Its length is believed when no intact entry contradicts it and what follows it fits.
     fn step_over_broken(&mut self, error: Error, len: usize) -> Result<Piece> {
+        let start = self.source.position();
         if self.is_contradicted(len)? {
-            return self.step_over(error);
+            return self.step_over(error, start);
         }
         loop {
             let next = self.source.front().get(len..).unwrap_or_default();
@@ -269,14 +288,14 @@ impl Runs {
             match step(next, self.formats, &self.limits) {
                 Step::Entry { len: entry, magic } => {
                     let is_believed = self.damage_at(len, entry, magic).is_none();
-                    return if is_believed { Ok(self.leave_out(error, len)) } else { self.step_over(error) };
+                    return if is_believed { Ok(self.leave_out(error, len)) } else { self.step_over(error, start) };
                 }
                 Step::Incomplete { .. } if ends => return Ok(self.leave_out(error, len)),
                 Step::Incomplete { needed } => {
                     self.source.fill(len.saturating_add(needed))?;
                 }
                 Step::Fault(_) if ends && next.iter().all(|byte| *byte == 0) => return Ok(self.leave_out(error, len)),
-                Step::Fault(_) => return self.step_over(error),
+                Step::Fault(_) => return self.step_over(error, start),
             }
         }
     }
@@ -285,7 +304,7 @@ impl Runs {
     /// (An entry that somebody stored in a value lies wholly inside: at least the count of headers follows it.)
     fn is_contradicted(&mut self, claimed: usize) -> Result<bool> {
         let end = self.source.position().saturating_add(as_u64(claimed));
-        Ok(self.intact_before(end)?.is_some_and(|(_, last)| last.end >= end))
+        Ok(self.intact_before(end)?.is_some_and(|(_, last)| last.end >= end || self.gives_enclosed))
     }
 
     fn intact_before(&mut self, end: u64) -> Result<Option<(Range<u64>, Range<u64>)>> {
@@ -293,9 +312,8 @@ impl Runs {
         search.within(&mut self.source, end, self.target)
     }
 
-    /// Leaves out what lies before the next intact entry.
-    fn step_over(&mut self, error: Error) -> Result<Piece> {
-        let start = self.source.position();
+    /// Leaves out what lies between `start` and the next intact entry. Of zeros the front ones may be behind already.
+    fn step_over(&mut self, error: Error, start: u64) -> Result<Piece> {
         if let Some(search) = &mut self.search {
             search.skip(&mut self.source, self.target)?;
         }

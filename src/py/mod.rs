@@ -30,6 +30,7 @@ mod output;
 mod plugins;
 mod rebuild;
 mod register;
+mod salvage;
 mod segment;
 mod source;
 mod staging;

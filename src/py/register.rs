@@ -1,8 +1,8 @@
 use pyo3::prelude::*;
 
 use super::{
-    array, arrow_out, batches, broker, compat, convert, decode, encode, errors, files, finding, limits, lz4, rebuild, segment, source,
-    staging, stream, table, tail, transactions, validate, validate_log,
+    array, arrow_out, batches, broker, compat, convert, decode, encode, errors, files, finding, limits, lz4, rebuild, salvage, segment,
+    source, staging, stream, table, tail, transactions, validate, validate_log,
 };
 
 /// The native core of logsegment.
@@ -44,6 +44,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(array::explode_array, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert_array, module)?)?;
+    module.add_function(wrap_pyfunction!(salvage::salvage, module)?)?;
     module.add_function(wrap_pyfunction!(broker::broker_append, module)?)?;
     module.add_function(wrap_pyfunction!(broker::broker_fetch, module)?)?;
     module.add_class::<lz4::Lz4Rewriter>()?;

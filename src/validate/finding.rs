@@ -101,10 +101,21 @@ pub enum What {
     ManyMarkers { count: u64 },
     /// CTL-4: the value of a transaction marker is not a version and a coordinator epoch.
     MarkerValue,
+    /// SAL-1 and SAL-2: an intact entry has no place in a salvaged log.
+    Misplaced(Misplaced),
     /// This many more findings of a rule, which are not told one by one.
     Untold { rule: &'static str, times: u64 },
     /// The same rule is broken by this many more records of the batch, which are not told one by one.
     Repeated { rule: &'static str, times: u64 },
+}
+
+/// Why an intact entry has no place in a log that is salvaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misplaced {
+    /// The same entry is there already.
+    Copy,
+    /// Its offsets fit nowhere.
+    Doubtful,
 }
 
 impl Finding {
@@ -169,6 +180,22 @@ impl Finding {
         let what = What::Untold { rule, times };
         let (base_offset, last_offset, record_index, field) = (None, None, None, None);
         Self { what, severity, position, length: 0, base_offset, last_offset, record_index, field, file: None }
+    }
+
+    /// The finding that an intact entry without a place in a log is.
+    pub fn of_misplaced(what: Misplaced, bytes: Range<u64>, base_offset: i64, last_offset: i64) -> Self {
+        let severity = if what == Misplaced::Copy { Severity::Info } else { Severity::Warning };
+        Self {
+            what: What::Misplaced(what),
+            severity,
+            position: bytes.start,
+            length: bytes.end.saturating_sub(bytes.start),
+            base_offset: Some(base_offset),
+            last_offset: Some(last_offset),
+            record_index: None,
+            field: Some("baseOffset"),
+            file: None,
+        }
     }
 
     /// The finding that an error is, about these bytes.
@@ -274,6 +301,8 @@ impl What {
             Self::Producer { .. } => "V2-61",
             Self::ManyMarkers { .. } => "CTL-1",
             Self::MarkerValue => "CTL-4",
+            Self::Misplaced(Misplaced::Copy) => "SAL-1",
+            Self::Misplaced(Misplaced::Doubtful) => "SAL-2",
             Self::Repeated { rule, .. } | Self::Untold { rule, .. } => rule,
         }
     }
@@ -317,6 +346,10 @@ impl fmt::Display for What {
             Self::Producer { what } => write!(f, "{what}"),
             Self::ManyMarkers { count } => write!(f, "the control batch holds {count} transaction markers"),
             Self::MarkerValue => write!(f, "the value of the transaction marker is not a version and a coordinator epoch"),
+            Self::Misplaced(Misplaced::Copy) => write!(f, "the same entry is in the log already; the copy is left out"),
+            Self::Misplaced(Misplaced::Doubtful) => {
+                write!(f, "the entry is intact, but its offsets fit nowhere in the log: it is left out")
+            }
             Self::Untold { times, .. } => write!(f, "{times} more findings of this rule follow, which are only counted"),
             Self::Repeated { times, .. } => write!(f, "the same for {times} more records of the batch"),
         }

@@ -8,6 +8,7 @@ mod record;
 mod report;
 mod told;
 
-pub use finding::{Finding, Severity, What};
+pub use batch::Neighbours;
+pub use finding::{Finding, Misplaced, Severity, What};
 pub use findings::Findings;
 pub use report::{Depth, Validator};

@@ -23,7 +23,15 @@ DATA = corpus.CORPUS / "modern-4.1.0/data"
 FORMATS = ROOT / "docs/formats"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/guide").glob("*.md"))]
 GUIDES = {"README.md", "python.md", "command-line.md", "migrating-old-segments.md"}
-GUIDES |= {"spark-streaming.md", "spark-writing.md", "spark-cluster.md", "spark.md", "files-and-stores.md", "plugins.md"}
+GUIDES |= {
+    "spark-streaming.md",
+    "spark-writing.md",
+    "spark-cluster.md",
+    "spark.md",
+    "files-and-stores.md",
+    "plugins.md",
+    "damaged-segments.md",
+}
 #: What examples find in their directory: name -> directory of the corpus, as docs/guide/README.md lists it.
 PLACES = {".": "codec-zstd-0", "orders-0": "codec-zstd-0", "payments-0": "transactions-multi-segment-0"}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -15,6 +15,7 @@ from logsegment.cli.lz4 import lz4
 from logsegment.cli.messages import say
 from logsegment.cli.options import examples
 from logsegment.cli.plugins import plugins
+from logsegment.cli.salvage import salvage
 from logsegment.cli.verify import verify
 
 PROGRAM = "logsegment"
@@ -44,6 +45,7 @@ program.add_command(cat)
 program.add_command(convert)
 program.add_command(lz4)
 program.add_command(plugins)
+program.add_command(salvage)
 program.add_command(verify)
 
 

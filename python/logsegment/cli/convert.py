@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,9 +12,9 @@ from typing import Any, BinaryIO
 import click
 
 import logsegment as ls
-from logsegment import _core
+from logsegment.cli.directories import begun_directory, rebuild_beside, whole_directory
 from logsegment.cli.ending import CLEAN, LOST, Damaged, ending
-from logsegment.cli.files import WholeFile, ensure_here, ensure_output
+from logsegment.cli.files import WholeFile, ensure_output
 from logsegment.cli.messages import count, say
 from logsegment.cli.offset_map import OffsetMap, offset_map
 from logsegment.cli.options import CodecType, examples, format_option, paths_argument, quiet_option, registry_option
@@ -25,11 +22,8 @@ from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
 from logsegment.plugins import Registry
-from logsegment.stores.files import read_file
 
 ADVICE = "nothing was written; `logsegment verify` tells what is damaged"
-#: Files of a partition directory that stay true when its segments are rewritten.
-KEPT = ("partition.metadata",)
 
 
 @dataclass
@@ -187,11 +181,8 @@ def _to_file(segments: Sequence[Segment], output: str, job: Job, progress: Progr
 
 
 def _to_directory(segments: Sequence[Segment], output: str, job: Job, progress: Progress) -> None:
-    ensure_here(output)
-    if output == STDIN or os.path.lexists(output):
-        raise click.UsageError(f"{output} must be a new directory")
     asked = dict(job.options)
-    with _whole_directory(Path(output)) as hidden:
+    with whole_directory(output) as hidden:
         begun: set[str] = set()
         for segment in segments:
             if segment.directory not in begun:
@@ -200,46 +191,11 @@ def _to_directory(segments: Sequence[Segment], output: str, job: Job, progress: 
                 job.options = dict(asked)
             if segment.is_of_0_7 and not segment.size:
                 continue
-            target = hidden / _place(segment)
-            target.mkdir(parents=True, exist_ok=True)
-            for name in KEPT:
-                if not (target / name).exists():
-                    _keep(segment, name, target)
+            target = begun_directory(segment, hidden)
             with (target / job.name_of(segment)).open("xb") as file:
                 _convert(segment, file, job, progress)
                 os.fsync(file.fileno())
-        for target in sorted(path for path in hidden.iterdir() if path.is_dir()):
-            logs = sorted(target.glob("*.log"))
-            _core.rebuild_indexes([(path, int(path.name[:20])) for path in logs], target)
-
-
-def _keep(segment: Segment, name: str, target: Path) -> None:
-    """Copy a small file that lies beside a segment, if there is one."""
-    source = os.path.join(segment.directory, name)
-    if segment.is_stored:
-        kept = read_file(source, 1 << 20)
-        if kept is not None:
-            (target / name).write_bytes(kept)
-    elif os.path.isfile(source):
-        shutil.copyfile(source, target / name)
-
-
-def _place(segment: Segment) -> str:
-    """Name of the directory of a segment in the output."""
-    return os.path.basename(os.path.abspath(segment.directory))
-
-
-@contextmanager
-def _whole_directory(path: Path) -> Iterator[Path]:
-    """A directory under a hidden name, which gets its own when all went well."""
-    hidden = path.parent / f".{path.name}.{secrets.token_hex(4)}.part"
-    hidden.mkdir(parents=True)
-    try:
-        yield hidden
-        hidden.rename(path)
-    finally:
-        with suppress(FileNotFoundError):
-            shutil.rmtree(hidden)
+        rebuild_beside(hidden)
 
 
 def _convert(segment: Segment, file: Any, job: Job, progress: Progress) -> None:

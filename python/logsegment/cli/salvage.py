@@ -1,0 +1,236 @@
+"""`logsegment salvage`: intact entries into a new file or directory, and an account of the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any
+
+import click
+
+import logsegment as ls
+from logsegment import _core
+from logsegment.cli.directories import begun_directory, rebuild_beside, whole_directory
+from logsegment.cli.ending import CLEAN, LOST, ending
+from logsegment.cli.files import WholeFile, ensure_output
+from logsegment.cli.messages import count, say
+from logsegment.cli.options import examples, format_option, json_option, paths_argument, quiet_option, registry_option
+from logsegment.cli.paths import STDIN, Segment, segments_of
+from logsegment.cli.progress import Progress
+from logsegment.cli.sources import opened
+from logsegment.plugins import FileRegistry
+
+#: Places of a file that are told in words; JSON lines have all.
+SHOWN = 20
+
+
+@dataclass
+class Job:
+    """What all segments of a salvage share."""
+
+    options: dict[str, Any]
+    is_json: bool
+    quiet: bool
+    has_lost: bool = False
+
+    def note(self, segment: Segment, found: ls.Salvage, progress: Progress) -> None:
+        """Tell what became of a segment."""
+        self.has_lost |= not found.ok
+        with progress.aside():
+            if self.is_json:
+                _write_json(segment.name, found)
+            elif not (self.quiet and found.ok):
+                for line in _lines(segment.name, found):
+                    say(line)
+
+
+@click.command(
+    short_help="Intact entries into a new file or directory; say what is lost.",
+    epilog=examples(
+        "logsegment salvage /backup/orders-0 --output saved",
+        "logsegment salvage damaged.log --output saved.log --aside aside.log",
+        "logsegment salvage - --order input --output - < damaged.log > saved.log",
+    ),
+)
+@paths_argument
+@click.option(
+    "-o", "--output", required=True, metavar="PATH", help="A file for one segment (- is stdout), a new directory for directories."
+)
+@click.option(
+    "--aside",
+    metavar="PATH",
+    help="Where to put what has no place in a log: readable records of damaged batches, marked, and entries whose offsets fit nowhere.",
+)
+@click.option(
+    "--order",
+    type=click.Choice(["offset", "input"]),
+    default="offset",
+    show_default=True,
+    help="offset: a log for a broker, sorted and without copies; input: every intact entry as it stands.",
+)
+@format_option
+@registry_option
+@json_option("JSON lines: findings, and an account of each file.")
+@quiet_option
+@ending
+def salvage(
+    paths: tuple[str, ...],
+    output: str,
+    aside: str | None,
+    order: str,
+    entry_format: str,
+    codecs: FileRegistry | None,
+    is_json: bool,
+    quiet: bool,
+) -> int:
+    """Write the intact entries of PATH, byte for byte, and account for every other byte.
+
+    A directory becomes a directory with the same names, with indexes, snapshots and epochs made anew, on which a broker starts. The
+    output appears when it is complete, inputs are never changed.
+
+    Exit codes: 0 nothing lost, 2 usage or unreadable input, 3 finished but something was lost.
+    """
+    if is_json and output == STDIN:
+        raise click.UsageError("--json writes to standard output, which is the output already")
+    segments = segments_of(paths)
+    job = Job({"order": order, "format": entry_format, "codecs": codecs}, is_json, quiet)
+    with Progress(segments, is_wanted=not quiet) as progress:
+        if any(segment.is_listed for segment in segments):
+            _to_directory(segments, output, aside, job, progress)
+        else:
+            _to_file(segments, output, aside, job, progress)
+    if output != STDIN and not quiet:
+        say(f"wrote {count(len(segments), 'segment')} to {output}")
+    return LOST if job.has_lost else CLEAN
+
+
+def _to_file(segments: Sequence[Segment], output: str, aside: str | None, job: Job, progress: Progress) -> None:
+    if len(segments) > 1:
+        raise click.UsageError("several files cannot become one; give a directory, or one file at a time")
+    if aside is not None:
+        if os.path.realpath(aside) == os.path.realpath(output):
+            raise click.UsageError(f"{aside} is the output already")
+        ensure_output(aside, segments)
+    if output == STDIN:
+        _salvage(segments[0], sys.stdout.buffer, aside, {}, job, progress)
+        return
+    ensure_output(output, segments)
+    with WholeFile(output) as file:
+        _salvage(segments[0], file, aside, {}, job, progress)
+
+
+def _to_directory(segments: Sequence[Segment], output: str, aside: str | None, job: Job, progress: Progress) -> None:
+    with ExitStack() as stack:
+        hidden = stack.enter_context(whole_directory(output))
+        beside = stack.enter_context(whole_directory(aside)) if aside is not None else None
+        for segment, fit in _fitting(segments, job):
+            name = Path(segment.path).name
+            place = None
+            if beside is not None:
+                directory = beside / os.path.basename(os.path.abspath(segment.directory))
+                directory.mkdir(exist_ok=True)
+                place = str(directory / name)
+            with (begun_directory(segment, hidden) / name).open("xb") as file:
+                _salvage(segment, file, place, fit, job, progress)
+                file.flush()
+                os.fsync(file.fileno())
+        if job.options["order"] == "offset":
+            rebuild_beside(hidden)
+
+
+def _fitting(segments: Sequence[Segment], job: Job) -> Iterator[tuple[Segment, dict[str, Any]]]:
+    """Segments with the offsets that fit into them: from their own name to that of the next one."""
+    for _, group in groupby(segments, lambda segment: segment.directory):
+        partition = list(group)
+        for segment, behind in pairwise([*partition, None]):
+            assert segment is not None
+            if job.options["order"] == "input" or segment.is_of_0_7:
+                yield segment, {}
+            else:
+                yield segment, {"first_offset": segment.base_offset, "end_offset": behind.base_offset if behind else None}
+
+
+def _salvage(segment: Segment, file: Any, aside: str | None, fit: dict[str, Any], job: Job, progress: Progress) -> None:
+    progress.begin(segment)
+    # Sorted, a source is read more than once.
+    is_sorted = job.options["order"] == "offset"
+    seen = progress.seen if progress.is_shown and not is_sorted else None
+    with opened(segment, is_read_twice=is_sorted, seen=seen) as source:
+        found = ls.salvage(source, out=file, aside=aside, **job.options, **fit)
+    job.note(segment, found, progress)
+
+
+def _lines(name: str, found: ls.Salvage) -> Iterator[str]:
+    kept = f"{name}: kept {count(found.entries, 'entry')}, {count(found.kept_bytes, 'byte')}"
+    if found.kept:
+        first, last = min(kept.first_offset for kept in found.kept), max(kept.last_offset for kept in found.kept)
+        kept += f", offsets {first:,} to {last:,}"
+    yield kept
+    if not found.entries and found.lost_bytes:
+        yield "  no entry is intact: is this a log segment at all?"
+    for lost in found.lost[:SHOWN]:
+        yield f"  left out: {_place(lost)}"
+    if len(found.lost) > SHOWN:
+        yield f"  and {count(len(found.lost) - SHOWN, 'place')} more; --json has all of them"
+    if found.aside_bytes:
+        what = [count(found.records, "record") + " of damaged batches"] if found.records else []
+        what += [count(found.doubtful, "entry") + " whose offsets fit nowhere"] if found.doubtful else []
+        yield f"  aside: {' and '.join(what)}"
+    elif found.doubtful:
+        yield f"  {count(found.doubtful, 'intact entry')} left out by their offsets: --aside keeps them"
+
+
+def _place(lost: ls.Lost) -> str:
+    where = f"bytes {lost.position:,} to {lost.end - 1:,} [{lost.rule}]"
+    missing = lost.missing
+    if missing:
+        return f"{where}, offsets {missing[0]:,} to {missing[-1]:,} are missing"
+    if lost.before_offset is None and lost.after_offset is not None and not lost.is_harmless:
+        return f"{where}, what stood after offset {lost.after_offset:,}"
+    return where
+
+
+def _write_json(name: str, found: ls.Salvage) -> None:
+    out = sys.stdout.buffer
+    constants = [("type", "finding"), ("file", name)]
+    for batch in _core.findings_table(found.findings).to_batches():
+        out.write(batch.to_jsonl(constants=constants))
+    account = {
+        "type": "salvage",
+        "file": name,
+        "ok": found.ok,
+        "entries": found.entries,
+        "keptBytes": found.kept_bytes,
+        "lostBytes": found.lost_bytes,
+        "asideBytes": found.aside_bytes,
+        "records": found.records,
+        "doubtful": found.doubtful,
+        "isListed": found.is_listed,
+        "kept": [
+            {
+                "position": kept.position,
+                "length": kept.length,
+                "firstOffset": kept.first_offset,
+                "lastOffset": kept.last_offset,
+                "entries": kept.entries,
+            }
+            for kept in found.kept
+        ],
+        "lost": [
+            {
+                "position": lost.position,
+                "length": lost.length,
+                "rule": lost.rule,
+                "afterOffset": lost.after_offset,
+                "beforeOffset": lost.before_offset,
+            }
+            for lost in found.lost
+        ],
+    }
+    out.write(json.dumps(account, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")

@@ -1,0 +1,148 @@
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use super::finding::{self, Finding};
+use super::interrupt::Signals;
+use super::options::{EntryArguments, option};
+use super::output::Output;
+use super::{fresh_bytes, source};
+use crate::error::Result;
+use crate::framing::Source;
+use crate::interrupt::Interrupt;
+use crate::salvage::{Fit, Found, Passes, SalvageOptions, Salvager, Settled};
+use crate::wire::{Sink, as_u64};
+
+/// Position, bytes, first offset, last offset, entries.
+type KeptRow = (u64, u64, i64, i64, u64);
+/// Position, bytes, rule, offset before, offset behind.
+type LostRow = (u64, u64, &'static str, Option<i64>, Option<i64>);
+/// Bytes kept, bytes lost, entries kept, bytes aside, records of damaged batches, entries aside.
+type Totals = (u64, u64, u64, u64, u64, u64);
+/// The log and what is aside, when both stay in memory; the ranges; whether all are listed; findings; totals.
+type Row<'py> = (Option<Bound<'py, PyBytes>>, Option<Bound<'py, PyBytes>>, Vec<KeptRow>, Vec<LostRow>, bool, Vec<Finding>, Totals);
+
+/// Where the bytes go, and those that are not written yet.
+struct Outlet {
+    output: Option<Output>,
+    pending: Sink,
+    bytes: u64,
+}
+
+/// Salvage what is intact; see `logsegment.salvage`. `options` are those of entries, and `is_sorted`, `is_aside_kept`, `wants_records`,
+/// `first_offset`, `end_offset`.
+#[pyfunction]
+#[pyo3(signature = (source, options, out=None, aside=None))]
+pub fn salvage<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+    out: Option<&Bound<'py, PyAny>>,
+    aside: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Row<'py>> {
+    let arguments = EntryArguments::from_dict(options)?;
+    let (is_sorted, is_aside_kept): (bool, bool) = (option!(options, "is_sorted"), option!(options, "is_aside_kept"));
+    let (signals, interrupt) = Signals::new();
+    let mut decode = arguments.to_decode()?;
+    let mut opened = source::open(source, &signals)?;
+    if is_sorted && !opened.is_repeatable {
+        let fault = "order \"offset\" reads the source more than once, which a file object does not allow: give a FileSource or a buffer";
+        return Err(PyValueError::new_err(fault));
+    }
+    arguments.reading.resolve(&mut decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
+    let options = SalvageOptions {
+        decode,
+        fit: Fit { start: option!(options, "first_offset"), end: option!(options, "end_offset") },
+        lists_places: is_sorted,
+        wants_records: option!(options, "wants_records"),
+    };
+    let mut log = Outlet::new(Some(Output::of(out, &signals)?));
+    let mut beside = Outlet::new(if is_aside_kept || aside.is_some() { Some(Output::of(aside, &signals)?) } else { None });
+    let again = || source::open(source, &signals).map(|opened| opened.source);
+    let raised = |error| signals.raised(py, &error);
+
+    let mut nowhere = Outlet::new(None);
+    let first = if is_sorted { &mut nowhere } else { &mut log };
+    let mut found = py.detach(|| run(opened.source, options.clone(), first, &mut beside, &interrupt)).map_err(raised)?;
+    let mut doubtful = 0;
+    if is_sorted && found.is_disordered && !found.has_too_many {
+        let settled = Settled::new(&mut found, options.fit);
+        doubtful = settled.doubtful();
+        let passes = Passes { sources: [again()?, again()?, again()?], interrupt };
+        py.detach(|| settled.write(passes, &mut |bytes| log.put(bytes), &mut |bytes| beside.put(bytes))).map_err(raised)?;
+    } else if is_sorted {
+        let source = again()?;
+        let options = SalvageOptions { lists_places: false, wants_records: false, ..options };
+        py.detach(|| run(source, options, &mut log, &mut Outlet::new(None), &interrupt)).map_err(raised)?;
+    }
+    let aside_bytes = beside.bytes;
+    let data = to_py(py, &signals, log, out.is_none(), true)?;
+    let aside = to_py(py, &signals, beside, is_aside_kept && aside.is_none(), false)?;
+    let account = found.account;
+    let totals = (account.kept_bytes, account.lost_bytes, account.entries, aside_bytes, found.rescued, doubtful);
+    let len = |bytes: &std::ops::Range<u64>| bytes.end.saturating_sub(bytes.start);
+    let kept = account.kept.iter().map(|kept| (kept.bytes.start, len(&kept.bytes), kept.first_offset, kept.last_offset, kept.entries));
+    let lost = account.lost.iter().map(|lost| (lost.bytes.start, len(&lost.bytes), lost.rule, lost.after_offset, lost.before_offset));
+    let findings = finding::to_py(&found.findings.into_vec());
+    Ok((data, aside, kept.collect(), lost.collect(), !account.is_cut, findings, totals))
+}
+
+/// Runs to the end.
+fn run(source: Source, options: SalvageOptions, log: &mut Outlet, aside: &mut Outlet, interrupt: &Interrupt) -> Result<Found> {
+    let mut salvager = Salvager::new(source, options)?.asking(interrupt.clone());
+    while salvager.advance(&mut log.pending, &mut aside.pending)? {
+        interrupt.ensure_wanted()?;
+        log.pass_on()?;
+        aside.pass_on()?;
+    }
+    log.pass_on()?;
+    aside.pass_on()?;
+    Ok(salvager.finish())
+}
+
+/// Ends an outlet; the bytes that were not written anywhere. A file in which nothing would stand is not made, unless it is always wanted.
+fn to_py<'py>(
+    py: Python<'py>,
+    signals: &Arc<Signals>,
+    outlet: Outlet,
+    is_in_memory: bool,
+    is_always: bool,
+) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let Outlet { output, mut pending, bytes } = outlet;
+    if let Some(output) = output.filter(|_| is_always || bytes > 0) {
+        py.detach(|| output.finish(&mut pending)).map_err(|error| signals.raised(py, &error))?;
+    }
+    is_in_memory.then(|| fresh_bytes::copied(py, pending.bytes())).transpose()
+}
+
+impl Outlet {
+    fn new(output: Option<Output>) -> Self {
+        Self { output, pending: Sink::default(), bytes: 0 }
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(as_u64(bytes.len()));
+        if let Some(output) = &mut self.output {
+            self.pending.put(bytes);
+            if self.pending.len() >= output.enough() {
+                output.write(&mut self.pending)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on what somebody put into `pending` since nothing of it was.
+    fn pass_on(&mut self) -> Result<()> {
+        match &mut self.output {
+            None => self.pending.clear(),
+            Some(Output::Memory) => self.bytes = as_u64(self.pending.len()),
+            Some(output) => {
+                self.bytes = self.bytes.saturating_add(as_u64(self.pending.len()));
+                output.write(&mut self.pending)?;
+            }
+        }
+        Ok(())
+    }
+}

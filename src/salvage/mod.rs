@@ -1,0 +1,16 @@
+//! Every intact entry out of damaged bytes, byte for byte, and an account of every byte that is left out.
+//!
+//! Goes on past damage as validation does and with its findings. What is kept is what a checksum proves; offsets are covered by none, so
+//! a log for a broker is settled afterwards (`order`): sorted, without copies, without entries whose offsets fit nowhere.
+
+mod account;
+mod cut;
+mod order;
+mod records;
+mod salvager;
+mod settled;
+
+pub use account::{Account, Kept, Lost};
+pub use order::{Fit, Place};
+pub use salvager::{Found, SalvageOptions, Salvager};
+pub use settled::{Passes, Settled};

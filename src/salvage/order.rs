@@ -1,0 +1,245 @@
+//! Which intact entries make a log, and in which order. No checksum covers a base offset, and blocks of a disk come back swapped or twice.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::model::BatchHeader;
+
+/// An intact entry: where it is and what its header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Position in the input.
+    pub position: u64,
+    /// Bytes.
+    pub size: u64,
+    /// First offset.
+    pub base_offset: i64,
+    /// Last offset.
+    pub last_offset: i64,
+    /// Checksum.
+    pub crc: u32,
+}
+
+/// The offsets that entries of a segment may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fit {
+    /// The first one, which the segment is named after.
+    pub start: Option<i64>,
+    /// The first one of the next segment.
+    pub end: Option<i64>,
+}
+
+/// Why an intact entry is left out of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The same entry is there already.
+    Copy,
+    /// Its offsets are those of other entries, or lie where none of the log's should.
+    Doubtful,
+}
+
+/// Entries of a log.
+#[derive(Debug, Default)]
+pub struct Order {
+    /// Indexes of the entries in the order of their offsets, and whether each stands elsewhere in the input.
+    pub entries: Vec<(usize, bool)>,
+    /// Indexes of those that are left out.
+    pub left_out: Vec<(usize, Why)>,
+}
+
+/// Of entries that are moved so many bytes at most, which are held in memory.
+const MOST_MOVED: u64 = 256 << 20;
+
+impl Place {
+    /// Where the entry with this header is.
+    pub fn of(header: &BatchHeader) -> Self {
+        let BatchHeader { position, size, base_offset, last_offset, crc, .. } = *header;
+        Self { position, size, base_offset, last_offset, crc }
+    }
+
+    /// Its bytes in the input.
+    pub fn bytes(&self) -> Range<u64> {
+        self.position..self.position.saturating_add(self.size)
+    }
+
+    fn is_copy_of(&self, other: &Self) -> bool {
+        Self { position: other.position, ..*self } == *other
+    }
+}
+
+impl Fit {
+    /// Whether the log may have the entry. A segment holds offsets up to 2^31 behind its name (SEG-3).
+    pub fn allows(&self, place: &Place) -> bool {
+        let is_behind =
+            self.start.is_none_or(|start| place.base_offset >= start && place.last_offset.saturating_sub(start) <= i64::from(i32::MAX));
+        place.base_offset >= 0 && place.last_offset >= place.base_offset && is_behind && self.end.is_none_or(|end| place.last_offset < end)
+    }
+}
+
+/// Settles which entries make the log.
+///
+/// Of entries that overlap those are taken that leave most entries, and whose offsets follow without a gap. Entries that stand out of
+/// order are sorted in when they fit there without a gap, as those of a swapped block do; a damaged offset rarely does.
+pub fn settle(places: &[Place], fit: Fit) -> Order {
+    let mut left_out = Vec::new();
+    let mut fitting: Vec<usize> = Vec::new();
+    for (index, place) in places.iter().enumerate() {
+        if fit.allows(place) { fitting.push(index) } else { left_out.push((index, Why::Doubtful)) }
+    }
+    let chain = without_overlaps(places, without_copies(places, fitting, &mut left_out), &mut left_out);
+    let in_place = longest_in_order(&chain);
+    let mut moved = 0_u64;
+    let mut entries = Vec::with_capacity(chain.len());
+    for (at, index) in chain.iter().enumerate() {
+        let Some(place) = places.get(*index) else { continue };
+        let is_moved = !in_place.contains(index);
+        if is_moved {
+            let neighbour = |at: Option<usize>| at.and_then(|at| chain.get(at)).and_then(|index| places.get(*index));
+            let fits = neighbour(at.checked_sub(1)).is_some_and(|before| follows(before, place))
+                || neighbour(Some(at + 1)).is_some_and(|behind| follows(place, behind));
+            moved = moved.saturating_add(if fits { place.size } else { 0 });
+            if !fits || moved > MOST_MOVED {
+                left_out.push((*index, Why::Doubtful));
+                continue;
+            }
+        }
+        entries.push((*index, is_moved));
+    }
+    left_out.sort_unstable_by_key(|(index, _)| *index);
+    Order { entries, left_out }
+}
+
+/// Sorts by offsets, and leaves the first of equal entries.
+fn without_copies(places: &[Place], mut indexes: Vec<usize>, left_out: &mut Vec<(usize, Why)>) -> Vec<usize> {
+    let key = |index: &usize| places.get(*index).map(|place| (place.last_offset, place.base_offset, place.size, place.crc, place.position));
+    indexes.sort_unstable_by_key(key);
+    let mut kept: Vec<usize> = Vec::with_capacity(indexes.len());
+    for index in indexes {
+        let before = kept.last().and_then(|last| places.get(*last));
+        if before.zip(places.get(index)).is_some_and(|(before, place)| place.is_copy_of(before)) {
+            left_out.push((index, Why::Copy));
+        } else {
+            kept.push(index);
+        }
+    }
+    kept
+}
+
+/// The entries of greatest weight of which none overlap, out of entries in the order of their last offsets.
+fn without_overlaps(places: &[Place], sorted: Vec<usize>, left_out: &mut Vec<(usize, Why)>) -> Vec<usize> {
+    let of = |index: usize| places.get(index).copied();
+    let lasts: Vec<i64> = sorted.iter().filter_map(|index| of(*index)).map(|place| place.last_offset).collect();
+    // The greatest weight of the first so many, and for each how many of the first may stand before it.
+    let mut best = vec![0_u64];
+    let mut before = Vec::with_capacity(sorted.len());
+    for (at, index) in sorted.iter().enumerate() {
+        let base = of(*index).map_or(0, |place| place.base_offset);
+        let clear = lasts.get(..at).unwrap_or_default().partition_point(|last| *last < base);
+        let taken = best.get(clear).copied().unwrap_or(0).saturating_add(weight(places, *index));
+        best.push(best.get(at).copied().unwrap_or(0).max(taken));
+        before.push(clear);
+    }
+    let mut chain = Vec::with_capacity(sorted.len());
+    let mut at = sorted.len();
+    while let Some(last) = at.checked_sub(1) {
+        let Some(index) = sorted.get(last).copied() else { break };
+        let is_taken = best.get(at) != best.get(last);
+        if is_taken {
+            chain.push(index);
+        }
+        let next = if is_taken { before.get(last).copied().unwrap_or(0) } else { last };
+        // Between two taken ones lie those that overlap the later.
+        let passed = sorted.get(next..if is_taken { last } else { at }).unwrap_or_default();
+        left_out.extend(passed.iter().map(|index| (*index, Why::Doubtful)));
+        at = next;
+    }
+    chain.reverse();
+    chain
+}
+
+/// An entry counts more when its offsets go on those of its neighbours in the input.
+fn weight(places: &[Place], index: usize) -> u64 {
+    let Some(place) = places.get(index) else { return 0 };
+    let before = index.checked_sub(1).and_then(|before| places.get(before));
+    let behind = places.get(index + 1);
+    4 + u64::from(before.is_some_and(|before| follows(before, place))) + u64::from(behind.is_some_and(|behind| follows(place, behind)))
+}
+
+fn follows(before: &Place, place: &Place) -> bool {
+    before.last_offset.checked_add(1) == Some(place.base_offset)
+}
+
+/// The most entries that stand in the input in the order of their offsets.
+fn longest_in_order(chain: &[usize]) -> BTreeSet<usize> {
+    // Ends of the best runs of each length, as places in the chain, and what stands before each.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(chain.len());
+    for (at, index) in chain.iter().enumerate() {
+        let len = ends.partition_point(|end| chain.get(*end).is_some_and(|end| end < index));
+        before.push(len.checked_sub(1).and_then(|len| ends.get(len)).copied());
+        match ends.get_mut(len) {
+            Some(end) => *end = at,
+            None => ends.push(at),
+        }
+    }
+    let mut at = ends.last().copied();
+    let mut found = BTreeSet::new();
+    while let Some(place) = at {
+        found.extend(chain.get(place));
+        at = before.get(place).copied().flatten();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries of 10 offsets in the order of the input, by base offset.
+    fn places(bases: &[i64]) -> Vec<Place> {
+        let place = |(index, base): (usize, &i64)| Place {
+            position: index as u64 * 100,
+            size: 100,
+            base_offset: *base,
+            last_offset: base + 9,
+            crc: *base as u32,
+        };
+        bases.iter().enumerate().map(place).collect()
+    }
+
+    fn settled(bases: &[i64]) -> (Vec<i64>, Vec<(i64, Why)>) {
+        let order = settle(&places(bases), Fit::default());
+        let left_out = order.left_out.iter().map(|(index, why)| (bases[*index], *why)).collect();
+        (order.entries.iter().map(|(index, _)| bases[*index]).collect(), left_out)
+    }
+
+    #[test]
+    fn what_is_in_order_stays() {
+        assert_eq!(settled(&[0, 10, 20, 45, 60]), (vec![0, 10, 20, 45, 60], vec![]));
+        assert_eq!(settled(&[]), (vec![], vec![]));
+    }
+
+    #[test]
+    fn swapped_blocks_are_sorted_in() {
+        assert_eq!(settled(&[0, 30, 40, 10, 20, 50]), (vec![0, 10, 20, 30, 40, 50], vec![]));
+    }
+
+    #[test]
+    fn of_copies_the_first_stays() {
+        assert_eq!(settled(&[0, 10, 20, 10, 20, 30]), (vec![0, 10, 20, 30], vec![(10, Why::Copy), (20, Why::Copy)]));
+    }
+
+    #[test]
+    fn a_damaged_offset_is_doubtful_wherever_it_points() {
+        for wild in [1 << 40, 14, 3, 1000] {
+            assert_eq!(settled(&[0, 10, wild, 30, 40]), (vec![0, 10, 30, 40], vec![(wild, Why::Doubtful)]), "{wild}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_the_segment_is_doubtful() {
+        let order = settle(&places(&[0, 10, 20, 30]), Fit { start: Some(10), end: Some(30) });
+        assert_eq!(order.entries, [(1, false), (2, false)]);
+        assert_eq!(order.left_out, [(0, Why::Doubtful), (3, Why::Doubtful)]);
+    }
+}

@@ -1,0 +1,180 @@
+//! Drives a salvage: piece after piece, in bounded memory, past every damage.
+
+use super::account::Account;
+use super::order::{Fit, Place};
+use super::records::Rescue;
+use crate::decode::{ChecksumJudge, DecodeOptions, parse_header};
+use crate::error::Result;
+use crate::framing::{Frame, Judge, Piece, Run, Runs, Source, Step, Tail, step};
+use crate::interrupt::Interrupt;
+use crate::model::Formats;
+use crate::validate::{Finding, Findings, Neighbours};
+use crate::wire::{Sink, as_u64};
+
+/// How entries are salvaged.
+#[derive(Clone, Debug, Default)]
+pub struct SalvageOptions {
+    /// What the entries are and what they may claim. Checksums are always compared.
+    pub decode: DecodeOptions,
+    /// The offsets that an entry of the log may have.
+    pub fit: Fit,
+    /// List the place of every entry, so that they can be settled.
+    pub lists_places: bool,
+    /// Read what can be read of the records of damaged batches.
+    pub wants_records: bool,
+}
+
+/// Salvages one source, front to back.
+pub struct Salvager {
+    runs: Runs,
+    judge: ChecksumJudge,
+    formats: Formats,
+    options: SalvageOptions,
+    rescue: Option<Rescue>,
+    neighbours: Neighbours,
+    found: Found,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Where every byte went.
+    pub account: Account,
+    /// What is wrong with the input.
+    pub findings: Findings,
+    /// Where the intact entries are, when that was asked for.
+    pub places: Vec<Place>,
+    /// There were too many entries to list their places.
+    pub has_too_many: bool,
+    /// Entries do not follow each other in the order of their offsets, or do not fit into the log.
+    pub is_disordered: bool,
+    /// Records of damaged batches that were read.
+    pub rescued: u64,
+}
+
+/// Bytes of entries that are cut off a source at a time.
+const RUN_LEN: usize = 1 << 20;
+/// Places that are listed, 160 MiB of them.
+const MOST_PLACES: usize = 4 << 20;
+
+impl Salvager {
+    /// A salvager of everything in a source.
+    ///
+    /// # Errors
+    /// None that an input causes.
+    pub fn new(source: Source, options: SalvageOptions) -> Result<Self> {
+        let decode = DecodeOptions { check_crc: true, ..options.decode.clone() };
+        let judge = ChecksumJudge::of(&decode);
+        let rescue = options.wants_records.then(|| Rescue::new(decode.clone())).transpose()?;
+        let runs =
+            Runs::new(source, decode.limits, RUN_LEN).of(decode.formats).recovering(Box::new(judge)).giving_broken().giving_enclosed();
+        let options = SalvageOptions { decode, ..options };
+        Ok(Self {
+            runs,
+            judge,
+            formats: options.decode.formats,
+            options,
+            rescue,
+            neighbours: Neighbours::default(),
+            found: Found::default(),
+        })
+    }
+
+    /// Asked while a search goes on inside of `advance`.
+    #[must_use]
+    pub fn asking(mut self, interrupt: Interrupt) -> Self {
+        self.runs = self.runs.asking(interrupt);
+        self
+    }
+
+    /// Writes what is intact of the next piece behind what `out` holds, and readable records of damaged batches behind what `aside`
+    /// holds; false at the end.
+    ///
+    /// # Errors
+    /// `Io` and `Interrupted` only: bad bytes are findings.
+    pub fn advance(&mut self, out: &mut Sink, aside: &mut Sink) -> Result<bool> {
+        match self.runs.next_piece()? {
+            Some(Piece::Run(run)) => {
+                out.put(run.bytes.get(..run.len).unwrap_or_default());
+                self.keep(&run);
+            }
+            Some(Piece::Broken(run)) => self.visit_broken(&run, aside),
+            Some(piece) => self.lose(&piece),
+            None => {
+                self.end();
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// What came of it. Call it at the end.
+    pub fn finish(self) -> Found {
+        self.found
+    }
+
+    fn keep(&mut self, run: &Run) {
+        let mut at = 0;
+        let mut fresh = Vec::new();
+        while let Step::Entry { len, magic } = step(run.entries_from(at), self.formats, &self.options.decode.limits) {
+            let bytes = run.entries_from(at).get(..len).unwrap_or_default();
+            let frame = Frame { position: run.position.saturating_add(as_u64(at)), magic, bytes };
+            at += len;
+            // Framing believes no entry whose header cannot be parsed.
+            let Ok(header) = parse_header(frame, self.formats, self.options.decode.base_position) else { continue };
+            self.neighbours.visit(&header, &mut fresh);
+            self.found.findings.extend(fresh.drain(..));
+            self.place(Place::of(&header));
+        }
+    }
+
+    fn place(&mut self, place: Place) {
+        let found = &mut self.found;
+        if !self.formats.is_v07() {
+            let is_behind = found.account.last_offset().is_none_or(|last| last < place.base_offset);
+            found.is_disordered |= !is_behind || !self.options.fit.allows(&place);
+        }
+        found.account.keep(place.bytes(), place.base_offset, place.last_offset);
+        if self.options.lists_places && !found.has_too_many {
+            if found.places.len() < MOST_PLACES {
+                found.places.push(place);
+            } else {
+                (found.places, found.has_too_many) = (Vec::new(), true);
+            }
+        }
+    }
+
+    /// A whole batch whose checksum is wrong.
+    fn visit_broken(&mut self, run: &Run, aside: &mut Sink) {
+        let bytes = run.bytes.get(..run.len).unwrap_or_default();
+        let end = run.position.saturating_add(as_u64(run.len));
+        let Step::Entry { magic, .. } = step(bytes, self.formats, &self.options.decode.limits) else { return };
+        let Some(error) = self.judge.damage_of(bytes, magic) else { return };
+        let error = error.at_byte(run.position);
+        let rule = error.kind().rule();
+        self.found.findings.push(Finding::of_error(&error, run.position, as_u64(run.len)));
+        self.found.account.lose(run.position..end, rule);
+        if let Some(rescue) = &mut self.rescue {
+            let frame = Frame { position: run.position, magic, bytes };
+            self.found.rescued = self.found.rescued.saturating_add(rescue.rescue(frame, rule, aside));
+        }
+    }
+
+    fn lose(&mut self, piece: &Piece) {
+        let Some(finding) = Finding::of_piece(piece) else { return };
+        match piece {
+            Piece::Damage(damage) => self.found.account.lose(damage.bytes.clone(), finding.rule()),
+            Piece::Swallowed(bytes) => self.found.account.lose(bytes.clone(), finding.rule()),
+            // These bytes were left out already, by what could not be believed without a search.
+            Piece::Run(_) | Piece::Broken(_) | Piece::Unsearched(_) => {}
+        }
+        self.found.findings.push(finding);
+    }
+
+    fn end(&mut self) {
+        let tail = self.runs.tail().unwrap_or(Tail::Complete);
+        let Some(finding) = Finding::of_tail(tail) else { return };
+        self.found.account.lose(finding.position..finding.position.saturating_add(finding.length), finding.rule());
+        self.found.findings.push(finding);
+    }
+}

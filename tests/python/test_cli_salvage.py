@@ -1,0 +1,119 @@
+"""`logsegment salvage`: exit codes, whole outputs, indexes made anew, every byte told."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import corpus
+import logsegment as ls
+from cli_process import run
+
+NAME = "00000000000000000000.log"
+SOURCE = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    """A partition of several segments, one batch of which is damaged."""
+    directory = tmp_path / "payments-0"
+    shutil.copytree(SOURCE, directory)
+    return directory
+
+
+def damage(path: Path, index: int = 1) -> tuple[int, int]:
+    """Flip a bit in the last byte of a batch; where the batch is."""
+    row = corpus.rows_of(ls.batches(path.read_bytes()), ["position", "size"])[index]
+    end = row["position"] + row["size"]
+    data = bytearray(path.read_bytes())
+    data[end - 1] ^= 1
+    path.write_bytes(data)
+    return row["position"], row["size"]
+
+
+def logs(directory: Path) -> list[Path]:
+    return sorted(directory.glob("*.log"))
+
+
+def test_a_clean_partition_comes_back_with_indexes(partition: Path, tmp_path: Path):
+    done = run("salvage", partition, "-o", tmp_path / "saved")
+    assert done.code == 0, done.err
+    saved = tmp_path / "saved/payments-0"
+    assert [(path.name, path.read_bytes()) for path in logs(saved)] == [(path.name, path.read_bytes()) for path in logs(partition)]
+    for path in logs(saved):
+        assert path.with_suffix(".index").exists()
+        assert path.with_suffix(".timeindex").exists()
+    assert (saved / "leader-epoch-checkpoint").exists()
+    assert ls.Log(saved).validate().counts["error"] == 0
+
+
+def test_damage_costs_its_batch_and_is_told(partition: Path, tmp_path: Path):
+    damaged = logs(partition)[0]
+    clean = damaged.read_bytes()
+    position, size = damage(damaged)
+    before = {path: path.read_bytes() for path in partition.iterdir()}
+    done = run("salvage", partition, "-o", tmp_path / "saved")
+    assert done.code == 3
+    assert f"left out: bytes {position:,} to {position + size - 1:,} [V2-31]".encode() in done.err
+    saved = tmp_path / "saved/payments-0"
+    assert (saved / damaged.name).read_bytes() == clean[:position] + clean[position + size :]
+    assert {path: path.read_bytes() for path in partition.iterdir()} == before
+    assert run("verify", saved).code == 0
+    again = run("salvage", partition, "-o", tmp_path / "saved")
+    assert (again.code, b"must be a new directory" in again.err) == (2, True)
+
+
+def test_json_accounts_for_every_byte(partition: Path, tmp_path: Path):
+    damage(logs(partition)[0])
+    done = run("salvage", "--json", partition, "-o", tmp_path / "saved")
+    assert done.code == 3
+    lines = [json.loads(line) for line in done.out.splitlines()]
+    accounts = [line for line in lines if line["type"] == "salvage"]
+    assert [account["ok"] for account in accounts] == [False] + [True] * (len(accounts) - 1)
+    for account, path in zip(accounts, logs(partition), strict=True):
+        ranges = sorted((one["position"], one["position"] + one["length"]) for one in account["kept"] + account["lost"])
+        assert [start for start, _ in ranges] == [0, *(end for _, end in ranges[:-1])]
+        assert ranges[-1][1] == path.stat().st_size == account["keptBytes"] + account["lostBytes"]
+    assert [(line["rule"], line["severity"]) for line in lines if line["type"] == "finding"] == [("V2-31", "error")]
+
+
+def test_one_file_and_a_pipe(partition: Path, tmp_path: Path):
+    path = logs(partition)[0]
+    clean = path.read_bytes()
+    position, size = damage(path)
+    expected = clean[:position] + clean[position + size :]
+    assert run("salvage", path, "-o", tmp_path / "one.log").code == 3
+    assert (tmp_path / "one.log").read_bytes() == expected
+    for order in ("offset", "input"):
+        piped = run("salvage", "-", "-o", "-", "--order", order, stdin=path.read_bytes())
+        assert (piped.code, piped.out) == (3, expected)
+    assert run("salvage", path, "-o", path).code == 2
+    assert run("salvage", "--json", path, "-o", "-").code == 2
+    assert run("salvage", tmp_path / "none.log", "-o", tmp_path / "two.log").code == 2
+    assert not (tmp_path / "two.log").exists()
+
+
+def test_what_has_no_place_in_the_log_is_aside(partition: Path, tmp_path: Path):
+    path = logs(partition)[0]
+    rows = corpus.rows_of(ls.batches(path.read_bytes()), ["position", "size"])
+    data = bytearray(path.read_bytes())
+    at = rows[1]["position"]
+    data[at : at + 8] = (1 << 50).to_bytes(8, "big")
+    path.write_bytes(data)
+    done = run("salvage", partition, "-o", tmp_path / "saved", "--aside", tmp_path / "rest")
+    assert (done.code, b"1 entry whose offsets fit nowhere" in done.err) == (3, True)
+    assert (tmp_path / "rest/payments-0" / path.name).read_bytes() == bytes(data[at : at + rows[1]["size"]])
+    assert sorted(found.name for found in (tmp_path / "rest/payments-0").iterdir()) == [path.name]
+    told = run("salvage", partition, "-o", tmp_path / "again")
+    assert b"--aside keeps them" in told.err
+
+
+def test_what_is_no_log_is_doubted(tmp_path: Path):
+    path = tmp_path / "noise.log"
+    path.write_bytes(b"this is not a log segment at all, is it?" * 10)
+    done = run("salvage", path, "-o", tmp_path / "saved.log")
+    assert (done.code, b"is this a log segment at all?" in done.err) == (3, True)
+    assert (tmp_path / "saved.log").read_bytes() == b""

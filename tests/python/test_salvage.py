@@ -1,0 +1,283 @@
+"""`salvage`: every intact entry byte for byte, and every other byte accounted for."""
+
+from __future__ import annotations
+
+import io
+import random
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import corpus
+import logsegment as ls
+from building import simple_batch
+
+Spans = list[tuple[int, int]]
+
+
+def log(*bases: int, size: int = 10) -> list[bytes]:
+    """Batches of ten records."""
+    return [ls.encode(pa.table({"value": [b"%d" % (base + at) for at in range(size)]}), base_offset=base) for base in bases]
+
+
+def assert_whole(found: ls.Salvage, data: bytes) -> None:
+    """The ranges are the input, and the kept ones are the output."""
+    ranges = sorted((one.position, one.end) for one in [*found.kept, *found.lost])
+    assert [start for start, _ in ranges] == [0, *(end for _, end in ranges[:-1])][: len(ranges)]
+    assert not data or ranges[-1][1] == len(data)
+    assert found.data == b"".join(data[kept.position : kept.end] for kept in found.kept)
+    assert found.kept_bytes + found.lost_bytes == len(data)
+    # What was left out is told: by a finding at its place.
+    told = {finding.position for finding in found.findings}
+    assert {lost.position for lost in found.lost} <= told
+
+
+@pytest.mark.parametrize("order", ["input", "offset"])
+def test_a_clean_log_comes_back_as_it_is(order: ls.salvaging.Order) -> None:
+    data = b"".join(log(0, 10, 30))
+    found = ls.salvage(data, order=order)
+    assert found.ok
+    assert (found.data, found.lost, found.findings) == (data, [], [])
+    assert found.kept == [ls.Kept(0, len(data), 0, 39, 3)]
+    assert found.entries == 3
+
+
+def test_nothing_is_nothing() -> None:
+    found = ls.salvage(b"")
+    assert (found.data, found.kept, found.lost, found.ok) == (b"", [], [], True)
+
+
+@pytest.mark.parametrize("order", ["input", "offset"])
+def test_what_is_damaged_is_left_out_with_its_offsets(order: ls.salvaging.Order) -> None:
+    first, second, third = log(0, 10, 20)
+    bad = bytearray(second)
+    bad[-1] ^= 1
+    data = first + bytes(bad) + third
+    found = ls.salvage(data, order=order)
+    assert not found.ok
+    assert found.data == first + third
+    (lost,) = found.lost
+    assert (lost.position, lost.length, lost.rule) == (len(first), len(second), "V2-31")
+    assert (lost.after_offset, lost.before_offset, lost.missing) == (9, 20, range(10, 20))
+    assert [(finding.rule, finding.severity) for finding in found.findings] == [("V2-31", "error")]
+    assert_whole(found, data)
+
+
+def test_tails_are_left_out() -> None:
+    first, second = log(0, 10)
+    torn = ls.salvage(first + second[:-3])
+    assert (torn.data, torn.ok, [lost.rule for lost in torn.lost]) == (first, False, ["L8-14"])
+    assert_whole(torn, first + second[:-3])
+    zeros = ls.salvage(first + bytes(1000))
+    assert (zeros.data, zeros.ok, [lost.rule for lost in zeros.lost]) == (first, True, ["FND-17"])
+    assert_whole(zeros, first + bytes(1000))
+
+
+def test_long_runs_of_zeros_in_the_middle_are_accounted_for(tmp_path: Path) -> None:
+    first, second = log(0, 10)
+    data = first + bytes(3_000_000) + second
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(data)
+    for source in (data, ls.FileSource(path), io.BytesIO(data)):
+        found = ls.salvage(source)
+        assert found.data == first + second
+        assert [(lost.position, lost.length) for lost in found.lost] == [(len(first), 3_000_000)]
+        assert_whole(found, data)
+
+
+def test_an_order_of_offsets_sorts_and_leaves_copies_out() -> None:
+    a, b, c, d = log(0, 10, 20, 30)
+    data = a + c + b + d + b
+    as_it_is, sorted_ = ls.salvage(data), ls.salvage(data, order="offset")
+    assert as_it_is.data == data
+    assert [finding.rule for finding in as_it_is.findings] == ["ORD-1", "ORD-1"]
+    assert sorted_.data == a + b + c + d
+    assert [(lost.position, lost.rule) for lost in sorted_.lost] == [(len(a + c + b + d), "SAL-1")]
+    assert sorted_.ok
+    assert_whole(as_it_is, data)
+    assert_whole(sorted_, data)
+
+
+@pytest.mark.parametrize("wild", [1 << 40, 13, 27, 5, -1])
+def test_an_offset_that_fits_nowhere_is_put_aside(wild: int) -> None:
+    a, b, c, d = log(0, 10, 20, 30)
+    bad = wild.to_bytes(8, "big", signed=True) + b[8:]
+    data = a + bad + c + d
+    found = ls.salvage(data, order="offset", aside=True)
+    assert (found.data, found.aside, found.doubtful) == (a + c + d, bad, 1)
+    assert [(lost.position, lost.length, lost.rule) for lost in found.lost] == [(len(a), len(bad), "SAL-2")]
+    assert not found.ok
+    assert_whole(found, data)
+    assert ls.salvage(data).data == data
+
+
+def test_offsets_of_another_segment_do_not_fit() -> None:
+    a, b, c = log(0, 10, 20)
+    found = ls.salvage(a + b + c, order="offset", first_offset=10, end_offset=20)
+    assert found.data == b
+    assert [lost.rule for lost in found.lost] == ["SAL-2", "SAL-2"]
+    with pytest.raises(ValueError, match='need order="offset"'):
+        ls.salvage(a, first_offset=1)
+
+
+def test_an_intact_entry_inside_of_a_broken_one_comes_back() -> None:
+    """A block of the disk was swapped into a batch, whose length still fits."""
+    (first, inner), (last,) = log(0, 10), log(40)
+    broken = bytearray(ls.encode(pa.table({"value": [bytes(3 * len(inner))]}), base_offset=30))
+    broken[100 : 100 + len(inner)] = inner
+    data = first + bytes(broken) + last
+    found = ls.salvage(data)
+    assert found.data == first + inner + last
+    assert_whole(found, data)
+
+
+def test_readable_records_of_a_damaged_batch_are_marked() -> None:
+    table = pa.table({"value": [b"a", b"b", b"c"], "timestampMs": [1, 2, 3]})
+    first, bad = ls.encode(table), bytearray(ls.encode(table, base_offset=3))
+    bad[-2] ^= 1
+    found = ls.salvage(first + bytes(bad), aside=True)
+    assert (found.data, found.records) == (first, 3)
+    assert found.aside is not None
+    rows = ls.decode(found.aside, columns=["offset", "value", "timestampMs", "headersRaw"]).to_pyarrow().to_pylist()
+    assert [row["offset"] for row in rows] == [3, 4, 5]
+    assert [row["value"] for row in rows] == [b"a", b"b", b"b"]
+    assert [row["headersRaw"] for row in rows] == [[{"key": b"logsegment.salvaged", "value": b"V2-31"}]] * 3
+    assert ls.validate(found.aside).counts == {"error": 0, "warning": 0, "info": 0}
+    assert ls.salvage(first, aside=True).aside == b""
+    assert ls.salvage(first + bytes(bad)).aside is None
+
+
+def test_records_are_read_up_to_the_first_that_cannot_be() -> None:
+    data = bytearray(simple_batch([b"first", b"second", b"third"]))
+    at = data.index(b"second") - 6
+    data[at : at + 6] = b"\xff" * 6
+    found = ls.salvage(bytes(data), aside=True)
+    assert found.records == 1
+    assert found.aside is not None
+    assert ls.decode(found.aside, columns=["value"]).to_pyarrow()["value"].to_pylist() == [b"first"]
+    assert_whole(found, bytes(data))
+
+
+def test_files_are_whole_or_absent(tmp_path: Path) -> None:
+    first, second = log(0, 10)
+    out, aside = tmp_path / "out.log", tmp_path / "aside.log"
+    found = ls.salvage(first + second, out=out, aside=aside)
+    assert (found.data, found.aside, found.aside_bytes) == (None, None, 0)
+    assert out.read_bytes() == first + second
+    assert not aside.exists()
+    with pytest.raises(IsADirectoryError):
+        ls.salvage(ls.FileSource(tmp_path), out=tmp_path / "none.log")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.log"]
+    taken = io.BytesIO()
+    ls.salvage(first + b"noise" + second, out=taken, order="offset")
+    assert taken.getvalue() == first + second
+
+
+def test_a_file_object_is_read_once() -> None:
+    (first,) = log(0)
+    assert ls.salvage(io.BytesIO(first)).data == first
+    with pytest.raises(ValueError, match="more than once"):
+        ls.salvage(io.BytesIO(first), order="offset")
+    with pytest.raises(ValueError, match="order must be"):
+        ls.salvage(first, order="none")  # type: ignore[arg-type]
+
+
+SEGMENTS = (
+    "modern-4.1.0/data/codec-none-0",
+    "modern-4.1.0/data/codec-lz4-0",
+    "modern-4.1.0/data/codec-zstd-0",
+    "modern-4.1.0/data/compacted-0",
+    "legacy-0.10.2.2/data",
+    "legacy-0.8.2.2/data",
+)
+DAMAGES = 1000
+
+
+@cache
+def segments() -> list[tuple[str, bytes, Spans]]:
+    """Real segments of batches, and of messages before there were any, and where their entries lie."""
+    found = []
+    for name in SEGMENTS:
+        paths = sorted((corpus.CORPUS / name).rglob("*.log"))
+        path = max(paths, key=lambda path: (min(path.stat().st_size, 60_000), str(path)))
+        data = path.read_bytes()
+        rows = corpus.rows_of(ls.batches(data), ["position", "size"])[:80]
+        spans = [(row["position"], row["position"] + row["size"]) for row in rows]
+        assert len(spans) >= 3, path
+        found.append((f"{name}/{path.name}", data[: spans[-1][1]], spans))
+    return found
+
+
+def damaged(rng: random.Random, data: bytes, spans: Spans) -> tuple[str, bytes, list[bytes]]:
+    """One damage of a kind, the bytes with it, and the entries that it did not touch."""
+    kind = rng.choice(["flip", "zero", "cut", "insert", "duplicate", "swap"])
+    at = rng.randrange(len(data))
+    size = rng.choice([1, 16, 512, 4096])
+    end = min(at + size, len(data))
+    if kind == "flip":
+        end = at + 1
+        out = data[:at] + bytes([data[at] ^ (1 << rng.randrange(8))]) + data[end:]
+    elif kind == "zero":
+        out = data[:at] + bytes(end - at) + data[end:]
+    elif kind == "cut":
+        out = data[:at] + data[end:]
+    elif kind == "insert":
+        end = at
+        out = data[:at] + rng.randbytes(size) + data[at:]
+    elif kind == "duplicate":
+        out = data[:end] + data[at:end] + data[end:]
+        # Between the copies nothing is changed, but no entry goes across the place.
+        at, end = end, end
+    else:
+        size = min(size, (len(data) - at) // 2)
+        out = data[:at] + data[at + size : at + 2 * size] + data[at : at + size] + data[at + 2 * size :]
+        whole = [
+            data[a:b]
+            for a, b in spans
+            if b <= at or a >= at + 2 * size or (a >= at and b <= at + size) or (a >= at + size and b <= at + 2 * size)
+        ]
+        return kind, out, whole
+    touched = [(a, b) for a, b in spans if (a < end and b > at) or (at == end and a < at < b)]
+    return kind, out, [data[a:b] for a, b in spans if (a, b) not in touched]
+
+
+def test_a_thousand_single_damages() -> None:
+    """Every entry that the damage did not touch comes back, and every byte is accounted for."""
+    rng = random.Random(8)
+    kinds = set()
+    for _ in range(DAMAGES):
+        name, data, spans = rng.choice(segments())
+        kind, bad, whole = damaged(rng, data, spans)
+        kinds.add(kind)
+        found = ls.salvage(bad)
+        assert_whole(found, bad)
+        assert found.data is not None
+        kept = [
+            found.data[row["position"] : row["position"] + row["size"]]
+            for row in corpus.rows_of(ls.batches(found.data), ["position", "size"])
+        ]
+        missing = [entry for entry in whole if entry not in set(kept)]
+        assert not missing, (name, kind, [len(entry) for entry in missing], found)
+    assert len(kinds) == 6
+
+
+def test_a_thousand_single_damages_make_logs() -> None:
+    """In the order of offsets too, apart from entries whose offsets fit nowhere, which are aside; and the log is in order."""
+    rng = random.Random(9)
+    aside = 0
+    for _ in range(DAMAGES):
+        name, data, spans = rng.choice(segments())
+        kind, bad, whole = damaged(rng, data, spans)
+        found = ls.salvage(bad, order="offset", aside=True)
+        assert_whole(found, bad)
+        assert found.data is not None
+        assert found.aside is not None
+        assert not [
+            finding for finding in ls.validate(found.data).findings if finding.rule in ("ORD-1", "L8-14") or finding.severity == "error"
+        ]
+        missing = [entry for entry in whole if entry not in found.data]
+        assert all(entry in found.aside for entry in missing), (name, kind, found)
+        aside += len(missing)
+    assert aside <= DAMAGES // 100, aside
