@@ -123,8 +123,8 @@ impl Outlet {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.bytes = self.bytes.saturating_add(as_u64(bytes.len()));
         if let Some(output) = &mut self.output {
+            self.bytes = self.bytes.saturating_add(as_u64(bytes.len()));
             self.pending.put(bytes);
             if self.pending.len() >= output.enough() {
                 output.write(&mut self.pending)?;
