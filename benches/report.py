@@ -254,6 +254,34 @@ def slice_section(rows):
     return "\n".join([*lines, *markdown(["corpus", "door", "all, ms", "1 %, ms", "times", "bytes read", "tasks"], table), ""])
 
 
+def verify_section(found):
+    row = found["verify"]
+    gib = row["bytes"] / (1 << 30)
+    peer = row.get("dump_log")
+    table = [
+        ["the floor", f"{row['floor']:.2f}", f"{gib / row['floor']:.2f}", "1.00"],
+        *(
+            [what, f"{row[key]:.2f}", f"{gib / row[key]:.2f}", f"{row[key] / row['floor']:.2f}"]
+            for what, key in [("`ls.validate`", "validate"), ("`logsegment verify`, the whole program", "command")]
+        ),
+        *([["`kafka-dump-log --deep-iteration`", f"{peer:.1f}", f"{gib / peer:.3f}", f"{peer / row['floor']:.0f}"]] if peer else []),
+    ]
+    search = [[one["what"], f"{one['bytes'] / 1e6 / one['seconds']:.0f}"] for one in found["resync"]]
+    lines = [
+        "## Verifying, and the search past damage",
+        "",
+        f"A clean segment of {gib:.1f} GiB ({row['corpus']}), one thread.",
+        "",
+        *markdown(["what", "seconds", "GiB/s of the file", "times the floor's time"], table),
+        "",
+        "`ls.salvage` over bytes without an intact entry between two that are intact, MB/s:",
+        "",
+        *markdown(["bytes", "MB/s"], search),
+        "",
+    ]
+    return "\n".join(lines)
+
+
 def spark_kafka_section(rows):
     table = [spark_kafka_row(row) for row in rows]
     header = ["codec", "query", "Mrows/s", "Kafka source", "times", "CPU us a row", "Kafka source", "boundary", "decode", "broker"]
@@ -315,6 +343,7 @@ SECTIONS = {
     "headers": headers_section,
     "memory": memory_section,
     "slice": slice_section,
+    "verify": verify_section,
     "spark": spark_section,
     "header_view": header_view_section,
     "spark_kafka": spark_kafka_section,

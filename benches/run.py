@@ -150,6 +150,11 @@ def run_slice(args):
     return call_json("benches.slice.measure", *quick)
 
 
+def run_verify(args):
+    quick = ["--size", str(1 << 27), "--rounds", "2", "--no-peer"] if args.quick else []
+    return call_json("benches.verify.measure", *quick)
+
+
 def call_json(module, *arguments):
     """Run a bench module in its own process; returns the last line it prints, read as JSON."""
     done = call([sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True)
@@ -169,6 +174,7 @@ SECTIONS = {
     "headers": run_headers,
     "memory": run_memory,
     "slice": run_slice,
+    "verify": run_verify,
     "spark": run_spark,
     "header_view": run_header_view,
     "spark_kafka": run_spark_kafka,

@@ -46,6 +46,8 @@ SLICE_GAIN = 20.0
 #: In Spark. One interval of the index is allowed besides, and not needed.
 SLICE_SHARE = 0.02
 SLICE_TASKS = 2
+DUMP_LOG_GAIN = 20.0
+RESYNC_MB_S = 500.0
 HEADER_VIEW_BYTES = 10 << 30
 HEADER_VIEW_LIMIT = 2.0
 SPARK_KAFKA_QUERIES = ["consumed", "noop"]
@@ -89,6 +91,7 @@ def checks(results):
         *bare_loop(results.get("headers", {})),
         *memory(results.get("memory", [])),
         *slices(results.get("slice", [])),
+        *verifying(results.get("verify", {})),
         *spark(results.get("spark", [])),
         header_view(results.get("header_view", {})),
         *spark_kafka(results.get("spark_kafka", [])),
@@ -240,6 +243,18 @@ def slices(rows):
         share = row["slice_bytes"] / row["bytes"] if row else None
         yield Check("bytes read for 1 % of the offsets", f"Spark, {name}", share, SLICE_SHARE)
         yield Check("tasks for 1 % of the offsets", f"Spark, {name}", float(row["tasks"]) if row else None, float(SLICE_TASKS))
+
+
+def verifying(found):
+    """`verify` beside the floor and beside Kafka's own tool, and the search past damage."""
+    row = found.get("verify", {})
+    is_whole = row.get("bytes", 0) >= 1 << 30
+    value = row["command"] / row["floor"] if is_whole else None
+    yield Check("time of verify / floor", "1 GiB of lz4", value, FLOOR_LIMIT)
+    value = row["dump_log"] / row["command"] if is_whole and "dump_log" in row else None
+    yield Check("kafka-dump-log / verify", "1 GiB of lz4", value, DUMP_LOG_GAIN, at_most=False)
+    speeds = [one["bytes"] / 1e6 / one["seconds"] for one in found.get("resync", [])]
+    yield Check("MB/s past damage", "the slowest bytes", min(speeds, default=None), RESYNC_MB_S, at_most=False)
 
 
 def spark_kafka(rows):
