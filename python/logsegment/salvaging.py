@@ -160,7 +160,8 @@ def salvage(
 
     Example:
         >>> import logsegment as ls
-        >>> good = open("00000000000000000000.log", "rb").read()
+        >>> from pathlib import Path
+        >>> good = Path("00000000000000000000.log").read_bytes()
         >>> found = ls.salvage(b"some noise" + good)
         >>> found.data == good, [(lost.position, lost.length) for lost in found.lost]
         (True, [(0, 10)])

@@ -24,7 +24,7 @@ from logsegment.cli.options import examples, format_option, json_option, paths_a
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.plugins import FileRegistry
+from logsegment.plugins import Registry
 
 #: Places of a file that are told in words; JSON lines have all.
 SHOWN = 20
@@ -85,7 +85,7 @@ def salvage(
     aside: str | None,
     order: str,
     entry_format: str,
-    codecs: FileRegistry | None,
+    codecs: Registry | None,
     is_json: bool,
     quiet: bool,
 ) -> int:
