@@ -88,6 +88,12 @@ impl StagedWriter {
         written.map_err(|error| self.raised(py, &signals, &error))
     }
 
+    /// Topic and partition of the files that the rows so far have made, but the first `known` of them.
+    fn partitions(&self, py: Python<'_>, known: usize) -> Vec<(String, i32)> {
+        let met = |task: &Task| task.produced.targets().iter().skip(known).map(|target| (target.topic.clone(), target.partition)).collect();
+        py.detach(|| met(&self.task()))
+    }
+
     /// End all batches; give topic, partition, name, records and bytes of each file.
     fn finish(&self, py: Python<'_>) -> PyResult<Vec<StagedRow>> {
         let (signals, _) = Signals::new();

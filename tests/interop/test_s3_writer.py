@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ import eras
 import logsegment as ls
 from logsegment.segments import find_segments
 from logsegment.spark import register
-from logsegment.spark.write import SegmentStreamWriter, SegmentWriter, journal
+from logsegment.spark.write import SegmentStreamWriter, SegmentWriter, journal, places
 from logsegment.spark.write import task as tasks
 from logsegment.spark.write.journal import Mark
 from logsegment.spark.write.stored import StoredPart
@@ -60,14 +62,18 @@ def writer(server: Server, key: str, *, stream: bool = False, **options: str) ->
     return kind({"path": server.uri(key), "topic": "orders", **options}, SCHEMA, False)
 
 
-def attempt(one: Any, task: int, texts: list[str], monkeypatch: pytest.MonkeyPatch, batch: int | None = None) -> StagedMessage:
-    """What a worker would do for a task."""
+def attempt(
+    one: Any, task: int, rows: list[str] | Iterator[pa.RecordBatch], monkeypatch: pytest.MonkeyPatch, batch: int | None = None
+) -> StagedMessage:
+    """What a worker would do for a task with these values."""
     context = type("Context", (), {})()
     context.partitionId = lambda: task
     context.taskAttemptId = lambda: 7
     context.getLocalProperty = {tasks.QUERY: None if batch is None else "q", tasks.BATCH: None if batch is None else str(batch)}.get
     monkeypatch.setattr(tasks.TaskContext, "get", classmethod(lambda _: context))
-    return one.write(iter([pa.record_batch({"value": pa.array(texts, pa.string()).cast(pa.binary())})]))
+    if isinstance(rows, list):
+        rows = iter([pa.record_batch({"value": pa.array(rows, pa.string()).cast(pa.binary())})])
+    return one.write(rows)
 
 
 def numbered(*texts: str) -> list[tuple[int, str]]:
@@ -95,7 +101,7 @@ def test_spark_writes_to_a_bucket_and_goes_on_there(server: Server, spark: Spark
 def test_two_tasks_of_one_partition_are_refused_and_nothing_is_there(server: Server, spark: SparkSession):
     frame = spark.range(0, 100, 1, 2).selectExpr("cast(id as string) as value", "0 as partition")
     writing = frame.write.format("logsegment").option("topic", "orders").mode("append")
-    with pytest.raises(Exception, match=r'2 tasks wrote to orders-0: .*df\.repartition\("topic", "partition"\)') as raised:
+    with pytest.raises(Exception, match=r'tasks 0 and 1 both have rows of orders-0: .*df\.repartition\("topic", "partition"\)') as raised:
         writing.save(server.uri("shared"))
     assert objects(server, "shared") == []
     assert SECRET not in str(raised.value)
@@ -104,11 +110,54 @@ def test_two_tasks_of_one_partition_are_refused_and_nothing_is_there(server: Ser
     assert values(server, "shared/orders-0") == numbered(*map(str, range(100)))
 
 
+def test_the_second_task_of_a_partition_is_refused_when_it_meets_the_first_row_and_sends_nothing(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+):
+    """Of all its rows the task asks for one batch. The try of the first task, and another try of it, are not in each other's way."""
+    one = writer(server, "claimed")
+    kept = attempt(one, 0, ["kept"], monkeypatch)
+    before = objects(server, "claimed")
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"value": pa.array([b"other"])})
+        pytest.fail("more rows are asked for")
+
+    with pytest.raises(ValueError, match="tasks 0 and 1 both have rows of orders-0: offsets cannot be patched"):
+        attempt(one, 1, rows(), monkeypatch)
+    assert objects(server, "claimed") == before
+    attempt(one, 0, ["again"], monkeypatch)
+    one.commit([kept, None])
+    assert values(server, "claimed") == numbered("kept")
+    assert objects(server, "claimed") == [f"orders-0/{FIRST}.{suffix}" for suffix in ("index", "log", "timeindex")]
+
+
+def test_a_batch_that_is_tried_again_may_lie_otherwise_in_its_tasks(server: Server, monkeypatch: pytest.MonkeyPatch):
+    """What a killed driver left holds nobody up, in the same directory; it goes with the commit."""
+    attempt(writer(server, "otherwise", stream=True), 0, ["lost"], monkeypatch, 3)
+    again = writer(server, "otherwise", stream=True)
+    again.commit([attempt(again, 1, ["there"], monkeypatch, 3)], 3)
+    assert values(server, "otherwise") == numbered("there")
+    assert {name.partition("/")[0] for name in objects(server, "otherwise")} == {journal.BATCHES, "orders-0"}
+
+
+def test_what_killed_drivers_left_is_removed_when_it_is_a_day_old(server: Server, monkeypatch: pytest.MonkeyPatch):
+    for _ in range(2):
+        attempt(writer(server, "left"), 0, ["lost"], monkeypatch)
+    old, young = sorted({name.partition("/")[0] for name in objects(server, "left")})
+    long_ago = time.time() - places.ABANDONED_AFTER - 60
+    for path in (server.bucket / "left" / old).rglob("*"):
+        os.utime(path, (long_ago, long_ago))
+    one = writer(server, "left")
+    one.commit([attempt(one, 0, ["a"], monkeypatch)])
+    assert {name.partition("/")[0] for name in objects(server, "left")} == {"orders-0", young}
+    assert values(server, "left/orders-0") == numbered("a")
+
+
 def test_what_attempts_put_there_no_reader_sees(server: Server, monkeypatch: pytest.MonkeyPatch):
     one = writer(server, "attempts")
     lost = attempt(one, 0, ["lost"], monkeypatch)
     counted = attempt(one, 0, ["counted"], monkeypatch)
-    assert len(objects(server, "attempts")) == 6
+    assert len([name for name in objects(server, "attempts") if "/claims-" not in name]) == 6
     with pytest.raises(FileNotFoundError, match="no log segments"):
         find_segments(server.uri("attempts"))
     assert lost.parts[0].path != counted.parts[0].path

@@ -24,6 +24,8 @@ class Entry(NamedTuple):
     name: str
     is_directory: bool
     size: int
+    #: Seconds since the epoch, where the store tells them.
+    modified: float | None = None
 
 
 def entries(uri: str) -> list[Entry]:
@@ -145,4 +147,5 @@ def _entry(uri: str, path: str, info: Any) -> Entry:
     inside = os.path.relpath(info.path, path) if info.path.strip("/") != path.strip("/") else ""
     own = parts_of(uri).path.strip("/")
     full = "/".join(part for part in (own, inside) if part)
-    return Entry(below(uri, full), os.path.basename(info.path), info.type == fs.FileType.Directory, info.size or 0)
+    modified = info.mtime_ns / 1e9 if info.mtime_ns else None
+    return Entry(below(uri, full), os.path.basename(info.path), info.type == fs.FileType.Directory, info.size or 0, modified)

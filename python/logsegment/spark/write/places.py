@@ -79,19 +79,27 @@ def remove_staging(target: str, job: str) -> None:
 
 
 def remove_leftovers(target: str, *jobs: str | None) -> None:
-    """Remove what these jobs staged, what was replaced, and what jobs left behind that ended long ago without saying so.
-
-    In a store only what these jobs staged: nobody tells there whether a job lives.
-    """
+    """Remove what these jobs staged, what was replaced, and what jobs left behind that ended long ago without saying so."""
     for job in filter(None, jobs):
         remove_staging(target, job)
     if is_stored(target):
+        with suppress(OSError):
+            _remove_abandoned(target)
         return
     with suppress(OSError), os.scandir(target) as listing:
         for entry in list(listing):
             is_abandoned = _STAGING.fullmatch(entry.name) and _newest(entry.path) < time.time() - ABANDONED_AFTER
             if is_abandoned or _REPLACED.fullmatch(entry.name):
                 shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _remove_abandoned(target: str) -> None:
+    """In a store, whose clock is taken for ours: a day is long."""
+    for entry in stores.entries(target):
+        if entry.is_directory and _STAGING.fullmatch(entry.name):
+            times = [one.modified for one in (entry, *stores.walk(entry.uri)) if one.modified is not None]
+            if times and max(times) < time.time() - ABANDONED_AFTER:
+                stores.remove_directory(entry.uri)
 
 
 def _directories(target: str) -> list[str]:

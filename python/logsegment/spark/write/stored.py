@@ -1,7 +1,8 @@
 """Writing to a store, where nothing can be patched and nothing is locked.
 
-Each topic-partition belongs to one task. It finds where the log ends, makes whole segments here, and puts them below the staging directory
-of the store. The commit looks whether the log still ends there, and lets the store copy them into their place.
+Each topic-partition belongs to one task, which claims it before anything of it is sent. It finds where the log ends, makes whole segments
+here, and puts them below the staging directory of the store. The commit looks whether the log still ends there, and lets the store copy
+them into their place.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from logsegment import stores
 from logsegment.spark.write import places
+from logsegment.spark.write.claims import ADVICE, Claims
 from logsegment.spark.write.ends import log_end
 from logsegment.spark.write.journal import Move
 from logsegment.spark.write.making import make_segments
@@ -39,16 +41,25 @@ class StoredPart(StagedPart):
 
 
 def stage(staging: Staging, batches: Iterator[pa.RecordBatch]) -> StagedMessage:
-    """Put the rows of one task into the store, where no reader sees them."""
+    """Put the rows of one task into the store, where no reader sees them.
+
+    Raises:
+        ValueError: when another task has rows of the same partition.
+        OSError: when the store does not answer.
+    """
     attempt = staging.attempt()
+    above = places.staging(staging.options.path, attempt.job)
+    # A batch of a stream that is tried again has the same directory, and another writer.
+    claims = Claims(places.below(above, f"claims-{staging.job}"), attempt.name)
     with tempfile.TemporaryDirectory(prefix="logsegment-") as here:
         os.mkdir(os.path.join(here, attempt.name))
-        message = staging.write_here(batches, attempt, here)
         try:
+            message = staging.write_here(batches, attempt, here, claims.claim)
             return replace(message, parts=tuple(_uploaded(staging.options, attempt, part, here) for part in message.parts))
         except BaseException:
             with suppress(OSError):
-                stores.remove_directory(places.below(places.staging(staging.options.path, attempt.job), attempt.name))
+                stores.remove_directory(places.below(above, attempt.name))
+            claims.withdraw()
             raise
 
 
@@ -70,16 +81,12 @@ def stored_moves(options: WriteOptions, job: str, logs: dict[tuple[str, int], li
     """The moves of a commit.
 
     Raises:
-        ValueError: when two tasks wrote to one partition, or somebody else wrote to it meanwhile.
+        ValueError: when two tasks wrote to one partition, which their claims should have told, or somebody else wrote to it meanwhile.
         OSError: when the store does not answer.
     """
     for parts in logs.values():
         if len(parts) > 1:
-            raise ValueError(
-                f"{len(parts)} tasks wrote to {parts[0].log}: offsets cannot be patched in a store, so one task must write all rows of "
-                'a partition, as after df.repartition("topic", "partition"), or df.coalesce(1) where rows name no partition; nothing of '
-                "this job is visible"
-            )
+            raise ValueError(f"{len(parts)} tasks wrote to {parts[0].log}: {ADVICE}")
     return [move for parts in logs.values() for part in parts if isinstance(part, StoredPart) for move in _moves(options, job, part)]
 
 

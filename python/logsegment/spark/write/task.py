@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import md5
 from typing import TYPE_CHECKING
@@ -90,11 +90,16 @@ class Staging:
         """The try that runs in this worker."""
         return Attempt.here(self.job, is_stream=self.is_stream)
 
-    def write_here(self, batches: Iterator[pa.RecordBatch], attempt: Attempt, above: str) -> StagedMessage:
-        """Stage the rows of one task in the directory of its attempt, which is below `above`."""
-        writer = _core.StagedWriter(os.path.join(above, attempt.name), self._staged_options(attempt))
+    def write_here(
+        self, batches: Iterator[pa.RecordBatch], attempt: Attempt, above: str, claim: Callable[[Sequence[str]], None] | None = None
+    ) -> StagedMessage:
+        """Stage the rows of one task in the directory of its attempt, which is below `above`; `claim` is told each partition it meets."""
+        writer, claimed = _core.StagedWriter(os.path.join(above, attempt.name), self._staged_options(attempt)), 0
         for batch in batches:
             writer.write(batch.select(list(self.columns)), time.time_ns() // 1_000_000)
+            if claim is not None and (met := writer.partitions(claimed)):
+                claim([f"{topic}-{number}" for topic, number in met])
+                claimed += len(met)
         rows = writer.finish()
         parts = [StagedPart(topic, number, os.path.join(attempt.name, name), records, size) for topic, number, name, records, size in rows]
         return StagedMessage(attempt.job, attempt.query, attempt.task, tuple(parts))
