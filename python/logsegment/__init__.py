@@ -36,6 +36,7 @@ from logsegment._core import (
 )
 from logsegment.arrays import batch_info_array, decode_array, explode_array, validate_array
 from logsegment.converting import Converted, Loss, StoppedAt, convert, convert_array
+from logsegment.inspecting import Field, Problem, inspect
 from logsegment.log import Log
 from logsegment.lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
 from logsegment.policy import CompressionPolicy
@@ -55,6 +56,7 @@ __all__ = [
     "Converted",
     "CompressionPolicy",
     "CorruptError",
+    "Field",
     "FileSource",
     "Finding",
     "InternalError",
@@ -67,6 +69,7 @@ __all__ = [
     "LossError",
     "Lost",
     "Lz4Frames",
+    "Problem",
     "RecordBatchError",
     "RecordStream",
     "Report",
@@ -93,6 +96,7 @@ __all__ = [
     "encode_array",
     "explode_array",
     "fix_lz4",
+    "inspect",
     "lz4_header_checksum",
     "plugins",
     "salvage",

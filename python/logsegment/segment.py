@@ -16,6 +16,7 @@ from logsegment._options import Binary, Format, Isolation, OnError
 from logsegment._times import Timestamp, milliseconds
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
+from logsegment.inspecting import Field, inspect
 from logsegment.neighbours import committed_transactions, named
 from logsegment.ranges import Ranges
 from logsegment.reading import decode
@@ -138,6 +139,32 @@ class Segment(Ranges, Entries):
         shared = dict(options, start_offset=start, end_offset=end, isolation=isolation, transactions=transactions)
         source = self._source(*self.byte_range(start, end))
         return decode(source, topic=self.topic, partition=self.partition, **shared)  # type: ignore[arg-type]
+
+    def inspect(self, *, at: int | None = None, offset: int | None = None, **options: Any) -> Field:
+        """Show one entry field by field, as `logsegment.inspect` does; the `.index` leads to an offset.
+
+        Args:
+            at: where the entry starts in the file, in bytes; its first byte by default.
+            offset: the first entry that ends at or behind this offset.
+            options: as in `logsegment.inspect`.
+
+        Returns:
+            A `Field`.
+
+        Raises:
+            As `logsegment.inspect`.
+
+        Example:
+            >>> import logsegment as ls
+            >>> ls.Segment("payments-0/00000000000000000000.log").inspect(offset=12)["baseOffset"].value
+            12
+        """
+        if offset is None or at is not None or self._is_kafka_07:
+            return inspect(FileSource(self.path), at=at, offset=offset, **options)
+        position, batch, _ = self._index.find_offset(offset)
+        if batch is None:
+            raise ValueError(f"no entry ends at or behind offset {offset}")
+        return inspect(FileSource(self.path), at=position, **options)
 
     def offset_for_timestamp(self, timestamp: Timestamp, *, codecs: Registry | None = None) -> int | None:
         """Find the offset of the first record whose timestamp is this one or later; None when there is none.

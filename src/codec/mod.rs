@@ -81,17 +81,32 @@ impl Unpacker {
         budget: &Budget,
         remarks: Option<&mut Vec<Remark>>,
     ) -> Result<()> {
-        let mut output = Output::new(out, budget)?;
-        let unpacked = match codec {
-            Codec::Gzip => self.gzip.unpack(input, &mut output, remarks),
-            Codec::Snappy => snappy::unpack(input, &mut output, remarks),
-            Codec::Lz4(accepted) => lz4::unpack(input, accepted, self.allows_dependent_lz4_blocks, &mut output, remarks),
-            Codec::Zstd => self.zstd.unpack(input, &mut output),
-        };
+        let unpacked = self.unpack_what_is_good(codec, input, out, budget, remarks);
         if unpacked.is_err() {
             out.len = 0;
         }
         unpacked
+    }
+
+    /// The same; what a bad stream gave before it went bad stays in `out`, block by block.
+    ///
+    /// # Errors
+    /// As `unpack`.
+    pub fn unpack_what_is_good(
+        &mut self,
+        codec: Codec,
+        input: &[u8],
+        out: &mut Plain,
+        budget: &Budget,
+        remarks: Option<&mut Vec<Remark>>,
+    ) -> Result<()> {
+        let mut output = Output::new(out, budget)?;
+        match codec {
+            Codec::Gzip => self.gzip.unpack(input, &mut output, remarks),
+            Codec::Snappy => snappy::unpack(input, &mut output, remarks),
+            Codec::Lz4(accepted) => lz4::unpack(input, accepted, self.allows_dependent_lz4_blocks, &mut output, remarks),
+            Codec::Zstd => self.zstd.unpack(input, &mut output),
+        }
     }
 }
 

@@ -21,6 +21,7 @@ mod finding;
 mod foreign;
 mod fresh_bytes;
 mod header_walk;
+mod inspect;
 mod interrupt;
 mod limits;
 mod lz4;

@@ -1,8 +1,8 @@
 use pyo3::prelude::*;
 
 use super::{
-    array, arrow_out, batches, broker, compat, convert, decode, encode, errors, files, finding, limits, lz4, rebuild, salvage, segment,
-    source, staging, stream, table, tail, transactions, validate, validate_log,
+    array, arrow_out, batches, broker, compat, convert, decode, encode, errors, files, finding, inspect, limits, lz4, rebuild, salvage,
+    segment, source, staging, stream, table, tail, transactions, validate, validate_log,
 };
 
 /// The native core of logsegment.
@@ -22,6 +22,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(batches::batch_stream, module)?)?;
     module.add_function(wrap_pyfunction!(encode::encode, module)?)?;
     module.add_function(wrap_pyfunction!(validate::validate_findings, module)?)?;
+    module.add_function(wrap_pyfunction!(inspect::inspect_entry, module)?)?;
     module.add_function(wrap_pyfunction!(validate::findings_table, module)?)?;
     module.add_function(wrap_pyfunction!(transactions::scan_transactions, module)?)?;
     module.add_function(wrap_pyfunction!(files::decode_files, module)?)?;

@@ -2,6 +2,7 @@
 
 pub mod checksum;
 mod cursor;
+mod field;
 pub mod huge_pages;
 mod length;
 pub mod prefetch;
@@ -9,5 +10,6 @@ mod sink;
 pub mod varint;
 
 pub use cursor::Cursor;
+pub use field::{Field, Kind};
 pub use length::as_u64;
 pub use sink::{Fields, Sink};

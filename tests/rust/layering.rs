@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room and layer. Rooms of one layer do not name each other, but for those listed in `SIDEWAYS`.
-const LAYERS: [(&str, u8); 22] = [
+const LAYERS: [(&str, u8); 23] = [
     ("error", 0),
     ("limits", 0),
     ("interrupt", 0),
@@ -21,6 +21,7 @@ const LAYERS: [(&str, u8); 22] = [
     ("encode", 4),
     ("convert", 5),
     ("validate", 5),
+    ("inspect", 6),
     ("log", 6),
     ("broker", 6),
     ("salvage", 6),

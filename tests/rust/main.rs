@@ -5,6 +5,7 @@ mod batches;
 mod budget;
 mod conversions;
 mod framing;
+mod inspect;
 mod layering;
 mod properties;
 mod recovery;

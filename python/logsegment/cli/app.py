@@ -11,6 +11,7 @@ from logsegment.cli.batches import batches
 from logsegment.cli.cat import cat
 from logsegment.cli.convert import convert
 from logsegment.cli.ending import UNREADABLE, Ended, stop_on_signals
+from logsegment.cli.explain import explain
 from logsegment.cli.lz4 import lz4
 from logsegment.cli.messages import say
 from logsegment.cli.options import examples
@@ -43,6 +44,7 @@ def program() -> None:
 program.add_command(batches)
 program.add_command(cat)
 program.add_command(convert)
+program.add_command(explain)
 program.add_command(lz4)
 program.add_command(plugins)
 program.add_command(salvage)

@@ -26,6 +26,15 @@ class Paper:
         else:
             sys.stdout.write(text + "\n")
 
+    def pieces(self, pieces: Sequence[tuple[str, str | None]]) -> None:
+        """Write one line of several pieces, each with its own style."""
+        if self._console:
+            from rich.text import Text
+
+            self._console.print(Text.assemble(*((text, style or "") for text, style in pieces)))
+        else:
+            sys.stdout.write("".join(text for text, _ in pieces) + "\n")
+
     def table(self, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write a table that is small enough to be measured first; its last column may be long."""
         if self._console:

@@ -13,10 +13,14 @@ const DEFLATE: u8 = 8;
 pub(super) const HEADER: [u8; 10] = [0x1f, 0x8b, DEFLATE, 0, 0, 0, 0, 0, 0, 0xff];
 
 // Flags. Bits 5 to 7 are reserved; Java does not look at them.
-const HEADER_CRC: u8 = 0b0_0010;
-const EXTRA: u8 = 0b0_0100;
-const NAME: u8 = 0b0_1000;
-const COMMENT: u8 = 0b1_0000;
+/// The flag of a checksum of the header.
+pub const HEADER_CRC: u8 = 0b0_0010;
+/// The flag of extra bytes.
+pub const EXTRA: u8 = 0b0_0100;
+/// The flag of a name.
+pub const NAME: u8 = 0b0_1000;
+/// The flag of a comment.
+pub const COMMENT: u8 = 0b1_0000;
 
 /// Splits the header off: the deflated data and all behind it.
 pub(super) fn split_header(input: &[u8]) -> Result<&[u8]> {

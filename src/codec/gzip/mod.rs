@@ -12,10 +12,38 @@ mod streaming;
 
 pub use pack::Compressor;
 
+/// The flags of a member's header.
+pub mod flag {
+    pub use super::member::{COMMENT, EXTRA, HEADER_CRC, NAME};
+}
+
 use super::output::Output;
-use super::{Remark, bad, to_len};
+use super::{Plain, Remark, bad, to_len};
 use crate::error::{Error, Result};
+use crate::limits::Budget;
 use crate::wire::as_u64;
+
+/// What the deflated data of a member unpacks to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// Bytes of deflated data.
+    pub deflated: usize,
+    /// Bytes that they unpack to.
+    pub unpacked: usize,
+    /// The checksum of those.
+    pub crc: u32,
+}
+
+/// Measures the deflated data that `body` begins with; its trailer is not looked at.
+///
+/// # Errors
+/// `Codec` when the data is bad, `Limit` when it unpacks to more than the budget.
+pub fn measure(body: &[u8], budget: &Budget) -> Result<Measured> {
+    let mut plain = Plain::default();
+    let mut output = Output::new(&mut plain, budget)?;
+    let rest = streaming::Inflater::default().inflate(body, &mut output)?;
+    Ok(Measured { deflated: body.len() - rest.len(), unpacked: plain.len(), crc: crc32fast::hash(plain.bytes()) })
+}
 
 /// Room that a member gets on the word of its trailer alone.
 const TRUSTED: usize = 8 << 20;

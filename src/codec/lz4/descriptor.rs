@@ -9,6 +9,11 @@ use super::header_checksum::{ChecksumForm, FoundChecksum};
 use crate::codec::to_len;
 use crate::error::Result;
 
+/// The bits of FLG, and that of a block's size that says stored.
+pub mod flag {
+    pub use super::super::frame::{BLOCK_CHECKSUM, CONTENT_CHECKSUM, CONTENT_SIZE, DICTIONARY_ID, INDEPENDENT, STORED};
+}
+
 /// Where FLG stands.
 const FLG: usize = 4;
 /// Where the checksum stands in a frame without a content size.

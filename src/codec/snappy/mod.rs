@@ -9,6 +9,7 @@ mod raw;
 mod xerial;
 
 pub use pack::Encoder;
+pub use xerial::MAGIC as XERIAL_MAGIC;
 
 use super::output::Output;
 use super::{Remark, bad};

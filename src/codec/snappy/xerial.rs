@@ -6,7 +6,8 @@ use crate::codec::output::Output;
 use crate::error::Result;
 use crate::wire::as_u64;
 
-pub(super) const MAGIC: [u8; 8] = *b"\x82SNAPPY\0";
+/// What the streams of snappy-java begin with.
+pub const MAGIC: [u8; 8] = *b"\x82SNAPPY\0";
 /// The first four bytes of the magic where a chunk length stands: another stream begins.
 const ANOTHER_HEADER: [u8; 4] = *b"\x82SNA";
 

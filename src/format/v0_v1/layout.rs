@@ -23,6 +23,8 @@
 //! attributes: | 7-4 unused | 3 timestamp type (magic 1 only) | 2-0 compression |
 //! ```
 
+use crate::wire::{Field, Kind};
+
 /// Where the size stands; it counts the bytes after itself.
 pub const SIZE: usize = 8;
 /// Where the checksum stands.
@@ -45,3 +47,44 @@ pub const MIN_LEN_V0: usize = 26;
 pub const MIN_LEN_V1: usize = 34;
 /// Fields that no checksum covers, for reports (L8-2).
 pub const UNCOVERED: [&str; 2] = ["offset", "size"];
+
+/// The fields of an entry of magic 0, for whoever shows them.
+pub const FIELDS_V0: [Field; 9] = [
+    Field::new("offset", Kind::Int(8)),
+    Field::new("size", Kind::Int(4)),
+    Field::new("crc", Kind::Unsigned(4)),
+    Field::new("magic", Kind::Int(1)),
+    Field::new("attributes", Kind::Int(1)),
+    Field::new("keyLength", Kind::Int(4)),
+    Field::new("key", Kind::Bytes),
+    Field::new("valueLength", Kind::Int(4)),
+    Field::new("value", Kind::Bytes),
+];
+/// The same of magic 1.
+pub const FIELDS_V1: [Field; 10] = [
+    Field::new("offset", Kind::Int(8)),
+    Field::new("size", Kind::Int(4)),
+    Field::new("crc", Kind::Unsigned(4)),
+    Field::new("magic", Kind::Int(1)),
+    Field::new("attributes", Kind::Int(1)),
+    Field::new("timestamp", Kind::Int(8)),
+    Field::new("keyLength", Kind::Int(4)),
+    Field::new("key", Kind::Bytes),
+    Field::new("valueLength", Kind::Int(4)),
+    Field::new("value", Kind::Bytes),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_constants_are_those_of_the_fields() {
+        for (fields, key_at) in [(&FIELDS_V0[..], KEY_V0), (&FIELDS_V1[..], KEY_V1)] {
+            let at = ["size", "crc", "magic", "attributes", "keyLength"].map(|name| Field::at(fields, name));
+            assert_eq!(at, [SIZE, CRC, MAGIC, ATTRIBUTES, key_at].map(Some));
+        }
+        assert_eq!(Field::at(&FIELDS_V1, "timestamp"), Some(TIMESTAMP));
+        assert_eq!((KEY_V0 + 8, KEY_V1 + 8), (MIN_LEN_V0, MIN_LEN_V1));
+    }
+}

@@ -40,6 +40,8 @@
 //! attributes: | 15-12 unused | 11-8 plugin | 7 unused | 6 delete horizon | 5 control | 4 transactional | 3 timestamp type | 2-0 compression |
 //! ```
 
+use crate::wire::{Field, Kind};
+
 /// The magic byte of the format.
 pub const MAGIC: i8 = 2;
 /// Where the length field ends; it counts the bytes from here on.
@@ -56,3 +58,52 @@ pub const MIN_RECORD_LEN: usize = 7;
 pub const MAX_RECORD_OVERHEAD: usize = 21;
 /// Fields that no checksum covers, for reports (V2-4).
 pub const UNCOVERED: [&str; 4] = ["baseOffset", "batchLength", "partitionLeaderEpoch", "magic"];
+
+/// The fields of the header, for whoever shows them.
+pub const BATCH_FIELDS: [Field; 13] = [
+    Field::new("baseOffset", Kind::Int(8)),
+    Field::new("batchLength", Kind::Int(4)),
+    Field::new("partitionLeaderEpoch", Kind::Int(4)),
+    Field::new("magic", Kind::Int(1)),
+    Field::new("crc", Kind::Unsigned(4)),
+    Field::new("attributes", Kind::Int(2)),
+    Field::new("lastOffsetDelta", Kind::Int(4)),
+    Field::new("baseTimestamp", Kind::Int(8)),
+    Field::new("maxTimestamp", Kind::Int(8)),
+    Field::new("producerId", Kind::Int(8)),
+    Field::new("producerEpoch", Kind::Int(2)),
+    Field::new("baseSequence", Kind::Int(4)),
+    Field::new("recordsCount", Kind::Int(4)),
+];
+/// The fields of a record up to its headers.
+pub const RECORD_FIELDS: [Field; 9] = [
+    Field::new("length", Kind::Varint),
+    Field::new("attributes", Kind::Int(1)),
+    Field::new("timestampDelta", Kind::Varlong),
+    Field::new("offsetDelta", Kind::Varint),
+    Field::new("keyLength", Kind::Varint),
+    Field::new("key", Kind::Bytes),
+    Field::new("valueLength", Kind::Varint),
+    Field::new("value", Kind::Bytes),
+    Field::new("headersCount", Kind::Varint),
+];
+/// The fields of one header of a record.
+pub const HEADER_FIELDS: [Field; 4] = [
+    Field::new("headerKeyLength", Kind::Varint),
+    Field::new("headerKey", Kind::Bytes),
+    Field::new("headerValueLength", Kind::Varint),
+    Field::new("headerValue", Kind::Bytes),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_constants_are_those_of_the_fields() {
+        let at = |name| Field::at(&BATCH_FIELDS, name);
+        assert_eq!(at("partitionLeaderEpoch"), Some(LENGTH_END));
+        assert_eq!((at("crc"), at("attributes")), (Some(CRC), Some(CHECKSUMMED)));
+        assert_eq!(at("recordsCount").map(|at| at + 4), Some(HEADER_LEN));
+    }
+}

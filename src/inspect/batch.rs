@@ -1,0 +1,107 @@
+//! A record batch: its header, then its records or the stream that packs them.
+
+use super::scribe::Scribe;
+use super::unpack::Unpacking;
+use super::{Stretch, Wanted, meaning, record};
+use crate::format::v2::layout::{self, BATCH_FIELDS};
+use crate::model::{BatchHeader, CompressionType, RecordFormat};
+use crate::validate::Depth;
+use crate::wire::checksum;
+
+/// What the records of a batch are read by.
+#[derive(Clone, Copy)]
+pub(super) struct Base {
+    pub(super) offset: i128,
+    pub(super) timestamp: i128,
+    pub(super) is_append_time: bool,
+    pub(super) is_control: bool,
+    pub(super) count: i128,
+    pub(super) has_attributes: bool,
+}
+
+/// The numbers of a header; 0 for those that are cut off.
+struct Numbers(Vec<(&'static str, i128)>);
+
+impl Numbers {
+    fn get(&self, name: &str) -> i128 {
+        self.0.iter().find(|(known, _)| *known == name).map_or(0, |(_, number)| *number)
+    }
+}
+
+pub(super) fn write<'a>(
+    scribe: &mut Scribe<'a>,
+    format: RecordFormat,
+    stretch: &Stretch,
+    wanted: &Wanted<'_>,
+    unpacking: &mut Unpacking<'a, '_>,
+) {
+    let mut numbers = Numbers(Vec::new());
+    for field in BATCH_FIELDS {
+        let Some(number) = scribe.number(field) else { break };
+        numbers.0.push((field.name, number));
+    }
+    let header = meaning::header(numbers.get("attributes"), format);
+    for (name, number) in &numbers.0 {
+        let text = meaning_of(name, *number, &numbers, &header, wanted);
+        if let Some(node) = scribe.field(name) {
+            node.note = text;
+        }
+    }
+    if let (true, Some(node)) = (stretch.is_whole(), scribe.field("crc")) {
+        let covered = stretch.bytes.get(layout::CHECKSUMMED..).unwrap_or_default();
+        node.note = meaning::checksum("CRC-32C of all bytes from attributes on", numbers.get("crc"), checksum::crc32c(covered));
+    }
+    if !scribe.goes_on() {
+        return;
+    }
+    write_records(scribe, &header, base(&numbers, &header), wanted, unpacking);
+}
+
+fn write_records<'a>(scribe: &mut Scribe<'a>, header: &BatchHeader, base: Base, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>) {
+    match header.compression() {
+        _ if wanted.shown.depth == Depth::Headers => {
+            scribe.rest("records");
+            scribe.note("not looked at");
+        }
+        CompressionType::None if wanted.is_deep() => scribe.group("records", |inner| record::write_all(inner, base, wanted)),
+        CompressionType::None => {
+            scribe.rest("records");
+        }
+        codec => unpacking.write_packed(scribe, "records", codec, false, |inner| record::write_all(inner, base, wanted)),
+    }
+}
+
+fn base(numbers: &Numbers, header: &BatchHeader) -> Base {
+    let is_append_time = header.append_time().is_some();
+    Base {
+        offset: numbers.get("baseOffset"),
+        timestamp: numbers.get(if is_append_time { "maxTimestamp" } else { "baseTimestamp" }),
+        is_append_time,
+        is_control: header.is_control(),
+        count: numbers.get("recordsCount"),
+        has_attributes: true,
+    }
+}
+
+fn meaning_of(name: &str, number: i128, numbers: &Numbers, header: &BatchHeader, wanted: &Wanted<'_>) -> String {
+    let or_none = |text: &str| if number == -1 { "none".to_owned() } else { text.to_owned() };
+    match name {
+        "baseOffset" => "offset of the first record as produced".to_owned(),
+        "batchLength" => format!("{} follow this field, {} in all", meaning::bytes(number), number.saturating_add(12)),
+        "partitionLeaderEpoch" => or_none(""),
+        "magic" => format!("record batch, format {}", header.format.name()),
+        "attributes" => meaning::attributes(header, &wanted.options.codecs.plugins),
+        "lastOffsetDelta" => format!("last offset {}", numbers.get("baseOffset").saturating_add(number)),
+        "baseTimestamp" if header.delete_horizon_ms().is_some() => format!("delete horizon {}", meaning::time(number)),
+        "baseTimestamp" => meaning::time(number),
+        "maxTimestamp" if header.append_time().is_some() => format!("{}, when the broker appended the batch", meaning::time(number)),
+        "maxTimestamp" => meaning::time(number),
+        "producerId" | "producerEpoch" => or_none(""),
+        "baseSequence" => or_none("sequence of the first record"),
+        "recordsCount" => {
+            let produced = numbers.get("lastOffsetDelta").saturating_add(1);
+            if number < produced { format!("of {produced} as produced") } else { String::new() }
+        }
+        _ => String::new(),
+    }
+}

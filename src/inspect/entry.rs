@@ -1,0 +1,140 @@
+//! The bytes that an inspection is about: one entry, or what there is of it.
+
+use bytes::Bytes;
+
+use crate::decode::{DecodeOptions, parse_header};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{v0_v1, v07};
+use crate::framing::{Frame, Source, Step, Tail, step};
+use crate::model::RecordFormat;
+use crate::validate::{Depth, Finding, Validator};
+use crate::wire::as_u64;
+
+/// One entry, whole or not.
+#[derive(Clone, Debug)]
+pub struct Stretch {
+    /// Position of the first byte in the input.
+    pub position: u64,
+    /// The entry; of one that cannot be framed, about as many bytes as a header has.
+    pub bytes: Bytes,
+    /// What it is, as its magic tells.
+    pub format: Option<RecordFormat>,
+    /// Why it is not a whole entry.
+    fault: Option<Finding>,
+}
+
+/// Bytes that are shown of what cannot be framed.
+const HEAD: usize = 64;
+
+impl Stretch {
+    /// True when all bytes of the entry are there, as far as its length tells.
+    pub fn is_whole(&self) -> bool {
+        self.fault.is_none()
+    }
+
+    /// What is wrong with the entry. Where the checksum does not match, also what is wrong beside it.
+    pub(super) fn findings(&self, options: &DecodeOptions, depth: Depth) -> Vec<Finding> {
+        if let Some(fault) = &self.fault {
+            return vec![fault.clone()];
+        }
+        let mut findings = self.validated(options, depth);
+        if findings.iter().any(|finding| finding.field == Some("crc")) {
+            let beside = self.validated(&DecodeOptions { check_crc: false, ..options.clone() }, depth);
+            findings.extend(beside.into_iter().filter(|finding| finding.field != Some("crc")));
+        }
+        findings
+    }
+
+    fn validated(&self, options: &DecodeOptions, depth: Depth) -> Vec<Finding> {
+        let mut validator = Validator::new(Source::memory(self.bytes.clone()), options.clone(), depth, false);
+        while validator.advance().unwrap_or(false) {}
+        let findings = validator.take_findings().into_iter();
+        findings.filter(|finding| finding.position == 0 && finding.rule() != "SWALLOWED").collect()
+    }
+}
+
+/// Takes the entry that begins at the front of a source.
+///
+/// # Errors
+/// `Usage` when nothing stands there; `Io`.
+pub fn take(source: &mut Source, options: &DecodeOptions) -> Result<Stretch> {
+    let position = source.position();
+    loop {
+        let front = source.front();
+        let (len, fault) = match step(front, options.formats, &options.limits) {
+            Step::Entry { len, .. } => (len, None),
+            Step::Incomplete { needed } => {
+                if source.fill(needed)? {
+                    continue;
+                }
+                let available = source.front().len();
+                let tail = Tail::Torn { position, needed: as_u64(needed), available: as_u64(available) };
+                (available.min(needed), Finding::of_tail(tail))
+            }
+            Step::Fault(error) => {
+                if front.len() < HEAD && source.fill(HEAD)? {
+                    continue;
+                }
+                let len = source.front().len().min(HEAD);
+                (len, Some(Finding::of_error(&error, position, as_u64(len))))
+            }
+        };
+        if source.front().is_empty() {
+            let fault = format!("nothing stands at byte {position}, where the input ends");
+            return Err(Error::from(ErrorKind::Usage { argument: "at", fault }));
+        }
+        let format = format_of(source.front(), options);
+        return Ok(Stretch { position, bytes: source.take(len).slice(..len), format, fault });
+    }
+}
+
+/// Drops what lies before the first entry that ends at or behind `offset`.
+///
+/// # Errors
+/// `Usage` when there is none, what is wrong with an entry on the way, and `Io`.
+pub fn find(source: &mut Source, offset: i64, options: &DecodeOptions) -> Result<()> {
+    loop {
+        let position = source.position();
+        match step(source.front(), options.formats, &options.limits) {
+            Step::Entry { len, magic } => {
+                let bytes = source.front().get(..len).unwrap_or_default();
+                let header = parse_header(Frame { position, magic, bytes }, options.formats, options.base_position);
+                if header.map_err(|error| error.at_byte(position))?.last_offset >= offset {
+                    return Ok(());
+                }
+                source.discard(len);
+            }
+            Step::Incomplete { needed } => {
+                if !source.fill(needed)? {
+                    let fault = format!("no entry ends at or behind offset {offset}");
+                    return Err(Error::from(ErrorKind::Usage { argument: "offset", fault }));
+                }
+            }
+            Step::Fault(error) => return Err(error.at_byte(position)),
+        }
+    }
+}
+
+/// Drops the next `ahead` bytes of a source.
+///
+/// # Errors
+/// `Usage` when there are fewer; `Io`.
+pub fn skip(source: &mut Source, ahead: u64) -> Result<()> {
+    let goal = source.position().saturating_add(ahead);
+    loop {
+        source.discard_to(goal);
+        if source.position() >= goal || !source.fill(1)? {
+            break;
+        }
+    }
+    if source.position() < goal {
+        let fault = format!("byte {goal} is behind the end of the input, at {}", source.position());
+        return Err(Error::from(ErrorKind::Usage { argument: "at", fault }));
+    }
+    Ok(())
+}
+
+fn format_of(front: &[u8], options: &DecodeOptions) -> Option<RecordFormat> {
+    let at = if options.formats.is_v07() { v07::layout::MAGIC } else { v0_v1::layout::MAGIC };
+    options.formats.of_magic(i8::from_be_bytes([*front.get(at)?]))
+}

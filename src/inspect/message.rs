@@ -1,0 +1,121 @@
+//! A message of magic 0 or 1: plain, or a wrapper whose value packs others.
+
+use super::scribe::Scribe;
+use super::unpack::Unpacking;
+use super::{Wanted, meaning};
+use crate::format::v0_v1::layout::{CHECKSUMMED, FIELDS_V0, FIELDS_V1};
+use crate::format::v0_v1::parse::claimed_len;
+use crate::format::v0_v1::records::Scan;
+use crate::model::{BatchHeader, CompressionType, RecordFormat};
+use crate::validate::Depth;
+use crate::wire::{Kind, checksum};
+
+/// Where a message lies, which says what its offset means.
+#[derive(Clone, Copy)]
+pub(super) enum Wrapper {
+    /// In no other.
+    None,
+    /// In one of magic 0: offsets are absolute (L8-24).
+    Absolute,
+    /// In one of magic 1: offsets count from this one (L8-25); none when it cannot be told.
+    Relative(Option<i128>),
+}
+
+/// Writes a message, which ends where the bytes do.
+pub(super) fn write<'a>(
+    scribe: &mut Scribe<'a>,
+    format: RecordFormat,
+    wrapper: Wrapper,
+    wanted: &Wanted<'_>,
+    unpacking: &mut Unpacking<'a, '_>,
+) {
+    let computed = checksum::crc32(scribe.left().get(CHECKSUMMED..).unwrap_or_default());
+    let is_whole = claimed_len(scribe.left()) == Some(scribe.left().len());
+    let fields = if format == RecordFormat::V0 { &FIELDS_V0[..] } else { &FIELDS_V1[..] };
+    let (mut last, mut offset) = (0, 0);
+    let mut header = meaning::header(0, format);
+    for field in fields {
+        if field.kind == Kind::Bytes {
+            let is_packed = field.name == "value" && header.compression() != CompressionType::None;
+            if is_packed && matches!(wrapper, Wrapper::None) && wanted.shown.depth != Depth::Headers && last > 0 {
+                write_packed(scribe, last, &header, offset, wanted, unpacking);
+            } else {
+                scribe.data(field.name, last);
+            }
+            continue;
+        }
+        let Some(number) = scribe.number(*field) else { return };
+        last = number;
+        match field.name {
+            "offset" => {
+                offset = number;
+                scribe.note(offset_note(number, wrapper));
+            }
+            "size" => scribe.note(format!("{} follow this field", meaning::bytes(number))),
+            "crc" if is_whole => scribe.note(meaning::checksum("CRC-32 of all bytes from magic on", number, computed)),
+            "magic" => scribe.note(format!("message set, format {}", format.name())),
+            "attributes" => {
+                header = meaning::header(number, format);
+                scribe.note(meaning::attributes(&header, &wanted.options.codecs.plugins));
+            }
+            "timestamp" => scribe.note(meaning::time(number)),
+            "keyLength" | "valueLength" if number < 0 => scribe.note("null"),
+            _ => {}
+        }
+    }
+}
+
+/// The value of a wrapper: the codec's stream, and the messages that it unpacks to.
+fn write_packed<'a>(
+    scribe: &mut Scribe<'a>,
+    len: i128,
+    header: &BatchHeader,
+    offset: i128,
+    wanted: &Wanted<'_>,
+    unpacking: &mut Unpacking<'a, '_>,
+) {
+    let len = usize::try_from(len).unwrap_or(0).min(scribe.left().len());
+    let (format, codec) = (header.format, header.compression());
+    if let Some(node) = scribe.field("offset") {
+        node.note = "offset of the last inner message".to_owned();
+    }
+    scribe.group_of("value", len, |value| unpacking.write_stream(value, codec));
+    unpacking.write_plain(scribe, len, "value", codec, format == RecordFormat::V0, |inner, unpacking| {
+        let wrapper = match format {
+            RecordFormat::V0 => Wrapper::Absolute,
+            _ => Wrapper::Relative(base_of(inner.left(), offset, wanted)),
+        };
+        write_inner(inner, wrapper, wanted, unpacking);
+    });
+}
+
+fn write_inner<'a>(scribe: &mut Scribe<'a>, wrapper: Wrapper, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>) {
+    let mut index = 0;
+    while scribe.goes_on() {
+        if index == wanted.shown.records {
+            scribe.rest("notShown");
+            scribe.note(format!("messages from {index} on"));
+            return;
+        }
+        let left = scribe.left();
+        let len = claimed_len(left).filter(|len| *len <= left.len()).unwrap_or(left.len());
+        let format = if left.get(crate::format::v0_v1::layout::MAGIC) == Some(&0) { RecordFormat::V0 } else { RecordFormat::V1 };
+        scribe.group_of(format!("record[{index}]"), len, |inner| write(inner, format, wrapper, wanted, unpacking));
+        index += 1;
+    }
+}
+
+/// The offset that inner offsets count from: that of the wrapper is the last one's (L8-25, L8-27).
+fn base_of(plain: &[u8], wrapper: i128, wanted: &Wanted<'_>) -> Option<i128> {
+    let scan = Scan::of_inner(plain, false, &wanted.options.limits).ok()?;
+    Some(if wrapper == 0 { 0 } else { wrapper.saturating_sub(i128::from(scan.last_offset)) })
+}
+
+fn offset_note(offset: i128, wrapper: Wrapper) -> String {
+    match wrapper {
+        Wrapper::None => String::new(),
+        Wrapper::Absolute => "absolute, as in all sets of magic 0".to_owned(),
+        Wrapper::Relative(Some(base)) => format!("relative: offset {}", base.saturating_add(offset)),
+        Wrapper::Relative(None) => "relative to the wrapper's".to_owned(),
+    }
+}

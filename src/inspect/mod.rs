@@ -1,0 +1,131 @@
+//! One entry as a tree of its fields: every byte with its name, its value and what it means, and the damage marked where it is.
+//!
+//! The fields are those of the tables in `format/*/layout.rs`, read one after the other as far as the bytes go; what is wrong is told by
+//! `validate`, as everywhere. Unpacked records are areas of their own, in which positions count anew.
+
+mod batch;
+mod codecs;
+mod control;
+mod entry;
+mod meaning;
+mod message;
+mod node;
+mod place;
+mod record;
+mod scribe;
+mod unpack;
+mod v07;
+
+pub use entry::{Stretch, find, skip, take};
+pub use node::{Area, Mark, Node, Value};
+
+use bytes::Bytes;
+
+use crate::decode::DecodeOptions;
+use crate::format::{v0_v1, v2, v07 as format_v07};
+use crate::framing::LOG_OVERHEAD;
+use crate::model::{CompressionType, RecordFormat};
+use crate::validate::Depth;
+use crate::wire::{Field, Kind, as_u64};
+use scribe::{Book, Scribe};
+use unpack::Unpacking;
+
+/// What is shown of an entry.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// `Headers`: the fields of the header. `Metadata`: also the frames of the codec. `Full`: also the records, unpacked where they are packed.
+    pub depth: Depth,
+    /// Records that are shown one by one.
+    pub records: usize,
+}
+
+/// An entry as a tree.
+#[derive(Clone, Debug)]
+pub struct Inspection {
+    /// The entry.
+    pub root: Node,
+    /// The bytes in which positions count; the first are those of the input.
+    pub areas: Vec<Area>,
+}
+
+/// What all parts of an inspection are told.
+struct Wanted<'a> {
+    options: &'a DecodeOptions,
+    shown: &'a Shown,
+}
+
+impl Wanted<'_> {
+    fn is_deep(&self) -> bool {
+        self.shown.depth == Depth::Full
+    }
+}
+
+/// Shows the entry that a stretch of bytes is. Never fails: what cannot be read is told in the tree.
+pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Inspection {
+    let book = Book::new(stretch.bytes.clone(), stretch.position);
+    let wanted = Wanted { options, shown };
+    let mut unpacking = Unpacking::new(&book, &wanted);
+    let mut scribe = Scribe::new(&book, 0, stretch.position, stretch.bytes.clone());
+    let name = write(&mut scribe, stretch, &wanted, &mut unpacking);
+    let children = [scribe.finish(), unpacking.take()].concat();
+    let mut root = Node {
+        name: name.into(),
+        value: Value::None,
+        area: 0,
+        start: stretch.position,
+        len: as_u64(stretch.bytes.len()),
+        note: String::new(),
+        marks: Vec::new(),
+        children,
+    };
+    root.note = root.child("magic").map_or_else(String::new, |magic| magic.note.clone());
+    place::place(&mut root, &stretch.findings(options, shown.depth));
+    Inspection { root, areas: book.into_areas() }
+}
+
+/// Writes the fields of an entry; gives what it is called.
+fn write<'a>(scribe: &mut Scribe<'a>, stretch: &Stretch, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>) -> &'static str {
+    match stretch.format {
+        Some(RecordFormat::V07) => {
+            v07::write(scribe, wanted, unpacking, 1);
+            "message"
+        }
+        Some(format @ (RecordFormat::V0 | RecordFormat::V1)) => {
+            message::write(scribe, format, message::Wrapper::None, wanted, unpacking);
+            "message"
+        }
+        Some(format) if format.magic() == v2::layout::MAGIC => {
+            batch::write(scribe, format, stretch, wanted, unpacking);
+            "batch"
+        }
+        _ => {
+            unknown(scribe, wanted.options.formats.is_v07());
+            "entry"
+        }
+    }
+}
+
+/// The fields that every format has, of an entry that is of none.
+fn unknown(scribe: &mut Scribe<'_>, is_v07: bool) {
+    if is_v07 {
+        scribe.numbers(format_v07::layout::FIELDS_V0.get(..2).unwrap_or_default());
+    } else {
+        scribe.numbers(v0_v1::layout::FIELDS_V0.get(..2).unwrap_or_default());
+        if scribe.left().len() > v0_v1::layout::MAGIC - LOG_OVERHEAD {
+            scribe.data("unknown", i128::try_from(v0_v1::layout::MAGIC - LOG_OVERHEAD).unwrap_or(0));
+            scribe.number(Field::new("magic", Kind::Int(1)));
+        }
+    }
+    scribe.rest("unknown");
+    scribe.note("no fields are known behind this magic");
+}
+
+/// The name of a codec with what it packs.
+fn area_name(what: &str, codec: CompressionType) -> String {
+    format!("{what}, unpacked from {}", codec.name())
+}
+
+/// Bytes of memory of their own, so that a tree does not keep a whole source alive.
+fn owned(bytes: &[u8]) -> Bytes {
+    Bytes::copy_from_slice(bytes)
+}

@@ -1,0 +1,89 @@
+//! The records of a plain section of a batch.
+
+use bytes::Bytes;
+
+use super::batch::Base;
+use super::scribe::Scribe;
+use super::{Wanted, control, meaning};
+use crate::format::v2::layout::{HEADER_FIELDS, RECORD_FIELDS};
+use crate::wire::{Field, Kind};
+
+/// Writes the first records one by one, and the others as one field.
+pub(super) fn write_all(scribe: &mut Scribe<'_>, base: Base, wanted: &Wanted<'_>) {
+    let shown = i128::try_from(wanted.shown.records).unwrap_or(i128::MAX);
+    let mut index = 0;
+    while index < base.count.min(shown) && scribe.goes_on() {
+        scribe.group(format!("record[{index}]"), |inner| write(inner, base));
+        index += 1;
+    }
+    if index < base.count && index == shown && scribe.goes_on() {
+        scribe.rest("notShown");
+        scribe.note(format!("records {index} to {}", base.count - 1));
+    } else if index < base.count && !scribe.goes_on() {
+        scribe.mark(format!("{} of {} records are there", index, base.count));
+    }
+}
+
+fn write(scribe: &mut Scribe<'_>, base: Base) {
+    let mut key = None;
+    let mut last = 0;
+    for field in RECORD_FIELDS.iter().filter(|field| base.has_attributes || field.name != "attributes") {
+        if field.kind == Kind::Bytes {
+            let part = if field.name == "key" { Part::Key } else { Part::Value(key.as_ref()) };
+            let bytes = write_data(scribe, *field, last, base.is_control.then_some(part));
+            if field.name == "key" {
+                key = bytes;
+            }
+            continue;
+        }
+        let Some(number) = scribe.number(*field) else { return };
+        last = number;
+        match field.name {
+            "length" => {
+                scribe.note("bytes of the record behind this field");
+                scribe.bound(number);
+            }
+            "timestampDelta" if base.is_append_time => scribe.note(format!("the append time stands: {}", meaning::time(base.timestamp))),
+            "timestampDelta" => scribe.note(meaning::time(base.timestamp.saturating_add(number))),
+            "offsetDelta" => scribe.note(format!("offset {}", base.offset.saturating_add(number))),
+            "keyLength" | "valueLength" if number < 0 => scribe.note("null"),
+            _ => {}
+        }
+    }
+    write_headers(scribe, last);
+}
+
+enum Part<'a> {
+    Key,
+    Value(Option<&'a Bytes>),
+}
+
+/// A key or value; of a control record with the fields in it.
+fn write_data(scribe: &mut Scribe<'_>, field: Field, len: i128, part: Option<Part<'_>>) -> Option<Bytes> {
+    let here = usize::try_from(len).ok().filter(|len| *len > 0 && *len <= scribe.left().len());
+    let (Some(part), Some(len)) = (part, here) else { return scribe.data(field.name, len) };
+    let bytes = super::owned(scribe.left().get(..len).unwrap_or_default());
+    scribe.group_of(field.name, len, |inner| match part {
+        Part::Key => control::write_key(inner),
+        Part::Value(key) => control::write_value(inner, key.map(|key| &key[..])),
+    });
+    Some(bytes)
+}
+
+fn write_headers(scribe: &mut Scribe<'_>, count: i128) {
+    let mut index = 0;
+    while index < count && scribe.goes_on() {
+        scribe.group(format!("header[{index}]"), |inner| {
+            let mut last = 0;
+            for field in HEADER_FIELDS {
+                if field.kind == Kind::Bytes {
+                    inner.data(field.name, last);
+                } else {
+                    let Some(number) = inner.number(field) else { return };
+                    last = number;
+                }
+            }
+        });
+        index += 1;
+    }
+}

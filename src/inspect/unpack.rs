@@ -1,0 +1,155 @@
+//! What a codec packs: the frames around it, and the plain bytes as an area of their own.
+
+use bytes::Bytes;
+
+use super::node::{Mark, Node, Value};
+use super::scribe::{Book, Scribe};
+use super::{Wanted, area_name, codecs, meaning, owned};
+use crate::codec::{Codec, HeaderChecksum, Memory, Plain, Unpacker};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Budget;
+use crate::model::CompressionType;
+use crate::wire::as_u64;
+
+/// Unpacks streams, and keeps the trees of what they give.
+pub(super) struct Unpacking<'a, 'w> {
+    book: &'a Book,
+    wanted: &'w Wanted<'w>,
+    unpacker: Unpacker,
+    /// All levels spend the one budget of the entry.
+    budget: Option<Budget>,
+    nodes: Vec<Node>,
+}
+
+impl<'a, 'w> Unpacking<'a, 'w> {
+    pub(super) fn new(book: &'a Book, wanted: &'w Wanted<'w>) -> Self {
+        // Readers refuse such blocks, as the findings say; what they hold is shown all the same.
+        let unpacker = Unpacker::default().allowing_dependent_lz4_blocks(true);
+        let unpacker = unpacker.supplying(wanted.options.codecs.zstd_dictionaries.clone());
+        Self { book, wanted, unpacker, budget: None, nodes: Vec::new() }
+    }
+
+    /// The trees of all that was unpacked.
+    pub(super) fn take(self) -> Vec<Node> {
+        self.nodes
+    }
+
+    /// Writes all that is left as a packed field, and what is in it.
+    pub(super) fn write_packed(
+        &mut self,
+        scribe: &mut Scribe<'a>,
+        name: &'static str,
+        codec: CompressionType,
+        is_message: bool,
+        write: impl FnOnce(&mut Scribe<'a>),
+    ) {
+        let len = scribe.left().len();
+        scribe.group_of(name, len, |inner| self.write_stream(inner, codec));
+        self.write_plain(scribe, len, name, codec, is_message, |inner, _| write(inner));
+    }
+
+    /// Writes the frames of a codec.
+    pub(super) fn write_stream(&self, scribe: &mut Scribe<'a>, codec: CompressionType) {
+        match codec {
+            CompressionType::Gzip => codecs::gzip::write(scribe, self.budget_of(scribe.left().len())),
+            CompressionType::Snappy => codecs::snappy::write(scribe),
+            CompressionType::Lz4 => codecs::lz4::write(scribe),
+            CompressionType::Zstd => codecs::zstd::write(scribe),
+            CompressionType::Plugin(_) => {
+                scribe.rest("packed");
+                scribe.note("bytes of the plugin's own");
+            }
+            CompressionType::None | CompressionType::Unknown(_) => {
+                scribe.rest("packed");
+            }
+        }
+    }
+
+    /// Unpacks the `len` bytes that were taken last, and writes what is in them as an area of its own.
+    pub(super) fn write_plain(
+        &mut self,
+        scribe: &mut Scribe<'a>,
+        len: usize,
+        what: &str,
+        codec: CompressionType,
+        is_message: bool,
+        write: impl FnOnce(&mut Scribe<'a>, &mut Self),
+    ) {
+        if !self.wanted.is_deep() || is_message && codec == CompressionType::Zstd {
+            return;
+        }
+        let packed = scribe.taken(len);
+        let mut plain = Plain::default();
+        let (bytes, fault) = match self.unpack(codec, &packed, &mut plain) {
+            Ok(Some(given)) => (given, None),
+            Ok(None) => (owned_plain(plain), None),
+            Err(error) => (owned_plain(plain), Some(error)),
+        };
+        if let (Some(error), true) = (&fault, bytes.is_empty()) {
+            if let Some(node) = scribe.last() {
+                node.marks.push(mark_of(error));
+            }
+            return;
+        }
+        let (len, place) = (bytes.len(), self.nodes.len());
+        let area = self.book.add_area(area_name(what, codec), bytes.clone());
+        let mut inner = Scribe::new(self.book, area, 0, bytes);
+        write(&mut inner, self);
+        let mut node = self.node(area, len, inner.finish(), fault.as_ref());
+        node.note = format!("{}, packed in {}; positions count in them", meaning::bytes(number(len)), number(packed.len()));
+        self.nodes.insert(place.min(self.nodes.len()), node);
+    }
+
+    fn unpack(&mut self, codec: CompressionType, packed: &[u8], plain: &mut Plain) -> Result<Option<Bytes>> {
+        let budget = self.budget_of(packed.len());
+        let codec = match codec {
+            CompressionType::Gzip => Codec::Gzip,
+            CompressionType::Snappy => Codec::Snappy,
+            CompressionType::Lz4 => Codec::Lz4(HeaderChecksum::Ignored),
+            CompressionType::Zstd => Codec::Zstd,
+            CompressionType::Plugin(id) => {
+                let memory = Memory::of(&owned(packed));
+                return self.wanted.options.codecs.plugins.unpack(id, packed, &memory, plain, &budget);
+            }
+            CompressionType::None | CompressionType::Unknown(_) => {
+                return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id: codec.id() }));
+            }
+        };
+        let unpacked = self.unpacker.unpack_what_is_good(codec, packed, plain, &budget, None);
+        self.budget = Some(budget.after(plain.len()));
+        unpacked.map(|()| None)
+    }
+
+    fn budget_of(&self, packed: usize) -> Budget {
+        self.budget.unwrap_or_else(|| Budget::for_entry(&self.wanted.options.limits, packed))
+    }
+
+    fn node(&self, area: usize, len: usize, children: Vec<Node>, fault: Option<&Error>) -> Node {
+        let marks = fault.map(mark_of);
+        Node {
+            name: "unpacked".into(),
+            value: Value::None,
+            area,
+            start: 0,
+            len: as_u64(len),
+            note: String::new(),
+            marks: marks.into_iter().collect(),
+            children,
+        }
+    }
+}
+
+fn mark_of(error: &Error) -> Mark {
+    Mark { rule: error.rule(), severity: "error", message: error.message() }
+}
+
+fn owned_plain(plain: Plain) -> Bytes {
+    let len = plain.len();
+    let mut storage = plain.into_vec();
+    storage.truncate(len);
+    Bytes::from(storage)
+}
+
+fn number(len: usize) -> i128 {
+    i128::try_from(len).unwrap_or(i128::MAX)
+}
