@@ -23,7 +23,7 @@ pub use lz4::{ChecksumForm, FoundChecksum, HeaderChecksum};
 pub use packer::Packer;
 pub use packing::Packing;
 pub use plain::{Plain, SLACK};
-pub use plugin::{CodecTable, Memory, NativeCodec, PluginCodecs, Plugins};
+pub use plugin::{CodecTable, Memory, NativeCodec, Place, PluginCodecs, Plugins, Unpacked};
 pub use remark::Remark;
 
 use crate::error::{Error, ErrorKind, Result};

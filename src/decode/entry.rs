@@ -2,7 +2,7 @@
 
 use super::header::{checksummed, parse_header};
 use super::{DecodeOptions, Isolation, OffsetRange, Stats, Walk};
-use crate::codec::{Codec, HeaderChecksum, Memory, Plain, Remark, Unpacker};
+use crate::codec::{Codec, HeaderChecksum, Memory, Place, Plain, Remark, Unpacked, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse, records};
 use crate::framing::Frame;
@@ -280,13 +280,14 @@ impl Decoder {
     #[cold]
     fn unpack_plugin(&mut self, id: u8, packed: &[u8]) -> Result<Plainness> {
         let budget = Budget::for_entry(&self.options.limits, packed.len());
-        let given = self.options.codecs.plugins.unpack(id, packed, &self.memory, &mut self.plain, &budget)?;
-        let len = given.as_ref().map_or_else(|| self.plain.len(), Bytes::len);
+        let to = Unpacked { plain: &mut self.plain, given: &mut self.given };
+        let (plainness, len) = match self.options.codecs.plugins.unpack(id, packed, &self.memory, to, &budget)? {
+            Place::Plain => (Plainness::Unpacked, self.plain.len()),
+            Place::Given => (Plainness::Given, self.given.len()),
+        };
         self.stats.entries_unpacked += 1;
         self.stats.bytes_inflated += as_u64(len);
-        let Some(given) = given else { return Ok(Plainness::Unpacked) };
-        self.given = given;
-        Ok(Plainness::Given)
+        Ok(plainness)
     }
 
     /// The same, into other storage and within another budget.

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::node::{Mark, Node, Value};
 use super::scribe::{Book, Scribe};
 use super::{Wanted, area_name, codecs, meaning, owned};
-use crate::codec::{Codec, HeaderChecksum, Memory, Plain, Unpacker};
+use crate::codec::{Codec, HeaderChecksum, Memory, Place, Plain, Unpacked, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Budget;
 use crate::model::CompressionType;
@@ -109,7 +109,10 @@ impl<'a, 'w> Unpacking<'a, 'w> {
             CompressionType::Zstd => Codec::Zstd,
             CompressionType::Plugin(id) => {
                 let memory = Memory::of(&owned(packed));
-                return self.wanted.options.codecs.plugins.unpack(id, packed, &memory, plain, &budget);
+                let mut given = Bytes::new();
+                let place =
+                    self.wanted.options.codecs.plugins.unpack(id, packed, &memory, Unpacked { plain, given: &mut given }, &budget)?;
+                return Ok((place == Place::Given).then_some(given));
             }
             CompressionType::None | CompressionType::Unknown(_) => {
                 return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id: codec.id() }));

@@ -73,13 +73,15 @@ impl PluginCodecs for Resolver {
         }
     }
 
-    fn unpack(&self, id: u8, packed: Bytes, most: usize) -> Result<Bytes> {
+    fn unpack(&self, id: u8, packed: Bytes, most: usize, given: &mut Bytes) -> Result<()> {
         attached(|py| {
+            *given = Bytes::new();
             let (_, decompress) = self.found(py, id)?;
             let failed = |error: PyErr| failed(py, &error, self.describe(id));
             let view = PyMemoryView::from(Bound::new(py, Lent(packed)).map_err(failed)?.as_any()).map_err(failed)?;
-            let given = decompress.bind(py).call1((view, most)).map_err(failed)?;
-            buffer::taken(&given).map_err(|error| unusable(py, &error, self.describe(id)))
+            let plain = decompress.bind(py).call1((view, most)).map_err(failed)?;
+            *given = buffer::taken(&plain).map_err(|error| unusable(py, &error, self.describe(id)))?;
+            Ok(())
         })
     }
 

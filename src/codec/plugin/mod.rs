@@ -44,11 +44,12 @@ pub trait PluginCodecs: Send + Sync {
         self.ensure(id).map(|()| None)
     }
 
-    /// The plain bytes of a packed stream, which should be `most` at most.
+    /// Puts the plain bytes of a packed stream, which should be `most` at most, in the place of those `given` before, which go first: so
+    /// their memory can be used again, and whoever must be held to let them go is held once.
     ///
     /// # Errors
     /// As `ensure`, and `Plugin` when the plugin fails.
-    fn unpack(&self, id: u8, packed: Bytes, most: usize) -> Result<Bytes>;
+    fn unpack(&self, id: u8, packed: Bytes, most: usize, given: &mut Bytes) -> Result<()>;
 
     /// Packs all of `plain` as one stream and writes it behind what `out` holds. `plain` may be given back empty.
     ///
@@ -58,6 +59,23 @@ pub trait PluginCodecs: Send + Sync {
 
     /// How errors call the plugin.
     fn describe(&self, id: u8) -> String;
+}
+
+/// Where a plugin's plain bytes go: storage of ours, or memory that the plugin gives.
+pub struct Unpacked<'a> {
+    /// What C functions write to.
+    pub plain: &'a mut Plain,
+    /// What other plugins gave; what they gave before is still there.
+    pub given: &'a mut Bytes,
+}
+
+/// Which of the two it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Our storage.
+    Plain,
+    /// The plugin's memory.
+    Given,
 }
 
 /// The plugins that a caller brought, or none.
@@ -105,20 +123,19 @@ impl Plugins {
         self.codecs(id).and_then(|codecs| codecs.ensure(id)).map_err(in_header)
     }
 
-    /// Unpacks a stream that lies in `memory`, into `plain` or into memory that the plugin gives.
+    /// Unpacks a stream that lies in `memory`.
     ///
     /// # Errors
     /// As `ensure`; `Plugin` when the plugin fails, or gives more than the budget allows.
-    #[cold]
-    pub fn unpack(&self, id: u8, packed: &[u8], memory: &Memory, plain: &mut Plain, budget: &Budget) -> Result<Option<Bytes>> {
+    pub fn unpack(&self, id: u8, packed: &[u8], memory: &Memory, to: Unpacked<'_>, budget: &Budget) -> Result<Place> {
         let codecs = self.codecs(id).map_err(in_header)?;
         if let Some(native) = codecs.native(id).map_err(in_header)? {
-            native.unpack(packed, &mut Output::new(plain, budget)?, || codecs.describe(id))?;
-            return Ok(None);
+            native.unpack(packed, &mut Output::new(to.plain, budget)?, || codecs.describe(id))?;
+            return Ok(Place::Plain);
         }
-        let given = codecs.unpack(id, memory.counted(packed), budget.allowed()).map_err(in_header)?;
-        budget.ensure(given.len()).map_err(|error| self.blamed(id, &error))?;
-        Ok(Some(given))
+        codecs.unpack(id, memory.counted(packed), budget.allowed(), to.given).map_err(in_header)?;
+        budget.ensure(to.given.len()).map_err(|error| self.blamed(id, &error))?;
+        Ok(Place::Given)
     }
 
     /// Packs all of `plain` and writes it behind what `out` holds. `plain` may be given back empty.
@@ -205,9 +222,10 @@ mod tests {
         fn ensure(&self, id: u8) -> Result<()> {
             if id == 3 { Ok(()) } else { Err(ErrorKind::UnknownPlugin { id, has_registry: true }.into()) }
         }
-        fn unpack(&self, id: u8, packed: Bytes, _: usize) -> Result<Bytes> {
+        fn unpack(&self, id: u8, packed: Bytes, _: usize, given: &mut Bytes) -> Result<()> {
             self.ensure(id)?;
-            Ok(packed.slice(..packed.len() / 2))
+            *given = packed.slice(..packed.len() / 2);
+            Ok(())
         }
         fn pack(&self, id: u8, plain: &mut Sink, _: Option<i32>, out: &mut Sink) -> Result<()> {
             self.ensure(id)?;
@@ -223,9 +241,12 @@ mod tests {
         Plugins::new(Arc::new(Twice))
     }
 
-    fn unpack(plugins: &Plugins, id: u8, packed: &[u8], most: u64) -> Result<Option<Bytes>> {
+    fn unpack(plugins: &Plugins, id: u8, packed: &[u8], most: u64) -> Result<Bytes> {
         let budget = Budget::for_entry(&Limits { max_decompressed_bytes: most, ..Limits::default() }, 1 << 20);
-        plugins.unpack(id, packed, &Memory::default(), &mut Plain::default(), &budget)
+        let mut given = Bytes::from_static(b"before");
+        let to = Unpacked { plain: &mut Plain::default(), given: &mut given };
+        assert_eq!(plugins.unpack(id, packed, &Memory::default(), to, &budget)?, Place::Given);
+        Ok(given)
     }
 
     #[test]
@@ -256,7 +277,7 @@ mod tests {
 
     #[test]
     fn more_than_the_budget_is_a_fault_of_the_plugin() {
-        assert_eq!(unpack(&twice(), 3, b"abcabc", 3), Ok(Some(Bytes::from_static(b"abc"))));
+        assert_eq!(unpack(&twice(), 3, b"abcabc", 3), Ok(Bytes::from_static(b"abc")));
         let error = unpack(&twice(), 3, b"abcdabcd", 3).unwrap_err();
         assert_eq!(error.kind().code(), "codec");
         assert!(error.message().starts_with("plugin 3: "), "{error}");

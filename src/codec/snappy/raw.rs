@@ -1,20 +1,16 @@
 //! One raw snappy block: a varint with the unpacked length, then literals and copies.
 
+use super::target::Target;
 use super::{block, fault};
-use crate::codec::output::Output;
 use crate::error::Result;
 
 /// Unpacks one block, which takes all of `input`.
-pub(super) fn unpack(input: &[u8], out: &mut Output<'_>) -> Result<()> {
+pub(super) fn unpack(input: &[u8], out: &mut impl Target) -> Result<()> {
     let (declared, elements) = declared_len(input).ok_or_else(|| fault("COD-S1", "the declared length does not end in 5 bytes"))?;
     if declared > most(input.len()) {
         return Err(fault("COD-S9", "the declared length is more than the block can hold"));
     }
-    out.ensure(declared)?;
-    let room = out.room(declared)?.get_mut(..declared).unwrap_or_default();
-    block::unpack(elements, room).map_err(|what| fault("COD-S1", what))?;
-    out.fill(declared);
-    Ok(())
+    out.take(declared, |room| block::unpack(elements, room).map_err(|what| fault("COD-S1", what)))
 }
 
 /// The declared length, 32 bits in up to five bytes, and what follows it.

@@ -1,8 +1,8 @@
 //! The chunks of snappy-java: 16 bytes of header, then raw blocks, each behind its length.
 
+use super::target::Target;
 use super::{fault, raw};
 use crate::codec::Remark;
-use crate::codec::output::Output;
 use crate::error::Result;
 use crate::wire::as_u64;
 
@@ -20,7 +20,7 @@ pub(super) fn chunks(input: &[u8]) -> Option<&[u8]> {
 }
 
 /// Unpacks chunk after chunk. One to three bytes at the end are passed over, as in snappy-java (COD-S5).
-pub(super) fn unpack(mut rest: &[u8], out: &mut Output<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<()> {
+pub(super) fn unpack(mut rest: &[u8], out: &mut impl Target, remarks: Option<&mut Vec<Remark>>) -> Result<()> {
     while let Some((length, behind)) = rest.split_first_chunk::<4>() {
         if *length == ANOTHER_HEADER {
             rest = skip_header(behind)?;
