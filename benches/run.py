@@ -155,6 +155,11 @@ def run_verify(args):
     return call_json("benches.verify.measure", *quick)
 
 
+def run_plugins(args):
+    quick = ["--rounds", "10"] if args.quick else []
+    return call_json("benches.plugins.measure", *quick)
+
+
 def call_json(module, *arguments):
     """Run a bench module in its own process; returns the last line it prints, read as JSON."""
     done = call([sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True)
@@ -178,6 +183,7 @@ SECTIONS = {
     "spark": run_spark,
     "header_view": run_header_view,
     "spark_kafka": run_spark_kafka,
+    "plugins": run_plugins,
 }
 
 if __name__ == "__main__":

@@ -55,6 +55,9 @@ SPARK_KAFKA_SPEED = 3.0
 SPARK_KAFKA_CPU = 0.65
 SPARK_PARTS_CPU = 1.15
 SPARK_PLAIN_SHARE = 0.85
+#: What a plugin may cost, by the bytes of a batch.
+PLUGIN_LIMITS = {("native", 16 << 10): 1.02, ("native", 1 << 20): 1.02, ("python", 16 << 10): 1.10, ("python", 1 << 20): 1.02}
+BEFORE_LIMIT = 1.02
 
 
 @dataclass
@@ -95,6 +98,8 @@ def checks(results):
         *spark(results.get("spark", [])),
         header_view(results.get("header_view", {})),
         *spark_kafka(results.get("spark_kafka", [])),
+        *plugins(results.get("plugins", [])),
+        *before_plugins(results.get("plugins_before", {})),
     ]
 
 
@@ -272,6 +277,21 @@ def spark_kafka(rows):
             if codec == "none":
                 share = row["ours"]["mrows_s"] / row["ceiling"]["mrows_s"] if row else None
                 yield Check("rows/s / boundary", case, share, SPARK_PLAIN_SHARE, at_most=False)
+
+
+def plugins(rows):
+    """Snappy as a plugin beside the same snappy built in."""
+    for (codec, size), limit in PLUGIN_LIMITS.items():
+        row = next((row for row in rows if (row["codec"], row["batch_bytes"]) == (codec, size)), None)
+        for verb in ("decode", "encode"):
+            yield Check("plugin / built in", f"{verb}, {codec}, {size >> 10} KiB", row[f"{verb}_ratio"] if row else None, limit)
+
+
+def before_plugins(found):
+    """Decoding without plugins beside a build that knew none."""
+    for codec in ("none", "lz4"):
+        row = next((row for row in found.get("rows", []) if row["codec"] == codec), None)
+        yield Check("now / before there were plugins", f"decode, {codec}", row["ratio"] if row else None, BEFORE_LIMIT)
 
 
 def ratio(cells, case, above, below):

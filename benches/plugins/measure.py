@@ -1,25 +1,40 @@
-"""What a plugin costs: snappy built in against snappy as a plugin of Python, the experiment of KIP-984, through encode and decode.
+"""What a plugin costs: the experiment of KIP-984, snappy built in against snappy as a plugin, the same records, through encode and decode.
 
-    python benches/plugins/measure.py
-
-Each figure is the best of several runs in this process; `stored` is a plugin that gives what it is given, so that only its call is left.
+The plugins run logsegment's own snappy (`snappy/`, a crate that exports it), so that the door is all that differs: `native` by C functions
+behind a capsule, `python` by a class of Python whose methods call it. `none` and `stored`, a class that gives what it is given, show the
+call alone. All of them take turns of milliseconds: a row has the best seconds of the rounds, and the median of the rounds' ratios to what
+is built in, which a machine that is slow for a while does not change. Prints one JSON list of rows.
 """
 
 from __future__ import annotations
 
+import argparse
+import importlib.util
+import json
 import random
+import shutil
+import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from types import ModuleType
+from typing import Any
 
-import cramjam
 import pyarrow as pa
 
 import logsegment as ls
+from benches.paths import ROOT, WORK
 from logsegment.plugins import Entry, MemoryRegistry
 
-ROWS = 200_000
+ROWS = 60_000
 BATCH_BYTES = (16 << 10, 1 << 20)
+#: What is built in comes before the plugins that are held against it.
+BESIDE = {"snappy": "snappy", "native": "snappy", "python": "snappy", "none": "none", "stored": "none"}
+VERBS = ("decode", "encode")
+ROUNDS = 100
 
 
 class Stored:
@@ -32,29 +47,73 @@ class Stored:
         return data
 
 
-class Snappy:
-    """A raw block, by the package cramjam."""
+class Python:
+    """logsegment's snappy, called by methods of Python."""
 
-    def compress(self, data: memoryview, level: int | None = None) -> cramjam.Buffer:
-        return cramjam.snappy.compress_raw(data)
+    crate: ModuleType
 
-    def decompress(self, data: memoryview, max_output: int) -> cramjam.Buffer:
-        return cramjam.snappy.decompress_raw(data)
+    def compress(self, data: memoryview, level: int | None = None) -> Any:
+        return self.crate.compress(data)
+
+    def decompress(self, data: memoryview, max_output: int) -> bytes:
+        return self.crate.decompress(data, max_output)
+
+
+class Native:
+    """logsegment's snappy, called as C functions."""
+
+    crate: ModuleType
+
+    def __init__(self) -> None:
+        self.__logsegment_codec__ = self.crate.capsule()
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--batch-bytes", type=int, action="append")
+    parser.add_argument("--module", type=Path, help="the crate's module, built before")
+    arguments = parser.parse_args()
+    Python.crate = Native.crate = imported(arguments.module) if arguments.module else built()
     here = "measure" if __name__ == "__main__" else __name__
     sys.modules[here] = sys.modules[__name__]
-    codecs = MemoryRegistry([Entry(0, "stored", f"{here}:Stored", "v1.0"), Entry(1, "plugin", f"{here}:Snappy", "v1.0")])
+    classes = {"stored": Stored, "python": Python, "native": Native}
+    codecs = MemoryRegistry([Entry(number, name, f"{here}:{classes[name].__name__}", "v1.0") for number, name in enumerate(classes)])
     table = records()
-    print("| batches | codec | decode, ms | encode, ms |\n| --- | --- | --- | --- |")
-    for size in BATCH_BYTES:
-        for compression in ("none", "stored", "snappy", "plugin"):
-            data = ls.encode(table, compression=compression, batch_bytes=size, codecs=codecs)
-            decode = best(lambda data=data: sum(map(len, ls.decode(data, codecs=codecs))))
-            encode = best(lambda name=compression, size=size: ls.encode(table, compression=name, batch_bytes=size, codecs=codecs))
-            count = ls.batches(data, check_crc=False).num_rows
-            print(f"| {count} of {size >> 10} KiB | {compression} | {decode * 1000:.1f} | {encode * 1000:.1f} |", flush=True)
+    print(json.dumps([row for size in arguments.batch_bytes or BATCH_BYTES for row in measured(table, size, codecs, arguments.rounds)]))
+
+
+def measured(table: pa.Table, size: int, codecs: MemoryRegistry, rounds: int) -> list[dict[str, Any]]:
+    data = {name: ls.encode(table, compression=name, batch_bytes=size, codecs=codecs) for name in BESIDE}
+    assert len({len(data[name]) for name in ("snappy", "native", "python")}) == 1, "the same compressor writes the same bytes"
+    assert len({decoded(data[name], codecs) for name in BESIDE}) == 1
+    seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for _ in range(rounds):
+        for name in BESIDE:
+            seconds[name, "decode"].append(timed(lambda name=name: decoded(data[name], codecs)))
+        for name in BESIDE:
+            seconds[name, "encode"].append(timed(lambda name=name: ls.encode(table, compression=name, batch_bytes=size, codecs=codecs)))
+    return [row(data[name], size, name, seconds) for name in BESIDE]
+
+
+def row(data: bytes, size: int, name: str, seconds: dict[tuple[str, str], list[float]]) -> dict[str, Any]:
+    found: dict[str, Any] = {"batch_bytes": size, "codec": name, "batches": ls.batches(data, check_crc=False).num_rows}
+    for verb in VERBS:
+        own, built_in = seconds[name, verb], seconds[BESIDE[name], verb]
+        found[verb] = min(own)
+        found[f"{verb}_ratio"] = median(one / other for one, other in zip(own, built_in, strict=True))
+    return found
+
+
+def decoded(data: bytes, codecs: MemoryRegistry) -> int:
+    """The number of records, by one thread, as it is with plugins."""
+    return sum(map(len, ls.decode(data, threads=1, codecs=codecs)))
+
+
+def timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
 
 
 def records() -> pa.Table:
@@ -64,14 +123,24 @@ def records() -> pa.Table:
     return pa.table({"value": pa.array([b" ".join(chance.choices(words, k=10)) for _ in range(ROWS)], pa.binary())})
 
 
-def best(work: Callable[[], object], runs: int = 7) -> float:
-    """Seconds of the quickest run."""
-    taken = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
+def built() -> ModuleType:
+    """Build the crate and import it."""
+    target = WORK / "plugins"
+    manifest = ROOT / "benches" / "plugins" / "snappy" / "Cargo.toml"
+    command = ["cargo", "build", "-q", "--locked", "--release", "--manifest-path", str(manifest), "--target-dir", str(target)]
+    subprocess.run(command, check=True)
+    module = target / "snappy_as_plugin.abi3.so"
+    shutil.copy(target / "release" / "libsnappy_as_plugin.so", module)
+    return imported(module)
+
+
+def imported(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("snappy_as_plugin", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 if __name__ == "__main__":
