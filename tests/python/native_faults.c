@@ -9,13 +9,24 @@ volatile int is_called = 0, is_seen = 0;
 
 static int64_t unpacked_len(void *context, const uint8_t *from, size_t from_len) {
   (void)context;
-  return from_len && from[0] == 'c' ? INT64_MAX : LOGSEGMENT_TOO_SMALL;
+  switch (from_len ? from[0] : 0) {
+    case 'c': return INT64_MAX;
+    case '0': return 0;
+    case '1': return 1;
+    case '-': return INT64_MIN;
+    default: return LOGSEGMENT_TOO_SMALL;
+  }
 }
 
 static int64_t unpack(void *context, const uint8_t *from, size_t from_len, uint8_t *to, size_t to_len, char *fault, size_t fault_len) {
   (void)context;
   if (from_len == 0) return LOGSEGMENT_FAILED;
   switch (from[0]) {
+    /* Whatever the length that was told before: what stands behind the first byte, when there is room for it. */
+    case '0': case '1': case '-': case '?':
+      if (to_len < from_len - 1) return LOGSEGMENT_TOO_SMALL;
+      memcpy(to, from + 1, from_len - 1);
+      return (int64_t)from_len - 1;
     case 'l': return (int64_t)to_len + 1;
     case 's': case 'c': return LOGSEGMENT_TOO_SMALL;
     case 't': memset(fault, 'x', fault_len); return LOGSEGMENT_FAILED;

@@ -45,6 +45,22 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> MemoryRegistry:
 
 
 @pytest.fixture(scope="module")
+def rust_example(tmp_path_factory: pytest.TempPathFactory) -> MemoryRegistry:
+    """Some seconds once; target/ keeps it for later runs."""
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        pytest.skip("no cargo")
+    target, manifest = EXAMPLE.parents[1] / "target/examples", EXAMPLE.with_name("native_codec_rust") / "Cargo.toml"
+    subprocess.run([cargo, "build", "-q", "--locked", "--manifest-path", manifest, "--target-dir", target], check=True)
+    directory = tmp_path_factory.mktemp("rust")
+    shutil.copy(target / "debug/liblz4_sized.so", directory)
+    shutil.copy(manifest.with_name("lz4_sized.py"), directory / "lz4_sized_of_example.py")
+    sys.path.insert(0, str(directory))
+    yield MemoryRegistry([Entry(2, "sized", "lz4_sized_of_example:Lz4Sized", "v1.0")])
+    sys.path.remove(str(directory))
+
+
+@pytest.fixture(scope="module")
 def faults(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return ctypes.CDLL(str(library(corpus.TESTS / "python/native_faults.c", tmp_path_factory.mktemp("faults") / "libfaults.so")))
 
@@ -99,6 +115,40 @@ def test_its_texts_are_told(example):
     assert (raised.value.rule, raised.value.position) == ("S-P6", 0)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_example_in_rust_packs_and_unpacks(rust_example, threads):
+    data = ls.encode(TABLE, compression="sized", batch_bytes=4096, codecs=rust_example)
+    assert len(data) < len(ls.encode(TABLE, batch_bytes=4096)) / 5
+    read = ls.decode(data, columns=["value"], threads=threads, codecs=rust_example).read_all()
+    assert read.to_pyarrow()["value"].to_pylist() == TABLE["value"].to_pylist()
+    block = pytest.importorskip("lz4.block")
+    first = corpus.rows_of(ls.batches(data, codecs=rust_example))[0]
+    plain = ls.convert(data[: first["size"]], compression="none", codecs=rust_example).data
+    assert block.decompress(data[61 : first["size"]]) == plain[61:], "the bytes are those of the package lz4"
+
+
+def test_the_example_in_rust_takes_no_length_and_no_block_at_its_word(rust_example):
+    data = ls.encode(pa.table({"value": [bytes(1 << 20)]}), compression="sized", codecs=rust_example)
+    assert ls.decode(data, codecs=rust_example).read_all().num_rows == 1
+    with pytest.raises(ls.CodecError, match="more than 1000000 bytes, the most that the limits allow") as raised:
+        ls.decode(data, codecs=rust_example, limits=ls.Limits(max_decompressed_bytes=1_000_000)).read_all()
+    assert "lz4_sized_of_example:Lz4Sized" in str(raised.value)
+    with pytest.raises(ls.CodecError, match="there are no levels"):
+        ls.encode(TABLE, compression="sized", level=1, codecs=rust_example)
+    for packed, text in (
+        (b"\x01\x00", "the size is cut short"),
+        (b"\x09\x00\x00\x00\x50hello", "the block holds 5 bytes, not 9"),
+        (b"\x05\x00\x00\x00\xff", "."),
+        (b"\xff\xff\xff\xff\x50hello", "the most that the limits allow"),
+    ):
+        bad = building.batch(packed, count=1, attributes=0x0205)
+        limits = ls.Limits(max_decompressed_bytes=1 << 20)
+        with pytest.raises(ls.CodecError, match=text):
+            ls.decode(bad, codecs=rust_example, limits=limits).read_all()
+        stream = ls.decode(bad + GOOD, columns=["value"], codecs=rust_example, limits=limits, on_error="skip")
+        assert corpus.rows_of(stream) == [{"value": b"good"}]
+
+
 def test_it_needs_no_interpreter(faults):
     """The function waits for another thread of Python, which runs meanwhile."""
     is_called, is_seen = (ctypes.c_int.in_dll(faults, name) for name in ("is_called", "is_seen"))
@@ -138,6 +188,15 @@ def test_a_codec_at_fault_is_named_and_the_next_batch_is_read(faults, first, tex
     assert raised.value.position == 0
     stream = ls.decode(data + GOOD, columns=["value"], codecs=codecs, limits=limits, on_error="skip")
     assert corpus.rows_of(stream) == [{"value": b"good"}]
+
+
+@pytest.mark.parametrize("first", [b"0", b"1", b"-", b"?"])
+def test_a_length_that_is_told_wrongly_or_not_at_all_costs_another_try(faults, first):
+    """`unpacked_len` is a claim: too little of it, none, or a number that is none, and the records are read all the same."""
+    packed = first + building.record(value=bytes(100_000))
+    data = building.batch(packed, count=1, attributes=0x0305)
+    [row] = corpus.rows_of(ls.decode(data + GOOD, columns=["value"], end_offset=1, codecs=registered(faults)))
+    assert row["value"] == corpus.rows_of(ls.decode(building.batch(packed[1:], count=1), columns=["value"]))[0]["value"]
 
 
 @pytest.mark.parametrize(("table", "text"), [("faults_codec", "says that it wrote"), ("boundless_codec", "it cannot tell how long")])
