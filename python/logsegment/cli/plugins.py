@@ -16,6 +16,7 @@ from logsegment.cli.paper import Paper
 from logsegment.cli.plugin_answers import ask_plugins
 from logsegment.cli.plugin_files import plugins_of
 from logsegment.cli.plugin_registries import OpenRegistry, registry_options
+from logsegment.cli.plugin_training import train_
 from logsegment.plugins import Catalog, Change, Entry
 from logsegment.plugins.catalog import found
 from logsegment.plugins.loading import PluginNotInstalled, load
@@ -38,6 +39,9 @@ def plugins() -> None:
 
     A batch that a plugin compressed names it by an id from 0 to 15. The registry says for each language of clients which class that is.
     """
+
+
+plugins.add_command(train_)
 
 
 @plugins.command(name="list", epilog=examples("logsegment plugins list --registry plugins.json --json"))

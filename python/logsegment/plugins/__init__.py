@@ -17,6 +17,7 @@ from logsegment.plugins.registry import MemoryRegistry, Registry
 from logsegment.plugins.rules import RegistrationError
 from logsegment.plugins.stored import RegistryError
 from logsegment.plugins.topic_registry import TopicRegistry
+from logsegment.plugins.training import Trained, train
 from logsegment.plugins.wanted import Plugin
 
 __all__ = [
@@ -32,4 +33,6 @@ __all__ = [
     "Registry",
     "RegistryError",
     "TopicRegistry",
+    "Trained",
+    "train",
 ]

@@ -1,0 +1,104 @@
+"""`logsegment plugins train`: a zstd dictionary out of segments, for the plugin codec that takes one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from contextlib import closing
+from typing import Any
+
+import click
+
+import logsegment as ls
+from logsegment.cli.ending import CLEAN, Damaged, ending
+from logsegment.cli.files import WholeFile, ensure_output
+from logsegment.cli.messages import count, say
+from logsegment.cli.options import examples, paths_argument, quiet_option
+from logsegment.cli.paper import Paper
+from logsegment.cli.paths import Segment, segments_of
+from logsegment.cli.progress import Progress
+from logsegment.cli.sources import opened
+from logsegment.plugins.entries import EntryError
+from logsegment.plugins.training import LEAST_SAMPLES, LEAST_SIZE, Trained, train
+
+ADVICE = "name other segments: a dictionary is made of whole ones"
+
+
+@click.command(
+    name="train",
+    short_help="Make a zstd dictionary from segments.",
+    epilog=examples(
+        "logsegment plugins train orders-0 -o orders.dict",
+        "logsegment plugins train orders-0 --alias orders --java-class org.example.OrdersZstd -o orders.json",
+        "logsegment plugins register --registry plugins.json orders.json",
+    ),
+)
+@paths_argument
+@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), metavar="FILE", help="Where the dictionary goes.")
+@click.option("--size", type=click.IntRange(LEAST_SIZE), metavar="BYTES", help="At most (default: 112640, or a tenth of the samples).")
+@click.option("--samples", type=click.IntRange(LEAST_SAMPLES), default=1000, show_default=True, metavar="N", help="Batches to keep.")
+@click.option("--level", type=click.IntRange(-100, 22), default=3, show_default=True, help="Of zstd.")
+@click.option("--alias", help="Write a list for `plugins register` instead, of a plugin with this alias.")
+@click.option("--java-class", metavar="CLASS", help="The class of that plugin in brokers and Java clients.")
+@quiet_option
+@ending
+def train_(
+    paths: tuple[str, ...], output: str, size: int | None, samples: int, level: int, alias: str | None, java_class: str | None, quiet: bool
+) -> int:
+    """Make a zstd dictionary from the batches of every PATH, and tell what it gains on batches that it was not made of.
+
+    FILE gets the dictionary itself, or with --alias what `logsegment plugins register` takes, with the codec that uses it. FILE appears
+    when it is complete. The same input gives the same dictionary.
+    """
+    if (alias is None) != (java_class is None):
+        raise click.UsageError("--alias and --java-class belong together: brokers unpack with a class of Java (S-P13)")
+    segments = segments_of(paths)
+    ensure_output(output, segments)
+    try:
+        trained = _trained(segments, size, samples, level, quiet=quiet)
+        content = trained.dictionary if alias is None else _listed(trained, alias, str(java_class))
+    except (ValueError, EntryError) as mistake:
+        raise click.UsageError(str(mistake)) from None
+    except ModuleNotFoundError as missing:
+        if missing.name != "zstandard":
+            raise
+        raise click.UsageError("training needs zstandard: pip install 'logsegment[codecs]'") from None
+    with WholeFile(output) as file:
+        file.write(content)
+    if not quiet:
+        _tell(trained)
+    return CLEAN
+
+
+def _trained(segments: list[Segment], size: int | None, samples: int, level: int, *, quiet: bool) -> Trained:
+    read: list[Segment] = []
+    with Progress(segments, is_wanted=not quiet) as progress:
+
+        def sources() -> Generator[Any]:
+            for segment in segments:
+                progress.begin(segment)
+                read.append(segment)
+                with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
+                    yield source
+
+        with closing(sources()) as each:
+            try:
+                return train(each, size=size, samples=samples, level=level)
+            except ls.RecordBatchError as error:
+                raise Damaged(read[-1].name, error, ADVICE) from error
+
+
+def _listed(trained: Trained, alias: str, java_class: str) -> bytes:
+    plugin = trained.plugin(alias, java_class)
+    fields = {"pluginAlias": alias, "pluginVersion": plugin.version, "pluginClassName": plugin.class_names, **plugin.extra}
+    return (json.dumps([fields], indent=2) + "\n").encode()
+
+
+def _tell(trained: Trained) -> None:
+    paper = Paper()
+    paper.line(f"dictionary: {count(len(trained.dictionary), 'byte')} from {count(trained.samples, 'batch')}")
+    sizes = (("records", trained.plain_bytes), ("zstd", trained.zstd_bytes), ("with the dictionary", trained.dictionary_bytes))
+    rows = [(name, f"{size:,}", f"{trained.plain_bytes / max(1, size):.2f}") for name, size in sizes]
+    paper.table((count(trained.held_out, "other batch"), "bytes", "ratio"), rows)
+    if trained.dictionary_bytes >= trained.zstd_bytes:
+        say("these batches gain nothing from it: they are large enough for zstd alone, or have nothing in common")
