@@ -347,6 +347,19 @@ def misplace(path: Path, by: int) -> None:
     path.write_bytes(data)
 
 
+def test_the_indexes_of_an_active_segment_are_no_reason_to_warn(tmp_path: Path):
+    """SEG-5 as information: a broker that runs keeps room for more entries, in zeros."""
+    make_partition(tmp_path, "orders", 0, [list(range(100))], interval=1)
+    for suffix in (".index", ".timeindex"):
+        with (tmp_path / "orders-0" / f"{0:020}{suffix}").open("ab") as file:
+            file.write(bytes(1200))
+    assert {found.rule for found in ls.Segment(tmp_path / "orders-0" / f"{0:020}.log").index_findings} == {"SEG-5"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = read(tmp_path, startingOffsets='{"orders":{"0":90}}', endingTimestamp=str(START + 95))
+    assert [row[2] for row in rows] == list(range(90, 95))
+
+
 def test_a_well_formed_index_that_leads_nowhere_is_reported(tree: Any, tmp_path: Path):
     """As that of another segment, or of the log before it was compacted (IDX-2)."""
     shutil.copytree(tree[0] / "orders-0", tmp_path / "orders-0")
