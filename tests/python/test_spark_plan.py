@@ -42,7 +42,7 @@ def test_defaults_are_those_of_kafkas_source():
         include_headers=False,
         isolation="read_uncommitted",
         batch_size=65536,
-        batch_bytes=1 << 20,
+        batch_bytes=4 << 20,
         topic=None,
         partition=None,
     )

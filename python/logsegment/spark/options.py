@@ -88,6 +88,9 @@ WRITTEN = ("topic", "partitions", "format", "compression", "level", "batchBytes"
 WRITE = Door("a write", ("path", *WRITTEN, *OF_STREAMS), ("includeHeaders",))
 DOORS = (BATCH, BATCHES_VIEW, FINDINGS_VIEW, STREAM, WRITE)
 
+#: Of an Arrow batch. In batches of 1 MiB small records took 5 to 15 % more CPU a row on their way to the JVM.
+BATCH_BYTES = 4 << 20
+
 _LEVELS: dict[str, Isolation] = {"read_uncommitted": "read_uncommitted", "read_committed": "read_committed"}
 
 
@@ -109,7 +112,7 @@ class ReadOptions:
     max_records: int | None = None
     max_partition_bytes: int = 128 << 20
     batch_size: int = 65536
-    batch_bytes: int = 1 << 20
+    batch_bytes: int = BATCH_BYTES
     push_filters: bool = False
     mode: ReadMode = field(default_factory=ReadMode)
     io_stats: str | None = None
@@ -144,7 +147,7 @@ def parse_options(given: Mapping[str, str]) -> ReadOptions:
         max_records=integer(options, "maxRecordsPerPartition", at_least=1, below=2**63),
         max_partition_bytes=integer(options, "maxPartitionBytes", at_least=1, below=2**63) or 128 << 20,
         batch_size=integer(options, "batchSize", at_least=1) or 65536,
-        batch_bytes=integer(options, "batchBytes", at_least=1) or 1 << 20,
+        batch_bytes=integer(options, "batchBytes", at_least=1) or BATCH_BYTES,
         push_filters=boolean(options, "pushFilters", False),
         mode=parse_mode(options),
         io_stats=io_stats_option(options),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from logsegment._options import Isolation
 from logsegment.spark.modes import ReadMode, parse_mode
 from logsegment.spark.offsets import LATEST, OffsetLimit, parse_limit
-from logsegment.spark.options import STREAM, boolean, ensure_known, integer, isolation_of, lowered, paths_of, warn_of_ignored
+from logsegment.spark.options import BATCH_BYTES, STREAM, boolean, ensure_known, integer, isolation_of, lowered, paths_of, warn_of_ignored
 from logsegment.spark.plugins import plugins_option
 from logsegment.spark.task_stats import io_stats_option
 from logsegment.spark.topics import Selection, parse_selection
@@ -71,7 +71,7 @@ class StreamOptions:
     fails_on_data_loss: bool = True
     up_to: UpTo = "highWatermark"
     batch_size: int = 65536
-    batch_bytes: int = 1 << 20
+    batch_bytes: int = BATCH_BYTES
     mode: ReadMode = field(default_factory=ReadMode)
     io_stats: str | None = None
     codecs: Registry | None = None
@@ -112,7 +112,7 @@ def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
         fails_on_data_loss=boolean(options, "failOnDataLoss", True),
         up_to=_up_to(options.get("upto", "highWatermark")),
         batch_size=integer(options, "batchSize", at_least=1) or 65536,
-        batch_bytes=integer(options, "batchBytes", at_least=1) or 1 << 20,
+        batch_bytes=integer(options, "batchBytes", at_least=1) or BATCH_BYTES,
         mode=_mode(options, isolation),
         io_stats=io_stats_option(options),
         codecs=plugins_option(options),
