@@ -17,6 +17,7 @@ from logsegment.cli.messages import say
 from logsegment.cli.options import examples
 from logsegment.cli.plugins import plugins
 from logsegment.cli.salvage import salvage
+from logsegment.cli.stats import stats
 from logsegment.cli.verify import verify
 
 PROGRAM = "logsegment"
@@ -48,6 +49,7 @@ program.add_command(explain)
 program.add_command(lz4)
 program.add_command(plugins)
 program.add_command(salvage)
+program.add_command(stats)
 program.add_command(verify)
 
 

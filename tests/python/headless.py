@@ -1,0 +1,98 @@
+"""Pages as a real browser shows them: headless Chromium, what it logs, what it asks the network, what it paints."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import subprocess
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+#: Debian's packages, and what others call theirs.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def chromium() -> str | None:
+    """The browser of this machine, if there is one."""
+    return next((found for name in NAMES if (found := shutil.which(name))), None)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the browser did with a page."""
+
+    console: list[str]
+    requests: list[str]
+    picture: Path
+
+    @cached_property
+    def pixels(self) -> list[list[tuple[int, int, int]]]:
+        """Rows of the screenshot."""
+        return png(self.picture.read_bytes())
+
+
+def look_at(page: Path, directory: Path, *, is_dark: bool) -> Seen:
+    """Open a page and take a screenshot."""
+    name = "dark" if is_dark else "light"
+    picture, log = directory / f"{name}.png", directory / f"{name}.netlog.json"
+    scheme = 0 if is_dark else 1
+    command = [chromium() or "", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr"]
+    command += [f"--user-data-dir={directory / name}", f"--log-net-log={log}", f"--blink-settings=preferredColorScheme={scheme}"]
+    command += ["--disable-background-networking", "--window-size=1000,1600", f"--screenshot={picture}", page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert picture.exists(), done.stderr
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return Seen(console, requests_of(log.read_text()), picture)
+
+
+def requests_of(log: str) -> list[str]:
+    """URLs of a network log that leave the machine."""
+    try:
+        told = json.loads(log)
+    except json.JSONDecodeError:
+        # A browser that is ended at once does not close the list.
+        told = json.loads(log.rstrip().rstrip(",") + "]}")
+    urls = {event["params"]["url"] for event in told["events"] if "url" in event.get("params", {})}
+    return sorted(url for url in urls if url.startswith(("http:", "https:", "ws:", "wss:", "ftp:")))
+
+
+def png(data: bytes) -> list[list[tuple[int, int, int]]]:
+    """The pixels of a PNG of 8 bits a channel, not interlaced, as browsers write it."""
+    at, packed, width, height, channels = 8, b"", 0, 0, 3
+    while at < len(data):
+        length, kind = struct.unpack_from(">I4s", data, at)
+        body = data[at + 8 : at + 8 + length]
+        if kind == b"IHDR":
+            width, height, _depth, colour = struct.unpack_from(">IIBB", body)
+            channels = {2: 3, 6: 4}[colour]
+        elif kind == b"IDAT":
+            packed += body
+        at += 12 + length
+    plain, stride = zlib.decompress(packed), width * channels
+    before, rows = bytearray(stride), []
+    for row in range(height):
+        start = row * (stride + 1)
+        before = unfiltered(plain[start], bytearray(plain[start + 1 : start + 1 + stride]), before, channels)
+        rows.append([(before[x], before[x + 1], before[x + 2]) for x in range(0, stride, channels)])
+    return rows
+
+
+def unfiltered(kind: int, line: bytearray, above: bytearray, step: int) -> bytearray:
+    """One line without its filter (RFC 2083, section 6)."""
+    for x in range(len(line)):
+        left, up = line[x - step] if x >= step else 0, above[x]
+        corner = above[x - step] if x >= step else 0
+        if kind == 1:
+            line[x] = (line[x] + left) & 255
+        elif kind == 2:
+            line[x] = (line[x] + up) & 255
+        elif kind == 3:
+            line[x] = (line[x] + (left + up) // 2) & 255
+        elif kind == 4:
+            guess = left + up - corner
+            nearest = min((abs(guess - left), 0, left), (abs(guess - up), 1, up), (abs(guess - corner), 2, corner))
+            line[x] = (line[x] + nearest[2]) & 255
+    return line

@@ -1,0 +1,117 @@
+"""`logsegment stats`: counts that the corpus' truth confirms, and a page that a real browser shows without asking anybody."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import corpus
+import headless
+import logsegment as ls
+from cli_process import CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, run
+from logsegment.counting import Collector, Histogram, Series, Stats
+from logsegment.counting.page import page
+
+
+def collected(directory: Path) -> Stats:
+    collector = Collector()
+    for log in sorted(directory.glob("*.log")):
+        collector.add(ls.FileSource(log), log.name, directory, is_repeatable=True)
+    return collector.stats
+
+
+@pytest.mark.parametrize("name", ["codec-lz4-0", "transactions-multi-segment-0", "compacted-transactions-0", "idempotent-mixed-codecs-0"])
+def test_counts_are_those_of_the_truth(name: str):
+    cases = [case for case in corpus.cases() if case.set == "modern-4.1.0" and f"/{name}/" in case.file]
+    rows = [row for case in sorted(cases, key=lambda case: case.file) for row in corpus.expected_batches(case)]
+    stats = collected(MODERN / name)
+    assert (stats.batches, stats.bytes) == (len(rows), sum(row["size"] for row in rows))
+    assert stats.records == sum(row["count"] for row in rows)
+    assert {codec: one.batches for codec, one in stats.codecs.items()} == Counter(row["compression"] for row in rows)
+    assert set(stats.producers) == {row["producerId"] for row in rows if row["producerId"] >= 0}
+    assert stats.control == sum(row["isControl"] for row in rows)
+    ends = [(before["lastOffset"], behind["baseOffset"]) for before, behind in pairwise(rows)]
+    assert stats.missing == sum(first - last - 1 for last, first in ends if first > last + 1)
+    assert stats.gap_count == len(stats.gaps) == sum(first > last + 1 for last, first in ends)
+    assert (stats.first_offset, stats.last_offset) == (rows[0]["baseOffset"], rows[-1]["lastOffset"])
+    assert sum(stats.sizes.counts.values()) == len(rows)
+    assert sum(size for _, size, _ in stats.by_offset.points()) == stats.bytes
+
+
+def test_ratios_are_those_of_unpacked_batches():
+    stats = collected(MODERN / "codec-gzip-0")
+    codec = stats.codecs["gzip"]
+    assert 0 < codec.sampled <= codec.batches
+    assert codec.ratio == codec.sampled_plain / codec.sampled_packed
+    assert codec.ratio > 1
+    assert collected(MODERN / "codec-none-0").codecs["none"].ratio is None
+
+
+def test_transactions_are_told():
+    stats = collected(TRANSACTIONS)
+    assert sum(stats.markers.values()) == stats.control > 0
+    assert set(stats.markers) <= {"COMMIT", "ABORT"}
+    assert stats.transactional > 0
+
+
+def test_series_and_histograms_are_bounded_and_lose_nothing():
+    series, histogram = Series(), Histogram()
+    for at in [0, 1, 5, 10**6, 2**62, -7, 123456]:
+        series.add(at, 10, 2)
+        histogram.add(max(at, 0))
+    points = series.points()
+    assert len(points) <= 121
+    assert (sum(size for _, size, _ in points), sum(records for _, _, records in points)) == (70, 14)
+    assert (histogram.total, histogram.least, histogram.most) == (7, 0, 2**62)
+
+
+def test_stats_of_the_command_line(tmp_path: Path):
+    done = run("stats", CODEC_FILE.parent)
+    assert (done.code, done.err) == (0, "")
+    assert "240 records" in done.text
+    assert "lz4" in done.text
+    (told,) = run("stats", "--json", CODEC_FILE).lines
+    assert told["records"] == 240
+    assert told["codecs"]["lz4"]["ratio"] > 1
+    assert told["by_offset"]["points"][0]["bytes"] > 0
+    damaged = run("stats", "--json", "--no-ratios", DAMAGED)
+    assert damaged.code in (0, 1)
+    html = tmp_path / "stats.html"
+    assert run("stats", "--html", html, TRANSACTIONS).code == 0
+    assert html.read_text().startswith("<!doctype html>")
+    assert run("stats", "-", stdin=CODEC_FILE.read_bytes()).code == 0
+    assert run("stats", "--json", "--html", html, CODEC_FILE).code == 2
+
+
+def test_every_file_of_the_corpus_has_statistics_and_a_page():
+    seen = 0
+    for case in corpus.cases():
+        collector = Collector(is_sampling=seen % 8 == 0)
+        collector.add(case.path.read_bytes(), case.file, None, is_repeatable=True, format=case.format)
+        json.dumps(collector.stats.to_dict())
+        assert "<svg" in page(collector.stats, case.file) or not collector.stats.batches
+        seen += 1
+    corpus.seen_all(range(seen), 50)
+
+
+@pytest.mark.skipif(
+    headless.chromium() is None and not os.environ.get("REQUIRE_BROWSER"),
+    reason="no Chromium on this machine; Debian has it as chromium-headless-shell",
+)
+def test_a_browser_shows_the_page_without_a_request_or_an_error(tmp_path: Path):
+    html = tmp_path / "stats.html"
+    html.write_text(page(collected(TRANSACTIONS), "Statistics of <orders-0> & more"), encoding="utf-8")
+    corners = []
+    for is_dark, bar in ((False, (0x2F, 0x6F, 0xDE)), (True, (0x7A, 0xA7, 0xFF))):
+        seen = headless.look_at(html, tmp_path, is_dark=is_dark)
+        assert seen.console == []
+        assert seen.requests == []
+        painted = sum(pixel == bar for row in seen.pixels for pixel in row)
+        assert painted > 500, f"only {painted} pixels of the plots are painted"
+        corners.append(sum(seen.pixels[2][2]))
+    assert corners[0] > 600 > 200 > corners[1]
