@@ -284,7 +284,9 @@ impl ErrorKind {
         const UNKNOWN_SERVER_ERROR: i16 = -1;
         match self {
             Self::Checksum { .. } | Self::Magic { .. } | Self::UnsupportedFormat { .. } => Some(CORRUPT_MESSAGE),
-            Self::Length { rule, .. } if matches!(*rule, "L8-8" | "L8-11" | "L8-18" | "L8-23" | "L7-1" | "V2-30") => Some(CORRUPT_MESSAGE),
+            Self::Length { rule, .. } if matches!(*rule, "L8-8" | "L8-11" | "L8-18" | "L8-23" | "L7-1" | "V2-30" | "S-V1") => {
+                Some(CORRUPT_MESSAGE)
+            }
             Self::Length { rule: "L7-11", .. } => Some(INVALID_FETCH_SIZE),
             Self::Length { .. } | Self::Varint { .. } | Self::Count { .. } | Self::TrailingBytes { .. } | Self::Invalid { .. } => {
                 Some(INVALID_RECORD)

@@ -15,8 +15,8 @@ Isolation: TypeAlias = Literal["read_uncommitted", "read_committed"]
 OnError: TypeAlias = Literal["raise", "skip"]
 OnBadValue: TypeAlias = Literal["raise", "skip", "null"]
 Depth: TypeAlias = Literal["headers", "metadata", "full"]
-Format: TypeAlias = Literal["auto", "sniff", "0.7", "v0", "v1", "v2"]
-WrittenFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2"]
+Format: TypeAlias = Literal["auto", "sniff", "0.7", "v0", "v1", "v2", "v3"]
+WrittenFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
 Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 #: A `Compression`, or the alias of a plugin.
 CompressionName: TypeAlias = str
@@ -71,6 +71,7 @@ def entry_options(**options: Any) -> dict[str, Any]:
         "strict_tail": False,
         "batch_size": 65536,
         "format": "auto",
+        "experimental": False,
         "base_position": None,
         "resolve": False,
         "lz4_in_07": False,

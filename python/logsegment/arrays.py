@@ -28,6 +28,7 @@ def decode_array(
     topic: str | None = None,
     partition: int | None = None,
     format: Format = "auto",
+    experimental: bool = False,
     lz4_in_07: bool = False,
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
@@ -80,6 +81,7 @@ def explode_array(
     topic: str | None = None,
     partition: int | None = None,
     format: Format = "auto",
+    experimental: bool = False,
     lz4_in_07: bool = False,
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
@@ -116,6 +118,7 @@ def batch_info_array(
     check_crc: bool = True,
     on_error: OnBadValue = "raise",
     format: Format = "auto",
+    experimental: bool = False,
     codecs: Registry | None = None,
     limits: Limits | None = None,
 ) -> ArrowArray:
@@ -126,6 +129,7 @@ def batch_info_array(
         check_crc: fill the field `isValid`; otherwise it is null.
         on_error: "raise" when a value does not begin with a whole entry; "null" (or "skip") gives null for it.
         format: as in `decode`.
+        experimental: as in `decode`.
         codecs: as in `batches`.
         limits: as in `decode`.
 
@@ -142,7 +146,7 @@ def batch_info_array(
 
     Source: `DumpLogSegments` in Kafka's tools.
     """
-    options = entry_options(check_crc=check_crc, on_error=on_error, format=format, codecs=codecs, limits=limits)
+    options = entry_options(check_crc=check_crc, on_error=on_error, format=format, experimental=experimental, codecs=codecs, limits=limits)
     return _core.batch_info_array(array, options)
 
 
@@ -152,6 +156,7 @@ def validate_array(
     depth: Depth = "full",
     check_crc: bool = True,
     format: Format = "auto",
+    experimental: bool = False,
     lz4_in_07: bool = False,
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,

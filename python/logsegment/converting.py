@@ -14,7 +14,7 @@ from logsegment._options import CompressionName, Format, OnBadValue, entry_optio
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
-Target: TypeAlias = Literal["0.7", "v0", "v1", "v2"]
+Target: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
 #: Takes rows of an offset map: position of the entry, index in it, new offset.
 MapTaker: TypeAlias = Callable[[list[tuple[int, int, int]]], object]
 
@@ -88,9 +88,11 @@ def convert(
     compression: CompressionName | None = None,
     level: int | None = None,
     allow_loss: bool = False,
+    metadata_first: bool = False,
     first_offset: int | None = None,
     offset_map: bool | MapTaker = False,
     format: Format = "auto",
+    experimental: bool = False,
     base_position: int | None = None,
     lz4_in_07: bool = False,
     ignore_lz4_header_checksum: bool = False,
@@ -112,15 +114,17 @@ def convert(
 
     Args:
         source: as in `decode`.
-        to: "v2", "v1", "v0", or "0.7".
+        to: "v2", "v1", "v0", "0.7", or "v3" (a proposal that no broker reads: KIP-931).
         compression: "none", "gzip", "snappy", "lz4", "zstd" or the alias of a plugin in `codecs`; None keeps the codec of each entry.
         level: of that codec, as in `encode`; entries of the same codec are packed anew then.
         allow_loss: convert although the target has no room for something, and list it; otherwise that is refused.
+        metadata_first: to "v3": the metadata of all records before their payloads, as in `encode`.
         first_offset: from Kafka 0.7: the offset of the first message, 0 by default. On the way down: records of plain batches below
             it are left out, as a broker does for a fetch from there.
         offset_map: from Kafka 0.7: tell where each message stood. True keeps it all for the result; a function gets the rows, some
             thousands at a time, as the conversion goes on.
         format: of the source, as in `decode`.
+        experimental: as in `decode`.
         base_position: of the source, as in `decode`.
         lz4_in_07: as in `decode`.
         ignore_lz4_header_checksum: as in `decode`.
@@ -181,9 +185,11 @@ def convert_array(
     compression: CompressionName | None = None,
     level: int | None = None,
     allow_loss: bool = False,
+    metadata_first: bool = False,
     first_offset: int | None = None,
     on_error: OnBadValue = "raise",
     format: Format = "auto",
+    experimental: bool = False,
     lz4_in_07: bool = False,
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,

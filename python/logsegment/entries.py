@@ -27,6 +27,7 @@ class Entries(ABC):
         on_error: OnError = "raise",
         strict_tail: bool = False,
         format: Format = "auto",
+        experimental: bool = False,
         codecs: Registry | None = None,
         limits: Limits | None = None,
     ) -> BatchTable:
@@ -39,6 +40,7 @@ class Entries(ABC):
             on_error: as in `batches`.
             strict_tail: as in `batches`.
             format: as in `batches`.
+            experimental: as in `batches`.
             codecs: as in `batches`.
             limits: as in `batches`.
 
@@ -56,7 +58,13 @@ class Entries(ABC):
             20
         """
         options = entry_options(
-            check_crc=check_crc, on_error=on_error, strict_tail=strict_tail, format=format, codecs=codecs, limits=limits
+            check_crc=check_crc,
+            on_error=on_error,
+            strict_tail=strict_tail,
+            format=format,
+            experimental=experimental,
+            codecs=codecs,
+            limits=limits,
         )
         return self._batch_stream(start_offset, end_offset, options).read_all()
 
@@ -67,6 +75,7 @@ class Entries(ABC):
         check_crc: bool = True,
         strict_tail: bool = False,
         format: Format = "auto",
+        experimental: bool = False,
         codecs: Registry | None = None,
         limits: Limits | None = None,
     ) -> Report:
@@ -77,6 +86,7 @@ class Entries(ABC):
             check_crc: as in `logsegment.validate`.
             strict_tail: as in `logsegment.validate`.
             format: as in `logsegment.validate`.
+            experimental: as in `logsegment.validate`.
             codecs: as in `logsegment.validate`.
             limits: as in `logsegment.validate`.
 
@@ -91,7 +101,9 @@ class Entries(ABC):
             >>> ls.Segment("payments-0/00000000000000000000.log").validate().ok, ls.Log("payments-0").validate().ok
             (True, True)
         """
-        options = entry_options(check_crc=check_crc, strict_tail=strict_tail, format=format, codecs=codecs, limits=limits)
+        options = entry_options(
+            check_crc=check_crc, strict_tail=strict_tail, format=format, experimental=experimental, codecs=codecs, limits=limits
+        )
         files, above = self._validated()
         return Report(*_core.validate_log(files, above, depth, options))
 

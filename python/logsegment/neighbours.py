@@ -33,20 +33,23 @@ def committed_transactions(
     return _core.committed_transactions(numbered, start_offset=start, end_offset=end, is_recovering=is_recovering)
 
 
-def validate_segment(file: SegmentFile, *, depth: Depth, check_crc: bool, tells_shared: bool, codecs: Registry | None = None) -> Report:
+def validate_segment(
+    file: SegmentFile, *, depth: Depth, check_crc: bool, experimental: bool, tells_shared: bool, codecs: Registry | None = None
+) -> Report:
     """Validate a segment and hold the files beside it against it.
 
     Args:
         file: the segment.
         depth: as in `logsegment.validate`.
         check_crc: as in `logsegment.validate`.
+        experimental: as in `logsegment.validate`.
         tells_shared: look at the files of its directory that belong to other segments or to none, too.
         codecs: as in `logsegment.validate`.
 
     Raises:
         OSError: when a file cannot be read.
     """
-    options = entry_options(check_crc=check_crc, codecs=codecs)
+    options = entry_options(check_crc=check_crc, experimental=experimental, codecs=codecs)
     return Report(*_core.validate_log([named(file)], [], depth, options, tells_shared=tells_shared))
 
 

@@ -34,6 +34,7 @@ def decode(
     partition: int | None = None,
     threads: int = 1,
     format: Format = "auto",
+    experimental: bool = False,
     base_position: int | None = None,
     lz4_in_07: bool = False,
     ignore_lz4_header_checksum: bool = False,
@@ -72,8 +73,10 @@ def decode(
         partition: value of the column `partition`.
         threads: threads that decode; 1 is the calling thread, as it is always with `codecs`. Threads start with the first batch.
         format: "auto" takes magic 0, 1 and 2 of Kafka 0.8 and later, told apart entry by entry, and reads a `FileSource` whose name ends
-            with `.kafka` as Kafka 0.7; "0.7", "v0", "v1" and "v2" take that format only; "sniff" looks at the first entry and decides
+            with `.kafka` as Kafka 0.7; "0.7", "v0" to "v3" take that format only; "sniff" looks at the first entry and decides
             between Kafka 0.7 and later.
+        experimental: read batches of magic 3 too, a proposal that never shipped (KIP-931). Without it they are an UnsupportedError, unless
+            `format` names "v3", which leaves a finding instead.
         base_position: for Kafka 0.7, whose offsets are positions: where the first byte of the file stands in its partition; None for what
             the name of a `.kafka` file says, and 0 without one. There, `offset` is the position after a message, and that of its wrapper
             for all messages of a wrapper but the last: not unique. `entryPosition` and `indexInEntry` tell them apart; `start_offset` and
@@ -120,6 +123,7 @@ def decode(
         "partition": partition,
         "threads": threads,
         "format": format,
+        "experimental": experimental,
         "base_position": base_position,
         "lz4_in_07": lz4_in_07,
         "ignore_lz4_header_checksum": ignore_lz4_header_checksum,
@@ -140,6 +144,7 @@ def batches(
     on_error: OnError = "raise",
     strict_tail: bool = False,
     format: Format = "auto",
+    experimental: bool = False,
     base_position: int | None = None,
     resolve: bool = False,
     lz4_in_07: bool = False,
@@ -156,6 +161,7 @@ def batches(
         on_error: "raise" at what cannot be framed, or "skip" to the next intact entry and leave a finding.
         strict_tail: raise TruncatedError when the source ends inside an entry.
         format: as in `decode`.
+        experimental: as in `decode`.
         base_position: as in `decode`.
         resolve: unpack compressed messages of magic 0, 1 and Kafka 0.7 for their `baseOffset` and `count`.
         lz4_in_07: as in `decode`, where messages are unpacked.
@@ -187,6 +193,7 @@ def batches(
         on_error=on_error,
         strict_tail=strict_tail,
         format=format,
+        experimental=experimental,
         base_position=base_position,
         resolve=resolve,
         lz4_in_07=lz4_in_07,
@@ -206,6 +213,7 @@ def batch_stream(
     strict_tail: bool = False,
     batch_size: int = 65536,
     format: Format = "auto",
+    experimental: bool = False,
     base_position: int | None = None,
     resolve: bool = False,
     lz4_in_07: bool = False,
@@ -223,6 +231,7 @@ def batch_stream(
         strict_tail: as in `batches`.
         batch_size: about how many rows an Arrow batch holds.
         format: as in `decode`.
+        experimental: as in `decode`.
         base_position: as in `decode`.
         resolve: unpack compressed messages of magic 0, 1 and Kafka 0.7 for their `baseOffset` and `count`.
         lz4_in_07: as in `decode`, where messages are unpacked.
@@ -250,6 +259,7 @@ def batch_stream(
         strict_tail=strict_tail,
         batch_size=batch_size,
         format=format,
+        experimental=experimental,
         base_position=base_position,
         resolve=resolve,
         lz4_in_07=lz4_in_07,

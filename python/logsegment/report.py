@@ -92,6 +92,7 @@ def validate(
     check_crc: bool = True,
     strict_tail: bool = False,
     format: Format = "auto",
+    experimental: bool = False,
     base_position: int | None = None,
     lz4_in_07: bool = False,
     ignore_lz4_header_checksum: bool = False,
@@ -109,6 +110,7 @@ def validate(
         check_crc: compare the checksum of every entry.
         strict_tail: a source that ends inside an entry is an error instead of an information.
         format: as in `decode`.
+        experimental: as in `decode`.
         base_position: as in `decode`.
         lz4_in_07: as in `decode`.
         ignore_lz4_header_checksum: as in `decode`.
@@ -135,6 +137,7 @@ def validate(
         check_crc=check_crc,
         strict_tail=strict_tail,
         format=format,
+        experimental=experimental,
         base_position=base_position,
         lz4_in_07=lz4_in_07,
         ignore_lz4_header_checksum=ignore_lz4_header_checksum,

@@ -42,6 +42,7 @@ class RecordOptions(TypedDict, total=False):
     batch_bytes: int
     threads: int
     format: Format
+    experimental: bool
     codecs: Registry | None
     limits: Limits | None
     null_headers: bool
@@ -192,8 +193,9 @@ class Segment(Ranges, Entries):
         if batch is None:
             return None
         source = FileSource(self.path, position)
-        found = decode(source, columns=["offset", "timestampMs"], control=True, batch_size=4096, batch_bytes=1, codecs=codecs)
-        with found as stream:
+        # Where records lie is no reading of them: whoever reads them says what may be read.
+        options: dict[str, Any] = {"control": True, "experimental": True, "batch_size": 4096, "batch_bytes": 1, "codecs": codecs}
+        with decode(source, columns=["offset", "timestampMs"], **options) as stream:
             for rows in stream:
                 for line in rows.to_jsonl().splitlines():
                     record = json.loads(line)

@@ -44,8 +44,8 @@ def encode(
     Args:
         table: any object with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, Polars, pandas, a `RecordStream`); columns of
             bytes may be binary or text, with offsets, views or a dictionary. Borrowed.
-        format: "v2" (magic 2), "v1", "v0", or "0.7" (whose magic is 1 too). v0 and 0.7 have no timestamps: the column is not looked at,
-            nor are offsets in 0.7, where a position in the log is the offset.
+        format: "v2" (magic 2), "v3" (a proposal that no broker reads: KIP-931), "v1", "v0", or "0.7" (whose magic is 1 too). v0 and
+            0.7 have no timestamps: the column is not looked at, nor are offsets in 0.7, where a position in the log is the offset.
         compression: "none", "gzip", "snappy", "lz4" or "zstd"; any other name is the alias of a plugin in `codecs`.
         level: gzip 1 to 9 or -1 (6), lz4 1 to 17 (9 is the fast compressor, the others the high one), zstd -131072 to 22; None for
             Kafka's default: 6, 9, 3. A plugin is given it as it is.
@@ -58,7 +58,7 @@ def encode(
         base_sequence: sequence of the first record; it runs on from batch to batch.
         transactional: mark the batches as part of a transaction of the producer.
         partition_leader_epoch: written into every batch (v2 only).
-        metadata_first: layout of the v3 proposal, which this version does not write.
+        metadata_first: with format "v3": the metadata of all records before their payloads, so that a validation unpacks no payloads.
         lz4_header_checksum: "correct" or "broken" as the LZ4 frames of Kafka 0.8.2 and 0.9; None for what the format's readers want:
             broken in v0, correct in v1 and v2.
         codecs: a registry of plugins (`logsegment.plugins`), whose aliases `compression` may name then, in v2 only. It names code that is
@@ -141,15 +141,13 @@ def encode_array(
 
 
 #: Arguments that are no options of the core.
-ASIDE = ("table", "array", "out", "metadata_first")
+ASIDE = ("table", "array", "out")
 
 
 def _write_options(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a verb as the core's options."""
     if arguments["compression"] is None:
         raise TypeError('compression must be a name; "none" compresses nothing')
-    if arguments["metadata_first"]:
-        raise ValueError("metadata_first: it belongs to format v3, which this version does not write")
     time = milliseconds("log_append_time", arguments["log_append_time"])
     options = {name: value for name, value in arguments.items() if name not in ASIDE}
     return options | {"log_append_time": time, "codecs": plugins(arguments["codecs"])}

@@ -138,6 +138,7 @@ impl Conversion<'_> {
             decode: DecodeOptions { limits: *self.limits, ..DecodeOptions::default() },
             to: self.to,
             compression: None,
+            is_metadata_first: false,
             level: None,
             is_up_wanted: false,
             first_offset: self.first_offset,

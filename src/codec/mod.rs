@@ -100,12 +100,33 @@ impl Unpacker {
         budget: &Budget,
         remarks: Option<&mut Vec<Remark>>,
     ) -> Result<()> {
-        let mut output = Output::new(out, budget)?;
+        self.unpack_to(codec, input, &mut Output::new(out, budget)?, remarks)
+    }
+
+    /// Unpacks `input` into `out` as far as it is wanted: `is_enough` looks at what is there after each step, and ends it.
+    ///
+    /// Steps are small where the codec allows it: some KiB of gzip and zstd, a block of LZ4, a chunk of snappy-java. A raw snappy block has
+    /// no steps.
+    ///
+    /// # Errors
+    /// As `unpack`, as far as the bytes were looked at.
+    pub fn unpack_until(
+        &mut self,
+        codec: Codec,
+        input: &[u8],
+        out: &mut Plain,
+        budget: &Budget,
+        is_enough: &mut dyn FnMut(&Plain) -> bool,
+    ) -> Result<()> {
+        self.unpack_to(codec, input, &mut Output::new(out, budget)?.watched(is_enough), None)
+    }
+
+    fn unpack_to(&mut self, codec: Codec, input: &[u8], output: &mut Output<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<()> {
         match codec {
-            Codec::Gzip => self.gzip.unpack(input, &mut output, remarks),
-            Codec::Snappy => snappy::unpack(input, &mut output, remarks),
-            Codec::Lz4(accepted) => lz4::unpack(input, accepted, self.allows_dependent_lz4_blocks, &mut output, remarks),
-            Codec::Zstd => self.zstd.unpack(input, &mut output),
+            Codec::Gzip => self.gzip.unpack(input, output, remarks),
+            Codec::Snappy => snappy::unpack(input, output, remarks),
+            Codec::Lz4(accepted) => lz4::unpack(input, accepted, self.allows_dependent_lz4_blocks, output, remarks),
+            Codec::Zstd => self.zstd.unpack(input, output),
         }
     }
 }

@@ -10,7 +10,11 @@ pub(super) struct Output<'a> {
     plain: &'a mut Plain,
     budget: &'a Budget,
     allowed: usize,
+    watch: Option<Watch<'a>>,
 }
+
+/// Looks at what was unpacked so far, and says whether that is enough.
+pub(super) type Watch<'a> = &'a mut dyn FnMut(&Plain) -> bool;
 
 impl<'a> Output<'a> {
     /// Empties `plain` for an entry that may unpack to `budget`.
@@ -21,9 +25,26 @@ impl<'a> Output<'a> {
         plain.len = 0;
         // The slack is added to it in several places.
         let allowed = budget.allowed().min(usize::MAX - SLACK);
-        let mut output = Self { plain, budget, allowed };
+        let mut output = Self { plain, budget, allowed, watch: None };
         output.room(0)?;
         Ok(output)
+    }
+
+    /// The same for an entry of which the beginning may be enough.
+    pub(super) fn watched(self, watch: Watch<'a>) -> Self {
+        Self { watch: Some(watch), ..self }
+    }
+
+    /// True when the beginning of the entry may be enough: decoders go in small steps then.
+    pub(super) fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// True when nobody wants more than what was unpacked. Asked between two steps.
+    #[inline]
+    pub(super) fn is_enough(&mut self) -> bool {
+        let plain = &*self.plain;
+        self.watch.as_mut().is_some_and(|watch| watch(plain))
     }
 
     /// Room behind the unpacked bytes: `wanted` bytes or more, or all that the budget leaves if that is less.

@@ -13,6 +13,7 @@ use crate::decode::{ChecksumJudge, DecodeOptions, Stats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Damage, Piece, Runs, Source, Tail};
 use crate::interrupt::Interrupt;
+use crate::model::RecordFormat;
 use crate::validate::{Finding, Findings};
 use crate::wire::as_u64;
 
@@ -82,10 +83,42 @@ pub fn open(source: Source, mut options: StreamOptions) -> Box<dyn BatchSource> 
         // A thread that calls a plugin may need the interpreter, which a consumer may hold while it waits for that thread.
         options.threads = 1;
     }
-    match options.projection.binary {
+    let tells_experimental = options.decode.tells_experimental;
+    let stream = match options.projection.binary {
         BinaryKind::Binary => open_as::<Copied<i32>>(source, options),
         BinaryKind::LargeBinary => open_as::<Copied<i64>>(source, options),
         BinaryKind::BinaryView => open_as::<Views>(source, options),
+    };
+    if tells_experimental { Box::new(Experimental { stream, is_told: false }) } else { stream }
+}
+
+/// A stream of a format that never shipped, which was named and not allowed: a finding says so.
+struct Experimental {
+    stream: Box<dyn BatchSource>,
+    is_told: bool,
+}
+
+impl BatchSource for Experimental {
+    fn schema(&self) -> SchemaRef {
+        self.stream.schema()
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        self.stream.next_batch()
+    }
+
+    fn take_findings(&mut self) -> Findings {
+        let mut findings = Findings::default();
+        if !self.is_told && self.stream.stats().entries_read > 0 {
+            self.is_told = true;
+            findings.push(Finding::of_experimental(RecordFormat::V3, 0));
+        }
+        findings.append(self.stream.take_findings());
+        findings
+    }
+
+    fn stats(&self) -> Stats {
+        self.stream.stats()
     }
 }
 

@@ -242,7 +242,7 @@ fn too_much() -> Error {
 
 /// The formats of one value.
 fn formats_of(value: &Bytes, options: &DecodeOptions) -> Result<Formats> {
-    if options.sniffs_values { sniff(&mut Source::memory(value.clone()), &options.limits) } else { Ok(options.formats) }
+    if options.sniffs_values { sniff(&mut Source::memory(value.clone()), options.formats, &options.limits) } else { Ok(options.formats) }
 }
 
 fn first_header(value: &Bytes, options: &DecodeOptions) -> Result<(BatchHeader, Option<bool>)> {

@@ -3,6 +3,7 @@
 use super::ConvertOptions;
 use super::loss::Losses;
 use super::rebuild::{Rebuilder, Target};
+use super::recast::{Recaster, Wanted};
 use super::repack::repack;
 use super::step::{Action, action, count_losses};
 use crate::codec::Packing;
@@ -19,6 +20,7 @@ pub struct Converter {
     runs: Runs,
     decoder: Decoder,
     rebuilder: Rebuilder,
+    recaster: Recaster,
     losses: Losses,
     stopped: Option<Stopped>,
     next_offset: i64,
@@ -70,6 +72,7 @@ impl Converter {
             runs: Runs::new(source, options.decode.limits, RUN_LEN).of(options.decode.formats),
             decoder: Decoder::new(decode),
             rebuilder,
+            recaster: Recaster::default(),
             losses: Losses::default(),
             stopped: None,
             next_offset: options.first_offset.unwrap_or(0),
@@ -156,6 +159,7 @@ impl Converter {
             Action::Drop => Ok(frame.bytes.len()),
             Action::Stop => self.stop(&header),
             Action::Repack => self.repack(frame, &header, out),
+            Action::Recast => self.recast(frame, &header, out),
             Action::Rebuild => self.rebuild(frame, entries, out),
         };
         taken.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
@@ -181,6 +185,22 @@ impl Converter {
         {
             let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
             repack(header, section.bytes(), packing, self.rebuilder.packer(), out)?;
+        }
+        Ok(frame.bytes.len())
+    }
+
+    fn recast(&mut self, frame: Frame<'_>, header: &BatchHeader, out: &mut Sink) -> Result<usize> {
+        // Control batches and empty ones are never compressed (CTL-9, V2-9).
+        let keeps_codec = self.options.compression.is_none() || header.is_control() || header.count == Some(0);
+        let is_repacked = !keeps_codec && (self.options.compression != Some(header.compression()) || self.options.level.is_some());
+        let packing = if keeps_codec { Packing::new(header.compression(), None)? } else { self.packing_of(header)? };
+        if let Some(opened) = self.decoder.open(frame)?
+            && !self.is_dry
+        {
+            let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
+            let wanted = Wanted { format: self.options.to, is_metadata_first: self.options.is_metadata_first, packing, is_repacked };
+            let recast = self.recaster.recast((&opened, frame.bytes), &section, wanted, (self.rebuilder.packer(), out));
+            recast.map_err(|error| self.decoder.judged(header, error))?;
         }
         Ok(frame.bytes.len())
     }
@@ -213,7 +233,7 @@ impl Converter {
 
     /// What the batch says that an entry becomes.
     fn settings(&self, opened: &Opened, packing: Option<Packing>) -> BatchSettings {
-        let settings = BatchSettings::new(self.options.to, packing);
+        let settings = BatchSettings { is_metadata_first: self.options.is_metadata_first, ..BatchSettings::new(self.options.to, packing) };
         match opened.header.timestamp_type() {
             TimestampType::LogAppendTime => BatchSettings {
                 timestamp_type: TimestampType::LogAppendTime,

@@ -9,6 +9,7 @@ mod loss;
 pub mod lz4;
 mod options;
 mod rebuild;
+mod recast;
 mod repack;
 mod step;
 

@@ -12,6 +12,8 @@ pub struct ConvertOptions {
     pub to: RecordFormat,
     /// Codec of the output; `None` keeps that of each entry.
     pub compression: Option<CompressionType>,
+    /// To magic 3: the metadata of all records before their payloads.
+    pub is_metadata_first: bool,
     /// Level of that codec.
     pub level: Option<i32>,
     /// Entries of an older format than the target are rewritten too; a broker that converts down leaves them as they are.
@@ -39,6 +41,9 @@ impl ConvertOptions {
         let usage = |argument, fault: &str| Err(ErrorKind::Usage { argument, fault: fault.to_owned() }.into());
         if self.level.is_some() && self.compression.is_none() {
             return usage("level", "it belongs to a codec: name one with compression=");
+        }
+        if self.is_metadata_first && self.to != RecordFormat::V3 {
+            return usage("metadata_first", "only batches of format v3 can have the metadata of their records first");
         }
         if self.first_offset.is_some_and(|offset| offset < 0) {
             return usage("first_offset", "offsets begin at 0");

@@ -116,7 +116,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
         let to = self.target.settings.format;
         let own_timestamp = header.base_timestamp.wrapping_add(record.timestamp_delta);
         // On the way up the producer's times stay in the deltas of LogAppendTime, as in a batch that a broker stamped.
-        let timestamp = if to == RecordFormat::V2 { own_timestamp } else { self.opened.append_time.unwrap_or(own_timestamp) };
+        let timestamp = if to.is_batch() { own_timestamp } else { self.opened.append_time.unwrap_or(own_timestamp) };
         let section = self.section;
         let run = |(start, len)| section.run(start, len);
         let mut new = NewRecord {
@@ -150,7 +150,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
         let (from, to) = (self.opened.header.format, self.target.settings.format);
         let lost = &mut self.records;
         lost.headers += u64::from(record.headers > 0);
-        lost.attributes += u64::from(from == RecordFormat::V2 && record.attributes != 0);
+        lost.attributes += u64::from(from.is_batch() && record.attributes != 0);
         if to < RecordFormat::V1 {
             lost.timestamps += u64::from(new.timestamp != NO_TIMESTAMP);
             new.timestamp = NO_TIMESTAMP;
@@ -177,7 +177,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     #[inline]
     fn must_end(&mut self, record: &NewRecord<'_>) -> bool {
         let builder = &self.owner.builder;
-        if self.opened.plainness == Plainness::Unpacked || self.opened.header.format == RecordFormat::V2 {
+        if self.opened.plainness == Plainness::Unpacked || self.opened.header.format.is_batch() {
             return false;
         }
         if builder.is_empty() {
@@ -220,7 +220,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
         lose(LossKind::Key, keys);
         lose(LossKind::NullValue, nulls);
         lose(LossKind::Offset, offsets);
-        let is_cut = header.format == RecordFormat::V2 && self.bounds != Some((header.base_offset, header.last_offset));
+        let is_cut = header.format.is_batch() && self.bounds != Some((header.base_offset, header.last_offset));
         lose(LossKind::BatchBounds, u64::from(is_cut));
         Ok(())
     }

@@ -16,6 +16,8 @@ pub enum Action {
     Stop,
     /// Its records are packed anew, and stay byte for byte.
     Repack,
+    /// Its header and records are written in the layout of the other batch format (S-C1, S-C2).
+    Recast,
     /// Its records are written anew.
     Rebuild,
 }
@@ -30,6 +32,9 @@ pub fn action(header: &BatchHeader, options: &ConvertOptions) -> Action {
     if to < RecordFormat::V2 && is_control {
         return Action::Drop;
     }
+    if from.is_batch() && to.is_batch() {
+        return Action::Recast;
+    }
     if options.compression.is_none() && !holds(to, header.compression()) {
         return Action::Stop;
     }
@@ -40,13 +45,16 @@ pub fn action(header: &BatchHeader, options: &ConvertOptions) -> Action {
 }
 
 fn same_format(header: &BatchHeader, options: &ConvertOptions) -> Action {
+    if options.is_metadata_first && !header.is_metadata_first() {
+        return Action::Recast;
+    }
     let found = header.compression();
     let is_same = options.compression.is_none_or(|wanted| wanted == found && options.level.is_none());
     // Control batches and empty ones are never compressed (CTL-9, V2-9).
     if is_same || header.is_control() || header.count == Some(0) {
         return Action::Copy;
     }
-    if header.format == RecordFormat::V2 { Action::Repack } else { Action::Rebuild }
+    if header.format.is_batch() { Action::Repack } else { Action::Rebuild }
 }
 
 /// True when entries of the format may have this codec (FORMAT section 7.1).
@@ -54,7 +62,7 @@ fn holds(format: RecordFormat, compression: CompressionType) -> bool {
     match compression {
         CompressionType::None | CompressionType::Gzip | CompressionType::Snappy => true,
         CompressionType::Lz4 => format != RecordFormat::V07,
-        CompressionType::Zstd | CompressionType::Plugin(_) => format == RecordFormat::V2,
+        CompressionType::Zstd | CompressionType::Plugin(_) => format.is_batch(),
         // Whether it can be read at all is said where it is read.
         CompressionType::Unknown(_) => true,
     }
@@ -63,11 +71,16 @@ fn holds(format: RecordFormat, compression: CompressionType) -> bool {
 /// Counts what the header says and the target cannot.
 pub fn count_losses(header: &BatchHeader, action: Action, options: &ConvertOptions, losses: &mut Losses) {
     let mut lose = |kind, is_lost: bool| losses.add(kind, u64::from(is_lost), header.position, header.base_offset);
+    if action == Action::Recast {
+        // Bits that are nobody's in one format and mean something in the other cannot stay.
+        let lost = header.attributes.unused() & !header.attributes.unused_in_v3();
+        return lose(LossKind::UnusedBits, header.format == RecordFormat::V2 && lost != 0);
+    }
     if !matches!(action, Action::Drop | Action::Rebuild) {
         return;
     }
     let to = options.to;
-    if header.format == RecordFormat::V2 {
+    if header.format.is_batch() {
         lose(LossKind::ControlBatch, header.is_control());
         if header.is_control() {
             return;

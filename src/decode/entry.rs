@@ -1,10 +1,11 @@
 //! One entry: header, filters, checksum, unpacking. The records are then walked by whoever holds the columns.
 
-use super::header::{checksummed, parse_header};
+use super::header::{checksummed, ensure_count, parse_header, records_at};
 use super::{DecodeOptions, Isolation, OffsetRange, Stats, Walk};
 use crate::codec::{Codec, HeaderChecksum, Memory, Place, Plain, Remark, Unpacked, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::v2::{layout, parse, records};
+use crate::format::v2::{layout, parse};
+use crate::format::v3::metadata::{Metadata, Prefix};
 use crate::framing::Frame;
 use crate::limits::Budget;
 use crate::model::{BatchHeader, CompressionType, ControlType, Formats, HeaderRef, RecordFormat, RecordRef, RecordSink, Section};
@@ -125,7 +126,7 @@ impl Decoder {
         let header =
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
         let opened = match header.format {
-            RecordFormat::V2 => self.open_batch(frame, &header, remarks),
+            RecordFormat::V2 | RecordFormat::V3 => self.open_batch(frame, &header, remarks),
             RecordFormat::V0 | RecordFormat::V1 => self.open_message(frame, &header, remarks),
             RecordFormat::V07 => self.open_v07(frame, &header, remarks),
         };
@@ -200,21 +201,23 @@ impl Decoder {
         }
         let count = header.count.unwrap_or(0);
         self.options.limits.ensure_records(u64::try_from(count).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
-        let plainness = self.unpack_batch(header, frame.bytes, remarks)?;
-        let len = match plainness {
-            Plainness::Unpacked => self.plain.bytes().len(),
-            Plainness::Stored => parse::records_section(frame.bytes).len(),
-            Plainness::Given => self.given.len(),
+        let records_at = records_at(header, frame.bytes);
+        let records = frame.bytes.get(records_at..).unwrap_or_default();
+        let plainness = self.unpack_batch(header, records, remarks)?;
+        let section = match plainness {
+            Plainness::Unpacked => Section::new(self.plain.readable(), self.plain.bytes().len()),
+            Plainness::Stored => Section::new(records, records.len()),
+            Plainness::Given => Section::new(&self.given, self.given.len()),
         };
-        let count = parse::ensure_count(count, len, plainness != Plainness::Stored);
-        let count = count.map_err(|error| self.judged(header, error))?;
+        let walk = ensure_count(header, section.len(), plainness != Plainness::Stored)
+            .and_then(|count| Walk::of_batch(header, count, &section, &self.options.limits));
         let opened = Opened {
             header: *header,
             plainness,
-            walk: Walk::Batch(records::Walk::new(count, &self.options.limits)),
+            walk: walk.map_err(|error| self.judged(header, error))?,
             filter,
             append_time: header.append_time(),
-            records_at: layout::HEADER_LEN,
+            records_at,
             bundled: frame.bytes.len(),
         };
         if header.is_control() {
@@ -248,20 +251,63 @@ impl Decoder {
         Some((!offsets.covers(first, last)).then_some(offsets))
     }
 
-    fn unpack_batch(&mut self, header: &BatchHeader, entry: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<Plainness> {
+    fn unpack_batch(&mut self, header: &BatchHeader, records: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<Plainness> {
         let codec = match header.compression() {
             CompressionType::None => return Ok(Plainness::Stored),
+            CompressionType::Plugin(id) => return self.unpack_plugin(id, records),
+            other => self.codec_of(other)?,
+        };
+        self.unpack(codec, records, remarks)?;
+        Ok(Plainness::Unpacked)
+    }
+
+    /// Gives the metadata of the records of a packed batch whose metadata stands before all payloads; no more is unpacked than it takes
+    /// (S-H5).
+    ///
+    /// # Errors
+    /// As `open`, as far as the bytes were looked at.
+    pub fn read_metadata(&mut self, frame: Frame<'_>, header: &BatchHeader, mut each: impl FnMut(&Metadata)) -> Result<()> {
+        self.stats.entries_read += 1;
+        if self.verifies_entries() {
+            self.stats.bytes_checksummed += checksummed(header);
+            parse::verify(frame.bytes, header.crc)?;
+        }
+        let records = frame.bytes.get(records_at(header, frame.bytes)..).unwrap_or_default();
+        let limits = self.options.limits;
+        limits.ensure_records(u64::try_from(header.count.unwrap_or(0)).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
+        let mut prefix = Prefix::new(ensure_count(header, usize::MAX, true)?, header.has_record_attributes(), &limits);
+        let codec = self.codec_of(header.compression())?;
+        let budget = Budget::for_entry(&limits, records.len());
+        let mut fault = None;
+        let unpacked = self.unpacker.unpack_until(codec, records, &mut self.plain, &budget, &mut |plain| match prefix.read(
+            plain.readable(),
+            plain.len(),
+            false,
+            &mut each,
+        ) {
+            Ok(is_all) => is_all,
+            Err(error) => {
+                fault = Some(error);
+                true
+            }
+        });
+        self.stats.entries_unpacked += 1;
+        self.stats.bytes_inflated += as_u64(self.plain.len());
+        unpacked?;
+        fault.map_or(Ok(()), Err)?;
+        prefix.read(self.plain.readable(), self.plain.len(), true, &mut each).map(|_| ())
+    }
+
+    /// The codec of a batch that no plugin packed.
+    fn codec_of(&self, compression: CompressionType) -> Result<Codec> {
+        Ok(match compression {
             CompressionType::Gzip => Codec::Gzip,
             CompressionType::Snappy => Codec::Snappy,
+            CompressionType::Lz4 if self.options.codecs.ignore_lz4_header_checksum => Codec::Lz4(HeaderChecksum::Ignored),
             CompressionType::Lz4 => Codec::Lz4(HeaderChecksum::Correct),
             CompressionType::Zstd => Codec::Zstd,
-            CompressionType::Plugin(id) => return self.unpack_plugin(id, parse::records_section(entry)),
-            CompressionType::Unknown(id) => {
-                return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id }).in_field("attributes"));
-            }
-        };
-        self.unpack(codec, parse::records_section(entry), remarks)?;
-        Ok(Plainness::Unpacked)
+            other => return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id: other.id() }).in_field("attributes")),
+        })
     }
 
     /// Unpacks into the decoder's storage.

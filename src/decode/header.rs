@@ -2,7 +2,7 @@
 
 use super::{CodecOptions, messages, v07 as open_v07};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{v0_v1, v2, v07};
+use crate::format::{v0_v1, v2, v3, v07};
 use crate::framing::Frame;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
 
@@ -16,6 +16,7 @@ use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
 pub fn parse_header(frame: Frame<'_>, formats: Formats, base_position: i64) -> Result<BatchHeader> {
     match formats.of_magic(frame.magic) {
         Some(RecordFormat::V2) => v2::parse::header(frame.bytes, frame.position),
+        Some(RecordFormat::V3) => v3::parse::header(frame.bytes, frame.position),
         Some(format @ (RecordFormat::V0 | RecordFormat::V1)) => v0_v1::parse::header(frame.bytes, frame.position, format),
         Some(RecordFormat::V07) => {
             let offset = base_position.wrapping_add(i64::try_from(frame.position).unwrap_or(i64::MAX));
@@ -33,6 +34,7 @@ pub fn parse_header(frame: Frame<'_>, formats: Formats, base_position: i64) -> R
 pub fn verify(entry: &[u8], header: &BatchHeader) -> Result<()> {
     match header.format {
         RecordFormat::V2 => v2::parse::verify(entry, header.crc),
+        RecordFormat::V3 => v3::parse::verify(entry, header.crc),
         RecordFormat::V0 | RecordFormat::V1 => v0_v1::parse::verify(entry, header.crc),
         RecordFormat::V07 => v07::parse::Message::parse(entry)?.verify(entry),
     }
@@ -42,12 +44,30 @@ pub fn verify(entry: &[u8], header: &BatchHeader) -> Result<()> {
 #[inline]
 pub fn checksummed(header: &BatchHeader) -> u64 {
     let uncovered = match header.format {
-        RecordFormat::V2 => v2::layout::CHECKSUMMED,
+        RecordFormat::V2 | RecordFormat::V3 => v2::layout::CHECKSUMMED,
         RecordFormat::V0 | RecordFormat::V1 => v0_v1::layout::CHECKSUMMED,
         RecordFormat::V07 if header.magic == 0 => v07::layout::PAYLOAD_V0,
         RecordFormat::V07 => v07::layout::PAYLOAD_V1,
     };
     header.size.saturating_sub(u64::try_from(uncovered).unwrap_or(0))
+}
+
+/// Where the records of a batch start in its entry, maybe compressed.
+#[inline]
+pub fn records_at(header: &BatchHeader, entry: &[u8]) -> usize {
+    if header.format == RecordFormat::V3 { v3::parse::header_len(entry) } else { v2::layout::HEADER_LEN }
+}
+
+/// The count of a batch as a number of records that `section_len` plain bytes can hold.
+///
+/// # Errors
+/// `Count` (V2-32, V2-35, V2-37).
+#[inline]
+pub fn ensure_count(header: &BatchHeader, section_len: usize, is_unpacked: bool) -> Result<usize> {
+    match header.format {
+        RecordFormat::V3 => v3::parse::ensure_count(header, section_len, is_unpacked),
+        _ => v2::parse::ensure_count(header.count.unwrap_or(0), section_len, is_unpacked),
+    }
 }
 
 /// Fails when an entry of a format before magic 2 names a codec that it cannot have.
@@ -66,7 +86,7 @@ pub(crate) fn ensure_codec(header: &BatchHeader, options: &CodecOptions) -> Resu
 #[cold]
 fn unsupported(magic: i8, formats: Formats) -> Error {
     let advice = match (magic, formats) {
-        (3, _) => "the proposed format v3 is experimental and must be asked for by name",
+        (3, _) => "the proposed format v3 is experimental and read only with format=\"v3\" or experimental=True",
         (_, Formats::Only(_)) => "another format was named",
         _ => "no format of this magic is known",
     };

@@ -2,7 +2,7 @@
 
 use super::{DecodeOptions, parse_header, verify};
 use crate::error::Error;
-use crate::format::{v0_v1, v2, v07};
+use crate::format::{v0_v1, v2, v3, v07};
 use crate::framing::{Claim, Frame, Judge, LOG_OVERHEAD};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
@@ -52,6 +52,7 @@ impl Judge for ChecksumJudge {
         let magic = front.get(self.reach()).map(|magic| i8::from_be_bytes([*magic]));
         match magic.and_then(|magic| self.formats.of_magic(magic)) {
             Some(RecordFormat::V2) => self.batch_claim(front),
+            Some(RecordFormat::V3) => self.v3_claim(front),
             Some(RecordFormat::V0 | RecordFormat::V1) => self.message_claim(front),
             Some(RecordFormat::V07) => self.v07_claim(front),
             None => Claim::No,
@@ -63,6 +64,7 @@ impl Judge for ChecksumJudge {
         match self.formats {
             Formats::Only(RecordFormat::V07) => memchr::memchr2(0, 1, magics),
             Formats::Auto => memchr::memchr3(0, 1, 2, magics),
+            Formats::Experimental => magics.iter().position(|magic| *magic <= v3::layout::MAGIC.cast_unsigned()),
             Formats::Only(format) => memchr::memchr(format.magic().cast_unsigned(), magics),
         }
     }
@@ -79,6 +81,18 @@ impl ChecksumJudge {
         let Some(len) = claimed_len(head) else { return Claim::No };
         if len < v2::layout::HEADER_LEN || !self.is_allowed(len) || !makes_sense(&header) {
             return Claim::No;
+        }
+        if front.len() < len { Claim::Cut } else { Claim::Whole(len) }
+    }
+
+    fn v3_claim(&self, front: &[u8]) -> Claim {
+        let Some(len) = claimed_len(front).filter(|len| *len >= v3::layout::MIN_HEADER_LEN && self.is_allowed(*len)) else {
+            return Claim::No;
+        };
+        let Some(head) = front.get(..len.min(v3::layout::MAX_HEADER_LEN)) else { return Claim::Cut };
+        match v3::parse::header(head, 0) {
+            Ok(header) if makes_sense(&header) => {}
+            _ => return Claim::No,
         }
         if front.len() < len { Claim::Cut } else { Claim::Whole(len) }
     }
@@ -128,7 +142,7 @@ fn claimed_len(head: &[u8]) -> Option<usize> {
 fn makes_sense(header: &BatchHeader) -> bool {
     let delta = header.last_offset.wrapping_sub(header.base_offset);
     let count = i64::from(header.count.unwrap_or(-1));
-    header.attributes.unused() == 0
+    header.unused_bits() == 0
         && !matches!(header.compression(), CompressionType::Unknown(_))
         && header.base_offset >= 0
         && (0..=delta.saturating_add(1)).contains(&count)

@@ -13,7 +13,7 @@ mod walk;
 
 pub use entry::{Bundle, Decoder, MOST_AHEAD, Opened, Plainness};
 pub(crate) use header::ensure_codec;
-pub use header::{checksummed, parse_header, verify};
+pub use header::{checksummed, ensure_count, parse_header, records_at, verify};
 pub use judge::ChecksumJudge;
 pub use options::{CodecOptions, DecodeOptions, Isolation, OffsetRange};
 pub use sniff::sniff;

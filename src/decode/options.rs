@@ -11,6 +11,8 @@ use crate::model::Formats;
 pub struct DecodeOptions {
     /// Which formats the entries are of.
     pub formats: Formats,
+    /// A batch of a format that never shipped leaves a finding: it was named, and not allowed (`experimental=True`).
+    pub tells_experimental: bool,
     /// Of a column, look at each value to tell its family (MAP-1).
     pub sniffs_values: bool,
     /// Position of the input in its partition; only Kafka 0.7 needs it, whose offsets are positions.
@@ -33,6 +35,7 @@ impl Default for DecodeOptions {
     fn default() -> Self {
         Self {
             formats: Formats::default(),
+            tells_experimental: false,
             sniffs_values: false,
             base_position: 0,
             codecs: CodecOptions::default(),

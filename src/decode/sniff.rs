@@ -6,18 +6,18 @@ use crate::framing::{Frame, Source, Step, step};
 use crate::limits::Limits;
 use crate::model::{Formats, RecordFormat};
 
-/// Looks at the front of a source, of which nothing is taken. A source without bytes, or of zeros only, is of Kafka 0.8 and later.
+/// Looks at the front of a source, of which nothing is taken; `later` is what entries of Kafka 0.8 and later may be. A source without bytes, or of zeros only, is of Kafka 0.8 and later.
 ///
 /// # Errors
 /// `Invalid` (MAP-1) when the first entry is good in neither family; `Io`.
-pub fn sniff(source: &mut Source, limits: &Limits) -> Result<Formats> {
-    for formats in [Formats::Auto, Formats::Only(RecordFormat::V07)] {
+pub fn sniff(source: &mut Source, later: Formats, limits: &Limits) -> Result<Formats> {
+    for formats in [later, Formats::Only(RecordFormat::V07)] {
         if has_good_entry(source, formats, limits)? {
             return Ok(formats);
         }
     }
     if source.front().iter().all(|byte| *byte == 0) {
-        return Ok(Formats::Auto);
+        return Ok(later);
     }
     let what = "the first entry is good neither as one of Kafka 0.8 and later nor as one of 0.7: name the format";
     Err(Error::from(ErrorKind::Invalid { rule: "MAP-1", what }).at_byte(source.position()))

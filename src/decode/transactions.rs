@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 
+use super::{Walk, ensure_count, records_at};
 use crate::error::Result;
-use crate::format::v2::{layout, parse, records::Walk};
+use crate::format::{v2, v3};
 use crate::framing::Frame;
 use crate::limits::Limits;
 use crate::model::{BatchHeader, CompressionType, ControlType, Marker, RecordRef, RecordSink, Section, control};
@@ -32,10 +33,12 @@ impl Scan {
     /// Looks at one entry. Entries that are not record batches carry no transactions and are passed over, and so are damaged markers:
     /// the decode that follows reports them.
     pub fn visit(&mut self, frame: Frame<'_>) {
-        if frame.magic != layout::MAGIC {
-            return;
-        }
-        let Ok(header) = parse::header(frame.bytes, frame.position) else { return };
+        let parsed = match frame.magic {
+            v2::layout::MAGIC => v2::parse::header(frame.bytes, frame.position),
+            v3::layout::MAGIC => v3::parse::header(frame.bytes, frame.position),
+            _ => return,
+        };
+        let Ok(header) = parsed else { return };
         self.first_offset.get_or_insert(header.base_offset);
         let marker = if is_marker(&header) { marker(&header, frame.bytes).ok().flatten() } else { None };
         self.visit_header(&header, marker);
@@ -139,10 +142,11 @@ pub fn marker(header: &BatchHeader, bytes: &[u8]) -> Result<Option<Marker>> {
     if header.compression() != CompressionType::None || header.count == Some(0) {
         return Ok(None);
     }
-    let plain = parse::records_section(bytes);
+    let plain = bytes.get(records_at(header, bytes)..).unwrap_or_default();
     let section = Section::new(plain, plain.len());
     let mut first = FirstRecord(None);
-    Walk::new(1, &Limits::default()).advance(&section, 1, &mut first)?;
+    let count = ensure_count(header, section.len(), false)?;
+    Walk::of_batch(header, count, &section, &Limits::default())?.advance(&section, 1, &mut first)?;
     let Some(record) = first.0 else { return Ok(None) };
     let run = |range: Option<(usize, usize)>| range.map(|(start, len)| section.run(start, len));
     Ok(Some(Marker {

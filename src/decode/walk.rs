@@ -1,6 +1,7 @@
 use crate::error::Result;
-use crate::format::{v0_v1, v2, v07};
-use crate::model::{RecordSink, Section};
+use crate::format::{v0_v1, v2, v3, v07};
+use crate::limits::Limits;
+use crate::model::{BatchHeader, RecordSink, Section};
 use crate::wire::prefetch::Ahead;
 
 /// A walk over the records of an opened entry; it can stop after any record and go on later. Chosen once per entry, never per record.
@@ -8,6 +9,10 @@ use crate::wire::prefetch::Ahead;
 pub enum Walk {
     /// Records of a batch, magic 2.
     Batch(v2::records::Walk),
+    /// Records of a batch, magic 3, without the attributes byte.
+    Bare(v3::BareWalk),
+    /// Records of a batch, magic 3, metadata first.
+    MetadataFirst(v3::metadata::Walk),
     /// Messages, magic 0 and 1.
     Messages(v0_v1::records::Walk),
     /// Messages of Kafka 0.7.
@@ -15,11 +20,29 @@ pub enum Walk {
 }
 
 impl Walk {
+    /// A walk over the plain records of a batch.
+    ///
+    /// # Errors
+    /// What is wrong with metadata that stands before all payloads.
+    #[inline]
+    pub fn of_batch(header: &BatchHeader, count: usize, section: &Section<'_>, limits: &Limits) -> Result<Self> {
+        if header.is_metadata_first() {
+            let prefix = v3::metadata::Prefix::new(count, header.has_record_attributes(), limits);
+            return v3::metadata::Walk::new(prefix, section).map(Self::MetadataFirst);
+        }
+        Ok(match header.has_record_attributes() {
+            true => Self::Batch(v2::records::Walk::new(count, limits)),
+            false => Self::Bare(v3::BareWalk::new(count, limits)),
+        })
+    }
+
     /// Records that have not been given yet.
     #[inline]
     pub fn left(&self) -> usize {
         match self {
             Self::Batch(walk) => walk.left(),
+            Self::Bare(walk) => walk.left(),
+            Self::MetadataFirst(walk) => walk.left(),
             Self::Messages(walk) => walk.left(),
             Self::V07(walk) => walk.left(),
         }
@@ -30,6 +53,8 @@ impl Walk {
     pub fn position(&self) -> usize {
         match self {
             Self::Batch(walk) => walk.position(),
+            Self::Bare(walk) => walk.position(),
+            Self::MetadataFirst(walk) => walk.position(),
             Self::Messages(walk) => walk.position(),
             Self::V07(walk) => walk.position(),
         }
@@ -39,6 +64,8 @@ impl Walk {
     pub fn next_len(&self, section: &Section<'_>) -> usize {
         match self {
             Self::Batch(walk) => walk.next_len(section),
+            Self::Bare(walk) => walk.next_len(section),
+            Self::MetadataFirst(walk) => walk.next_len(section),
             Self::Messages(walk) => walk.next_len(section),
             Self::V07(walk) => walk.next_len(section),
         }
@@ -61,6 +88,8 @@ impl Walk {
     pub fn advance_asking<S: RecordSink>(&mut self, section: &Section<'_>, records: usize, ahead: Ahead<'_>, sink: &mut S) -> Result<()> {
         match self {
             Self::Batch(walk) => walk.advance_asking(section, records, ahead, sink),
+            Self::Bare(walk) => advance_bare(walk, section, records, ahead, sink),
+            Self::MetadataFirst(walk) => advance_metadata_first(walk, section, records, sink),
             Self::Messages(walk) => advance_messages(walk, section, records, sink),
             Self::V07(walk) => advance_v07(walk, section, records, sink),
         }
@@ -73,6 +102,9 @@ impl Walk {
     pub fn finish(&self, section: &Section<'_>) -> Result<()> {
         match self {
             Self::Batch(walk) => walk.finish(section),
+            Self::Bare(walk) => walk.finish(section),
+            // Held against the section before the first record.
+            Self::MetadataFirst(_) => Ok(()),
             // Java passes over what is left (L8-23, L7-21); it is a finding.
             Self::Messages(_) | Self::V07(_) => Ok(()),
         }
@@ -82,6 +114,22 @@ impl Walk {
 /// Not inlined, so that the loop over records of magic 2 stays as tight as if it were alone.
 #[inline(never)]
 fn advance_messages<S: RecordSink>(walk: &mut v0_v1::records::Walk, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
+    walk.advance(section, records, sink)
+}
+
+#[inline(never)]
+fn advance_bare<S: RecordSink>(
+    walk: &mut v3::BareWalk,
+    section: &Section<'_>,
+    records: usize,
+    ahead: Ahead<'_>,
+    sink: &mut S,
+) -> Result<()> {
+    walk.advance_asking(section, records, ahead, sink)
+}
+
+#[inline(never)]
+fn advance_metadata_first<S: RecordSink>(walk: &mut v3::metadata::Walk, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
     walk.advance(section, records, sink)
 }
 

@@ -6,6 +6,7 @@ use crate::codec::Packer;
 use crate::error::Result;
 use crate::format::v0_v1::write::{self as v0_v1, MessageHeader};
 use crate::format::v2::write::{self as v2, Deltas};
+use crate::format::v3::write as v3;
 use crate::format::v07::write as v07;
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{BatchHeader, NewRecord, RecordFormat, TimestampType};
@@ -26,8 +27,10 @@ pub struct BatchBuilder {
     /// Where the open batch starts in the output.
     start: usize,
     plain_len: usize,
-    /// Records that will be packed.
+    /// Records that will be packed, or that wait for a header whose length they tell.
     records: Sink,
+    /// What stands behind the metadata of all of them.
+    payloads: Sink,
 }
 
 /// What a record will take in the batch that is open.
@@ -57,6 +60,7 @@ impl BatchBuilder {
             start: 0,
             plain_len: 0,
             records: Sink::default(),
+            payloads: Sink::default(),
         })
     }
 
@@ -117,7 +121,7 @@ impl BatchBuilder {
     /// Bytes of `out` before the batch that is open.
     #[inline]
     pub fn ended_len(&self, out: &Sink) -> usize {
-        if self.is_empty() || self.settings.packing.is_some() { out.len() } else { self.start }
+        if self.is_empty() || self.is_collected() { out.len() } else { self.start }
     }
 
     /// Goes on in an output whose bytes before the open batch are gone.
@@ -127,7 +131,7 @@ impl BatchBuilder {
 
     /// Bytes of storage held.
     pub fn held_bytes(&self) -> usize {
-        self.records.held_bytes()
+        self.records.held_bytes().saturating_add(self.payloads.held_bytes())
     }
 
     /// Appends a record.
@@ -151,6 +155,10 @@ impl BatchBuilder {
         let (body_len, len) = match format {
             RecordFormat::V07 => (0, v07::OVERHEAD + record.value.map_or(0, <[u8]>::len)),
             RecordFormat::V0 | RecordFormat::V1 => (0, v0_v1::entry_len(format, record.key, record.value)),
+            RecordFormat::V3 => {
+                let body_len = v3::body_len(record, deltas, false);
+                (body_len, v3::record_len(body_len))
+            }
             _ => {
                 let body_len = v2::body_len(record, deltas);
                 (body_len, v2::record_len(body_len))
@@ -185,7 +193,7 @@ impl BatchBuilder {
         if self.is_empty() {
             return Ok(0);
         }
-        if self.settings.packing.is_some() {
+        if self.is_collected() {
             self.start = out.len();
         }
         let sealed = self.seal(packer, out);
@@ -198,6 +206,7 @@ impl BatchBuilder {
     fn put_bytes(&mut self, record: &NewRecord<'_>, measure: Measure, out: &mut Sink) -> Result<()> {
         match self.settings.format {
             RecordFormat::V2 => v2::put_record(self.records_or(out), record, measure.deltas, measure.body_len),
+            RecordFormat::V3 => self.put_v3(record, measure),
             _ => self.put_message(record, measure, out),
         }
     }
@@ -209,6 +218,21 @@ impl BatchBuilder {
         }
         let header = self.message_header(record, measure.deltas);
         v0_v1::put_message(self.records_or(out), &header, record.key, record.value)
+    }
+
+    #[inline(never)]
+    fn put_v3(&mut self, record: &NewRecord<'_>, measure: Measure) -> Result<()> {
+        let Measure { deltas, body_len, .. } = measure;
+        if self.settings.is_metadata_first {
+            return v3::put_parts((&mut self.records, &mut self.payloads), record, deltas, body_len, false);
+        }
+        v3::put_record(&mut self.records, record, deltas, body_len, false)
+    }
+
+    /// Whether records wait for the end of their batch: to be packed, or for a header whose length they tell.
+    #[inline]
+    fn is_collected(&self) -> bool {
+        self.settings.packing.is_some() || self.settings.format == RecordFormat::V3
     }
 
     /// Where records go.
@@ -224,6 +248,7 @@ impl BatchBuilder {
         self.max_timestamp = NO_TIMESTAMP;
         (self.start, self.plain_len) = (out.len(), 0);
         self.records.clear();
+        self.payloads.clear();
         if self.settings.packing.is_none() && self.settings.format == RecordFormat::V2 {
             v2::open(out);
         }
@@ -304,6 +329,9 @@ impl BatchBuilder {
     }
 
     fn seal(&mut self, packer: &mut Packer, out: &mut Sink) -> Result<()> {
+        if self.settings.format == RecordFormat::V3 {
+            return self.seal_v3(packer, out);
+        }
         let Some(packing) = self.settings.packing else {
             // A message set is sealed message by message.
             return if self.settings.format == RecordFormat::V2 { v2::seal(out, self.start, &self.header()) } else { Ok(()) };
@@ -330,13 +358,23 @@ impl BatchBuilder {
         }
     }
 
-    /// The header of a batch of magic 2.
+    fn seal_v3(&mut self, packer: &mut Packer, out: &mut Sink) -> Result<()> {
+        v3::open(out, &self.header());
+        self.records.put(self.payloads.bytes());
+        match self.settings.packing {
+            Some(packing) => packer.pack_own(packing, &mut self.records, out)?,
+            None => out.put(self.records.bytes()),
+        }
+        v3::seal(out, self.start)
+    }
+
+    /// The header of a batch of magic 2 or 3.
     fn header(&self) -> BatchHeader {
         BatchHeader {
             position: 0,
             size: 0,
-            format: RecordFormat::V2,
-            magic: 2,
+            format: self.settings.format,
+            magic: self.settings.format.magic(),
             base_offset: self.base_offset(),
             last_offset: self.last_offset,
             count: Some(self.count),

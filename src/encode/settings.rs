@@ -24,6 +24,8 @@ pub struct BatchSettings {
     pub is_control: bool,
     /// The delete horizon in ms, which becomes the base timestamp (magic 2, V2-14).
     pub delete_horizon_ms: Option<i64>,
+    /// The metadata of all records before their payloads (magic 3, S-H1).
+    pub is_metadata_first: bool,
     /// Leader epoch, -1 for none; older formats have no room for it.
     pub partition_leader_epoch: i32,
 }
@@ -41,6 +43,7 @@ impl BatchSettings {
             is_transactional: false,
             is_control: false,
             delete_horizon_ms: None,
+            is_metadata_first: false,
             partition_leader_epoch: NO_PARTITION_LEADER_EPOCH,
         }
     }
@@ -52,6 +55,9 @@ impl BatchSettings {
     pub fn ensure_legal(&self) -> Result<()> {
         if self.format < RecordFormat::V2 {
             self.ensure_possible()?;
+        }
+        if self.is_metadata_first && self.format != RecordFormat::V3 {
+            return Err(refused("S-H4", "metadata_first: only batches of format v3 can have the metadata of their records first"));
         }
         self.ensure_producer()?;
         let times = [self.log_append_time, self.delete_horizon_ms];
@@ -66,12 +72,15 @@ impl BatchSettings {
         self.packing.map_or(CompressionType::None, Packing::compression_type)
     }
 
-    /// The attribute bits of magic 2.
+    /// The attribute bits of magic 2, and those of magic 3: records without an attributes byte (S-V2).
     pub(super) fn attributes(&self) -> Attributes {
+        let is_v3 = self.format == RecordFormat::V3;
         Attributes::new(self.compression_type(), self.timestamp_type)
             .with_transactional(self.is_transactional)
             .with_control(self.is_control)
             .with_delete_horizon(self.delete_horizon_ms.is_some())
+            .with_ignored_message_attributes(is_v3)
+            .with_metadata_first(is_v3 && self.is_metadata_first)
     }
 
     /// What came with magic 2, or for Kafka 0.7 later than it.

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::format::v0_v1::write::overhead;
 use crate::format::v2::layout::HEADER_LEN;
 use crate::format::v2::write::record_len_bound;
+use crate::format::v3;
 use crate::format::v07::write::OVERHEAD as V07_OVERHEAD;
 use crate::model::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
 use crate::model::{ControlType, NewRecord, Producer, RecordFormat, TimestampType};
@@ -247,7 +248,7 @@ fn checked(settings: BatchSettings) -> Result<BatchSettings> {
 
 /// Markers need no sequence: whether one is missing shows when the first record that needs it comes.
 fn first_settings(settings: BatchSettings) -> BatchSettings {
-    let is_control = settings.format == RecordFormat::V2 && settings.producer.base_sequence < 0;
+    let is_control = settings.format.is_batch() && settings.producer.base_sequence < 0;
     BatchSettings { is_control, ..settings }
 }
 
@@ -256,6 +257,8 @@ fn first_settings(settings: BatchSettings) -> BatchSettings {
 fn header_len(settings: &BatchSettings) -> usize {
     match settings.format {
         RecordFormat::V2 => HEADER_LEN,
+        // The largest, so that batches are never larger than asked for.
+        RecordFormat::V3 => v3::layout::MAX_HEADER_LEN,
         _ if settings.packing.is_none() => 0,
         RecordFormat::V07 => V07_OVERHEAD,
         format => overhead(format),
@@ -266,7 +269,7 @@ fn header_len(settings: &BatchSettings) -> usize {
 fn first_len_bound(settings: &BatchSettings, record: &NewRecord<'_>) -> usize {
     let contents = record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len);
     let len = match settings.format {
-        RecordFormat::V2 => record_len_bound(record),
+        RecordFormat::V2 | RecordFormat::V3 => record_len_bound(record),
         RecordFormat::V07 => V07_OVERHEAD + contents,
         format => overhead(format) + contents,
     };

@@ -4,3 +4,4 @@
 pub mod v07;
 pub mod v0_v1;
 pub mod v2;
+pub mod v3;

@@ -2,7 +2,7 @@ use super::ReadAt;
 use crate::decode::parse_header;
 use crate::decode::transactions::marker;
 use crate::error::Result;
-use crate::format::{v0_v1, v2};
+use crate::format::{v0_v1, v2, v3};
 use crate::framing::{Frame, Step, Tail, step};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, Formats, Marker};
@@ -14,6 +14,7 @@ use crate::wire::as_u64;
 pub struct Headers<L> {
     log: L,
     limits: Limits,
+    formats: Formats,
     position: u64,
     end: u64,
     window: Vec<u8>,
@@ -37,7 +38,25 @@ impl<L: ReadAt> Headers<L> {
     /// From `start` to `end` (exclusive), both where an entry starts; `end` is the length of the log or less.
     pub fn new(log: L, limits: Limits, start: u64, end: u64) -> Self {
         let (window, least_window) = (Vec::new(), LEAST_WINDOW);
-        Self { log, limits, position: start, end, window, window_at: 0, filled: 0, least_window, bytes_read: 0, tail: None }
+        Self {
+            log,
+            limits,
+            formats: Formats::Experimental,
+            position: start,
+            end,
+            window,
+            window_at: 0,
+            filled: 0,
+            least_window,
+            bytes_read: 0,
+            tail: None,
+        }
+    }
+
+    /// Gives headers of these formats only; without it, of all formats since Kafka 0.8: where entries lie is no reading of them.
+    #[must_use]
+    pub fn of(self, formats: Formats) -> Self {
+        Self { formats, ..self }
     }
 
     /// Reads as few bytes as it can, for a walk over all of a log that lies near.
@@ -64,15 +83,15 @@ impl<L: ReadAt> Headers<L> {
     /// The next header; `None` at the end, or where an entry is cut short. No checksum is compared.
     ///
     /// # Errors
-    /// `Length`, `Magic`, `Limit` where no entry can be framed, `UnsupportedFormat` for magic 3, `Io`.
+    /// `Length`, `Magic`, `Limit` where no entry can be framed, `UnsupportedFormat` for magics of other formats, `Io`.
     pub fn next_header(&mut self) -> Result<Option<BatchHeader>> {
         if self.tail.is_some() {
             return Ok(None);
         }
         let position = self.position;
-        self.look_at(position, v2::layout::HEADER_LEN)?;
+        self.look_at(position, if self.formats.reads_v3() { v3::layout::MAX_HEADER_LEN } else { v2::layout::HEADER_LEN })?;
         let front = self.front(position);
-        let (len, magic) = match step(front, Formats::Auto, &self.limits) {
+        let (len, magic) = match step(front, self.formats, &self.limits) {
             Step::Entry { len, magic } => (as_u64(len), magic),
             Step::Incomplete { needed } => match front.get(MAGIC_AT) {
                 Some(magic) if as_u64(needed) <= self.end - position => (as_u64(needed), magic.cast_signed()),
@@ -90,7 +109,7 @@ impl<L: ReadAt> Headers<L> {
         // What stands behind an entry that is too short for a header is none of it.
         let bytes = self.front(position);
         let bytes = usize::try_from(len).ok().and_then(|len| bytes.get(..len)).unwrap_or(bytes);
-        let header = parse_header(Frame { position, magic, bytes }, Formats::Auto, 0).map_err(|error| error.at_byte(position))?;
+        let header = parse_header(Frame { position, magic, bytes }, self.formats, 0).map_err(|error| error.at_byte(position))?;
         self.position = position.saturating_add(len);
         Ok(Some(BatchHeader { size: len, ..header }))
     }
@@ -128,7 +147,7 @@ impl<L: ReadAt> Headers<L> {
         }
         let is_near = position < self.window_at.saturating_add(as_u64(self.filled));
         let size = if is_near { self.window.len() * 2 } else { self.window.len() / 2 };
-        self.window.resize(size.clamp(self.least_window, MOST_WINDOW), 0);
+        self.window.resize(size.clamp(self.least_window.max(len), MOST_WINDOW), 0);
         let most = self.window.len().min(usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX));
         self.filled = self.log.fill_at(self.window.get_mut(..most).unwrap_or_default(), position)?;
         self.bytes_read = self.bytes_read.saturating_add(as_u64(self.filled));

@@ -180,7 +180,7 @@ pub fn is_intact(header: &BatchHeader, entry: &[u8]) -> bool {
     let is_whole = u64::try_from(entry.len()) == Ok(header.size);
     is_whole
         && match header.format {
-            RecordFormat::V2 => v2::parse::verify(entry, header.crc).is_ok(),
+            RecordFormat::V2 | RecordFormat::V3 => v2::parse::verify(entry, header.crc).is_ok(),
             _ => entry.get(crate::format::v0_v1::layout::CHECKSUMMED..).is_some_and(|bytes| checksum::crc32(bytes) == header.crc),
         }
 }

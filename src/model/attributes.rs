@@ -10,6 +10,10 @@ const TRANSACTIONAL: i16 = 1 << 4;
 const CONTROL: i16 = 1 << 5;
 const DELETE_HORIZON: i16 = 1 << 6;
 const USED: i16 = 0x7f;
+/// Of magic 3 (S-V2).
+const IGNORE_MESSAGE_ATTRIBUTES: i16 = 1 << 7;
+/// Of magic 3, as this project reads the additional proposal, which names no bit (S-H4).
+const METADATA_FIRST: i16 = 1 << 12;
 /// Bits 8-11, which mean something beside a codec that says plugin (S-P1, S-P5).
 const PLUGIN_ID: i16 = 0x0f00;
 const PLUGIN_SHIFT: u32 = 8;
@@ -76,6 +80,33 @@ impl Attributes {
     /// Bit 6: the base timestamp is the delete horizon (KIP-534).
     pub fn has_delete_horizon(self) -> bool {
         self.has(DELETE_HORIZON)
+    }
+
+    /// The same with bit 7 as told (magic 3).
+    #[must_use]
+    pub fn with_ignored_message_attributes(self, is_ignored: bool) -> Self {
+        self.with(IGNORE_MESSAGE_ATTRIBUTES, is_ignored)
+    }
+
+    /// The same with bit 12 as told (magic 3).
+    #[must_use]
+    pub fn with_metadata_first(self, is_first: bool) -> Self {
+        self.with(METADATA_FIRST, is_first)
+    }
+
+    /// Bit 7 of magic 3: records have no attributes byte (S-V2).
+    pub fn ignores_message_attributes(self) -> bool {
+        self.has(IGNORE_MESSAGE_ATTRIBUTES)
+    }
+
+    /// Bit 12 of magic 3: the metadata of all records stands before their payloads (S-H4).
+    pub fn is_metadata_first(self) -> bool {
+        self.has(METADATA_FIRST)
+    }
+
+    /// Bits that magic 3 does not use.
+    pub fn unused_in_v3(self) -> i16 {
+        self.unused() & !(IGNORE_MESSAGE_ATTRIBUTES | METADATA_FIRST)
     }
 
     /// Bits that magic 2 does not use (FND-6): the id of a plugin is none when there is no plugin (S-P5).

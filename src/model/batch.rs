@@ -57,7 +57,7 @@ impl BatchHeader {
         match self.format {
             RecordFormat::V07 => Attributes(self.attributes.0 & 0x03).compression(),
             RecordFormat::V0 | RecordFormat::V1 => self.attributes.compression(),
-            RecordFormat::V2 => self.attributes.batch_compression(),
+            RecordFormat::V2 | RecordFormat::V3 => self.attributes.batch_compression(),
         }
     }
 
@@ -65,18 +65,18 @@ impl BatchHeader {
     pub fn timestamp_type(&self) -> TimestampType {
         match self.format {
             RecordFormat::V07 | RecordFormat::V0 => TimestampType::NoTimestampType,
-            RecordFormat::V1 | RecordFormat::V2 => self.attributes.timestamp_type(),
+            RecordFormat::V1 | RecordFormat::V2 | RecordFormat::V3 => self.attributes.timestamp_type(),
         }
     }
 
     /// True for a batch of a transaction; there are none before magic 2.
     pub fn is_transactional(&self) -> bool {
-        self.format == RecordFormat::V2 && self.attributes.is_transactional()
+        self.format.is_batch() && self.attributes.is_transactional()
     }
 
     /// True for a batch of control records; there are none before magic 2.
     pub fn is_control(&self) -> bool {
-        self.format == RecordFormat::V2 && self.attributes.is_control()
+        self.format.is_batch() && self.attributes.is_control()
     }
 
     /// Attribute bits that the format does not use (FND-6).
@@ -87,7 +87,18 @@ impl BatchHeader {
             RecordFormat::V0 => self.attributes.0 & !0x07,
             RecordFormat::V1 => self.attributes.0 & !0x0f,
             RecordFormat::V2 => self.attributes.unused(),
+            RecordFormat::V3 => self.attributes.unused_in_v3(),
         }
+    }
+
+    /// True when records have an attributes byte: in magic 3 a bit tells (S-V2).
+    pub fn has_record_attributes(&self) -> bool {
+        self.format == RecordFormat::V2 || self.format == RecordFormat::V3 && !self.attributes.ignores_message_attributes()
+    }
+
+    /// True when the metadata of all records stands before their payloads (S-H1).
+    pub fn is_metadata_first(&self) -> bool {
+        self.format == RecordFormat::V3 && self.attributes.is_metadata_first()
     }
 
     /// The offset of the first record; `None` while a wrapper of magic 0 or 1 is not unpacked (L8-28).
@@ -119,7 +130,7 @@ impl BatchHeader {
 
     /// The delete horizon in ms, when the batch has one (V2-14).
     pub fn delete_horizon_ms(&self) -> Option<i64> {
-        (self.format == RecordFormat::V2 && self.attributes.has_delete_horizon()).then_some(self.base_timestamp)
+        (self.format.is_batch() && self.attributes.has_delete_horizon()).then_some(self.base_timestamp)
     }
 
     /// Offset after the last record as produced.

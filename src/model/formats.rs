@@ -6,6 +6,8 @@ pub enum Formats {
     /// Magic 0, 1 and 2 of Kafka 0.8 and later, told apart entry by entry (MAP-3).
     #[default]
     Auto,
+    /// The same, and the proposed magic 3.
+    Experimental,
     /// One format and no other.
     Only(RecordFormat),
 }
@@ -17,11 +19,18 @@ impl Formats {
         let said = match (self, magic) {
             (Self::Only(RecordFormat::V07), 0 | 1) => return Some(RecordFormat::V07),
             (_, 2) => RecordFormat::V2,
+            (Self::Experimental | Self::Only(RecordFormat::V3), 3) => return Some(RecordFormat::V3),
             (_, 1) => RecordFormat::V1,
             (_, 0) => RecordFormat::V0,
             _ => return None,
         };
-        (self == Self::Auto || self == Self::Only(said)).then_some(said)
+        (matches!(self, Self::Auto | Self::Experimental) || self == Self::Only(said)).then_some(said)
+    }
+
+    /// True when batches of the proposed magic 3 are read.
+    #[inline]
+    pub fn reads_v3(self) -> bool {
+        matches!(self, Self::Experimental | Self::Only(RecordFormat::V3))
     }
 
     /// True for Kafka 0.7, whose entries are framed in another way.
@@ -47,5 +56,8 @@ mod tests {
         let told = |formats: Formats| [0, 1, 2, 3].map(|magic| formats.of_magic(magic));
         assert_eq!(told(Formats::Auto), [Some(RecordFormat::V0), Some(RecordFormat::V1), Some(RecordFormat::V2), None]);
         assert_eq!(told(Formats::Only(RecordFormat::V1)), [None, Some(RecordFormat::V1), None, None]);
+        assert_eq!(told(Formats::Only(RecordFormat::V3)), [None, None, None, Some(RecordFormat::V3)]);
+        let [before @ .., last] = told(Formats::Experimental);
+        assert_eq!((before.as_slice(), last), (&told(Formats::Auto)[..3], Some(RecordFormat::V3)));
     }
 }

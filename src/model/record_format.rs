@@ -10,6 +10,8 @@ pub enum RecordFormat {
     V1,
     /// Record batch, magic 2 (KIP-98).
     V2,
+    /// Record batch, magic 3: a proposal that never shipped (KIP-931). Read only by name or when experimental formats are allowed.
+    V3,
 }
 
 impl RecordFormat {
@@ -19,21 +21,29 @@ impl RecordFormat {
             Self::V0 => 0,
             Self::V07 | Self::V1 => 1,
             Self::V2 => 2,
+            Self::V3 => 3,
         }
     }
 
     /// The format with the name that users give.
     pub fn named(name: &str) -> Option<Self> {
-        [Self::V07, Self::V0, Self::V1, Self::V2].into_iter().find(|format| format.name() == name)
+        [Self::V07, Self::V0, Self::V1, Self::V2, Self::V3].into_iter().find(|format| format.name() == name)
     }
 
-    /// The name users give: `"0.7"`, `"v0"`, `"v1"`, `"v2"`.
+    /// The name users give: `"0.7"`, `"v0"` to `"v3"`.
     pub fn name(self) -> &'static str {
         match self {
             Self::V07 => "0.7",
             Self::V0 => "v0",
             Self::V1 => "v1",
             Self::V2 => "v2",
+            Self::V3 => "v3",
         }
+    }
+
+    /// True for record batches: magic 2 and what builds on it.
+    #[inline]
+    pub fn is_batch(self) -> bool {
+        matches!(self, Self::V2 | Self::V3)
     }
 }

@@ -2,7 +2,6 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use super::convert::target;
 use super::limits::Limits;
 use super::options::option;
 use super::{buffer, errors, plugins};
@@ -10,7 +9,7 @@ use crate::broker::{self, AppendOptions, AppendOrigin, Appended, ProducedBatch, 
 use crate::codec::Plugins;
 use crate::error::Result;
 use crate::framing::Source;
-use crate::model::{CompressionType, TimestampType};
+use crate::model::{CompressionType, RecordFormat, TimestampType};
 
 /// First and last sequence, first and last offset, timestamp.
 type BatchRow = (i32, i32, i64, i64, i64);
@@ -78,7 +77,7 @@ fn append_options(options: &Bound<'_, PyDict>) -> PyResult<AppendOptions> {
     Ok(AppendOptions {
         origin: origin(&from)?,
         first_offset: option!(options, "first_offset"),
-        to: target(&to)?,
+        to: written(&to)?,
         compression: topic_compression(options.py(), &compression, &plugins)?,
         level: None,
         has_zstd: option!(options, "has_zstd"),
@@ -133,4 +132,10 @@ fn state_of(rows: Vec<ProducerRow>) -> ProducerState {
 fn rows_of(state: &ProducerState) -> Vec<ProducerRow> {
     let batch = |batch: &ProducedBatch| (batch.first_sequence, batch.last_sequence, batch.first_offset, batch.last_offset, batch.timestamp);
     state.0.iter().map(|(id, entry)| (*id, entry.epoch, entry.batches.iter().map(batch).collect())).collect()
+}
+
+/// What a broker writes; no broker knows the proposed v3.
+fn written(name: &str) -> PyResult<RecordFormat> {
+    let known = [RecordFormat::V07, RecordFormat::V0, RecordFormat::V1, RecordFormat::V2].into_iter().find(|format| format.name() == name);
+    known.ok_or_else(|| PyValueError::new_err(format!("to must be \"0.7\", \"v0\", \"v1\" or \"v2\", not {name:?}")))
 }

@@ -48,6 +48,7 @@ impl ConvertArguments {
                 decode: entry.to_decode()?,
                 to: target(&to)?,
                 compression: compression.as_deref().map(named).transpose()?,
+                is_metadata_first: option!(options, "metadata_first"),
                 level: option!(options, "level"),
                 is_up_wanted: true,
                 first_offset: option!(options, "first_offset"),
@@ -172,8 +173,7 @@ fn stopped_row(stopped: Stopped, plugins: &Plugins) -> StoppedRow {
     (stopped.position, stopped.base_offset, stopped.last_offset, plugins.tell_name(stopped.compression, str::to_owned))
 }
 
-pub(super) fn target(name: &str) -> PyResult<RecordFormat> {
-    let targets = [RecordFormat::V07, RecordFormat::V0, RecordFormat::V1, RecordFormat::V2];
-    let found = targets.into_iter().find(|format| format.name() == name);
-    found.ok_or_else(|| PyValueError::new_err(format!("to must be \"0.7\", \"v0\", \"v1\" or \"v2\", not {name:?}")))
+fn target(name: &str) -> PyResult<RecordFormat> {
+    RecordFormat::named(name)
+        .ok_or_else(|| PyValueError::new_err(format!("to must be \"0.7\", \"v0\", \"v1\", \"v2\" or \"v3\", not {name:?}")))
 }

@@ -24,6 +24,7 @@ pub struct EncodeArguments {
     base_sequence: i32,
     transactional: bool,
     partition_leader_epoch: i32,
+    metadata_first: bool,
     lz4_header_checksum: Option<String>,
     /// Codecs that are not built in.
     pub plugins: Plugins,
@@ -45,6 +46,7 @@ impl EncodeArguments {
             base_sequence: option!(options, "base_sequence"),
             transactional: option!(options, "transactional"),
             partition_leader_epoch: option!(options, "partition_leader_epoch"),
+            metadata_first: option!(options, "metadata_first"),
             lz4_header_checksum: option!(options, "lz4_header_checksum"),
             plugins: plugins::of(option!(options, "codecs")),
         })
@@ -73,7 +75,7 @@ impl EncodeArguments {
 
     fn to_settings(&self) -> Result<BatchSettings> {
         let format = RecordFormat::named(&self.format)
-            .ok_or_else(|| fault("format", format!("must be \"0.7\", \"v0\", \"v1\" or \"v2\", not {:?}", self.format)))?;
+            .ok_or_else(|| fault("format", format!("must be \"0.7\", \"v0\", \"v1\", \"v2\" or \"v3\", not {:?}", self.format)))?;
         let timestamp_type = TimestampType::named(&self.timestamp_type).ok_or_else(|| {
             fault("timestamp_type", format!("must be \"CreateTime\" or \"LogAppendTime\", not {:?}", self.timestamp_type))
         })?;
@@ -91,6 +93,7 @@ impl EncodeArguments {
             producer: Producer { id: self.producer_id, epoch: self.producer_epoch, base_sequence: self.base_sequence },
             is_transactional: self.transactional,
             partition_leader_epoch: self.partition_leader_epoch,
+            is_metadata_first: self.metadata_first,
             ..settings
         })
     }

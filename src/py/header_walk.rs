@@ -28,7 +28,7 @@ pub fn rows(
     }
     let (log, len) = beside::open(&file.path, signals)?;
     let end = file.end().map_or(len, |end| end.min(len));
-    let headers = Headers::new(log, stream.decode.limits, file.start(), end).sparing();
+    let headers = Headers::new(log, stream.decode.limits, file.start(), end).of(stream.decode.formats).sparing();
     let (whole, signals) = (file.clone(), Arc::clone(signals));
     let reopen = Box::new(move |position| Ok(whole.from(position).open(&signals)?.source));
     Ok(Some(Box::new(HeaderRows::new(Box::new(headers), reopen, stream.clone()))))

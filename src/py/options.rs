@@ -55,6 +55,7 @@ pub struct EntryArguments {
 #[derive(Clone)]
 pub struct Reading {
     format: String,
+    experimental: bool,
     base_position: Option<i64>,
     lz4_in_07: bool,
     ignore_lz4_header_checksum: bool,
@@ -89,6 +90,7 @@ impl Reading {
     fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
         Ok(Self {
             format: option!(options, "format"),
+            experimental: option!(options, "experimental"),
             base_position: option!(options, "base_position"),
             lz4_in_07: option!(options, "lz4_in_07"),
             ignore_lz4_header_checksum: option!(options, "ignore_lz4_header_checksum"),
@@ -101,17 +103,23 @@ impl Reading {
     /// The formats by their name. What to sniff is left for `resolve`, which sees the bytes.
     fn formats(&self) -> PyResult<Formats> {
         match self.format.as_str() {
+            "auto" | "sniff" if self.experimental => Ok(Formats::Experimental),
             "auto" | "sniff" => Ok(Formats::Auto),
             "0.7" => Ok(Formats::Only(RecordFormat::V07)),
             "v0" => Ok(Formats::Only(RecordFormat::V0)),
             "v1" => Ok(Formats::Only(RecordFormat::V1)),
             "v2" => Ok(Formats::Only(RecordFormat::V2)),
-            "v3" => Err(super::errors::UnsupportedError::new_err("format \"v3\" is not read by this version")),
+            "v3" => Ok(Formats::Only(RecordFormat::V3)),
             other => {
-                let known = "\"auto\", \"sniff\", \"0.7\", \"v0\", \"v1\" or \"v2\"";
+                let known = "\"auto\", \"sniff\", \"0.7\", \"v0\", \"v1\", \"v2\" or \"v3\"";
                 Err(PyValueError::new_err(format!("format must be {known}, not {other:?}")))
             }
         }
+    }
+
+    /// A proposal that was named, and not allowed, is told.
+    fn tells_experimental(&self) -> bool {
+        self.format == "v3" && !self.experimental
     }
 
     fn codecs(&self) -> CodecOptions {
@@ -130,7 +138,7 @@ impl Reading {
     /// `Invalid` (MAP-1) when the bytes to sniff are of no family.
     pub fn resolve(&self, decode: &mut DecodeOptions, opened: &mut OpenedSource) -> crate::error::Result<()> {
         if self.format == "sniff" {
-            decode.formats = sniff(&mut opened.source, &decode.limits)?;
+            decode.formats = sniff(&mut opened.source, decode.formats, &decode.limits)?;
         } else if self.format == "auto" && opened.kafka_07.is_some() {
             decode.formats = Formats::Only(RecordFormat::V07);
         }
@@ -191,6 +199,7 @@ impl RecordArguments {
         let offsets = OffsetRange { start: self.start_offset.unwrap_or(i64::MIN), end: self.end_offset };
         let decode = DecodeOptions {
             formats: self.reading.formats()?,
+            tells_experimental: self.reading.tells_experimental(),
             sniffs_values: self.reading.format == "sniff",
             base_position: self.reading.base_position.unwrap_or(0),
             codecs: self.reading.codecs(),
@@ -245,6 +254,7 @@ impl EntryArguments {
     pub fn to_decode(&self) -> PyResult<DecodeOptions> {
         Ok(DecodeOptions {
             formats: self.reading.formats()?,
+            tells_experimental: self.reading.tells_experimental(),
             sniffs_values: self.reading.format == "sniff",
             base_position: self.reading.base_position.unwrap_or(0),
             codecs: self.reading.codecs(),

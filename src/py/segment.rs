@@ -261,7 +261,7 @@ pub fn committed_transactions(
     let segments = ordered(segments, &signals)?;
     let committed = Committed {
         wanted: OffsetRange { start: start_offset.unwrap_or(i64::MIN), end: end_offset },
-        judge: ChecksumJudge { formats: Formats::default(), limits: Limits::default(), check_crc: is_recovering },
+        judge: ChecksumJudge { formats: Formats::Experimental, limits: Limits::default(), check_crc: is_recovering },
         is_recovering,
         interrupt: &interrupt,
     };

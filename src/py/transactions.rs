@@ -78,7 +78,7 @@ pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>) -> PyRe
     let mut before = None;
     for (index, object) in sources.iter().enumerate() {
         // One at a time: a partition may have more segments than a process may have open files.
-        let judge = ChecksumJudge { formats: Formats::default(), limits: Limits::default(), check_crc: false };
+        let judge = ChecksumJudge { formats: Formats::Experimental, limits: Limits::default(), check_crc: false };
         visit_source(py, object, &mut scan, judge)?;
         let Some(first) = scan.take_first_offset() else { continue };
         if let Some((earlier, start)) = before.replace((index, first)).filter(|(_, start)| first < *start) {

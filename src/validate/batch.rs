@@ -41,13 +41,13 @@ pub fn header_rules(header: &BatchHeader, findings: &mut Vec<Finding>) {
     let mut warn = |what, field| findings.push(Finding::in_batch(what, Severity::Warning, header).at_field(field));
     let last_offset_delta = header.last_offset.wrapping_sub(header.base_offset);
     if last_offset_delta < 0 || header.base_offset < 0 || header.base_offset.checked_add(last_offset_delta).is_none() {
-        let field = if header.format == RecordFormat::V2 { "lastOffsetDelta" } else { "offset" };
+        let field = if header.format.is_batch() { "lastOffsetDelta" } else { "offset" };
         warn(What::OffsetRange { base_offset: header.base_offset, last_offset_delta }, field);
     }
     if header.unused_bits() != 0 {
         warn(What::UnusedBits { bits: i32::from(header.unused_bits().cast_unsigned()) }, "attributes");
     }
-    if header.format != RecordFormat::V2 {
+    if !header.format.is_batch() {
         if header.max_timestamp < -1 {
             warn(What::NegativeTimestamp { timestamp: header.max_timestamp }, "timestamp");
         }
@@ -64,7 +64,7 @@ pub fn max_timestamp_rule(header: &BatchHeader, found: Option<i64>, findings: &m
     let Some(found) = found else { return };
     if header.timestamp_type() == TimestampType::CreateTime && header.max_timestamp != found {
         let what = What::MaxTimestamp { stored: header.max_timestamp, found };
-        let field = if header.format == RecordFormat::V2 { "maxTimestamp" } else { "timestamp" };
+        let field = if header.format.is_batch() { "maxTimestamp" } else { "timestamp" };
         findings.push(Finding::in_batch(what, Severity::Warning, header).at_field(field));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::codec::Remark;
 use crate::error::{Error, ErrorKind, Position};
 use crate::framing::{Damage, Piece, Tail};
-use crate::model::BatchHeader;
+use crate::model::{BatchHeader, RecordFormat};
 use crate::sidecar::Fault;
 
 /// One thing worth knowing about the bytes.
@@ -53,6 +53,8 @@ pub enum What {
     Codec(Remark),
     /// A fault of a file beside the log.
     Beside(Fault),
+    /// EXPERIMENTAL: batches of a format that never shipped were read because it was named.
+    Experimental { format: RecordFormat },
     /// L8-14: the input ends inside an entry.
     TornTail { needed: u64, available: u64 },
     /// SWALLOWED: an intact entry lies inside the bytes that a torn entry claims.
@@ -205,6 +207,13 @@ impl Finding {
         Self { what, severity: Severity::Error, position, length, base_offset, last_offset: None, record_index, field, file: None }
     }
 
+    /// The finding that reading a format is that never shipped; it is told once.
+    pub fn of_experimental(format: RecordFormat, position: u64) -> Self {
+        let (base_offset, last_offset, record_index, field) = (None, None, None, Some("magic"));
+        let (what, severity) = (What::Experimental { format }, Severity::Info);
+        Self { what, severity, position, length: 0, base_offset, last_offset, record_index, field, file: None }
+    }
+
     /// The finding that the end of the input is; none for a clean one.
     pub fn of_tail(tail: Tail) -> Option<Self> {
         let (what, position, length) = match tail {
@@ -278,6 +287,7 @@ impl What {
             Self::Failure(kind) => kind.rule(),
             Self::Codec(remark) => remark.rule(),
             Self::Beside(fault) => fault.wrong.rule(),
+            Self::Experimental { .. } => "EXPERIMENTAL",
             Self::TornTail { .. } => "L8-14",
             Self::Swallowed { .. } => "SWALLOWED",
             Self::Unsearched => "UNSEARCHED",
@@ -314,6 +324,9 @@ impl fmt::Display for What {
             Self::Failure(kind) => write!(f, "{kind}"),
             Self::Codec(remark) => write!(f, "{remark}"),
             Self::Beside(fault) => write!(f, "{}", fault.wrong),
+            Self::Experimental { format } => {
+                write!(f, "format {} is experimental, a proposal that never shipped: no broker reads it", format.name())
+            }
             Self::TornTail { needed, available } => {
                 write!(f, "the input ends inside an entry: {available} of at least {needed} bytes are there")
             }

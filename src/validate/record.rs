@@ -2,6 +2,7 @@
 
 use super::finding::{Finding, Severity, What};
 use super::told::Told;
+use crate::format::v3::metadata::Metadata;
 use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
 use crate::wire::varint;
 
@@ -36,6 +37,14 @@ impl<'a> RecordRules<'a> {
             reads_payload,
             told: Told::default(),
         }
+    }
+
+    /// Looks at a record whose payload is not there: its headers are taken for as long as they need to be.
+    pub fn metadata(&mut self, metadata: &Metadata) {
+        let record = metadata.record;
+        let known = record.key().map_or(0, |(_, len)| len) + record.value().map_or(0, |(_, len)| len);
+        self.header_bytes = metadata.payload_len.saturating_sub(known);
+        self.record(record);
     }
 
     /// Tells how many findings were only counted.
@@ -78,7 +87,7 @@ impl<'a> RecordRules<'a> {
         if let Some(length) = self.loose_header.take() {
             self.warn(What::LooseNull { length: length.into() }, record, "headerValueLength");
         }
-        let body = 1
+        let body = usize::from(self.header.has_record_attributes())
             + varint::len_of(record.timestamp_delta)
             + varint::len_of(record.offset_delta)
             + varint::len_of(record.key_len.into())

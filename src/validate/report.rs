@@ -6,9 +6,8 @@ use super::findings::Findings;
 use super::message::{MessageRules, wrapper_rules};
 use super::record::RecordRules;
 use crate::codec::Remark;
-use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, Opened, Stats, ensure_codec};
+use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, Opened, Stats, Walk, ensure_codec, ensure_count, records_at};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::v2::parse;
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::interrupt::Interrupt;
 use crate::model::{BatchHeader, CompressionType, ControlType, Discard, HeaderRef, RecordFormat, RecordRef, RecordSink, Section, control};
@@ -38,6 +37,8 @@ pub struct Validator {
     fresh: Vec<Finding>,
     /// What comes lies behind an entry that claims all the rest of the input.
     is_beyond: bool,
+    /// The first batch of a format that never shipped is to be told.
+    tells_experimental: bool,
     remarks: Vec<Remark>,
     records: u64,
 }
@@ -49,6 +50,7 @@ impl Validator {
     /// A validator of everything in a source, under the limits and with the checks of a decode.
     pub fn new(source: Source, options: DecodeOptions, depth: Depth, is_tail_strict: bool) -> Self {
         let judge = ChecksumJudge::of(&options);
+        let tells_experimental = options.tells_experimental;
         let runs = Runs::new(source, options.limits, RUN_LEN).of(options.formats).recovering(Box::new(judge));
         let decoder = Decoder::new(DecodeOptions { is_control_wanted: true, ..options }).trusting_framing();
         Self {
@@ -60,6 +62,7 @@ impl Validator {
             findings: Findings::default(),
             fresh: Vec::new(),
             is_beyond: false,
+            tells_experimental,
             remarks: Vec::new(),
             records: 0,
         }
@@ -127,11 +130,18 @@ impl Validator {
 
     fn visit(&mut self, frame: Frame<'_>, behind: &[u8]) -> Result<()> {
         let header = crate::decode::parse_header(frame, self.decoder.options().formats, self.decoder.options().base_position)?;
+        if header.format == RecordFormat::V3 && std::mem::take(&mut self.tells_experimental) {
+            self.fresh.push(Finding::of_experimental(header.format, frame.position));
+        }
         header_rules(&header, &mut self.fresh);
         if self.depth == Depth::Headers {
             self.neighbours.visit(&header, &mut self.fresh);
             self.decoder.stats.entries_read += 1;
             return self.ensure_header(&header, frame);
+        }
+        if self.depth == Depth::Metadata && has_packed_metadata_first(&header) {
+            self.neighbours.visit(&header, &mut self.fresh);
+            return self.visit_metadata(frame, &header).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position));
         }
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
         let opened = self.decoder.open_remarked(frame, Some(&mut self.remarks));
@@ -147,7 +157,7 @@ impl Validator {
         let Some(mut opened) = opened? else { return Ok(()) };
         let section = self.decoder.section(&opened, frame.bytes, behind);
         match header.format {
-            RecordFormat::V2 => {
+            RecordFormat::V2 | RecordFormat::V3 => {
                 walk(&mut opened, &section, self.depth, &mut self.fresh).map_err(|error| in_batch(self.decoder.judged(&header, error)))?
             }
             RecordFormat::V0 | RecordFormat::V1 => walk_messages(&mut opened, &section, &mut self.fresh).map_err(in_batch)?,
@@ -157,20 +167,36 @@ impl Validator {
         Ok(())
     }
 
+    /// Looks at offsets, timestamps and lengths, and unpacks no payload (S-H5).
+    fn visit_metadata(&mut self, frame: Frame<'_>, header: &BatchHeader) -> Result<()> {
+        let before = self.fresh.len();
+        let mut rules = RecordRules::new(header, Section::new(&[], 0), &mut self.fresh, false);
+        let read = self.decoder.read_metadata(frame, header, |metadata| rules.metadata(metadata));
+        let max_timestamp = rules.max_timestamp;
+        rules.finish();
+        if let Err(error) = read {
+            self.fresh.truncate(before);
+            return Err(error);
+        }
+        max_timestamp_rule(header, max_timestamp, &mut self.fresh);
+        self.records += u64::try_from(header.count.unwrap_or(0)).unwrap_or(0);
+        Ok(())
+    }
+
     /// Without unpacking, the count can only be held against the limits.
     fn ensure_header(&self, header: &BatchHeader, frame: Frame<'_>) -> Result<()> {
-        if header.format != RecordFormat::V2 {
+        if !header.format.is_batch() {
             let known = ensure_codec(header, &self.decoder.options().codecs);
             return known.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position));
         }
         let count = u64::try_from(header.count.unwrap_or(0)).unwrap_or(0);
-        let stored = parse::records_section(frame.bytes).len();
+        let stored = frame.bytes.len().saturating_sub(records_at(header, frame.bytes));
         let limited = self.decoder.options().limits.ensure_records(count);
         let counted = match header.compression() {
-            CompressionType::None => parse::ensure_count(header.count.unwrap_or(0), stored, false).map(|_| ()),
+            CompressionType::None => ensure_count(header, stored, false).map(|_| ()),
             CompressionType::Unknown(id) => Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id }).in_field("attributes")),
             CompressionType::Plugin(id) => self.decoder.options().codecs.plugins.ensure(id),
-            _ => parse::ensure_count(header.count.unwrap_or(0), usize::MAX, true).map(|_| ()),
+            _ => ensure_count(header, usize::MAX, true).map(|_| ()),
         };
         limited.and(counted).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
     }
@@ -184,6 +210,12 @@ impl Validator {
         }
         self.fresh.push(finding);
     }
+}
+
+/// True for a batch whose metadata can be had by unpacking a part of it. Who made a plugin gives everything or nothing.
+fn has_packed_metadata_first(header: &BatchHeader) -> bool {
+    use CompressionType::{Gzip, Lz4, Snappy, Zstd};
+    header.is_metadata_first() && !header.is_control() && matches!(header.compression(), Gzip | Snappy | Lz4 | Zstd)
 }
 
 fn walk(opened: &mut Opened, section: &Section<'_>, depth: Depth, findings: &mut Vec<Finding>) -> Result<()> {
@@ -232,8 +264,8 @@ fn cut_set_rule(opened: &mut Opened, section: &Section<'_>, findings: &mut Vec<F
 /// CTL-1, CTL-4: a marker batch has one record, whose value holds the coordinator's epoch.
 fn marker_rules(header: &BatchHeader, section: &Section<'_>, findings: &mut Vec<Finding>) {
     let mut markers = Markers { section: *section, header, count: 0, findings };
-    let Ok(count) = parse::ensure_count(header.count.unwrap_or(0), section.len(), false) else { return };
-    let mut walk = crate::format::v2::records::Walk::new(count, &crate::limits::Limits::default());
+    let Ok(count) = ensure_count(header, section.len(), false) else { return };
+    let Ok(mut walk) = Walk::of_batch(header, count, section, &crate::limits::Limits::default()) else { return };
     if walk.advance(section, usize::MAX, &mut markers).is_err() {
         return;
     }

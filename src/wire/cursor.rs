@@ -81,7 +81,20 @@ impl<'a> Cursor<'a> {
         Ok(varint::zigzag_i64(raw))
     }
 
-    fn take_uvarlong(&mut self, max_len: usize, field: &'static str) -> Result<u64> {
+    /// Takes an unsigned varint of 32 bits (PRM-3); bits above 32 are dropped.
+    ///
+    /// # Errors
+    /// `Varint` when it does not end in 5 bytes, `Length` when the bytes end first.
+    pub fn take_uvarint(&mut self, field: &'static str) -> Result<u32> {
+        let raw = self.take_uvarlong(varint::MAX_VARINT_LEN, field)?;
+        Ok(u32::try_from(raw & u64::from(u32::MAX)).unwrap_or(0))
+    }
+
+    /// Takes an unsigned integer of up to `max_len` bytes.
+    ///
+    /// # Errors
+    /// `Varint` when it does not end there, `Length` when the bytes end first.
+    pub fn take_uvarlong(&mut self, max_len: usize, field: &'static str) -> Result<u64> {
         match varint::take(self.bytes, max_len) {
             Ok((raw, rest)) => {
                 self.bytes = rest;

@@ -339,7 +339,7 @@ def test_an_unknown_compression_name_is_kafkas_illegal_argument():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"format": "v3"}, "format"),
+        ({"format": "v4"}, "format"),
         ({"timestamp_type": "NoTimestampType"}, "timestamp_type"),
         ({"base_offset": -1}, "base_offset"),
         ({"batch_bytes": 0}, "batch_bytes"),

@@ -158,7 +158,6 @@ BAD_ARGUMENTS: list[tuple[dict[str, Any], Any, str]] = [
     ({"on_error": "ignore"}, ValueError, "on_error must be"),
     ({"isolation": "serializable"}, ValueError, "isolation must be"),
     ({"format": "v9"}, ValueError, "format must be"),
-    ({"format": "v3"}, ls.UnsupportedError, "v3"),
     ({"batch_size": 0}, ValueError, "batch_size must be at least 1"),
     ({"batch_bytes": 0}, ValueError, "batch_bytes must be at least 1"),
     ({"threads": 0}, ValueError, "threads must be at least 1"),

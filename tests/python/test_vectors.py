@@ -103,14 +103,30 @@ KEYS = units("control-key")
 VALUES = units("control-value")
 TABLES = units("varint-table")
 PLUGINS = units("plugin")
-FORMATS = [vector for vector in VECTORS if vector["format"] in ("v3", "v2-bare-legacy-header")]
+PROPOSALS = units("convert_v3")
+FORMATS = [vector for vector in units("entries", "message") if vector["format"] in ("v3", "v2-bare-legacy-header")]
 
 
 def test_every_vector_is_used():
-    used = [*ENTRIES, *OUTPUTS, *CONVERTED, *REFUSED, *PAYLOADS, *FRAMES, *SETS_0_7, *KEYS, *VALUES, *TABLES, *FORMATS, *PLUGINS]
+    used = [
+        *ENTRIES,
+        *OUTPUTS,
+        *CONVERTED,
+        *REFUSED,
+        *PAYLOADS,
+        *FRAMES,
+        *SETS_0_7,
+        *KEYS,
+        *VALUES,
+        *TABLES,
+        *FORMATS,
+        *PROPOSALS,
+        *PLUGINS,
+    ]
     assert {vector["name"] for vector in used} == {vector["name"] for vector in VECTORS}
     corpus.seen_all({vector["name"] for vector in VECTORS}, json.loads((corpus.CORPUS / "vectors.json").read_text())["count"])
-    corpus.seen_all(VECTORS, 379)
+    corpus.seen_all(VECTORS, 393)
+    corpus.seen_all(PROPOSALS, 14)
     corpus.seen_all(ENTRIES, 168)
     corpus.seen_all(OUTPUTS, 83)
     corpus.seen_all(SETS_0_7, 21)
@@ -284,6 +300,18 @@ def test_batches_of_plugins_say_which_one(vector: Vector):
     """S-P1 to S-P3; what is behind them stands in test_plugin_wire.py."""
     [row] = corpus.rows_of(ls.batches(bytes.fromhex(vector["data"])))
     assert (row["compression"], row["isValid"]) == (f"plugin:{vector['expected']['plugin_id']}", True)
+
+
+@of(PROPOSALS)
+def test_the_proposal_v3_is_what_its_reference_wrote_and_comes_back_identical(vector: Vector):
+    """S-V34, S-C1 to S-C3, S-H1; the switch is in test_v3.py."""
+    data, expected = bytes.fromhex(vector["data"]), vector["expected"]
+    made = ls.convert(data, to="v3", metadata_first=vector["operation"]["headers_first"]).data
+    assert made == bytes.fromhex(expected["output"])
+    assert len(data) - len(made) == expected["bytes_saved"]
+    back = ls.convert(made, format="v3").data
+    assert (back == data) is expected["back_to_v2_identical"]
+    assert corpus.rows_of(ls.decode(made, format="v3", columns=RECORD_COLUMNS)) == corpus.rows_of(ls.decode(data, columns=RECORD_COLUMNS))
 
 
 @of(FORMATS)

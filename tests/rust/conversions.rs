@@ -92,6 +92,7 @@ fn convert(bytes: &[u8], to: RecordFormat, compression: Option<CompressionType>)
         decode: DecodeOptions::default(),
         to,
         compression,
+        is_metadata_first: false,
         level: None,
         is_up_wanted: true,
         first_offset: None,

@@ -35,8 +35,6 @@ KEPT += ("magics", "codecs", "timestampTypes", "batches", "records", "features")
 KEPT_HOSTILE = ("file", "case", "damage", "expected", "truth", "magics", "codecs", "storedGzip")
 #: Kinds of files that hold log entries.
 ENTRIES = ("segment", "records", "kraft-snapshot")
-#: Vectors about a proposal that never shipped and is not read: magic 3.
-PROPOSED = ("convert_v3",)
 
 
 def main(corpus: Path, vectors: Path) -> None:
@@ -79,8 +77,8 @@ def hostile_rows(corpus: Path, target: Path, name: str, cases: list[Case]) -> It
 
 
 def build_vectors(vectors: Path) -> None:
-    """All vectors about formats that are read, one a line."""
-    listed = [vector for vector in json.loads(vectors.read_text())["vectors"] if vector["unit"] not in PROPOSED]
+    """All vectors, one a line."""
+    listed = json.loads(vectors.read_text())["vectors"]
     write_lines(TESTS / "corpus/vectors.json", {"count": len(listed)}, "vectors", listed)
 
 

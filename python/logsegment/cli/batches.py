@@ -15,6 +15,7 @@ from logsegment.cli.findings import tell
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import (
     examples,
+    experimental_option,
     file_options,
     format_option,
     json_option,
@@ -64,6 +65,7 @@ class BatchSink(Protocol):
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums; only headers are looked at.")
 @on_error_option
 @format_option
+@experimental_option
 @registry_option
 @quiet_option
 @ending
@@ -75,6 +77,7 @@ def batches(
     no_crc: bool,
     on_error: str,
     entry_format: str,
+    experimental: bool,
     codecs: Registry | None,
     quiet: bool,
 ) -> int:
@@ -89,7 +92,7 @@ def batches(
         else:
             sink = BatchLines() if is_json else BatchText()
         progress = stack.enter_context(Progress(segments, is_wanted=not quiet and sink.leaves_terminal))
-        options = {"check_crc": not no_crc, "on_error": on_error, "format": entry_format, "codecs": codecs}
+        options = {"check_crc": not no_crc, "on_error": on_error, "format": entry_format, "experimental": experimental, "codecs": codecs}
         codes = [_write(segment, sink, progress, options, quiet=quiet) for segment in segments]
     if output.kind and not quiet:
         say(f"wrote {count(sink.written, 'row')} to {output.path}")

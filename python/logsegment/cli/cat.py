@@ -21,6 +21,7 @@ from logsegment.cli.options import (
     Offsets,
     OffsetsType,
     examples,
+    experimental_option,
     file_options,
     format_option,
     json_option,
@@ -53,6 +54,7 @@ class Wanted:
     on_error: str
     threads: int
     format: str
+    experimental: bool
     codecs: Registry | None
 
 
@@ -81,6 +83,7 @@ class Wanted:
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that decode and write.")
 @on_error_option
 @format_option
+@experimental_option
 @registry_option
 @json_option("JSON lines, as without any of these.")
 @file_options
@@ -102,6 +105,7 @@ def cat(
     threads: int,
     on_error: str,
     entry_format: str,
+    experimental: bool,
     codecs: Registry | None,
     is_json: bool,
     arrow: str | None,
@@ -114,7 +118,7 @@ def cat(
         raise click.UsageError("--bytes is about JSON; Arrow and Parquet hold the bytes themselves")
     wanted_keys = [key.encode("utf-8", "surrogateescape") for key in keys] + list(raw_keys)
     rows = Rows(since, until, wanted_keys or None, limit)
-    wanted = Wanted(offsets, isolation, control, not no_crc, on_error, threads, entry_format, codecs)
+    wanted = Wanted(offsets, isolation, control, not no_crc, on_error, threads, entry_format, experimental, codecs)
     segments = in_range(segments_of(paths), offsets.start, offsets.end)
     with ExitStack() as stack:
         sink: RecordSink
@@ -166,6 +170,7 @@ def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progres
             partition=segment.partition,
             threads=wanted.threads,
             format=wanted.format,  # type: ignore[arg-type]
+            experimental=wanted.experimental,
             codecs=wanted.codecs,
             transactions=transactions,
         )

@@ -17,7 +17,7 @@ from logsegment.cli.ending import CLEAN, LOST, Damaged, ending
 from logsegment.cli.files import WholeFile, ensure_output
 from logsegment.cli.messages import count, say
 from logsegment.cli.offset_map import OffsetMap, offset_map
-from logsegment.cli.options import CodecType, examples, format_option, paths_argument, quiet_option, registry_option
+from logsegment.cli.options import CodecType, examples, experimental_option, format_option, paths_argument, quiet_option, registry_option
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
@@ -79,10 +79,12 @@ class Job:
 @click.option(
     "-o", "--output", required=True, metavar="PATH", help="A file for one segment (- is stdout), a new directory for directories."
 )
-@click.option("--to", type=click.Choice(["v2", "v1", "v0", "0.7"]), default="v2", show_default=True, help="Format to write.")
+@click.option("--to", type=click.Choice(["v2", "v1", "v0", "0.7", "v3"]), default="v2", show_default=True, help="Format to write.")
+@click.option("--metadata-first", is_flag=True, help="To v3: the metadata of all records before their payloads.")
 @click.option("--compression", type=CodecType(), help="Codec to write, by Kafka's name or a plugin's; each entry's own without it.")
 @click.option("--level", type=int, help="Level of that codec.")
 @format_option
+@experimental_option
 @registry_option
 @click.option("--first-offset", type=click.IntRange(min=0), help="Offset of the first message, from Kafka 0.7.")
 @click.option("--offset-map", "map_path", metavar="FILE", help="From Kafka 0.7: where each message went, as CSV.")
@@ -102,9 +104,11 @@ def convert(
     paths: tuple[str, ...],
     output: str,
     to: str,
+    metadata_first: bool,
     compression: str | None,
     level: int | None,
     entry_format: str,
+    experimental: bool,
     codecs: Registry | None,
     first_offset: int | None,
     map_path: str | None,
@@ -127,9 +131,11 @@ def convert(
     """
     options = {
         "to": to,
+        "metadata_first": metadata_first,
         "compression": compression,
         "level": level,
         "format": entry_format,
+        "experimental": experimental,
         "codecs": codecs,
         "first_offset": first_offset,
         "base_position": base_position,

@@ -209,8 +209,14 @@ def on_error_option(function: F) -> F:
 def format_option(function: F) -> F:
     """Add --format."""
     text = "auto: 0.8 and later, entry by entry, and 0.7 for files that end in .kafka; sniff: look at the first entry."
-    kind = click.Choice(["auto", "sniff", "0.7", "v0", "v1", "v2"])
+    kind = click.Choice(["auto", "sniff", "0.7", "v0", "v1", "v2", "v3"])
     return click.option("--format", "entry_format", type=kind, default="auto", show_default=True, help=text)(function)
+
+
+def experimental_option(function: F) -> F:
+    """Add --experimental."""
+    text = "Read batches of the proposed format v3 too, which no broker writes (KIP-931)."
+    return click.option("--experimental", is_flag=True, help=text)(function)
 
 
 def registry_option(function: F) -> F:

@@ -14,7 +14,7 @@ import logsegment as ls
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, ending, words_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.names import name_findings
-from logsegment.cli.options import examples, format_option, json_option, paths_argument, quiet_option, registry_option
+from logsegment.cli.options import examples, experimental_option, format_option, json_option, paths_argument, quiet_option, registry_option
 from logsegment.cli.paper import Paper
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
@@ -48,6 +48,7 @@ Depth = Literal["headers", "metadata", "full"]
 @click.option("--strict-tail", is_flag=True, help="A file that ends inside a batch is an error, not usual.")
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
 @format_option
+@experimental_option
 @registry_option
 @json_option("JSON lines: findings, and a summary of each file.")
 @quiet_option
@@ -59,6 +60,7 @@ def verify(
     strict_tail: bool,
     no_crc: bool,
     entry_format: str,
+    experimental: bool,
     codecs: Registry | None,
     is_json: bool,
     quiet: bool,
@@ -75,6 +77,7 @@ def verify(
         "check_crc": not no_crc,
         "strict_tail": strict_tail,
         "format": entry_format,
+        "experimental": experimental,
         "codecs": codecs,
     }
     paper = None if is_json else Paper()

@@ -25,6 +25,7 @@ VALIDATED = (
     "check_crc",
     "strict_tail",
     "format",
+    "experimental",
     "limits",
     "lz4_in_07",
     "ignore_lz4_header_checksum",

@@ -40,6 +40,7 @@ RECORDS = (
     "batchSize",
     "batchBytes",
     "columns",
+    "experimental",
     *MODE_OPTIONS,
     IO_STATS,
     *PLUGINS,
@@ -76,7 +77,7 @@ class Door:
 
 BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters", "view"), TRIGGERS)
 #: Of the views, which give something else than records.
-VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc")
+VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc", "experimental")
 BATCHES_VIEW = Door("the view batches", (*VIEWED, "batchSize", *MODE_OPTIONS, IO_STATS, *PLUGINS))
 FINDINGS_VIEW = Door("the view findings", (*VIEWED, "depth", IO_STATS, *PLUGINS))
 STREAM = Door("a streaming query", (*PATHS, *RECORDS, *LIMITS, *TRIGGERS, "upTo"), ("pushFilters",))
@@ -114,6 +115,7 @@ class ReadOptions:
     batch_size: int = 65536
     batch_bytes: int = BATCH_BYTES
     push_filters: bool = False
+    experimental: bool = False
     mode: ReadMode = field(default_factory=ReadMode)
     io_stats: str | None = None
     codecs: Registry | None = None
@@ -149,6 +151,7 @@ def parse_options(given: Mapping[str, str]) -> ReadOptions:
         batch_size=integer(options, "batchSize", at_least=1) or 65536,
         batch_bytes=integer(options, "batchBytes", at_least=1) or BATCH_BYTES,
         push_filters=boolean(options, "pushFilters", False),
+        experimental=boolean(options, "experimental", False),
         mode=parse_mode(options),
         io_stats=io_stats_option(options),
         codecs=plugins_option(options),

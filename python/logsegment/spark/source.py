@@ -177,6 +177,7 @@ class SegmentReader(DataSourceReader):
             partition=task.partition,
             batch_size=self.options.batch_size,
             batch_bytes=self.options.batch_bytes,
+            experimental=self.options.experimental,
             null_headers=True,
             codecs=self.options.codecs,
         )

@@ -50,6 +50,7 @@ class StreamOptions:
         up_to: how far a partition is read.
         batch_size: as in `logsegment.decode`.
         batch_bytes: as in `logsegment.decode`.
+        experimental: as in `logsegment.decode`.
         mode: what to do at damage.
         io_stats: directory in which tasks tell what they read.
         codecs: registry of plugins; None for none.
@@ -72,6 +73,7 @@ class StreamOptions:
     up_to: UpTo = "highWatermark"
     batch_size: int = 65536
     batch_bytes: int = BATCH_BYTES
+    experimental: bool = False
     mode: ReadMode = field(default_factory=ReadMode)
     io_stats: str | None = None
     codecs: Registry | None = None
@@ -113,6 +115,7 @@ def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
         up_to=_up_to(options.get("upto", "highWatermark")),
         batch_size=integer(options, "batchSize", at_least=1) or 65536,
         batch_bytes=integer(options, "batchBytes", at_least=1) or BATCH_BYTES,
+        experimental=boolean(options, "experimental", False),
         mode=_mode(options, isolation),
         io_stats=io_stats_option(options),
         codecs=plugins_option(options),

@@ -58,6 +58,7 @@ class ViewOptions:
     mode: ReadMode
     check_crc: bool
     depth: Depth
+    experimental: bool
     batch_size: int
     io_stats: str | None
     codecs: Registry | None
@@ -113,6 +114,7 @@ def parse_view(given: Mapping[str, str]) -> ViewOptions:
         # Comparing checksums reads every byte, which a look at headers shall not.
         check_crc=boolean(options, "checkCrc", view == "findings"),
         depth=depth,
+        experimental=boolean(options, "experimental", False),
         batch_size=integer(options, "batchSize", at_least=1) or 65536,
         io_stats=io_stats_option(options),
         codecs=plugins_option(options),
@@ -210,6 +212,7 @@ class BatchesReader(ViewReader):
                 on_error=self.options.mode.on_error,
                 batch_size=self.options.batch_size,
                 codecs=self.options.codecs,
+                experimental=self.options.experimental,
             )
             with stats.counting(stream, path, part.topic, part.partition):
                 yield from self.corrupt.batches(stream, place, shape=lambda rows: self._placed(rows, path, part))
@@ -230,7 +233,8 @@ class FindingsReader(ViewReader):
 
     def _found(self, part: Part, stats: TaskStats) -> list[ls.Finding]:
         """Findings of a segment and of the files beside it; what cannot be read is a finding too."""
-        asked: dict[str, Any] = {"depth": self.options.depth, "check_crc": self.options.check_crc, "codecs": self.options.codecs}
+        asked: dict[str, Any] = {"depth": self.options.depth, "check_crc": self.options.check_crc}
+        asked |= {"experimental": self.options.experimental, "codecs": self.options.codecs}
         path = part.file.path
         unreadable: list[ls.Finding] = []
         try:

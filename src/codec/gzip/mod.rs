@@ -63,12 +63,26 @@ pub(super) struct Inflater {
 impl Inflater {
     /// Unpacks all members. What follows the last one and is none is passed over, as in Java (COD-G2).
     pub(super) fn unpack(&mut self, input: &[u8], out: &mut Output<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<()> {
+        if out.is_watched() {
+            return self.unpack_watched(input, out);
+        }
         let mut rest = self.unpack_member(member::split_header(input)?, out)?;
         while let Some(body) = member::next(rest) {
             rest = self.unpack_member(body, out)?;
         }
         if let (Some(remarks), false) = (remarks, rest.is_empty()) {
             remarks.push(Remark::TrailingBytes { bytes: as_u64(rest.len()) });
+        }
+        Ok(())
+    }
+
+    /// Unpacks members piece by piece, until no more is wanted.
+    fn unpack_watched(&mut self, input: &[u8], out: &mut Output<'_>) -> Result<()> {
+        let mut next = Some(member::split_header(input)?);
+        while let Some(body) = next {
+            let start = out.len();
+            let Some(trailer) = self.streaming.inflate_watched(body, out)? else { return Ok(()) };
+            next = member::next(member::verify(out.from(start), trailer)?);
         }
         Ok(())
     }

@@ -8,18 +8,32 @@ use flate2::{Decompress, FlushDecompress, Status};
 /// Room asked for at least, and at most on the word of the input's length; the storage doubles by itself.
 const ROOM: (usize, usize) = (1 << 10, 64 << 10);
 
+/// Bytes that are unpacked at a time when they may be enough.
+const PIECE: usize = 4 << 10;
+
 /// The streaming context, made when it is needed, which is rare.
 #[derive(Default)]
 pub(super) struct Inflater(Option<Decompress>);
 
 impl Inflater {
     /// Unpacks the deflated data that `input` begins with, and gives what follows it.
-    pub(super) fn inflate<'a>(&mut self, mut input: &'a [u8], out: &mut Output<'_>) -> Result<&'a [u8]> {
+    pub(super) fn inflate<'a>(&mut self, input: &'a [u8], out: &mut Output<'_>) -> Result<&'a [u8]> {
+        let all = self.inflate_pieces(input, out, usize::MAX)?;
+        all.ok_or_else(|| fault("COD-G3", "the deflated data is cut short"))
+    }
+
+    /// The same in small pieces; nothing when no more is wanted.
+    pub(super) fn inflate_watched<'a>(&mut self, input: &'a [u8], out: &mut Output<'_>) -> Result<Option<&'a [u8]>> {
+        self.inflate_pieces(input, out, PIECE)
+    }
+
+    fn inflate_pieces<'a>(&mut self, mut input: &'a [u8], out: &mut Output<'_>, piece: usize) -> Result<Option<&'a [u8]>> {
         let context = self.0.get_or_insert_with(|| Decompress::new(false));
         context.reset(false);
         loop {
             let room = out.room(input.len().clamp(ROOM.0, ROOM.1))?;
-            let given = room.len();
+            let given = room.len().min(piece);
+            let room = room.get_mut(..given).unwrap_or_default();
             // The data may end where the budget does, and only one byte more tells.
             let status = if given == 0 { step(context, &mut input, &mut [0])? } else { step(context, &mut input, room)? };
             if given == 0 {
@@ -27,7 +41,10 @@ impl Inflater {
             }
             out.fill(status.written);
             if status.has_ended {
-                return Ok(input);
+                return Ok(Some(input));
+            }
+            if out.is_enough() {
+                return Ok(None);
             }
             if status.written < given.max(1) {
                 return Err(fault("COD-G3", "the deflated data is cut short"));

@@ -32,15 +32,16 @@ pub(super) fn unpack(
     remarks: Option<&mut Vec<Remark>>,
 ) -> Result<()> {
     let (frame, blocks) = Frame::parse(input, accepted, allows_dependent)?;
-    let (checksum, rest) = frame.split_end(unpack_blocks(&frame, blocks, out)?)?;
+    let Some(behind) = unpack_blocks(&frame, blocks, out)? else { return Ok(()) };
+    let (checksum, rest) = frame.split_end(behind)?;
     if let Some(remarks) = remarks {
         remark(&frame, checksum, rest, out, remarks);
     }
     Ok(())
 }
 
-/// Unpacks all blocks; gives what follows the end mark.
-fn unpack_blocks<'a>(frame: &Frame, mut rest: &'a [u8], out: &mut Output<'_>) -> Result<&'a [u8]> {
+/// Unpacks all blocks; gives what follows the end mark, or nothing when no more is wanted.
+fn unpack_blocks<'a>(frame: &Frame, mut rest: &'a [u8], out: &mut Output<'_>) -> Result<Option<&'a [u8]>> {
     loop {
         match frame.split_block(rest)? {
             (Some(block), behind) => {
@@ -48,9 +49,12 @@ fn unpack_blocks<'a>(frame: &Frame, mut rest: &'a [u8], out: &mut Output<'_>) ->
                     frame::Block::Packed(bytes) if frame.is_dependent() => block::unpack_dependent(bytes, frame.block_maximum, out)?,
                     _ => block::unpack(&block, frame.block_maximum, out)?,
                 }
+                if out.is_enough() {
+                    return Ok(None);
+                }
                 rest = behind;
             }
-            (None, behind) => return Ok(behind),
+            (None, behind) => return Ok(Some(behind)),
         }
     }
 }

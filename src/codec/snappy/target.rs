@@ -11,6 +11,11 @@ pub(in crate::codec) trait Target {
     /// # Errors
     /// `Limit` when there is no room for them, and what `unpack` fails with.
     fn take(&mut self, len: usize, unpack: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()>;
+
+    /// True when nobody wants more than what was unpacked.
+    fn is_enough(&mut self) -> bool {
+        false
+    }
 }
 
 impl Target for Output<'_> {
@@ -20,6 +25,10 @@ impl Target for Output<'_> {
         unpack(self.room(len)?.get_mut(..len).unwrap_or_default())?;
         self.fill(len);
         Ok(())
+    }
+
+    fn is_enough(&mut self) -> bool {
+        Output::is_enough(self)
     }
 }
 

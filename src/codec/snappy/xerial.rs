@@ -28,6 +28,9 @@ pub(super) fn unpack(mut rest: &[u8], out: &mut impl Target, remarks: Option<&mu
         }
         let (chunk, behind) = split_chunk(i32::from_be_bytes(*length), behind)?;
         raw::unpack(chunk, out)?;
+        if out.is_enough() {
+            return Ok(());
+        }
         rest = behind;
     }
     if let (Some(remarks), false) = (remarks, rest.is_empty()) {

@@ -14,18 +14,23 @@ use super::bad;
 use super::output::Output;
 use crate::error::{Error, ErrorKind, Result};
 use frame::{Frame, Part};
-use zstd_safe::DCtx;
 use zstd_safe::zstd_sys::ZSTD_ErrorCode;
+use zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
 
 /// Room that a frame gets on the word of its header alone.
 const TRUSTED: usize = 8 << 20;
 /// Or this many bytes for each of its own; records rarely shrink more.
 const TRUSTED_RATIO: usize = 64;
 
+/// Bytes that are unpacked at a time when they may be enough.
+const PIECE: usize = 4 << 10;
+
 /// The decoding context, made when the first frame comes, and the dictionaries that frames may name.
 #[derive(Default)]
 pub(super) struct Decompressor {
     context: Option<DCtx<'static>>,
+    /// The context for entries of which the beginning may be enough: the other one unpacks in one go only.
+    streaming: Option<DCtx<'static>>,
     dictionaries: Dictionaries,
 }
 
@@ -39,12 +44,42 @@ impl Decompressor {
     pub(super) fn unpack(&mut self, mut rest: &[u8], out: &mut Output<'_>) -> Result<()> {
         while !rest.is_empty() {
             let (part, behind) = frame::split(rest)?;
-            if let Part::Frame(frame) = part {
-                self.unpack_frame(&frame, out)?;
+            match part {
+                Part::Frame(frame) if out.is_watched() && frame.dictionary == 0 => self.stream_frame(&frame, out)?,
+                Part::Frame(frame) => self.unpack_frame(&frame, out)?,
+                _ => {}
+            }
+            if out.is_enough() {
+                break;
             }
             rest = behind;
         }
         Ok(())
+    }
+
+    /// Unpacks one frame piece by piece, until no more is wanted.
+    fn stream_frame(&mut self, frame: &Frame<'_>, out: &mut Output<'_>) -> Result<()> {
+        let context = made(&mut self.streaming)?;
+        context.reset(ResetDirective::SessionOnly).map_err(failed)?;
+        let mut input = InBuffer::around(frame.bytes);
+        loop {
+            let room = out.room(PIECE)?;
+            let given = room.len().min(PIECE);
+            if given == 0 {
+                // Whoever wants more than the budget gets no more, whether there is more or not.
+                return out.ensure(1);
+            }
+            let mut piece = OutBuffer::around(room.get_mut(..given).unwrap_or_default());
+            let more = context.decompress_stream(&mut piece, &mut input).map_err(failed)?;
+            let written = piece.pos();
+            out.fill(written);
+            if more == 0 || out.is_enough() {
+                return Ok(());
+            }
+            if written < given && input.pos == frame.bytes.len() {
+                return Err(fault("COD-Z6", "a frame is cut short"));
+            }
+        }
     }
 
     /// Unpacks one frame. One that claims a lot starts with little room, and starts again with twice as much while it is too little.
@@ -80,12 +115,21 @@ impl Decompressor {
     }
 
     fn context(&mut self) -> Result<&mut DCtx<'static>> {
-        if self.context.is_none() {
-            self.context = DCtx::try_create();
-        }
-        let none = || Error::from(ErrorKind::Internal { what: "no memory for a zstd context".to_owned() });
-        self.context.as_mut().ok_or_else(none)
+        made(&mut self.context)
     }
+}
+
+fn made<'a>(context: &'a mut Option<DCtx<'static>>) -> Result<&'a mut DCtx<'static>> {
+    if context.is_none() {
+        *context = DCtx::try_create();
+    }
+    let none = || Error::from(ErrorKind::Internal { what: "no memory for a zstd context".to_owned() });
+    context.as_mut().ok_or_else(none)
+}
+
+#[cold]
+fn failed(code: usize) -> Error {
+    fault("COD-Z6", zstd_safe::get_error_name(code))
 }
 
 /// True for the code that says that the output was too small; codes are negative numbers in unsigned dress.

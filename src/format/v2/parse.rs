@@ -55,7 +55,16 @@ fn compare(stored: u32, computed: u32) -> Result<()> {
 /// `Count` when it is negative (V2-32), or larger than the bytes allow (V2-35, V2-37): nothing is reserved on its word.
 #[inline]
 pub fn ensure_count(count: i32, section_len: usize, is_unpacked: bool) -> Result<usize> {
-    let most = section_len / MIN_RECORD_LEN;
+    ensure_count_of(MIN_RECORD_LEN, count, section_len, is_unpacked)
+}
+
+/// The same for records of at least so many bytes.
+///
+/// # Errors
+/// As `ensure_count`.
+#[inline]
+pub fn ensure_count_of(min_record_len: usize, count: i32, section_len: usize, is_unpacked: bool) -> Result<usize> {
+    let most = section_len / min_record_len.max(1);
     match usize::try_from(count) {
         Ok(count) if count <= most => Ok(count),
         Ok(_) => Err(count_error(if is_unpacked { "V2-37" } else { "V2-35" }, count, most)),

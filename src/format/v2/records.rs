@@ -10,9 +10,10 @@ use crate::wire::prefetch::Ahead;
 use crate::wire::varint::Window;
 use crate::wire::{Cursor, as_u64};
 
-/// A walk over the records of one section; it can stop after any record and go on later.
+/// A walk over the records of one section; it can stop after any record and go on later. `HAS_ATTRIBUTES` tells whether a record has the
+/// attributes byte, as it always has in magic 2.
 #[derive(Clone, Copy, Debug)]
-pub struct Walk {
+pub struct Walk<const HAS_ATTRIBUTES: bool = true> {
     count: usize,
     index: usize,
     position: usize,
@@ -24,7 +25,7 @@ const HEAD_WINDOW: usize = 32;
 /// Bytes read in one go for a single length or count.
 const LENGTH_WINDOW: usize = 8;
 
-impl Walk {
+impl<const HAS_ATTRIBUTES: bool> Walk<HAS_ATTRIBUTES> {
     /// A walk before its first record.
     pub fn new(count: usize, limits: &Limits) -> Self {
         Self { count, index: 0, position: 0, max_headers: limits.max_headers }
@@ -72,10 +73,10 @@ impl Walk {
         let stop = self.index.saturating_add(records).min(self.count);
         let mut position = self.position;
         for index in self.index..stop {
-            position = match quick(section, position, index, self.max_headers, sink) {
+            position = match quick::<HAS_ATTRIBUTES, S>(section, position, index, self.max_headers, sink) {
                 Ok(end) => end,
-                Err(Slow::NoWindow) => careful(section, position, index, self.max_headers, sink)?,
-                Err(Slow::Refused) => return Err(refusal(section, position, index, self.max_headers)),
+                Err(Slow::NoWindow) => careful::<HAS_ATTRIBUTES, S>(section, position, index, self.max_headers, sink)?,
+                Err(Slow::Refused) => return Err(refusal::<HAS_ATTRIBUTES>(section, position, index, self.max_headers)),
             };
             ahead.step();
         }
@@ -107,7 +108,7 @@ enum Slow {
 
 /// Positions only grow from field to field, so that one comparison at the end of the record tells that every field lay inside of it.
 #[inline(always)]
-fn quick<S: RecordSink>(
+fn quick<const HAS_ATTRIBUTES: bool, S: RecordSink>(
     section: &Section<'_>,
     start: usize,
     index: usize,
@@ -119,7 +120,7 @@ fn quick<S: RecordSink>(
     let mut head = Window::new(head);
     let Some(length) = head.varint() else { return Err(Slow::Refused) };
     let body = start + head.read_len();
-    let attributes = head.byte();
+    let attributes = if HAS_ATTRIBUTES { head.byte() } else { 0 };
     let Some(timestamp_delta) = head.varlong() else { return Err(Slow::Refused) };
     let Some(offset_delta) = head.varint() else { return Err(Slow::Refused) };
     let Some(key_len) = head.varint() else { return Err(Slow::Refused) };
@@ -194,15 +195,15 @@ fn window<const N: usize>(readable: &[u8], at: usize) -> Option<&[u8; N]> {
 
 /// Bytes that follow a nullable length (PRM-8: every negative length is null).
 #[inline(always)]
-fn non_null(len: i32) -> usize {
+pub(in crate::format) fn non_null(len: i32) -> usize {
     usize::try_from(len).unwrap_or(0)
 }
 
 /// What is wrong with a record that `quick` refused.
 #[cold]
 #[inline(never)]
-fn refusal(section: &Section<'_>, start: usize, index: usize, max_headers: u64) -> Error {
-    match careful(section, start, index, max_headers, &mut Discard) {
+fn refusal<const HAS_ATTRIBUTES: bool>(section: &Section<'_>, start: usize, index: usize, max_headers: u64) -> Error {
+    match careful::<HAS_ATTRIBUTES, _>(section, start, index, max_headers, &mut Discard) {
         Err(error) => error,
         Ok(_) => ErrorKind::Internal { what: format!("record {index} is refused by one reader and accepted by the other") }.into(),
     }
@@ -210,13 +211,25 @@ fn refusal(section: &Section<'_>, start: usize, index: usize, max_headers: u64) 
 
 #[cold]
 #[inline(never)]
-fn careful<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_headers: u64, sink: &mut S) -> Result<usize> {
-    let record = fields(section, start, index, max_headers, sink).map_err(|error| error.in_record(as_u64(index)))?;
+fn careful<const HAS_ATTRIBUTES: bool, S: RecordSink>(
+    section: &Section<'_>,
+    start: usize,
+    index: usize,
+    max_headers: u64,
+    sink: &mut S,
+) -> Result<usize> {
+    let record = fields::<HAS_ATTRIBUTES, S>(section, start, index, max_headers, sink).map_err(|error| error.in_record(as_u64(index)))?;
     sink.record(record);
     Ok(record.end)
 }
 
-fn fields<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_headers: u64, sink: &mut S) -> Result<RecordRef> {
+fn fields<const HAS_ATTRIBUTES: bool, S: RecordSink>(
+    section: &Section<'_>,
+    start: usize,
+    index: usize,
+    max_headers: u64,
+    sink: &mut S,
+) -> Result<RecordRef> {
     let bytes = section.bytes();
     let at = |cursor: &Cursor<'_>, end: usize| end - cursor.left().len();
     let (ended, overrun) = if section.is_unpacked() { ("V2-37", "V2-36") } else { ("V2-35", "V2-34") };
@@ -225,7 +238,7 @@ fn fields<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_
     let body = at(&outer, bytes.len());
     let end = body + record_len(length, outer.left().len(), overrun)?;
     let mut cursor = Cursor::new(bytes.get(body..end).unwrap_or_default(), "V2-38");
-    let [attributes] = cursor.take_array("attributes")?;
+    let [attributes] = if HAS_ATTRIBUTES { cursor.take_array("attributes")? } else { [0] };
     let timestamp_delta = cursor.take_varlong("timestampDelta")?;
     let offset_delta = cursor.take_varint("offsetDelta")?;
     let key_len = cursor.take_varint("keyLength")?;
@@ -234,7 +247,7 @@ fn fields<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_
     let value_len = cursor.take_varint("valueLength")?;
     let value_start = at(&cursor, end);
     cursor.take(non_null(value_len), "value")?;
-    let headers = careful_headers(&mut cursor, end, max_headers, sink)?;
+    let headers = counted_headers(&mut cursor, end, max_headers, sink)?;
     let left = cursor.left().len();
     if left > 0 {
         return Err(Error::from(ErrorKind::TrailingBytes { rule: "V2-42", bytes: as_u64(left) }).in_field("length"));
@@ -255,7 +268,7 @@ fn fields<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, max_
     })
 }
 
-fn careful_headers<S: RecordSink>(cursor: &mut Cursor<'_>, end: usize, max_headers: u64, sink: &mut S) -> Result<usize> {
+fn counted_headers<S: RecordSink>(cursor: &mut Cursor<'_>, end: usize, max_headers: u64, sink: &mut S) -> Result<usize> {
     let count = cursor.take_varint("headersCount")?;
     let left = cursor.left().len();
     let declared = i64::from(count);
@@ -265,6 +278,18 @@ fn careful_headers<S: RecordSink>(cursor: &mut Cursor<'_>, end: usize, max_heade
     if count > left {
         return Err(Error::from(ErrorKind::Count { rule: "V2-40", declared, found }).in_field("headersCount"));
     }
+    careful_headers(cursor, end, count, max_headers, sink)?;
+    Ok(count)
+}
+
+/// The headers behind their count; `end` is where the cursor ends in the section.
+pub(in crate::format) fn careful_headers<S: RecordSink>(
+    cursor: &mut Cursor<'_>,
+    end: usize,
+    count: usize,
+    max_headers: u64,
+    sink: &mut S,
+) -> Result<()> {
     Limits { max_headers, ..Limits::default() }.ensure_headers(as_u64(count))?;
     for _ in 0..count {
         let key_len = cursor.take_varint("headerKeyLength")?;
@@ -278,7 +303,7 @@ fn careful_headers<S: RecordSink>(cursor: &mut Cursor<'_>, end: usize, max_heade
         cursor.take(non_null(value_len), "headerValue")?;
         sink.header(HeaderRef { key_start, key_len, value_start, value_len });
     }
-    Ok(count)
+    Ok(())
 }
 
 /// The length of a record, held against the bytes that are left.

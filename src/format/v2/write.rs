@@ -40,11 +40,20 @@ pub fn record_len_bound(record: &NewRecord<'_>) -> usize {
 /// `Limit` when it has more bytes than a length can say.
 #[inline]
 pub fn put_record(out: &mut Sink, record: &NewRecord<'_>, deltas: Deltas, body_len: usize) -> Result<()> {
+    put_record_as::<true>(out, record, deltas, body_len)
+}
+
+/// The same with or without the attributes byte.
+///
+/// # Errors
+/// As `put_record`.
+#[inline]
+pub fn put_record_as<const HAS_ATTRIBUTES: bool>(out: &mut Sink, record: &NewRecord<'_>, deltas: Deltas, body_len: usize) -> Result<()> {
     if i32::try_from(body_len).is_err() {
         return Err(too_long("record", body_len));
     }
     let room = out.room(body_len + 2 * WINDOW);
-    match put_fields(Pen { room, at: 0 }, record, deltas, body_len) {
+    match put_fields::<HAS_ATTRIBUTES>(Pen { room, at: 0 }, record, deltas, body_len) {
         Some(written) => out.fill(written),
         None => return Err(ErrorKind::Internal { what: "a record is longer than its measure".to_owned() }.into()),
     }
@@ -110,10 +119,12 @@ fn nullable_len(bytes: Option<&[u8]>) -> usize {
 }
 
 #[inline(always)]
-fn put_fields(mut pen: Pen<'_>, record: &NewRecord<'_>, deltas: Deltas, body_len: usize) -> Option<usize> {
+fn put_fields<const HAS_ATTRIBUTES: bool>(mut pen: Pen<'_>, record: &NewRecord<'_>, deltas: Deltas, body_len: usize) -> Option<usize> {
     pen.fields(|fields| {
         fields.varlong(wide(body_len));
-        fields.byte(record.attributes);
+        if HAS_ATTRIBUTES {
+            fields.byte(record.attributes);
+        }
         fields.varlong(deltas.timestamp);
         fields.varlong(i64::from(deltas.offset));
         fields.varlong(stored_len(record.key));
@@ -181,17 +192,17 @@ fn ends<const N: usize>(from: &[u8], to: &mut [u8]) -> Option<()> {
 
 /// The length that is stored: -1 for null (PRM-8).
 #[inline(always)]
-fn stored_len(bytes: Option<&[u8]>) -> i64 {
+pub(in crate::format) fn stored_len(bytes: Option<&[u8]>) -> i64 {
     bytes.map_or(-1, |bytes| wide(bytes.len()))
 }
 
 #[inline(always)]
-fn wide(len: usize) -> i64 {
+pub(in crate::format) fn wide(len: usize) -> i64 {
     i64::try_from(len).unwrap_or(i64::MAX)
 }
 
 #[cold]
-fn too_long(what: &'static str, len: usize) -> crate::Error {
+pub(in crate::format) fn too_long(what: &'static str, len: usize) -> crate::Error {
     let limit = if what == "record" { "2147483647 bytes of a record" } else { "2147483647 bytes of a batch" };
     ErrorKind::Limit { limit, asked: u64::try_from(len).unwrap_or(u64::MAX), allowed: 0x7fff_ffff }.into()
 }

@@ -60,6 +60,7 @@ class WriteOptions:
             "base_sequence": -1,
             "transactional": False,
             "partition_leader_epoch": -1,
+            "metadata_first": False,
             "lz4_header_checksum": None,
             "codecs": plugins(self.codecs),
         }
@@ -102,8 +103,10 @@ def _target(options: Mapping[str, str]) -> str:
 
 def _format(options: Mapping[str, str]) -> WrittenFormat:
     name = options.get("format", "v2").lower()
-    if name not in get_args(WrittenFormat):
-        raise ValueError(f"option format must be one of {', '.join(get_args(WrittenFormat))}, not {name!r}")
+    # Segments are written for brokers, which know no v3.
+    known = [one for one in get_args(WrittenFormat) if one != "v3"]
+    if name not in known:
+        raise ValueError(f"option format must be one of {', '.join(known)}, not {name!r}")
     return cast(WrittenFormat, name)
 
 

@@ -1,0 +1,11 @@
+//! Record batch, magic 3: both proposals of KIP-931, which was discarded. No broker reads or writes it.
+//!
+//! What is the same as in magic 2 is that of magic 2: checksum, records, their order and their limits.
+
+pub mod layout;
+pub mod metadata;
+pub mod parse;
+pub mod write;
+
+/// A walk over records without the attributes byte (S-V5).
+pub type BareWalk = crate::format::v2::records::Walk<false>;

@@ -1,0 +1,382 @@
+"""The proposed record format v3 (KIP-931), both proposals: rules S-V, S-H and S-C. The vectors of it are in test_vectors.py."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import building
+import corpus
+import logsegment as ls
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+ALL = ["offset", "timestampMs", "key", "value", "headersRaw", "sequence", "producerId", "producerEpoch", "partitionLeaderEpoch"]
+ALL += ["isTransactional", "isControl", "controlType", "attributes", "batchBaseOffset", "timestampType", "compression"]
+BASE = 1_600_000_000_000
+
+
+def rows(data: bytes, **options: Any) -> list[corpus.Row]:
+    return corpus.rows_of(ls.decode(data, **{"columns": ALL, "experimental": True, "control": True} | options))
+
+
+def table(count: int, *, step: int = 100, size: int = 5) -> pa.Table:
+    return pa.table(
+        {
+            "key": [None if index % 7 == 3 else b"k%d" % index for index in range(count)],
+            "value": [None if index % 5 == 4 else bytes([65 + index % 26]) * size for index in range(count)],
+            "timestampMs": [BASE + step * index for index in range(count)],
+            "headersRaw": pa.array(
+                [[{"key": b"h", "value": b"v" * index}, {"key": b"", "value": None}] if index % 3 == 0 else [] for index in range(count)],
+                pa.list_(pa.struct([("key", pa.binary()), ("value", pa.binary())])),
+            ),
+        }
+    )
+
+
+def told(data: bytes, **options: Any) -> set[tuple[str, str]]:
+    return {(finding.rule, finding.severity) for finding in ls.validate(data, **options).findings}
+
+
+def sealed(data: bytes) -> bytes:
+    """With the checksum that its bytes have (S-V3)."""
+    return data[:17] + struct.pack(">I", building.crc32c(data[21:])) + data[21:]
+
+
+class TestSwitch:
+    DATA = ls.encode(table(10), format="v3")
+
+    def test_without_it_nothing_is_read_and_the_error_names_it(self):
+        for reading in (
+            lambda: ls.decode(self.DATA).read_all(),
+            lambda: ls.batches(self.DATA),
+            lambda: ls.convert(self.DATA, to="v1", allow_loss=True),
+            lambda: ls.decode(self.DATA, format="sniff").read_all(),
+            lambda: ls.decode_array(pa.array([self.DATA])),
+        ):
+            with pytest.raises((ls.UnsupportedError, ls.InvalidError)) as raised:
+                reading()
+            assert raised.value.rule in ("MAP-3", "MAP-1")
+            if raised.value.rule == "MAP-3":
+                assert 'read only with format="v3" or experimental=True' in str(raised.value)
+        [finding] = ls.validate(self.DATA).findings
+        assert (finding.rule, finding.severity) == ("MAP-3", "error")
+        assert "experimental" in finding.message
+
+    def test_a_name_reads_and_leaves_a_finding_and_the_switch_leaves_none(self):
+        assert told(self.DATA, format="v3") == {("EXPERIMENTAL", "info")}
+        assert told(self.DATA, experimental=True) == told(self.DATA, format="v3", experimental=True) == set()
+        assert ls.validate(self.DATA, format="v3").ok
+        stream = ls.decode(self.DATA, format="v3")
+        assert stream.read_all().num_rows == 10
+        assert [finding.rule for finding in stream.findings] == ["EXPERIMENTAL"]
+        allowed = ls.decode(self.DATA, experimental=True)
+        assert (allowed.read_all().num_rows, allowed.findings) == (10, [])
+
+    def test_with_it_all_magics_are_told_apart(self):
+        v1, v2 = ls.encode(table(3).select(["key", "value"]), format="v1"), ls.encode(table(4), base_offset=3)
+        mixed = v1 + v2 + ls.encode(table(5), format="v3", base_offset=7)
+        assert corpus.rows_of(ls.batches(mixed, experimental=True))[-1]["magic"] == 3
+        assert [row["offset"] for row in rows(mixed)] == list(range(12))
+        assert [row["offset"] for row in rows(mixed, format="sniff")] == list(range(12))
+        with pytest.raises(ls.UnsupportedError, match="magic 1"):
+            rows(mixed, format="v3")
+        skipped = ls.decode(mixed, columns=["offset"], on_error="skip")
+        assert [row["offset"] for row in corpus.rows_of(skipped)] == list(range(7))
+
+    def test_every_door_takes_it(self, tmp_path: Path):
+        file = tmp_path / "topic-0" / "00000000000000000000.log"
+        file.parent.mkdir()
+        file.write_bytes(self.DATA + ls.encode(table(10), format="v3", base_offset=10, metadata_first=True, compression="gzip"))
+        for path in (ls.Segment(str(file)), ls.Log(str(file.parent))):
+            read = path.records(experimental=True, columns=["offset"], start_offset=4, end_offset=12).read_all()
+            assert pa.table(read)["offset"].to_pylist() == list(range(4, 12))
+            committed = path.records(experimental=True, columns=["offset"], isolation="read_committed").read_all()
+            assert committed.num_rows == 20
+            assert path.batches(experimental=True).num_rows == path.batches(experimental=True, check_crc=False).num_rows == 2
+            assert path.validate(experimental=True).ok
+            assert not path.validate().ok
+            with pytest.raises(ls.UnsupportedError, match="experimental=True"):
+                path.records().read_all()
+            with pytest.raises(ls.UnsupportedError, match="experimental=True"):
+                path.batches(check_crc=False)
+        assert ls.Segment(str(file)).offset_for_timestamp(BASE + 700) == 7
+        array = pa.array([self.DATA, None])
+        assert pa.array(ls.decode_array(array, experimental=True))[0].values.__len__() == 10
+        assert pa.array(ls.batch_info_array(array, experimental=True))[0]["magic"].as_py() == 3
+        assert pa.array(ls.validate_array(array, experimental=True))[0]["ok"].as_py()
+        v2 = pa.array(ls.convert_array(array, experimental=True))[0].as_py()
+        assert v2 == ls.convert(self.DATA, experimental=True).data
+
+
+class TestNumbers:
+    def test_s_v30_s_v32_the_example_of_the_document(self):
+        """161 records 100 ms apart: a header of 51 bytes instead of 61, and a byte less for each record."""
+        source = pa.table({"value": [b"x" * 1024] * 161, "timestampMs": [BASE + 100 * index for index in range(161)]})
+        made = {name: ls.encode(source, format=name, batch_bytes=1 << 20) for name in ("v2", "v3")}
+        assert len(made["v2"]) - len(made["v3"]) == 171
+        assert headers(made["v3"]) == 51
+        assert len(ls.encode(source, format="v3", batch_bytes=1 << 20, metadata_first=True)) == len(made["v3"])
+
+    def test_s_v31_s_v33_the_best_and_the_worst_header(self):
+        one = ls.encode(pa.table({"value": [b""], "timestampMs": [BASE]}), format="v3")
+        assert headers(one) == 61 - 12
+        worst = building.batch(b"", count=0, last_offset_delta=-1, base_timestamp=-(2**63), max_timestamp=0)
+        made = ls.convert(worst, to="v3").data
+        assert headers(made) == 61 + 5
+        assert ls.convert(made, format="v3").data == worst
+
+    def test_s_v14_an_append_time_behind_the_clients(self):
+        data = ls.encode(table(3), format="v3", timestamp_type="LogAppendTime", log_append_time=BASE - 500)
+        assert [row["timestampMs"] for row in rows(data)] == [BASE - 500] * 3
+        assert ls.convert(data, experimental=True).data == ls.encode(table(3), timestamp_type="LogAppendTime", log_append_time=BASE - 500)
+
+
+def headers(data: bytes) -> int:
+    """Bytes of the header of a batch of magic 3."""
+    position, ends = 37, 0
+    while ends < 3:
+        ends += data[position] < 0x80
+        position += 1
+    return position + 4
+
+
+@pytest.mark.parametrize("metadata_first", [False, True])
+@pytest.mark.parametrize("codec", CODECS)
+class TestEveryCodec:
+    def test_records_are_those_of_v2(self, codec: str, metadata_first: bool):
+        options: dict[str, Any] = {"compression": codec, "base_offset": 40, "batch_bytes": 600, "partition_leader_epoch": 3}
+        options |= {"producer_id": 9, "producer_epoch": 1, "base_sequence": 2**31 - 20, "transactional": True}
+        v2, v3 = ls.encode(table(100), **options), ls.encode(table(100), format="v3", metadata_first=metadata_first, **options)
+        strip = ("batchBaseOffset", "compression")
+        assert [{k: v for k, v in row.items() if k not in strip} for row in rows(v3)] == [
+            {k: v for k, v in row.items() if k not in strip} for row in rows(v2)
+        ]
+        assert told(v3, experimental=True) == set()
+        assert {row["compression"] for row in corpus.rows_of(ls.batches(v3, experimental=True))} == {codec}
+        for binary in ("large_binary", "binary_view"):
+            assert rows(v3, binary=binary, threads=2) == rows(v3)
+        assert [row["offset"] for row in rows(v3, batch_size=7, start_offset=50, end_offset=77)] == list(range(50, 77))
+
+    def test_conversions_keep_everything(self, codec: str, metadata_first: bool):
+        v2 = ls.encode(table(60), compression=codec, producer_id=9, producer_epoch=1, base_sequence=5, batch_bytes=500)
+        made = ls.convert(v2, to="v3", metadata_first=metadata_first)
+        assert made.losses == []
+        assert rows(made.data) == rows(v2)
+        back = ls.convert(made.data, experimental=True)
+        assert (back.data, back.losses) == (v2, [])
+        plain = ls.convert(made.data, to="v3", compression="none", experimental=True, metadata_first=metadata_first).data
+        assert ls.convert(plain, format="v3").data == ls.convert(v2, compression="none").data
+        other = ls.convert(made.data, to="v3", compression="lz4", level=12, experimental=True, metadata_first=metadata_first).data
+        assert [{**row, "compression": ""} for row in rows(other)] == [{**row, "compression": ""} for row in rows(v2)]
+
+    def test_down_as_from_v2(self, codec: str, metadata_first: bool):
+        """S-C4."""
+        v2 = ls.encode(table(30), compression=codec, producer_id=9, producer_epoch=1, base_sequence=5)
+        v3 = ls.convert(v2, to="v3", metadata_first=metadata_first).data
+        for target in ("v1", "v0"):
+            down, same = (ls.convert(one, to=target, allow_loss=True, experimental=True) for one in (v3, v2))
+            assert down.data == same.data
+            assert [(one.name, one.count) for one in down.losses] == [(one.name, one.count) for one in same.losses]
+            assert (down.stopped_at is None) == (codec != "zstd")
+        with pytest.raises(ls.LossError):
+            ls.convert(ls.encode(table(5), format="v3", compression="gzip"), to="v1", experimental=True)
+
+
+def test_up_from_every_older_format():
+    source = table(20).select(["key", "value", "timestampMs"])
+    for older in ("v0", "v1"):
+        for codec in ("none", "gzip"):
+            data = ls.encode(source, format=older, compression=codec)
+            made = ls.convert(data, to="v3").data
+            assert ls.convert(made, format="v3").data == ls.convert(data, to="v2").data
+
+
+def test_markers_and_isolation():
+    """S-V21: control and transactional batches are as in v2."""
+    control = pa.table(
+        {
+            "value": [b"a", b"b", None, b"c", None],
+            "isControl": [False, False, True, False, True],
+            "controlType": [None, None, "ABORT", None, "COMMIT"],
+            "timestampMs": [BASE] * 5,
+        }
+    )
+    for options in ({}, {"metadata_first": True}):
+        data = ls.encode(control, format="v3", producer_id=4, producer_epoch=0, base_sequence=0, transactional=True, **options)
+        assert ls.convert(data, format="v3").data == ls.encode(
+            control, producer_id=4, producer_epoch=0, base_sequence=0, transactional=True
+        )
+        assert [row["offset"] for row in rows(data, control=False, isolation="read_committed")] == [3]
+        assert [row["controlType"] for row in rows(data)] == [None, None, "ABORT", None, "COMMIT"]
+        assert told(data, experimental=True) == set()
+
+
+def test_broker_functions_refuse_it():
+    data = ls.encode(table(3), format="v3")
+    with pytest.raises(ls.RecordBatchError):
+        ls.broker.append(data, first_offset=0)
+    with pytest.raises(ls.RecordBatchError):
+        ls.broker.fetch(data, api_version=11)
+    with pytest.raises(ValueError, match="to must be"):
+        ls.broker.append(ls.encode(table(3)), first_offset=0, to="v3")
+    with pytest.raises(ValueError, match="metadata_first"):
+        ls.encode(table(3), metadata_first=True)
+    with pytest.raises(ValueError, match="metadata_first"):
+        ls.convert(ls.encode(table(3)), metadata_first=True)
+
+
+def test_bits_that_mean_something_in_v3_are_told_as_lost():
+    """S-V18, FND-6: in magic 2 bits 7 and 12 are nobody's."""
+    data = building.batch(building.record(value=b"v"), count=1, attributes=0x1080)
+    with pytest.raises(ls.LossError, match="unused_bits"):
+        ls.convert(data, to="v3")
+    made = ls.convert(data, to="v3", allow_loss=True).data
+    assert corpus.rows_of(ls.batches(made, format="v3"))[0]["attributes"] == 0x80
+    kept = building.batch(building.record(value=b"v"), count=1, attributes=0x2000)
+    assert ls.convert(ls.convert(kept, to="v3").data, format="v3").data == kept
+
+
+class TestMetadataFirst:
+    def test_s_h6_payloads_that_are_not_as_long_as_told(self):
+        data = ls.encode(table(4), format="v3", metadata_first=True)
+        start = headers(data)
+        for bad in (data + b"x", data[:-1]):
+            sized = bad[:8] + struct.pack(">i", len(bad) - 12) + bad[12:]
+            with pytest.raises(ls.RecordBatchError) as raised:
+                rows(sealed(sized))
+            assert (raised.value.rule, raised.value.kafka_error_code) == ("S-H6", 87)
+            assert told(sealed(sized), experimental=True) == {("S-H6", "error")}
+        negative = bytearray(data)
+        negative[start] = 0x02
+        with pytest.raises(ls.RecordBatchError) as raised:
+            rows(sealed(bytes(negative)))
+        assert (raised.value.rule, raised.value.record_index, raised.value.field) == ("S-H6", 0, "length")
+
+    @pytest.mark.parametrize("codec", CODECS[1:])
+    def test_s_h5_a_validation_of_metadata_stops_early(self, codec: str):
+        noise = random.Random(7)
+        source = pa.table({"value": [noise.randbytes(2000) for _ in range(400)], "timestampMs": [BASE + index for index in range(400)]})
+        # The fast LZ4 compressor makes one block of everything, which cannot be unpacked in part.
+        level = 12 if codec == "lz4" else None
+        first = ls.encode(source, format="v3", metadata_first=True, compression=codec, level=level, batch_bytes=1 << 20)
+        among = ls.encode(source, format="v3", compression=codec, batch_bytes=1 << 20)
+        stats = {
+            name: ls.validate(data, depth=depth, experimental=True).io_stats["bytes_inflated"]
+            for name, data, depth in (
+                ("partial", first, "metadata"),
+                ("full", first, "full"),
+                ("among", among, "metadata"),
+            )
+        }
+        assert stats["full"] == stats["among"] > 800_000
+        assert stats["partial"] < stats["full"] / 5
+        report = ls.validate(first, depth="metadata", experimental=True)
+        assert (report.findings, report.io_stats["records"]) == ([], 400)
+
+
+@pytest.mark.parametrize("metadata_first", [False, True])
+def test_metadata_is_judged_by_the_same_rules_at_both_depths(metadata_first: bool):
+    """FND-2, FND-5, FND-6, FND-14, FND-16: what a damaged v2 batch tells, its v3 tells."""
+    records = [
+        building.record(value=b"a", offset_delta=3, timestamp_delta=-5),
+        building.record(value=b"b", offset_delta=3, attributes=1),
+        building.record(value=b"c", offset_delta=99),
+    ]
+    data = building.batch(b"".join(records), count=3, attributes=0x2000)
+    made = ls.convert(data, to="v3", metadata_first=metadata_first, compression="gzip").data
+    expected = {("FND-2", "warning"), ("FND-6", "warning"), ("FND-14", "warning")}
+    assert told(data) == expected
+    for depth in ("metadata", "full"):
+        assert told(made, depth=depth, experimental=True) == expected
+
+
+NAMES = st.binary(max_size=12)
+RECORDS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "key": st.none() | NAMES,
+            "value": st.none() | st.binary(max_size=300),
+            "timestampMs": st.integers(-1, 2**45),
+            "headersRaw": st.lists(st.fixed_dictionaries({"key": NAMES, "value": st.none() | NAMES}), max_size=3),
+        }
+    ),
+    min_size=1,
+    max_size=30,
+)
+SCHEMA = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("timestampMs", pa.int64()),
+        ("headersRaw", pa.list_(pa.struct([("key", pa.binary()), ("value", pa.binary())]))),
+    ]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(RECORDS, st.sampled_from(CODECS), st.booleans(), st.integers(100, 2000))
+def test_property_records_come_back_and_v2_v3_v2_is_identical(records: list[Any], codec: str, metadata_first: bool, batch_bytes: int):
+    source = pa.Table.from_pylist(records, schema=SCHEMA)
+    made = ls.encode(source, format="v3", compression=codec, metadata_first=metadata_first, batch_bytes=batch_bytes)
+    assert pa.table(ls.decode(made, columns=SCHEMA.names, format="v3")).to_pylist() == records
+    v2 = ls.encode(source, compression=codec, batch_bytes=batch_bytes)
+    there = ls.convert(v2, to="v3", metadata_first=metadata_first).data
+    assert ls.convert(there, format="v3").data == v2
+    # Any bytes may be a key of a header here.
+    assert told(made, experimental=True) <= {("FND-7", "warning")}
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(CODECS[:2]), st.booleans(), st.integers(0, 10**6), st.integers(0, 255), st.integers(0, 2), st.booleans())
+def test_property_any_damage_is_records_or_a_typed_error(codec: str, metadata_first: bool, at: int, value: int, kind: int, is_sealed: bool):
+    data = bytearray(ls.encode(table(9), format="v3", compression=codec, metadata_first=metadata_first))
+    at = 17 + at % (len(data) - 17)
+    if kind == 0:
+        data[at] ^= value or 1
+    elif kind == 1:
+        del data[at]
+    else:
+        data.insert(at, value)
+    data[8:12] = struct.pack(">i", len(data) - 12)
+    bad = sealed(bytes(data)) if is_sealed else bytes(data)
+    failed = False
+    try:
+        ls.decode(bad, format="v3").read_all()
+    except ls.RecordBatchError:
+        failed = True
+    report = ls.validate(bad, format="v3")
+    assert report.ok is not failed
+    for depth in ("headers", "metadata"):
+        ls.validate(bad, format="v3", depth=depth)
+
+
+def test_recovery_finds_the_batches_behind_damage():
+    parts = [ls.encode(table(5), format="v3", base_offset=5 * index, metadata_first=index % 2 == 0) for index in range(4)]
+    for junk in (b"\x03" * 40, bytes(range(256)), parts[1][:30]):
+        data = parts[0] + junk + parts[1] + parts[2][:-3] + parts[3]
+        for options in ({"format": "v3"}, {"experimental": True}):
+            found = [row["offset"] for row in rows(data, on_error="skip", **options)]
+            assert found == [*range(10), *range(15, 20)]
+
+
+def cuts(data: bytes) -> Iterator[bytes]:
+    for length in range(len(data)):
+        yield data[:length]
+
+
+def test_every_cut_is_a_torn_tail_or_an_error():
+    for data in (ls.encode(table(4), format="v3"), ls.encode(table(4), format="v3", metadata_first=True)):
+        for cut in cuts(data):
+            assert rows(cut) == []
+            short = cut[:8] + struct.pack(">i", max(len(cut) - 12, 14)) + cut[12:]
+            if len(cut) >= 26:
+                with pytest.raises(ls.RecordBatchError):
+                    rows(sealed(short))
