@@ -34,7 +34,7 @@ def committed_transactions(
 
 
 def validate_segment(
-    file: SegmentFile, *, depth: Depth, check_crc: bool, experimental: bool, tells_shared: bool, codecs: Registry | None = None
+    file: SegmentFile, *, depth: Depth, check_crc: bool, tells_shared: bool, experimental: bool = False, codecs: Registry | None = None
 ) -> Report:
     """Validate a segment and hold the files beside it against it.
 

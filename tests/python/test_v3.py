@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import building
 import corpus
 import logsegment as ls
+from logsegment.what_if import v3_header_len, v3_savings
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 ALL = ["offset", "timestampMs", "key", "value", "headersRaw", "sequence", "producerId", "producerEpoch", "partitionLeaderEpoch"]
@@ -380,3 +381,39 @@ def test_every_cut_is_a_torn_tail_or_an_error():
             if len(cut) >= 26:
                 with pytest.raises(ls.RecordBatchError):
                     rows(sealed(short))
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_what_if_tells_the_bytes_that_conversions_have(codec: str):
+    """Issue 7, 4: bytes a batch and a record, compressed and not."""
+    data = ls.encode(table(300, step=100), compression=codec, batch_bytes=4000)
+    saved = v3_savings(data)
+    assert (saved.batches, saved.records, saved.stored) == (ls.batches(data).num_rows, 300, len(data))
+    assert saved.main == len(ls.convert(data, to="v3").data)
+    assert saved.additional == len(ls.convert(data, to="v3", metadata_first=True).data)
+    assert 9 <= saved.per_batch <= 12
+    # A length that needs a byte less saves that too.
+    assert 1 <= saved.per_record < 1.1
+    if codec == "none":
+        assert saved.stored - saved.main == saved.stored - saved.additional == saved.header_bytes + saved.per_record * 300
+    else:
+        assert 0 < saved.unpacked_additional <= saved.unpacked
+    assert v3_savings(b"").per_batch == v3_savings(b"").per_record == 0.0
+
+
+def test_what_if_of_real_segments():
+    """The header of every batch that a broker wrote is as long as `v3_header_len` says."""
+    seen = 0
+    for case in corpus.cases():
+        if case.format != "auto" or seen > 4000:
+            continue
+        data = case.path.read_bytes()
+        try:
+            v3 = bytes(ls.convert(data, to="v3", allow_loss=True, compression="none").data)
+            v2 = bytes(ls.convert(v3, format="v3").data)
+        except ls.RecordBatchError:
+            continue
+        for before, after in zip(*(corpus.rows_of(ls.batches(one, experimental=True)) for one in (v2, v3)), strict=True):
+            assert headers(v3[after["position"] : after["position"] + after["size"]]) == v3_header_len(before)
+            seen += 1
+    assert seen > 1000
