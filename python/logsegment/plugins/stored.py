@@ -197,8 +197,8 @@ class StoredRegistry(ABC):
                 self._known, self._known_since = other._known, other._known_since
                 self._asked.clear()
                 self._others.clear()
-            elif other._known is None and time.time() - self._known_since > seconds:
-                self._is_old = True
+            elif other._known is None:
+                self._is_old = self._known is not None and time.time() - self._known_since > seconds
 
     @abstractmethod
     def change(self, plan: Plan) -> list[Change]:

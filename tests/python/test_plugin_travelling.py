@@ -1,0 +1,172 @@
+"""Registries that travel with tasks: a process reads one once, and does without brokers that are down."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Hashable
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from logsegment.plugins import Entry, FileRegistry, MemoryRegistry, Plugin, RegistryError, TopicRegistry, travelling
+from logsegment.plugins.catalog import Catalog, Change
+from logsegment.plugins.stored import Plan, StoredRegistry
+from logsegment.plugins.travelling import KEPT_SECONDS, TravellingRegistry
+
+FAST, SMALL = Entry(0, "fast", "a:Fast", "v1"), Entry(1, "small", "a:Small", "v1")
+
+
+class Place:
+    """What stands in the topic that every `Counted` reads."""
+
+    entries: ClassVar[list[Entry]] = [FAST]
+    is_down = False
+    reads = 0
+
+
+class Counted(StoredRegistry):
+    """A registry somewhere else."""
+
+    def __init__(self, login: object = "anyone") -> None:
+        super().__init__("python")
+        self.login = login
+
+    def place(self) -> Hashable:
+        return type(self), self.login
+
+    def change(self, plan: Plan) -> list[Change]:
+        raise NotImplementedError
+
+    def _load(self, language: str | None) -> Catalog:
+        Place.reads += 1
+        if Place.is_down:
+            raise RegistryError("nobody answers")
+        return Catalog({"python": {entry.alias: entry for entry in Place.entries}})
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was read in this process."""
+    monkeypatch.setattr(travelling, "_HERE", {})
+    monkeypatch.setattr(Place, "entries", [FAST])
+    monkeypatch.setattr(Place, "is_down", False)
+    monkeypatch.setattr(Place, "reads", 0)
+    monkeypatch.setattr(Counted, "fault_seconds", 0.0)
+
+
+def tasks(count: int, registry: object) -> list[TravellingRegistry]:
+    """What tasks of one job are given."""
+    sent = pickle.dumps(registry)
+    return [pickle.loads(sent) for _ in range(count)]
+
+
+def later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + seconds)
+
+
+def test_a_process_reads_it_once_for_all_tasks_and_batches():
+    job = TravellingRegistry(Counted())
+    for task in tasks(100, job):
+        assert task.by_id(0) == task.by_alias("fast") == FAST
+        assert task.entries() == [FAST]
+    assert Place.reads == 1
+    for other in tasks(10, TravellingRegistry(Counted("someone else"))):
+        assert other.by_id(0) == FAST
+    assert Place.reads == 2, "other settings are another registry"
+    for own in tasks(3, TravellingRegistry(Counted(["no", "key"]))):
+        assert own.by_id(0) == FAST
+    assert Place.reads == 5, "what cannot be compared belongs to its task"
+
+
+def test_what_the_driver_knows_no_task_asks_for():
+    job = travelling.travelling(Counted())
+    assert isinstance(job, TravellingRegistry)
+    assert job.by_id(0) == FAST
+    sent = pickle.dumps(job)
+    travelling._HERE.clear()
+    assert pickle.loads(sent).by_id(0) == FAST
+    assert Place.reads == 1
+
+
+def test_a_change_is_seen_within_a_minute_and_an_unknown_name_at_once(monkeypatch: pytest.MonkeyPatch):
+    [task] = tasks(1, TravellingRegistry(Counted()))
+    assert task.by_id(0) == FAST
+    Place.entries = [Entry(0, "fast", "a:Fast", "v1.1"), SMALL]
+    [task] = tasks(1, TravellingRegistry(Counted()))
+    assert (task.by_id(0), Place.reads) == (FAST, 1)
+    later(monkeypatch, KEPT_SECONDS + 1)
+    [task] = tasks(1, TravellingRegistry(Counted()))
+    assert task.by_id(0).version == "v1.1"
+    Place.entries = [*Place.entries, Entry(2, "new", "a:New", "v1")]
+    [task] = tasks(1, TravellingRegistry(Counted()))
+    assert task.by_alias("new").plugin_id == 2
+    assert Place.reads == 3
+
+
+def test_brokers_that_are_down_do_no_harm_to_who_knows(monkeypatch: pytest.MonkeyPatch):
+    job = TravellingRegistry(Counted())
+    [task] = tasks(1, job)
+    assert task.by_id(0) == FAST
+    Place.is_down = True
+    later(monkeypatch, KEPT_SECONDS + 1)
+    for task in tasks(10, TravellingRegistry(Counted())):
+        assert task.by_id(0) == FAST
+    assert Place.reads == 2, "they are not asked by every task"
+    with pytest.raises(RegistryError, match="nobody answers"):
+        task.by_id(7)
+
+
+def test_a_newer_reading_of_the_driver_takes_the_place_of_an_older_one():
+    [task] = tasks(1, TravellingRegistry(Counted()))
+    assert task.by_id(0) == FAST
+    Place.entries = [Entry(0, "fast", "a:Fast", "v2.0")]
+    time.sleep(0.001)
+    driver = Counted()
+    assert driver.by_id(0).version == "v2.0"
+    for task in tasks(5, TravellingRegistry(driver)):
+        assert task.by_id(0).version == "v2.0"
+    assert Place.reads == 2
+
+
+def test_a_file_is_read_where_the_job_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """It may lie on the driver only; a relative path is the driver's."""
+    monkeypatch.chdir(tmp_path)
+    registry = FileRegistry("plugins.json")
+    with pytest.raises(RegistryError, match=r"there is no registry /.*plugins\.json"):
+        travelling.travelling(registry)
+    registry.register([Plugin("fast", {"java": "a.Fast", "python": "a:Fast"}, "v1")])
+    job = travelling.travelling(registry)
+    assert repr(job) == f"FileRegistry('{tmp_path}/plugins.json', 'python')"
+    sent = pickle.dumps(job)
+    travelling._HERE.clear()
+    (tmp_path / "plugins.json").unlink()
+    task = pickle.loads(sent)
+    assert task.by_id(0).class_name == "a:Fast"
+    with pytest.raises(RegistryError, match="there is no registry"):
+        task.by_id(1)
+    registry.register([Plugin("small", {"java": "a.Small", "python": "a:Small"}, "v1")])
+    task.refresh()
+    assert task.by_alias("small").plugin_id == 0
+
+
+def test_what_is_kept_nowhere_travels_as_it_is():
+    memory = MemoryRegistry([FAST])
+    assert travelling.travelling(memory) is memory
+    assert travelling.travelling(None) is None
+
+
+def test_topics_are_told_apart_by_servers_and_settings():
+    pytest.importorskip("confluent_kafka")
+    one = TopicRegistry("a:9092", sasl_password="secret", security_protocol="SASL_SSL")
+    same = TopicRegistry("a:9092", **{"security.protocol": "SASL_SSL", "sasl.password": "secret"})
+    assert one.place() == same.place()
+    others = [
+        TopicRegistry("a:9092"),
+        TopicRegistry("b:9092", **{"security.protocol": "SASL_SSL", "sasl.password": "secret"}),
+        TopicRegistry("a:9092", "java", **{"security.protocol": "SASL_SSL", "sasl.password": "secret"}),
+    ]
+    assert len({other.place() for other in [one, *others]}) == 4
+    assert "secret" not in repr(travelling.travelling(one))
