@@ -18,7 +18,8 @@ STYLE = """
 .ls-inspect summary,.ls-inspect .f{border-top:1px solid var(--line);padding:1px 0}
 .ls-inspect .f{margin-left:1.2em;padding-left:1.1em}
 .ls-inspect code{font:12px ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere;background:none;color:inherit}
-.ls-inspect .p,.ls-inspect .n{color:var(--dim)}.ls-inspect .error{color:var(--mark)}.ls-inspect .warning{color:var(--warn)}
+.ls-inspect .p,.ls-inspect .n,.ls-inspect .b{color:var(--dim)}.ls-inspect .v{margin:0 .6em}
+.ls-inspect .error{color:var(--mark)}.ls-inspect .warning{color:var(--warn)}
 .ls-inspect .hurt{background:var(--back)}
 """
 
@@ -49,11 +50,11 @@ def _is_opened(field: Field) -> bool:
 
 
 def _row(field: Field) -> str:
-    count = "" if field.children else f" <code>{escape(' '.join(hex_rows(field)))}</code>"
+    count = "" if field.children else f' <code class="b">{escape(" ".join(hex_rows(field)))}</code>'
     value = value_text(field)
     parts = [
         f'<span class="p">{field.start}+{field.length}</span> <b>{escape(field.name)}</b>{count}',
-        f" <code>{escape(value)}</code>" if value else "",
+        f' <code class="v">{escape(value)}</code>' if value else "",
         f' <span class="n">{escape(field.note)}</span>' if field.note else "",
         "".join(f'<div class="{escape(problem.severity)}">{escape(str(problem))}</div>' for problem in field.problems),
     ]
