@@ -24,16 +24,18 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * The public tools and clients of Kafka 4.3: a consumer and a producer that talk to a broker, and the dump tool.
+ * The public tools and clients of Kafka 4.3: a consumer and a producer that talk to a broker, and the dump tool; and its storage module.
  *
  * <pre>
  * consume SERVERS TOPIC ISOLATION OUT    partition 0 from its start to its end, as rows     -> "ok COUNT"
  * produce SERVERS TOPIC SPEC             rows to partition 0, each batch of the SPEC apart  -> "ok COUNT"
+ * append DIRECTORY ...                   see LogAppend                                      -> "ok FIRST LAST"
  * dump SEGMENT OUT                       what kafka-dump-log --deep-iteration prints        -> "ok LINES"
  * </pre>
  */
 public final class Broker43 implements Peer.Driver {
     private final Map<String, KafkaConsumer<byte[], byte[]>> consumers = new HashMap<>();
+    private final LogAppend appends = new LogAppend();
 
     @Override
     public void read(ByteBuffer entries, Rows rows) {
@@ -52,6 +54,8 @@ public final class Broker43 implements Peer.Driver {
                 return String.valueOf(consume(words[1], words[2], words[3], Paths.get(words[4])));
             case "produce":
                 return String.valueOf(produce(words[1], words[2], Rows.Spec.load(Paths.get(words[3]))));
+            case "append":
+                return appends.append(words);
             case "dump":
                 return String.valueOf(dump(words[1], Paths.get(words[2])));
             default:
