@@ -1,4 +1,4 @@
-"""Measure the proposed record format v3 (KIP-931) against v2, in this process; print Markdown tables.
+"""Measure the proposed record format v3 (KIP-931) against v2, in one process; print Markdown tables.
 
     python benches/v3/measure.py decode          # v3 against v2, the same records
     python benches/v3/measure.py validate        # the metadata alone against everything
@@ -19,7 +19,7 @@ import logsegment as ls
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 SIZES = {"100 B": 100, "1 KiB": 1 << 10, "10 KiB": 10 << 10}
-BYTES = 16 << 20
+BYTES = 8 << 20
 BASE = 1_600_000_000_000
 WORDS = [b"offset", b"timestamp", b"payment", b"accepted", b"refused", b"customer", b"0123", b"amount", b"eur", b"usd"]
 
