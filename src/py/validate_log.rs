@@ -10,10 +10,8 @@ use super::interrupt::Signals;
 use super::options::{EntryArguments, depth};
 use super::source::FileSource;
 use super::store;
-use super::validate::run;
-use crate::decode::{DecodeOptions, Stats};
+use crate::decode::Stats;
 use crate::error::Result;
-use crate::framing::Source;
 use crate::interrupt::Interrupt;
 use crate::log::partition::{Scope, check, check_checkpoints};
 use crate::validate as core;
@@ -44,17 +42,26 @@ pub fn validate_log(
     let (mut findings, mut stats) = (Vec::new(), Stats::default());
     if let Some(name) = depth_name {
         let (depth, decode) = (depth(name)?, options.to_decode()?);
-        for (path, _) in &files {
+        let mut before = core::Before::default();
+        for (index, (path, base)) in files.iter().enumerate() {
+            // In a partition's directory the batches of a segment follow those of the one before.
+            let goes_on =
+                base.is_some() && files.get(index + 1).is_some_and(|(next, base)| base.is_some() && next.parent() == path.parent());
             let mut opened = FileSource::whole(path.clone()).open(&signals).map_err(|error| beside::raised(py, &error, path, &signals))?;
             let mut decode = decode.clone();
+            let name: Arc<str> = Arc::from(store::shown(path));
+            let behind = std::mem::take(&mut before).entering(&name);
             let own = match options.reading.resolve(&mut decode, &mut opened) {
                 // Nothing of it can be read: that is all there is to say.
-                Err(error) if error.is_about_data() => Ok((vec![core::Finding::of_error(&error, 0, 0)], Stats::default())),
+                Err(error) if error.is_about_data() => Ok((vec![core::Finding::of_error(&error, 0, 0)], Stats::default(), behind)),
                 Err(error) => Err(error),
-                Ok(()) => py.detach(|| validate(opened.source, decode, depth, options.is_tail_strict(), &interrupt)),
+                Ok(()) => py.detach(|| {
+                    let validator = core::Validator::new(opened.source, decode, depth, options.is_tail_strict()).behind(behind);
+                    validate(validator.asking(interrupt.clone()), goes_on, &interrupt)
+                }),
             };
-            let (own, did) = own.map_err(|error| signals.raised(py, &error))?;
-            let name: Arc<str> = Arc::from(store::shown(path));
+            let (own, did, seen) = own.map_err(|error| signals.raised(py, &error))?;
+            before = seen;
             findings.extend(own.into_iter().map(|finding| finding.in_file(&name)));
             stats.add(&did);
         }
@@ -65,16 +72,13 @@ pub fn validate_log(
     Ok((finding::to_py(&findings), finding::counters(py, &stats, signals.fetches())?))
 }
 
-fn validate(
-    source: Source,
-    decode: DecodeOptions,
-    depth: core::Depth,
-    is_tail_strict: bool,
-    interrupt: &Interrupt,
-) -> Result<(Vec<core::Finding>, Stats)> {
-    let mut validator = core::Validator::new(source, decode, depth, is_tail_strict).asking(interrupt.clone());
-    let findings = run(&mut validator, interrupt)?;
-    Ok((findings, validator.stats()))
+/// What is found, and what the batches say about those of the next segment, when one follows.
+fn validate(mut validator: core::Validator, goes_on: bool, interrupt: &Interrupt) -> Result<(Vec<core::Finding>, Stats, core::Before)> {
+    while validator.advance()? {
+        interrupt.ensure_wanted()?;
+    }
+    let before = if goes_on { validator.take_before() } else { core::Before::default() };
+    Ok((validator.take_findings(), validator.stats(), before))
 }
 
 /// The files beside the segments, directory by directory.

@@ -99,6 +99,14 @@ pub enum What {
     EpochBehind { epoch: i32, previous: i32 },
     /// V2-61: producer fields that contradict each other or the attributes.
     Producer { what: &'static str },
+    /// PRD-1: the sequence of an idempotent producer does not follow.
+    SequenceGap { producer_id: i64, expected: i32, found: i32 },
+    /// PRD-2: an older epoch of a producer.
+    ProducerEpochBehind { producer_id: i64, epoch: i16, previous: i16 },
+    /// TRX-2: a transaction is open for longer than a coordinator allows.
+    HangingTransaction { producer_id: i64, open_ms: i64 },
+    /// TRX-4: a batch outside of a transaction while its producer has one open.
+    OutsideTransaction { producer_id: i64 },
     /// CTL-1: a control batch with more than one transaction marker.
     ManyMarkers { count: u64 },
     /// CTL-4: the value of a transaction marker is not a version and a coordinator epoch.
@@ -158,6 +166,12 @@ impl Finding {
     pub fn of_damage(damage: &Damage) -> Self {
         let start = damage.bytes.start;
         Self::of_error(&damage.error, start, damage.bytes.end.saturating_sub(start))
+    }
+
+    /// A finding about bytes, with nothing known of a batch.
+    pub(super) fn at_bytes(what: What, severity: Severity, position: u64, length: u64) -> Self {
+        let (base_offset, last_offset, record_index, field) = (None, None, None, None);
+        Self { what, severity, position, length, base_offset, last_offset, record_index, field, file: None }
     }
 
     /// The finding about bytes in which entries may be hidden by a claim of `batchLength`.
@@ -309,6 +323,10 @@ impl What {
             Self::OffsetOverlap { .. } => "ORD-1",
             Self::EpochBehind { .. } => "ORD-2",
             Self::Producer { .. } => "V2-61",
+            Self::SequenceGap { .. } => "PRD-1",
+            Self::ProducerEpochBehind { .. } => "PRD-2",
+            Self::HangingTransaction { .. } => "TRX-2",
+            Self::OutsideTransaction { .. } => "TRX-4",
             Self::ManyMarkers { .. } => "CTL-1",
             Self::MarkerValue => "CTL-4",
             Self::Misplaced(Misplaced::Copy) => "SAL-1",
@@ -356,6 +374,18 @@ impl fmt::Display for What {
             Self::MaxTimestamp { stored, found } => write!(f, "max timestamp is {stored}, the records' largest is {found}"),
             Self::OffsetOverlap { previous_last } => write!(f, "the batch before ends at offset {previous_last}"),
             Self::EpochBehind { epoch, previous } => write!(f, "leader epoch {epoch} follows {previous}"),
+            Self::SequenceGap { producer_id, expected, found } => {
+                write!(f, "the sequence of producer {producer_id} should go on with {expected}, and is {found}")
+            }
+            Self::ProducerEpochBehind { producer_id, epoch, previous } => {
+                write!(f, "producer {producer_id} writes in epoch {epoch} after {previous}")
+            }
+            Self::HangingTransaction { producer_id, open_ms } => {
+                write!(f, "the transaction of producer {producer_id} hangs: the log goes on {open_ms} ms after it began, without a marker")
+            }
+            Self::OutsideTransaction { producer_id } => {
+                write!(f, "producer {producer_id} writes outside of its transaction, which is open")
+            }
             Self::Producer { what } => write!(f, "{what}"),
             Self::ManyMarkers { count } => write!(f, "the control batch holds {count} transaction markers"),
             Self::MarkerValue => write!(f, "the value of the transaction marker is not a version and a coordinator epoch"),

@@ -1,11 +1,15 @@
 //! Drives the decoder over everything, and collects.
 
+use std::sync::Arc;
+
 use super::batch::{Neighbours, header_rules, max_timestamp_rule};
 use super::finding::{Finding, Severity, What};
 use super::findings::Findings;
 use super::message::{MessageRules, wrapper_rules};
+use super::producers::ProducerRules;
 use super::record::RecordRules;
 use crate::codec::Remark;
+use crate::decode::transactions::{is_marker, marker};
 use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, Opened, Stats, Walk, ensure_codec, ensure_count, records_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
@@ -31,7 +35,7 @@ pub struct Validator {
     decoder: Decoder,
     depth: Depth,
     is_tail_strict: bool,
-    neighbours: Neighbours,
+    before: Before,
     findings: Findings,
     /// What was found in the entry at hand.
     fresh: Vec<Finding>,
@@ -41,6 +45,22 @@ pub struct Validator {
     tells_experimental: bool,
     remarks: Vec<Remark>,
     records: u64,
+}
+
+/// What the batches so far say about the next ones: of one source, or of the segments of a partition one after the other.
+#[derive(Debug, Default)]
+pub struct Before {
+    neighbours: Neighbours,
+    producers: ProducerRules,
+}
+
+impl Before {
+    /// The same, in front of another file.
+    #[must_use]
+    pub fn entering(mut self, file: &Arc<str>) -> Self {
+        self.producers.enter(file);
+        self
+    }
 }
 
 /// Bytes of entries that are cut off a source at a time.
@@ -58,7 +78,7 @@ impl Validator {
             decoder,
             depth,
             is_tail_strict,
-            neighbours: Neighbours::default(),
+            before: Before::default(),
             findings: Findings::default(),
             fresh: Vec::new(),
             is_beyond: false,
@@ -66,6 +86,17 @@ impl Validator {
             remarks: Vec::new(),
             records: 0,
         }
+    }
+
+    /// Goes on behind the segment before, whose `take_before` this is.
+    #[must_use]
+    pub fn behind(self, before: Before) -> Self {
+        Self { before, ..self }
+    }
+
+    /// What the batches so far say about those of the next segment: transactions that are open are not told then. Call it at the end.
+    pub fn take_before(&mut self) -> Before {
+        std::mem::take(&mut self.before)
     }
 
     /// Asked while a search goes on inside of `advance`.
@@ -83,7 +114,10 @@ impl Validator {
         let piece = self.runs.next_piece()?;
         match &piece {
             Some(Piece::Run(run)) => self.visit_run(run)?,
-            Some(other) => self.fresh.extend(Finding::of_piece(other)),
+            Some(other) => {
+                self.before.producers.interrupt();
+                self.fresh.extend(Finding::of_piece(other));
+            }
             None => self.visit_tail(),
         }
         self.tell();
@@ -93,6 +127,8 @@ impl Validator {
 
     /// What was found, in the order of the input. Call it at the end.
     pub fn take_findings(&mut self) -> Vec<Finding> {
+        self.before.producers.finish(&mut self.fresh);
+        self.tell();
         std::mem::take(&mut self.findings).into_vec()
     }
 
@@ -135,19 +171,19 @@ impl Validator {
         }
         header_rules(&header, &mut self.fresh);
         if self.depth == Depth::Headers {
-            self.neighbours.visit(&header, &mut self.fresh);
+            self.hold(&header, frame.bytes);
             self.decoder.stats.entries_read += 1;
             return self.ensure_header(&header, frame);
         }
         if self.depth == Depth::Metadata && has_packed_metadata_first(&header) {
-            self.neighbours.visit(&header, &mut self.fresh);
+            self.hold(&header, frame.bytes);
             return self.visit_metadata(frame, &header).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position));
         }
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
         let opened = self.decoder.open_remarked(frame, Some(&mut self.remarks));
         let resolved = opened.as_ref().ok().and_then(|opened| opened.as_ref().map(|opened| opened.header));
         let header = resolved.unwrap_or(header);
-        self.neighbours.visit(&header, &mut self.fresh);
+        self.hold(&header, frame.bytes);
         if matches!(header.format, RecordFormat::V0 | RecordFormat::V1) && header.compression() != CompressionType::None {
             wrapper_rules(frame.bytes, &header, &mut self.fresh);
         }
@@ -181,6 +217,13 @@ impl Validator {
         max_timestamp_rule(header, max_timestamp, &mut self.fresh);
         self.records += u64::try_from(header.count.unwrap_or(0)).unwrap_or(0);
         Ok(())
+    }
+
+    /// Holds a batch against those before it.
+    fn hold(&mut self, header: &BatchHeader, bytes: &[u8]) {
+        self.before.neighbours.visit(header, &mut self.fresh);
+        let marker = if is_marker(header) { marker(header, bytes).ok().flatten() } else { None };
+        self.before.producers.visit(header, marker, &mut self.fresh);
     }
 
     /// Without unpacking, the count can only be held against the limits.

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import corpus
+import hostile
 import logsegment as ls
 from building import simple_batch
 
@@ -182,6 +183,25 @@ def test_a_file_object_is_read_once() -> None:
         ls.salvage(io.BytesIO(first), order="offset")
     with pytest.raises(ValueError, match="order must be"):
         ls.salvage(first, order="none")  # type: ignore[arg-type]
+
+
+def test_real_logs_come_back_whole_and_hostile_bytes_are_accounted_for() -> None:
+    """In both orders; of clean logs nothing is left out but tails."""
+    seen = 0
+    for case in corpus.cases():
+        data = case.path.read_bytes()
+        if case.kind != "segment" or len(data) > 4 << 20:
+            continue
+        found = ls.salvage(data, format="0.7" if case.format == "0.7" else "auto")
+        assert_whole(found, data)
+        assert {lost.rule for lost in found.lost} <= {"L8-14", "FND-17"}, case.path
+        seen += 1
+    assert seen > 100
+    for hostile_case in hostile.cases():
+        if not hostile_case.is_bomb:
+            data = hostile_case.read()
+            for order in ("input", "offset"):
+                assert_whole(ls.salvage(data, order=order, aside=True, **hostile_case.options), data)
 
 
 SEGMENTS = (

@@ -1,0 +1,156 @@
+//! What producers and transactions get wrong across batches: sequences, epochs, transactions that hang or that are left.
+//!
+//! Compaction takes batches out, and then sequences have gaps and markers no data. So a batch is held against the one before of its
+//! producer only when no offset is missing in between.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::finding::{Finding, Severity, What};
+use crate::model::batch::NO_SEQUENCE;
+use crate::model::{BatchHeader, Marker, RecordFormat};
+
+/// The producers of a log, as far as its batches tell.
+#[derive(Debug, Default)]
+pub struct ProducerRules {
+    producers: HashMap<i64, Known>,
+    /// The last offset of the batch before.
+    last_offset: Option<i64>,
+    /// Places so far where offsets are missing, or bytes are.
+    gaps: u64,
+    /// The largest timestamp so far.
+    newest: i64,
+    /// The file of the batches, when there are several.
+    file: Option<Arc<str>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    epoch: i16,
+    /// Of its last batch with a sequence.
+    last_sequence: Option<i32>,
+    /// Its open transaction.
+    open: Option<Open>,
+    /// How many gaps there were before its last batch.
+    gaps: u64,
+}
+
+#[derive(Debug)]
+struct Open {
+    first_offset: i64,
+    last_offset: i64,
+    position: u64,
+    length: u64,
+    file: Option<Arc<str>>,
+    begun: i64,
+}
+
+/// Producers that are followed, some 12 MiB of them; a broker forgets those that are silent for a day.
+const MOST: usize = 1 << 17;
+/// Kafka's `transaction.max.timeout.ms` by default: a coordinator aborts what is open longer.
+const LONGEST_MS: i64 = 15 * 60 * 1000;
+
+impl ProducerRules {
+    /// Holds a batch against those before it. A control batch comes with its marker.
+    pub fn visit(&mut self, header: &BatchHeader, marker: Option<Marker>, findings: &mut Vec<Finding>) {
+        if header.format != RecordFormat::V2 {
+            return;
+        }
+        if self.last_offset.is_none_or(|last| last.checked_add(1) != Some(header.base_offset)) {
+            self.interrupt();
+        }
+        self.last_offset = Some(header.last_offset);
+        self.newest = self.newest.max(header.max_timestamp);
+        if header.producer.id < 0 {
+            return;
+        }
+        if self.producers.len() >= MOST && !self.producers.contains_key(&header.producer.id) {
+            return;
+        }
+        if header.is_control() {
+            if marker.is_some_and(|marker| marker.control_type.is_marker()) {
+                self.end_transaction(header, findings);
+            }
+        } else {
+            self.append(header, findings);
+        }
+    }
+
+    /// The next batches are those of another file.
+    pub fn enter(&mut self, file: &Arc<str>) {
+        self.file = Some(Arc::clone(file));
+    }
+
+    /// Something is missing here: what comes cannot be held against what was.
+    pub fn interrupt(&mut self) {
+        self.gaps = self.gaps.saturating_add(1);
+    }
+
+    /// The transactions that hang at the end.
+    pub fn finish(&mut self, findings: &mut Vec<Finding>) {
+        let mut open: Vec<_> = self.producers.drain().filter_map(|(id, known)| Some((id, known.open?))).collect();
+        open.sort_unstable_by_key(|(id, open)| (open.first_offset, *id));
+        for (producer_id, open) in open {
+            let open_ms = if open.begun < 0 { 0 } else { self.newest.saturating_sub(open.begun) };
+            if open_ms <= LONGEST_MS {
+                // Usual for a log that is being written, and for a segment whose transaction ends in the next.
+                continue;
+            }
+            let (what, severity) = (What::HangingTransaction { producer_id, open_ms }, Severity::Warning);
+            findings.push(Finding {
+                base_offset: Some(open.first_offset),
+                last_offset: Some(open.last_offset),
+                field: Some("producerId"),
+                file: open.file,
+                ..Finding::at_bytes(what, severity, open.position, open.length)
+            });
+        }
+    }
+
+    fn append(&mut self, header: &BatchHeader, findings: &mut Vec<Finding>) {
+        let (gaps, producer, file) = (self.gaps, header.producer, self.file.clone());
+        let known = self.known(header, findings);
+        let next = known.last_sequence.map(|last| if last == i32::MAX { 0 } else { last.saturating_add(1) });
+        let is_unbroken = known.gaps == gaps;
+        // A broker that has forgotten a producer takes 0 as well.
+        if let Some(expected) = next.filter(|next| is_unbroken && producer.base_sequence > 0 && producer.base_sequence != *next) {
+            let what = What::SequenceGap { producer_id: producer.id, expected, found: producer.base_sequence };
+            findings.push(Finding::in_batch(what, Severity::Warning, header).at_field("baseSequence"));
+        }
+        known.last_sequence = (producer.base_sequence != NO_SEQUENCE).then(|| header.last_sequence());
+        known.gaps = gaps;
+        match &mut known.open {
+            Some(open) if header.is_transactional() => open.last_offset = header.last_offset,
+            Some(_) if is_unbroken => {
+                let what = What::OutsideTransaction { producer_id: producer.id };
+                findings.push(Finding::in_batch(what, Severity::Warning, header).at_field("attributes"));
+            }
+            None if header.is_transactional() => {
+                let (first_offset, last_offset, position, length) = (header.base_offset, header.last_offset, header.position, header.size);
+                known.open = Some(Open { first_offset, last_offset, position, length, file, begun: header.max_timestamp });
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    fn end_transaction(&mut self, header: &BatchHeader, findings: &mut Vec<Finding>) {
+        let gaps = self.gaps;
+        let known = self.known(header, findings);
+        known.open = None;
+        known.gaps = gaps;
+    }
+
+    /// What is known of a batch's producer; a new epoch begins its sequences anew.
+    fn known(&mut self, header: &BatchHeader, findings: &mut Vec<Finding>) -> &mut Known {
+        let (epoch, gaps) = (header.producer.epoch, self.gaps);
+        let known = self.producers.entry(header.producer.id).or_insert(Known { epoch, last_sequence: None, open: None, gaps });
+        if epoch < known.epoch && epoch >= 0 {
+            let what = What::ProducerEpochBehind { producer_id: header.producer.id, epoch, previous: known.epoch };
+            findings.push(Finding::in_batch(what, Severity::Warning, header).at_field("producerEpoch"));
+        }
+        if epoch != known.epoch {
+            (known.epoch, known.last_sequence) = (epoch, None);
+        }
+        known
+    }
+}
