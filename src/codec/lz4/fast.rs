@@ -1,16 +1,22 @@
 //! A block packed fast, without levels. Each sequence is a token (both lengths, 15 for "and more"), more of the literals' length, the literals,
 //! the offset, little-endian, and more of the match's length.
 
-use crate::codec::matches::{Elements, LEAST, Match, Matcher, Sequence};
+use crate::codec::matches::{Elements, LEAST, Match, Matcher, Search, Sequence};
 use crate::codec::room::{Room, low_byte};
 
 /// A length in a token that goes on behind it.
 const MORE: usize = 15;
 
+/// Blocks up to here are searched closely.
+const SMALL: usize = 64 << 10;
+/// In larger blocks almost everything stands further in front too, and it is no matter which match is found.
+const LARGE_BLOCKS: Search = Search { step: 7, patience: 4, ..Search::CLOSE };
+
 /// Packs a block of any length; the bytes written, or nothing when they do not fit into `room`.
 pub(super) fn pack(matcher: &mut Matcher, plain: &[u8], room: &mut [u8]) -> Option<usize> {
     let mut block = Block(Room::new(room));
-    let left = matcher.scan(plain, &mut block);
+    let left =
+        if plain.len() <= SMALL { matcher.scan(Search::CLOSE, plain, &mut block) } else { matcher.scan(LARGE_BLOCKS, plain, &mut block) };
     block.literals(left, left.len(), 0);
     block.0.written()
 }
@@ -105,5 +111,13 @@ mod tests {
     fn a_block_that_does_not_fit_is_none() {
         assert_eq!(pack(&mut Matcher::default(), &[1; 100], &mut [0; 5]), None);
         assert_eq!(pack(&mut Matcher::default(), b"", &mut [0; 1]), Some(1));
+        let plain = b"a match of 20 bytes, a match of 20 bytes, and another of 20 bytes, a match of 25 bytes, and another of it".repeat(3);
+        let mut whole = vec![0; 500];
+        let len = pack(&mut Matcher::default(), &plain, &mut whole).unwrap();
+        for size in 0..whole.len() {
+            let mut room = vec![0; size];
+            assert_eq!(pack(&mut Matcher::default(), &plain, &mut room), (len <= size).then_some(len), "{size}");
+            assert!(size < len || room[..len] == whole[..len], "{size}");
+        }
     }
 }

@@ -2,7 +2,9 @@
 //! length less 1 stands above them, or 60 and 61 there for one and two bytes more; 1 a copy of 4 to 11 bytes from less than 2 KiB back; 2 one
 //! of up to 64 bytes from less than 64 KiB back.
 
-use crate::codec::matches::{Elements, Match, Matcher, Sequence};
+use std::hint::select_unpredictable;
+
+use crate::codec::matches::{Elements, Match, Matcher, Search, Sequence};
 use crate::codec::room::{Room, low_byte};
 
 /// Literals up to here have their length in the first byte, and most are shorter.
@@ -12,11 +14,18 @@ const LONGEST: usize = 64;
 /// Copies are this long at least.
 const LEAST: usize = 4;
 
+/// Plain bytes of a chunk, the farthest that a copy reaches back. snappy-java's default is the half, which packs records worse; its readers
+/// take chunks of any size (COD-S7).
+pub(super) const CHUNK: usize = 64 << 10;
+/// Whole chunks are of large records: text, in which there is a match of 4 or 5 bytes for nearly everything.
+const WHOLE_CHUNKS: Search = Search { hashed: 4, gap: 2, step: 10, patience: 4 };
+
 /// Packs up to 64 KiB; the bytes written, or nothing when they do not fit into `room`.
 pub(super) fn pack(matcher: &mut Matcher, plain: &[u8], room: &mut [u8]) -> Option<usize> {
     let mut block = Block(Room::new(room));
     block.preamble(plain.len());
-    let left = matcher.scan(plain, &mut block);
+    let left =
+        if plain.len() < CHUNK { matcher.scan(Search::CLOSE, plain, &mut block) } else { matcher.scan(WHOLE_CHUNKS, plain, &mut block) };
     block.literals(left, left.len());
     block.0.written()
 }
@@ -59,13 +68,20 @@ impl Block<'_> {
     }
 
     #[inline(always)]
-    fn copy(&mut self, Match { offset, len }: Match) {
-        let [low, high, ..] = offset.to_le_bytes();
-        let is_near = len < 12 && offset < 2048;
-        let near = [low_byte((offset >> 8) << 5 | len.wrapping_sub(LEAST) << 2 | 1), low, 0];
-        let far = [low_byte((len - 1) << 2 | 2), low, high];
-        self.0.put_first(if is_near { near } else { far }, if is_near { 2 } else { 3 });
+    fn copy(&mut self, found: Match) {
+        let (copy, len) = copy(found);
+        self.0.put_first(copy, len);
     }
+}
+
+/// A copy of up to `LONGEST` bytes as an element, and how many of these bytes it takes.
+#[inline(always)]
+fn copy(Match { offset, len }: Match) -> ([u8; 4], usize) {
+    let is_near = len < 12 && offset < 2048;
+    let near = (offset >> 8) << 5 | len.wrapping_sub(LEAST) << 2 | 1 | (offset & 0xff) << 8;
+    let far = (len - 1) << 2 | 2 | offset << 8;
+    let [a, b, c, d, ..] = select_unpredictable(is_near, near, far).to_le_bytes();
+    ([a, b, c, d], 3 - usize::from(is_near))
 }
 
 impl Elements for Block<'_> {
