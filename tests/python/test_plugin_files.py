@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import pickle
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from logsegment.plugins import Entry, FileRegistry, Plugin, RegistrationError, Registry, RegistryError
+from logsegment.plugins import Entry, FileRegistry, Plugin, RegistrationError, Registry, RegistryError, locking
 from rights import closed
 
 FAST = Plugin("fast", {"java": "org.example.Fast", "python": "example.fast:Codec"}, "v1.0", extra={"vendor": "Übung"})
@@ -190,3 +193,26 @@ def test_what_cannot_be_written_is_told(tmp_path: Path):
         FileRegistry(tmp_path).entries()
     with pytest.raises(ValueError, match="language 'Java'"):
         FileRegistry(tmp_path / "plugins.json", "Java")
+
+
+def test_windows_is_asked_again_until_the_lock_is_there(monkeypatch: pytest.MonkeyPatch):
+    """Its own call gives up after ten seconds. What stands in for it here cannot show that Windows keeps its word."""
+    tries: list[tuple[int, int, int]] = []
+    answers = iter([errno.EDEADLK, errno.EACCES, None, errno.EBADF])
+
+    def stand_in(descriptor: int, mode: int, size: int) -> None:
+        tries.append((descriptor, mode, size))
+        answer = next(answers)
+        if answer is not None:
+            raise OSError(answer, "no")
+
+    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(LK_LOCK=1, locking=stand_in))
+    source = compile(Path(locking.__file__).read_text(), locking.__file__, "exec")
+    monkeypatch.setattr(sys, "platform", "win32")
+    names: dict[str, Any] = {}
+    exec(source, names)
+    monkeypatch.undo()
+    names["lock"](7)
+    assert tries == [(7, 1, 1)] * 3
+    with pytest.raises(OSError, match="no"):
+        names["lock"](7)

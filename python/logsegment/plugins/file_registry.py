@@ -28,12 +28,8 @@ from typing import Any, Self
 
 from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change, language_of, topic_of
 from logsegment.plugins.entries import refuse_constant
+from logsegment.plugins.locking import lock
 from logsegment.plugins.stored import Plan, RegistryError, StoredRegistry, T
-
-try:
-    import fcntl
-except ImportError:  # Windows has no locks of this kind: one administrator at a time there.
-    fcntl = None  # type: ignore[assignment]
 
 
 class FileRegistry(StoredRegistry):
@@ -145,8 +141,7 @@ class FileRegistry(StoredRegistry):
         except OSError as error:
             raise RegistryError(f"{error.filename} cannot be made: {error.strerror}") from error
         try:
-            if fcntl is not None:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lock(descriptor)
             yield
         finally:
             os.close(descriptor)
