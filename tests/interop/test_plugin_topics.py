@@ -18,6 +18,7 @@ import eras
 import logsegment as ls
 import rows
 from cli_process import run
+from counting_proxy import counting
 from kraft import Broker, free_ports
 from logsegment.plugins import Entry, Plugin, RegistrationError, Registry, RegistryError, TopicRegistry
 from logsegment.plugins import cluster as clusters
@@ -351,3 +352,120 @@ def test_batches_of_a_plugin_are_read_by_who_knows_only_the_servers(servers: str
     nowhere = TopicRegistry(f"127.0.0.1:{free_ports(1)[0]}", timeout=1)
     with pytest.raises((ls.RecordBatchError, OSError), match=r"Kafka at 127\.0\.0\.1"):
         ls.decode(segment.read_bytes(), codecs=nowhere).to_pyarrow()
+
+
+BZIP2 = {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready.bzip2:Bzip2"}
+SMALL_VALUES = [b"order %d" % number for number in range(400)]
+
+
+def small_segment(servers: str, place: Path) -> Path:
+    """A partition whose batches the plugin "small" packed; it has id 1."""
+    TopicRegistry(servers).register([FAST, Plugin("small", BZIP2, "v1.0")])
+    data = ls.encode(pa.table({"value": SMALL_VALUES}), compression="small", codecs=TopicRegistry(servers), batch_bytes=512)
+    (place / "orders-0").mkdir(parents=True)
+    segment = place / "orders-0/00000000000000000000.log"
+    segment.write_bytes(data)
+    return segment
+
+
+def cat_fails(segment: Path, servers: str, *more: str | Path) -> str:
+    """What `cat` says of a registry that does not help."""
+    done = run("cat", segment, "--bootstrap-servers", servers, "--timeout", "3", *more)
+    assert (done.code, done.out, "Traceback" in done.err) in ((1, b"", False), (2, b"", False)), done
+    return done.err
+
+
+def test_verbs_know_only_the_servers(servers: str, broker: Broker, tmp_path: Path) -> None:
+    """Registered, written, read and converted on the command line; settings of TLS and SASL from a file."""
+    plugins, properties = tmp_path / "plugins.json", tmp_path / "client.properties"
+    plugins.write_text(json.dumps([{"pluginAlias": "small", "pluginClassName": BZIP2, "pluginVersion": "v1.0"}]))
+    login = f"sasl.mechanism=PLAIN\nsasl.username=admin\nsasl.password={PASSWORD}\nbroker.address.family=v4\n"
+    properties.write_text(f"security.protocol=SASL_SSL\nssl.ca.location={broker.ca}\n{login}")
+    assert run("plugins", "register", "--bootstrap-servers", servers, plugins).code == 0
+    plain, packed = tmp_path / "plain.log", tmp_path / "packed.log"
+    plain.write_bytes(ls.encode(pa.table({"value": SMALL_VALUES}), batch_bytes=512))
+    where, secure = ("--bootstrap-servers", servers), ("--bootstrap-servers", broker.secure, "--command-config", properties)
+    done = run("convert", plain, "-o", packed, "--compression", "small", *secure)
+    assert (done.code, done.out) == (0, b""), done.err
+    assert {row["compression"] for row in run("batches", "--json", packed, *where).lines} == {"small"}
+    assert run("cat", "--columns", "offset,value", packed, *secure).out == run("cat", "--columns", "offset,value", plain).out
+    assert run("verify", packed, *where).code == 0
+    assert run("convert", packed, "-o", "-", "--compression", "none", *where).out == plain.read_bytes()
+    done = run("convert", plain, "-o", tmp_path / "no.log", "--compression", "nobody", *where)
+    assert (done.code, "'nobody' is not one of" in done.err) == (2, True)
+    assert PASSWORD not in cat_fails(packed, broker.secure, "--command-config", properties, "--setting", "sasl.username=nobody")
+    assert run("cat", packed, *where, "--registry", plugins).code == 2
+    assert run("cat", packed, "--setting", "a=b").code == 2
+
+
+def test_a_reader_is_told_what_is_wrong_with_the_registry(
+    servers: str, broker: Broker, peer: Callable[[str], Peer], tmp_path: Path, scratch: Path
+) -> None:
+    """No broker, no topic, tombstone, damaged JSON, an id out of range, two aliases of one id: each is one line."""
+    segment = small_segment(servers, tmp_path)
+    assert "Connection refused" in (told := cat_fails(segment, f"127.0.0.1:{free_ports(1)[0]}")) or "transport failure" in told
+    java, topic = peer("4.3.1"), "plugin-python-topic"
+    good = java_value("small", 1, pluginClassName=BZIP2["python"])
+
+    def after(*records: tuple[bytes, bytes | None]) -> str:
+        produce(java, servers, topic, list(records), scratch)
+        return cat_fails(segment, servers)
+
+    assert "Unknown compression name: plugin:1" in after((b"small", None))
+    assert f"{topic}, offset" in (told := after((b"small", b'{"pluginID": 1,')))
+    assert "key 'small'" in told
+    assert "pluginID is 16, not 0 to 15" in after((b"small", java_value("small", 16)))
+    assert "id 1 is that of 'other' and 'small'" in after((b"other", java_value("other", 1)), (b"small", good)).replace(
+        "'small' and 'other'", "'other' and 'small'"
+    )
+    produce(java, servers, topic, [(b"other", None)], scratch)
+    assert len(run("cat", segment, "--bootstrap-servers", servers).lines) == len(SMALL_VALUES), "what Java's producer wrote by hand is read"
+    admin = broker.admin()
+    for gone in admin.delete_topics([topic], operation_timeout=30).values():
+        gone.result(60)
+    assert f"there is no topic {topic} at {servers}" in cat_fails(segment, servers)
+
+
+@pytest.mark.spark
+def test_spark_knows_only_the_servers(servers: str, broker: Broker, tmp_path: Path) -> None:
+    """Written with an alias and read by many tasks, over TLS and SASL. The broker is asked by each process, not by each task or batch."""
+    from logsegment.spark import decode_udf
+    from spark_session import spark_session
+
+    spark = spark_session()
+    TopicRegistry(servers).register([FAST, Plugin("small", BZIP2, "v1.0")])
+    secure = {
+        "plugins.kafka.bootstrap.servers": broker.secure,
+        "plugins.kafka.security.protocol": "SASL_SSL",
+        "plugins.kafka.ssl.ca.location": str(broker.ca),
+        "plugins.kafka.broker.address.family": "v4",
+        "plugins.kafka.sasl.mechanism": "PLAIN",
+        "plugins.kafka.sasl.username": "admin",
+        "plugins.kafka.sasl.password": PASSWORD,
+    }
+    frame = spark.createDataFrame([(bytearray(value),) for value in SMALL_VALUES], "value binary").coalesce(1)
+    target = str(tmp_path / "log")
+    options = {"topic": "orders", "compression": "small", "batchBytes": "200", "segmentBytes": "800"}
+    frame.write.format("logsegment").options(**options, **secure).mode("append").save(target)
+    names = sorted(path.name for path in (tmp_path / "log/orders-0").glob("*.log"))
+    assert len(names) >= 2, "the test is about several segments"
+    read = spark.read.format("logsegment").options(minPartitions="20", **secure).load(target)
+    assert sorted(bytes(row[0]) for row in read.select("value").collect()) == sorted(SMALL_VALUES)
+    assert PASSWORD not in read._jdf.queryExecution().toString()
+    with counting(servers) as proxy:
+        known = {"plugins.kafka.bootstrap.servers": proxy.servers}
+        many = spark.read.format("logsegment").options(minPartitions="20", **known).load(target)
+        assert many.rdd.getNumPartitions() >= 10
+        batches = spark.read.format("logsegment").options(view="batches", **known).load(target)
+        assert [row[0] for row in batches.select("compression").distinct().collect()] == ["small"]
+        assert batches.count() >= 20
+        assert [many.count() for _ in range(3)] == [len(SMALL_VALUES)] * 3
+        raw = spark.read.format("binaryFile").option("pathGlobFilter", "*.log").load(f"{target}/orders-0").repartition(8)
+        decode = decode_udf(columns=["value"], codecs=TopicRegistry(proxy.servers))
+        assert raw.select(decode("content").alias("r")).selectExpr("inline(r)").count() == len(SMALL_VALUES)
+        # On a slow machine processes are started anew, and what is known grows old.
+        assert 1 <= proxy.connections < 20, "for more than 60 tasks, and more batches"
+    wrong = spark.read.format("logsegment").options(**(secure | {"plugins.kafka.sasl.password": "wrong-secret", "plugins.timeout": "3"}))
+    with pytest.raises(Exception, match=r"the plugin registry failed: RegistryError: Kafka at localhost.*(?i:authentication)") as raised:
+        wrong.load(target).count()
+    assert "wrong-secret" not in str(raised.value)
