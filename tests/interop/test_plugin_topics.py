@@ -469,3 +469,27 @@ def test_spark_knows_only_the_servers(servers: str, broker: Broker, tmp_path: Pa
     with pytest.raises(Exception, match=r"the plugin registry failed: RegistryError: Kafka at localhost.*(?i:authentication)") as raised:
         wrong.load(target).count()
     assert "wrong-secret" not in str(raised.value)
+
+
+def test_s_p18_and_s_p21_the_brokers_part_asks_javas_topic(
+    servers: str, broker: Broker, peer: Callable[[str], Peer], scratch: Path
+) -> None:
+    """The registry is opened for Python; ids and aliases are those of Java's entries, one of which Java's own producer wrote."""
+    small = Plugin("small", {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready.bzip2:Bzip2"}, "v1.0")
+    TopicRegistry(servers).register([FAST, small])
+    produce(peer("4.3.1"), servers, "plugin-java-topic", [(b"late", java_value("late", 9))], scratch)
+    registry = TopicRegistry(servers)
+    table = pa.table({"value": [b"%d" % number * 50 for number in range(100)]})
+    packed = ls.encode(table, compression="small", codecs=registry)
+    kept = ls.broker.append(packed, first_offset=30, codecs=registry)
+    assert (kept.data[16:], kept.first_offset, kept.last_offset) == (packed[16:], 30, 129)
+    again = ls.broker.append(ls.encode(table, compression="zstd"), first_offset=30, compression="small", codecs=registry)
+    assert again.data[21:23] == b"\x01\x05", "plugin id 1, codec 5"
+    assert ls.decode(again.data, columns=["value"], codecs=registry).to_pyarrow().to_pylist() == table.to_pylist()
+    with pytest.raises(ls.UnsupportedError, match="plugin-python-topic has no entry") as raised:
+        ls.broker.append(packed, first_offset=0, compression="late", codecs=registry)
+    assert (raised.value.rule, raised.value.kafka_error_code) == ("S-P20", 76)
+    TopicRegistry(servers, "java").remove(["small"])
+    with pytest.raises(ls.UnknownCompressionError, match="plugin:1") as raised:
+        ls.broker.append(packed, first_offset=0, codecs=TopicRegistry(servers))
+    assert (raised.value.rule, raised.value.kafka_error_code) == ("S-P18", -1)
