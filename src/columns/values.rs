@@ -242,7 +242,8 @@ fn too_much() -> Error {
 
 /// The formats of one value.
 fn formats_of(value: &Bytes, options: &DecodeOptions) -> Result<Formats> {
-    if options.sniffs_values { sniff(&mut Source::memory(value.clone()), options.formats, &options.limits) } else { Ok(options.formats) }
+    let sniffed = |later| sniff(&mut Source::memory(value.clone()), later, &options.limits);
+    options.sniffed_values.map_or(Ok(options.formats), sniffed)
 }
 
 fn first_header(value: &Bytes, options: &DecodeOptions) -> Result<(BatchHeader, Option<bool>)> {

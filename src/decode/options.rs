@@ -13,8 +13,8 @@ pub struct DecodeOptions {
     pub formats: Formats,
     /// A batch of a format that never shipped leaves a finding: it was named, and not allowed (`experimental=True`).
     pub tells_experimental: bool,
-    /// Of a column, look at each value to tell its family (MAP-1).
-    pub sniffs_values: bool,
+    /// Of a column, look at each value to tell its family (MAP-1); what entries of Kafka 0.8 and later may be.
+    pub sniffed_values: Option<Formats>,
     /// Position of the input in its partition; only Kafka 0.7 needs it, whose offsets are positions.
     pub base_position: i64,
     /// What codecs take that they take for nobody else.
@@ -36,7 +36,7 @@ impl Default for DecodeOptions {
         Self {
             formats: Formats::default(),
             tells_experimental: false,
-            sniffs_values: false,
+            sniffed_values: None,
             base_position: 0,
             codecs: CodecOptions::default(),
             check_crc: true,

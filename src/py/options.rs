@@ -117,6 +117,11 @@ impl Reading {
         }
     }
 
+    /// Where each value of a column is to be sniffed: what it may be when it is not of Kafka 0.7.
+    fn sniffed_values(&self) -> PyResult<Option<Formats>> {
+        (self.format == "sniff").then(|| self.formats()).transpose()
+    }
+
     /// A proposal that was named, and not allowed, is told.
     fn tells_experimental(&self) -> bool {
         self.format == "v3" && !self.experimental
@@ -200,7 +205,7 @@ impl RecordArguments {
         let decode = DecodeOptions {
             formats: self.reading.formats()?,
             tells_experimental: self.reading.tells_experimental(),
-            sniffs_values: self.reading.format == "sniff",
+            sniffed_values: self.reading.sniffed_values()?,
             base_position: self.reading.base_position.unwrap_or(0),
             codecs: self.reading.codecs(),
             check_crc: self.check_crc,
@@ -255,7 +260,7 @@ impl EntryArguments {
         Ok(DecodeOptions {
             formats: self.reading.formats()?,
             tells_experimental: self.reading.tells_experimental(),
-            sniffs_values: self.reading.format == "sniff",
+            sniffed_values: self.reading.sniffed_values()?,
             base_position: self.reading.base_position.unwrap_or(0),
             codecs: self.reading.codecs(),
             check_crc: self.check_crc,
