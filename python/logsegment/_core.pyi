@@ -56,6 +56,7 @@ __all__ = [
     "convert",
     "convert_array",
     "salvage",
+    "inspect_entry",
     "broker_append",
     "broker_fetch",
     "Lz4Rewriter",
