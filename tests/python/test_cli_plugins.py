@@ -180,6 +180,7 @@ def test_a_file_that_is_no_list_is_a_usage_error(path: Path, name: str, content:
         (("list", "--registry", "no/such.json"), "logsegment: there is no registry no/such.json; `logsegment plugins register` makes one"),
         (("list", "--bootstrap-servers", "127.0.0.1:9", "--setting", "secret"), "--setting: a property is NAME=VALUE"),
         (("list", "--bootstrap-servers", "127.0.0.1:9", "--setting", "no.such=1"), 'No such configuration property: "no.such"'),
+        (("list", "--bootstrap-servers", "127.0.0.1:9", "--setting", "timeout=1"), 'No such configuration property: "timeout"'),
         (("list", "--bootstrap-servers", "127.0.0.1:9", "--command-config", "missing"), "missing: No such file"),
         (("register", "--registry", "a", "missing.json"), "missing.json: No such file or directory"),
         (("register", "--registry", "a"), "FILE is missing, and standard input is no terminal"),

@@ -223,6 +223,7 @@ def test_options_that_do_not_fit_are_mistakes(registry: FileRegistry):
         ({"plugins.timeout": "1"}, "plugins.timeout is about"),
         ({"plugins.kafka.bootstrap.servers": "a:1", "plugins.timeout": "0"}, "plugins.timeout must be seconds"),
         ({"plugins.kafka.bootstrap.servers": " "}, "must not be empty"),
+        ({"plugins.kafka.bootstrap.servers": "a:1", "plugins.kafka.language": "java"}, 'No such configuration property: "language"'),
         ({"plugins.bootstrap.servers": "a:1"}, r"did you mean plugins\.kafka\.bootstrap\.servers\?"),
         ({"plugin.path": "a"}, r"did you mean plugins\.path\?"),
     ):

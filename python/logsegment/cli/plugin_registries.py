@@ -52,7 +52,7 @@ class OpenRegistry:
         """The registry, of which nothing was read."""
         if self.file is not None:
             return FileRegistry(self.file)
-        return TopicRegistry(str(self.servers), timeout=self.timeout, replication_factor=self.replicas, **self.settings)
+        return TopicRegistry.of_settings(str(self.servers), self.settings, timeout=self.timeout, replication_factor=self.replicas)
 
 
 def registry_options(function: Callable[..., int]) -> Callable[..., int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from logsegment._core import Finding
@@ -19,6 +19,8 @@ from logsegment.plugins.cluster import TRANSACTIONAL_ID, Cluster, library
 from logsegment.plugins.stored import Plan, RegistryError, StoredRegistry
 from logsegment.plugins.topic_settings import judge_topics, make_topics
 
+#: What the registry is made of besides settings of librdkafka, which has none with these names.
+_OWN = frozenset({"bootstrap_servers", "language", "timeout", "replication_factor"})
 #: Administrators that may come in between before one gives up.
 TRIES = 10
 
@@ -65,6 +67,19 @@ class TopicRegistry(StoredRegistry):
         library()
         self.replication_factor = replication_factor
         self._cluster = Cluster(bootstrap_servers, settings, timeout)
+
+    @classmethod
+    def of_settings(
+        cls, bootstrap_servers: str, settings: Mapping[str, Any], *, timeout: float, replication_factor: int | None = None
+    ) -> TopicRegistry:
+        """Make a registry of settings that were read from somewhere.
+
+        Raises:
+            ValueError: for one that librdkafka does not have, but the registry as an argument.
+        """
+        for name in sorted(_OWN & settings.keys()):
+            raise ValueError(f'No such configuration property: "{name}"')
+        return cls(bootstrap_servers, timeout=timeout, replication_factor=replication_factor, **settings)
 
     def __repr__(self) -> str:
         # Settings may hold passwords.

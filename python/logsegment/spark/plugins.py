@@ -48,7 +48,7 @@ def plugins_option(options: Mapping[str, str]) -> Registry | None:
             raise ValueError(f"option {name} must not be empty")
     if file is not None:
         return travelling(FileRegistry(file))
-    return None if servers is None else travelling(TopicRegistry(servers, timeout=_seconds(options), **settings))
+    return None if servers is None else travelling(TopicRegistry.of_settings(servers, settings, timeout=_seconds(options)))
 
 
 def carrying(options: Mapping[str, Any]) -> dict[str, Any]:
