@@ -74,6 +74,15 @@ class Broker:
         """The directory of a partition."""
         return self.logs / f"{topic}-{partition}"
 
+    def serve(self, directories: dict[str, Path]) -> None:
+        """Start on the segments of these partition directories, one a topic; the broker recovers them."""
+        self.start()
+        self.create_topics(directories)
+        self.stop()
+        for topic, directory in directories.items():
+            self.replace(topic, sorted(directory.glob("*.log")))
+        self.start()
+
     def replace(self, topic: str, segments: Iterable[Path], partition: int = 0, *, trusted: bool = False) -> None:
         """Put these files in the place of what a partition of a stopped broker holds.
 

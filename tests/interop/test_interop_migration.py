@@ -31,12 +31,7 @@ def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def broker(new_broker: Callable[[], Broker], directories: dict[str, Path]) -> Iterator[Broker]:
     started = new_broker()
-    started.start()
-    started.create_topics(directories)
-    started.stop()
-    for topic, directory in directories.items():
-        started.replace(topic, sorted(directory.glob("*.log")))
-    started.start()
+    started.serve(directories)
     yield started
     started.stop()
 
