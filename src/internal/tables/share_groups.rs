@@ -1,0 +1,82 @@
+//! Made by tools/message_tables.py from the message schemas of a release of Kafka; not edited by hand.
+
+use super::{Kind::*, Message, array, field, message};
+
+pub(super) static SHARE_GROUP_MEMBER_METADATA_KEY: Message =
+    message("ShareGroupMemberMetadataKey", 0, 0, 32767, &[field("groupId", Text).since(0, 0), field("memberId", Text).since(0, 0)]);
+
+pub(super) static SHARE_GROUP_MEMBER_METADATA_VALUE: Message = message(
+    "ShareGroupMemberMetadataValue",
+    0,
+    0,
+    0,
+    &[
+        field("rackId", Text).nullable(0, 32767),
+        field("clientId", Text),
+        field("clientHost", Text),
+        field("subscribedTopicNames", array(&Text)),
+    ],
+);
+
+pub(super) static SHARE_GROUP_METADATA_KEY: Message = message("ShareGroupMetadataKey", 0, 0, 32767, &[field("groupId", Text).since(0, 0)]);
+
+pub(super) static SHARE_GROUP_METADATA_VALUE: Message =
+    message("ShareGroupMetadataValue", 0, 0, 0, &[field("epoch", Int32), field("metadataHash", Int64)]);
+
+pub(super) static SHARE_GROUP_TARGET_ASSIGNMENT_METADATA_KEY: Message =
+    message("ShareGroupTargetAssignmentMetadataKey", 0, 0, 32767, &[field("groupId", Text).since(0, 0)]);
+
+pub(super) static SHARE_GROUP_TARGET_ASSIGNMENT_METADATA_VALUE: Message = message(
+    "ShareGroupTargetAssignmentMetadataValue",
+    0,
+    0,
+    0,
+    &[field("assignmentEpoch", Int32), field("assignmentTimestamp", Int64).tagged(0, 0, 32767)],
+);
+
+pub(super) static SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER_KEY: Message =
+    message("ShareGroupTargetAssignmentMemberKey", 0, 0, 32767, &[field("groupId", Text).since(0, 0), field("memberId", Text).since(0, 0)]);
+
+pub(super) static SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER_VALUE: Message = message(
+    "ShareGroupTargetAssignmentMemberValue",
+    0,
+    0,
+    0,
+    &[field("topicPartitions", array(&group(&[field("topicId", Uuid), field("partitions", array(&Int32))])))],
+);
+
+pub(super) static SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT_KEY: Message = message(
+    "ShareGroupCurrentMemberAssignmentKey",
+    0,
+    0,
+    32767,
+    &[field("groupId", Text).since(0, 0), field("memberId", Text).since(0, 0)],
+);
+
+pub(super) static SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT_VALUE: Message = message(
+    "ShareGroupCurrentMemberAssignmentValue",
+    0,
+    0,
+    0,
+    &[
+        field("memberEpoch", Int32),
+        field("previousMemberEpoch", Int32),
+        field("state", Int8),
+        field("assignedPartitions", array(&group(&[field("topicId", Uuid), field("partitions", array(&Int32))]))),
+    ],
+);
+
+pub(super) static SHARE_GROUP_STATE_PARTITION_METADATA_KEY: Message =
+    message("ShareGroupStatePartitionMetadataKey", 0, 0, 32767, &[field("groupId", Text).since(0, 0)]);
+
+pub(super) static SHARE_GROUP_STATE_PARTITION_METADATA_VALUE: Message = message(
+    "ShareGroupStatePartitionMetadataValue",
+    0,
+    0,
+    0,
+    &[
+        field("initializingTopics", array(&group(&[field("topicId", Uuid), field("topicName", Text), field("partitions", array(&Int32))]))),
+        field("initializedTopics", array(&group(&[field("topicId", Uuid), field("topicName", Text), field("partitions", array(&Int32))]))),
+        field("deletingTopics", array(&group(&[field("topicId", Uuid), field("topicName", Text)]))),
+    ],
+);
