@@ -5,12 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logsegment._stats import IoStats
 from logsegment.stores.errors import ChangedError, ShortReadError, told
 from logsegment.stores.filesystems import located
+from logsegment.stores.schemes import served
 from logsegment.stores.uri import shown
+
+if TYPE_CHECKING:
+    from logsegment._core import Finding
 
 #: A short range whose last byte is the mark's by chance is asked for again.
 TRIES = 4
@@ -53,6 +57,7 @@ class StoredFile:
         self._system, self._path = located(uri)
         self._file, self.version = self._opened()
         self._lock = threading.Lock()
+        self._taken = (0, 0)
         self.size = int(self.version[0])
 
     def read_at(self, position: int, length: int) -> bytes | bytearray:
@@ -72,6 +77,15 @@ class StoredFile:
                 return given
             self.ensure_same()
         raise ShortReadError(errno.EIO, f"the store gives fewer than {wanted} bytes at position {position}", shown(self._uri))
+
+    #: A store gives bytes or an error.
+    read_past_damage = read_at
+
+    def taken(self) -> tuple[int, int, list[Finding]]:
+        """Requests and bytes since this was asked last, and what was found out about the file."""
+        with self._lock:
+            taken, self._taken = self._taken, (0, 0)
+        return *taken, []
 
     def ensure_same(self) -> None:
         """Ask the store whether the file is still the one that was opened.
@@ -99,6 +113,7 @@ class StoredFile:
             with told(self._uri), self._lock:
                 self._file.seek(position)
                 read = self._file.readinto(given)
+                self._taken = (self._taken[0] + 1, self._taken[1] + read)
         except OSError:
             self.ensure_same()
             raise
@@ -115,7 +130,7 @@ class StoredFile:
             return file, (file.size(), mark)
 
 
-def open_file(uri: str) -> StoredFile:
+def open_file(uri: str) -> Any:
     """Open a file of a store.
 
     Args:
@@ -127,7 +142,8 @@ def open_file(uri: str) -> StoredFile:
         PermissionError: when the store refuses it.
         ConnectionError: when the store does not answer.
     """
-    return StoredFile(uri)
+    other = served(uri)
+    return other.open_file(uri) if other else StoredFile(uri)
 
 
 def version_of(uri: str) -> tuple[int, object]:
@@ -136,7 +152,8 @@ def version_of(uri: str) -> tuple[int, object]:
     Raises:
         OSError: as `open_file`.
     """
-    return StoredFile(uri).version
+    found: tuple[int, object] = open_file(uri).version
+    return found
 
 
 def read_file(uri: str, most: int) -> bytes | bytearray | None:
@@ -145,6 +162,9 @@ def read_file(uri: str, most: int) -> bytes | bytearray | None:
     Raises:
         OSError: when it cannot be read.
     """
+    if other := served(uri):
+        data: bytes | None = other.read_file(uri, most)
+        return data
     try:
         file = StoredFile(uri)
     except (FileNotFoundError, IsADirectoryError):

@@ -21,7 +21,9 @@ def located(uri: str) -> tuple[Any, str]:
     with told(uri):
         # Not shared with a forked child: the threads of the library stay behind.
         system, base = _file_system(parts.root, os.getpid())
-    return system, "/".join(part for part in (base.rstrip("/"), parts.path) if part) or "/"
+    inside = "/".join(part for part in (base.rstrip("/"), parts.path) if part)
+    # Without the slash HDFS looks below the user's own directory.
+    return system, f"/{inside.lstrip('/')}" if base.startswith("/") else inside or "/"
 
 
 @lru_cache(maxsize=64)

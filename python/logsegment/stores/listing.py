@@ -12,9 +12,12 @@ from typing import Any, NamedTuple
 from logsegment.stores.errors import no_directory, told
 from logsegment.stores.files import count
 from logsegment.stores.filesystems import located
+from logsegment.stores.schemes import served
 from logsegment.stores.uri import StoreUri, below, parts_of, shown
 
 _MAGIC = re.compile(r"[*?\[]")
+#: File systems that rename, and have directories that must be there: HDFS.
+RENAMING = ("hdfs", "viewfs")
 
 
 class Entry(NamedTuple):
@@ -35,7 +38,8 @@ def entries(uri: str) -> list[Entry]:
         FileNotFoundError: when there is no such directory.
         OSError: when it cannot be listed.
     """
-    return sorted(_listed(uri, recursive=False), key=lambda entry: entry.name)
+    found = other.entries(uri) if (other := served(uri)) else _listed(uri, recursive=False)
+    return sorted(found, key=lambda entry: entry.name)
 
 
 def walk(uri: str) -> Iterator[Entry]:
@@ -45,6 +49,9 @@ def walk(uri: str) -> Iterator[Entry]:
         FileNotFoundError: when there is no such directory.
         OSError: when it cannot be listed.
     """
+    if other := served(uri):
+        found: Iterator[Entry] = other.walk(uri)
+        return found
     return (entry for entry in _listed(uri, recursive=True) if not entry.is_directory)
 
 
@@ -55,6 +62,9 @@ def entry_of(uri: str) -> Entry:
         FileNotFoundError: when there is none.
         OSError: when the store does not answer.
     """
+    if other := served(uri):
+        entry: Entry = other.entry_of(uri)
+        return entry
     system, path = located(uri)
     from pyarrow import fs
 
@@ -62,8 +72,17 @@ def entry_of(uri: str) -> Entry:
     with told(uri):
         found = system.get_file_info(path)
     if found.type == fs.FileType.NotFound:
+        _ensure_answering(system, uri)
         raise no_directory(uri)
     return _entry(uri, path, found)
+
+
+def _ensure_answering(system: Any, uri: str) -> None:
+    """Of every failure of a look-up in HDFS pyarrow says that there is no file. When the root is not there either, nobody answers."""
+    from pyarrow import fs
+
+    if parts_of(uri).scheme in RENAMING and system.get_file_info("/").type == fs.FileType.NotFound:
+        raise ConnectionError(errno.ECONNREFUSED, "the store does not answer", shown(uri))
 
 
 def is_directory(uri: str) -> bool:

@@ -16,6 +16,8 @@ from urllib.parse import quote, unquote, urlsplit
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 #: Hadoop's names of the same stores.
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+#: In front of the scheme: uploaded segments, seen as log directories (`logsegment.tiered`).
+TIERED = "tiered+"
 #: The user part names the container there.
 _AZURE = ("abfs", "abfss")
 #: Settings that tell where a store is, not who may read it.
@@ -111,7 +113,9 @@ def parts_of(uri: str) -> Parts:
     user, mark, own = front.rpartition("!")
     if mark and _QUERY.fullmatch(own):
         front, query = user, query or unquote(own)
-    return Parts(_ALIASES.get(scheme, scheme), front, query, host, unquote(path) if slash else "")
+    tier = TIERED if scheme.startswith(TIERED) else ""
+    scheme = scheme[len(tier) :]
+    return Parts(tier + _ALIASES.get(scheme, scheme), front, query, host, unquote(path) if slash else "")
 
 
 def joined(parts: Parts) -> StoreUri:
@@ -119,6 +123,29 @@ def joined(parts: Parts) -> StoreUri:
     front = parts.user + (f"!{quote(parts.query, safe='=&')}" if parts.query or "!" in parts.user else "")
     path = "/".join(quote(name, safe=" ~!$'()*+,;=:") for name in parts.path.split("/"))
     return StoreUri(f"{parts.scheme}://{front + '@' if front else ''}{parts.host}/{path}".rstrip("/"))
+
+
+def is_tiered(path: str) -> bool:
+    """True for a URI of uploaded segments, seen as log directories."""
+    return path[: len(TIERED)].lower() == TIERED
+
+
+def untiered(uri: str) -> str:
+    """Where uploaded segments lie: a path of this machine or a URI, without the keys."""
+    parts = parts_of(uri)
+    scheme = parts.scheme.removeprefix(TIERED)
+    if scheme == "file":
+        return f"/{parts.path}"
+    query = "&".join(setting for setting in parts.query.split("&") if not setting.startswith("keys="))
+    return joined(parts._replace(scheme=scheme, query=query))
+
+
+def here(path: str) -> str | None:
+    """The path of a file of this machine, of an uploaded one too; None for what is in a store."""
+    if is_tiered(path):
+        place = untiered(path)
+        return None if is_stored(place) else place
+    return None if is_stored(path) else path[:]
 
 
 def below(uri: str, path: str) -> StoreUri:
@@ -130,6 +157,8 @@ def shown(path: str) -> str:
     """A path or URI as people may see it: without users, passwords and settings."""
     if not is_stored(path):
         return path[:]
+    if is_tiered(path):
+        return shown(untiered(path))
     parts = parts_of(path)
     container = f"{parts.user.partition(':')[0]}@" if parts.scheme in _AZURE and parts.user.partition(":")[0] else ""
     return f"{parts.scheme}://{container}{parts.host}/{parts.path}".rstrip("/")

@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from logsegment.stores.errors import told
+from logsegment.stores.errors import no_directory, told
 from logsegment.stores.filesystems import located
-from logsegment.stores.listing import exists
+from logsegment.stores.listing import RENAMING, exists
 from logsegment.stores.uri import parts_of
 
-#: File systems that rename, and have directories that must be there.
-_RENAMING = ("hdfs", "viewfs")
 #: Bytes that are sent at once; what the store's client collects to a part of an upload is its own matter.
 _PIECE = 8 << 20
 
@@ -53,12 +51,16 @@ def settle(source: str, place: str) -> None:
     """
     system, path = located(place)
     _, from_path = located(source)
-    with told(place):
-        if parts_of(place).scheme not in _RENAMING:
+    if parts_of(place).scheme not in RENAMING:
+        with told(place):
             system.copy_file(from_path, path)
-        elif exists(source):
+    elif exists(source):
+        with told(place):
             system.create_dir(os.path.dirname(path), recursive=True)
             system.move(from_path, path)
+    elif not exists(place):
+        # It was neither renamed before nor is it there to be renamed.
+        raise no_directory(source)
 
 
 def unsettle(source: str, place: str) -> None:
@@ -70,8 +72,8 @@ def unsettle(source: str, place: str) -> None:
     system, path = located(place)
     _, from_path = located(source)
     with told(place):
-        if parts_of(place).scheme in _RENAMING:
-            if not exists(source):
+        if parts_of(place).scheme in RENAMING:
+            if not exists(source) and exists(place):
                 system.move(path, from_path)
         elif exists(place):
             system.delete_file(path)

@@ -1,0 +1,44 @@
+"""`logsegment restore`: the log directories that were uploaded to tiered storage, as they were."""
+
+from __future__ import annotations
+
+import click
+
+from logsegment.cli.ending import CLEAN, FOUND, ending
+from logsegment.cli.messages import count, say
+from logsegment.cli.options import examples, key_file_option, keyed, quiet_option
+from logsegment.tiered import ChunkError, ManifestError
+from logsegment.tiered.restoring import restore as restored
+
+
+@click.command(
+    short_help="Give the log directories back that were uploaded to tiered storage.",
+    epilog=examples(
+        "logsegment restore s3://bucket/prefix restored",
+        "logsegment restore bucket/prefix restored --key-file key1=key1.pem",
+    ),
+)
+@click.argument("prefix", metavar="PREFIX")
+@click.argument("directory", metavar="DIRECTORY")
+@key_file_option
+@quiet_option
+@click.pass_context
+@ending
+def restore(context: click.Context, prefix: str, directory: str, quiet: bool) -> int:
+    """Write the log directories that were uploaded to PREFIX, byte for byte, into DIRECTORY, which must be new or empty.
+
+    Each partition becomes TOPIC-PARTITION with its segments, indexes, snapshots and leader epochs under the names that a broker knows.
+    When something cannot be had back, nothing is written.
+    """
+    try:
+        done = restored(keyed(context, prefix), directory)
+    except (ChunkError, ManifestError) as error:
+        say(str(error))
+        say("nothing was written; `logsegment salvage` makes a log of what is intact")
+        return FOUND
+    for reason in done.left_out:
+        say(f"left out: {reason}")
+    if not quiet:
+        directories = f"{len(done.partitions):,} director{'y' if len(done.partitions) == 1 else 'ies'}"
+        say(f"wrote {count(done.segments, 'segment')} of {directories}, {done.bytes:,} bytes, to {directory}")
+    return CLEAN

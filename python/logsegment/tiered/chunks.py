@@ -1,0 +1,193 @@
+"""A segment by its chunks: range reads of the original bytes that fetch and open only the chunks that hold them (TS-42)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from logsegment._core import Finding
+from logsegment.tiered.cache import ChunkCache
+from logsegment.tiered.chunk_table import Chunk, ChunkTable
+from logsegment.tiered.damage import told
+from logsegment.tiered.errors import ChunkError, ManifestError
+from logsegment.tiered.sealing import Opener
+
+#: Stored bytes that are asked for at once, and opened before the next are: a chunk is asked for whole all the same.
+MOST_FETCHED = 8 << 20
+#: No entry begins with it: its length would be negative.
+_FILLER = b"\xff"
+CACHE = ChunkCache()
+
+
+class ChunkedFile:
+    """The bytes of a segment as they were before its upload. Any thread may read it.
+
+    Args:
+        name: of the object, as people may see it.
+        stored: the object.
+        table: where the chunks are in it.
+        opener: opens them; None when the object holds the bytes as they are.
+        hints: the bytes of the `.index`, if any, and the first and last offset of the segment, for the story of a damaged chunk.
+
+    Attributes:
+        size: bytes.
+
+    Raises:
+        ManifestError: when the object is longer than its manifest says.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        stored: Any,
+        table: ChunkTable,
+        opener: Opener | None,
+        hints: Callable[[], tuple[bytes, int | None, int | None]],
+    ) -> None:
+        if stored.size > table.object_size:
+            text = f"{name} has {stored.size} bytes, but its manifest tells of {table.object_size}: they do not belong together"
+            raise ManifestError(text, "TS-18")
+        self._name = name
+        self._stored = stored
+        self._table = table
+        self._opener = opener
+        self._hints = hints
+        self._faults: dict[int, ChunkError] = {}
+        self._findings: list[Finding] = []
+        self._lock = threading.Lock()
+        self.size = table.file_size
+        self.version = (self.size, stored.version)
+
+    def read_at(self, position: int, length: int) -> bytes:
+        """The bytes from `position` on, `length` of them or as many as there are in front of a damaged chunk.
+
+        Raises:
+            ChunkError: when the first of them are in a damaged chunk.
+            OSError: when the store does not answer.
+        """
+        return self._read(position, length, skips=False)
+
+    def read_past_damage(self, position: int, length: int) -> bytes:
+        """The same; for a chunk that is damaged its number of bytes 0xff, which are no entries, and a finding.
+
+        Raises:
+            OSError: when the store does not answer.
+        """
+        return self._read(position, length, skips=True)
+
+    def ensure_same(self) -> None:
+        """Fail when the object was written anew since it was opened.
+
+        Raises:
+            ChangedError: when it was.
+        """
+        self._stored.ensure_same()
+
+    def taken(self) -> tuple[int, int, list[Finding]]:
+        """Requests, bytes and findings since this was asked last."""
+        requests, fetched, _ = self._stored.taken()
+        with self._lock:
+            findings, self._findings = self._findings, []
+        return requests, fetched, findings
+
+    def intact(self, position: int, length: int) -> bytes:
+        """Bytes from `position` on as far as chunks are intact, and at most to the end of one; none where one is damaged."""
+        for chunk in self._chunks(position, position + 1):
+            (data,) = self._found([chunk])
+            return b"" if data is None else data[position - chunk.position :][:length]
+        return b""
+
+    def end_of_chunk(self, position: int) -> int:
+        """Where the chunk ends that holds a position of the segment."""
+        return next((chunk.position + chunk.size for chunk in self._chunks(position, position + 1)), self.size)
+
+    def _read(self, position: int, length: int, *, skips: bool) -> bytes:
+        end = min(position + length, self.size)
+        if position >= end:
+            return b""
+        if self._opener is None and self._stored.size == self.size:
+            return bytes(self._stored.read_at(position, end - position))
+        pieces: list[bytes] = []
+        for run in self._runs(position, end):
+            for chunk, found in zip(run, self._found(run), strict=True):
+                if found is None and pieces and not skips:
+                    # Whoever asks for more than is wanted gets what is in front of the damage.
+                    return b"".join(pieces)
+                first, last = max(position - chunk.position, 0), min(end - chunk.position, chunk.size)
+                if found is None:
+                    self._tell_damage(chunk, skips=skips)
+                    # Only what was asked for: the size of a chunk that is not there is a claim.
+                    pieces.append(_FILLER * (last - first))
+                else:
+                    pieces.append(found if last - first == chunk.size else found[first:last])
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _chunks(self, start: int, end: int) -> Iterator[Chunk]:
+        return (self._table[index] for index in self._table.holding(start, end))
+
+    def _runs(self, start: int, end: int) -> Iterator[list[Chunk]]:
+        """Neighbours that are fetched with one request."""
+        run: list[Chunk] = []
+        for chunk in self._chunks(start, end):
+            if run and chunk.stored_position + chunk.stored_size - run[0].stored_position > MOST_FETCHED:
+                yield run
+                run = []
+            run.append(chunk)
+        if run:
+            yield run
+
+    def _found(self, run: list[Chunk]) -> list[bytes | None]:
+        """The bytes of neighbouring chunks; None for one that is damaged.
+
+        What nobody kept is fetched with one request, from the first such chunk to the last.
+        """
+        found = {chunk.number: CACHE.get((self._name, self.version, chunk.number)) for chunk in run}
+        missing = [chunk for chunk in run if found[chunk.number] is None and chunk.number not in self._faults]
+        if missing:
+            begin, end = missing[0].stored_position, missing[-1].stored_position + missing[-1].stored_size
+            stored = memoryview(self._stored.read_at(begin, end - begin))
+            for chunk in missing:
+                found[chunk.number] = self._opened(chunk, stored[chunk.stored_position - begin :][: chunk.stored_size])
+        return [found[chunk.number] for chunk in run]
+
+    def _opened(self, chunk: Chunk, stored: memoryview) -> bytes | None:
+        """The bytes of a chunk; None when it is damaged."""
+        try:
+            if len(stored) < chunk.stored_size:
+                raise ChunkError(f"the object ends at its byte {self._stored.size}, in front of the end of the chunk")
+            data = self._opener.opened(stored, chunk.size) if self._opener else bytes(stored)
+            if len(data) != chunk.size:
+                raise ChunkError(f"it holds {len(data)} bytes instead of {chunk.size}")
+        except ChunkError as fault:
+            self._faults[chunk.number] = fault
+            return None
+        CACHE.put((self._name, self.version, chunk.number), data)
+        return data
+
+    def _tell_damage(self, chunk: Chunk, *, skips: bool) -> None:
+        """Keep the finding of a damaged chunk.
+
+        Raises:
+            ChunkError: when it is not skipped.
+        """
+        fault = self._faults[chunk.number]
+        if fault.chunk is None:
+            fault = self._faults[chunk.number] = told(self, self._name, chunk, str(fault), self._hints)
+        if not skips:
+            raise _again(fault)
+        with self._lock:
+            self._findings.append(_finding(fault, self._name))
+
+
+def _again(fault: ChunkError) -> ChunkError:
+    """The same error without the story of where it was raised before."""
+    other = ChunkError(*fault.args)
+    other.__dict__.update(fault.__dict__)
+    return other
+
+
+def _finding(fault: ChunkError, name: str) -> Finding:
+    position, length = fault.position or 0, fault.length or 0
+    first, last = fault.base_offset, fault.last_offset
+    return Finding("TS-45", "error", str(fault).removeprefix(f"{name}: "), f"{name}@{position}", position, length, first, last)

@@ -1,0 +1,110 @@
+"""The uploads that `logsegment.segments` finds on its way through folders: where each is read, its topic, its partition, its size."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from logsegment.stores.uri import is_stored, untiered
+from logsegment.tiered.folder import Found, Upload, ensure_readable, uploads_in
+from logsegment.tiered.keys import Keys
+from logsegment.tiered.names import LOG, MANIFEST, object_name, place_of
+from logsegment.tiered.objects import Info, info_of, joined_path
+from logsegment.tiered.places import ring_of, tiered
+from logsegment.tiered.segment_objects import read_manifest
+
+
+class Uploaded(NamedTuple):
+    """An uploaded segment: the URI under which it is read as if it were local."""
+
+    path: str
+    topic: str | None
+    partition: int | None
+    base_offset: int
+    size: int | None
+
+
+def uploads(path: str | os.PathLike[str], *, keys: Keys | None = None) -> list[Upload]:
+    """All uploads below a path, those that are read and those that are not.
+
+    Args:
+        path: a folder, or a prefix in a store.
+        keys: as in `logsegment.Segment`; needed where only the newest leader epochs of a partition tell which of its uploads counts.
+
+    Returns:
+        An `Upload` for each, with its state and the reason for it, folder by folder in the order of their offsets. Of Pinterest's uploader
+        there are none: it keeps plain segments.
+
+    Raises:
+        SegmentKeyError: when a key is needed, and missing or wrong.
+        OSError: when a folder cannot be listed or read.
+
+    Example:
+        >>> import logsegment as ls
+        >>> {upload.state for upload in ls.tiered.uploads("bucket")}
+        {'finished'}
+    """
+    source = tiered(path, keys)
+    base = untiered(source)
+    info_of(base)
+    folders = dict.fromkeys(folder for folder, name in _files_below(base) if object_name(name) is not None)
+    return [one.upload for folder in folders for one in uploads_in(type(base)(folder), ring_of(source))]
+
+
+def _files_below(base: str) -> Iterator[tuple[str, str]]:
+    """Folder and name of each file."""
+    if is_stored(base):
+        from logsegment.stores import walk
+
+        yield from ((os.path.dirname(entry.uri[:]), entry.name) for entry in walk(base))
+        return
+    for folder, folders, names in os.walk(base, followlinks=True):
+        folders.sort()
+        yield from ((folder, name) for name in sorted(names))
+
+
+def uploaded_in(directory: str, keys_of: str | None = None, infos: Sequence[Info] | None = None) -> tuple[list[Uploaded], list[str]]:
+    """The uploads of a folder that are read, and why the others are not.
+
+    Args:
+        directory: where the objects lie.
+        keys_of: a URI that brings keys.
+        infos: what lies there, when it was listed already.
+
+    Raises:
+        ManifestError: when a manifest cannot be read.
+        FileExistsError: when two uploads overlap and nothing tells which one counts.
+        OSError: when the folder cannot be listed or read.
+    """
+    found = uploads_in(directory, ring_of(keys_of or ""), infos)
+    reasons = [f"{one.upload.path}: {one.upload.reason}" for one in found if one.upload.reason]
+    return [_uploaded(directory, one, keys_of) for one in ensure_readable(found)], reasons
+
+
+def uploaded_at(path: str, keys_of: str | None = None) -> Uploaded | None:
+    """The upload whose log is at a path; None when that is a file like any other.
+
+    Raises:
+        ManifestError: when its manifest cannot be read.
+        OSError: when a store does not answer.
+    """
+    directory, last = os.path.split(path[:])
+    name = object_name(last)
+    if name is None or name.suffix != LOG:
+        return None
+    uri = tiered(path, ring_of(keys_of or ""))
+    place = place_of(directory)
+    try:
+        manifest = read_manifest(info_of(joined_path(type(path)(directory), f"{name.stem}.{MANIFEST}")))
+    except FileNotFoundError:
+        # Without one it is what it is: LocalTieredStorage's, or an unfinished upload that somebody wants to see.
+        return Uploaded(uri, place.topic, place.partition, name.base_offset, info_of(path).size)
+    topic, partition = (place.topic, place.partition) if manifest.topic is None else (manifest.topic, manifest.partition)
+    return Uploaded(uri, topic, partition, name.base_offset, manifest.chunks.file_size)
+
+
+def _uploaded(directory: str, one: Found, keys_of: str | None) -> Uploaded:
+    upload = one.upload
+    path = tiered(joined_path(directory, f"{one.stem}.{LOG}"), ring_of(keys_of or ""))
+    return Uploaded(path, upload.topic, upload.partition, upload.base_offset, upload.size)

@@ -1,0 +1,166 @@
+"""The private keys that a user gives, by the id that a manifest names (TS-32), and the data keys that they open (TS-29, TS-30).
+
+Nothing of a key is ever in a text: neither in errors, nor where a ring is printed.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from logsegment.stores.uri import is_stored, placed, shown
+from logsegment.tiered.errors import SegmentKeyError
+from logsegment.tiered.manifest import Sealed
+from logsegment.tiered.oaep import unpadded
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+#: For each id a file (PEM or DER, PKCS#8), here or in a store, or what stands in it.
+Keys: TypeAlias = Mapping[str, str | os.PathLike[str] | bytes]
+
+_PEM = "-----BEGIN"
+_MOST_BYTES = 1 << 20
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]+=*")
+_LEAST_LETTERS = 64
+_MOST_NAME = 200
+#: AES-256.
+_DATA_KEY_BYTES = 32
+
+
+class KeyRing:
+    """Private keys by their ids. They are read when a segment needs one.
+
+    Args:
+        keys: for each id a path, or the key itself as PEM text or as bytes (PEM, DER).
+
+    Raises:
+        TypeError: when it is no mapping of ids to these.
+        ValueError: when a text is a key without its PEM lines. The text is not told.
+    """
+
+    def __init__(self, keys: Keys) -> None:
+        if not isinstance(keys, Mapping):
+            raise TypeError(f"keys must be a mapping of the ids of keys to files or keys, not {type(keys).__name__}")
+        self._keys = {_id(key_id): _given(key_id, key) for key_id, key in keys.items()}
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids, in order."""
+        return sorted(self._keys)
+
+    def data_key(self, sealed: Sealed, name: str) -> bytes:
+        """The key of a segment.
+
+        Args:
+            sealed: what its manifest says.
+            name: of the segment, for the error.
+
+        Raises:
+            SegmentKeyError: when there is no key of that id, or it does not fit.
+            OSError: when its file cannot be read.
+        """
+        if sealed.key_id not in self._keys:
+            there = f"the given keys are {', '.join(self.ids)}" if self._keys else "no keys were given"
+            raise SegmentKeyError(f"{name} is encrypted under the key {sealed.key_id!r}: {there}")
+        given = self._keys[sealed.key_id]
+        der = given if isinstance(given, bytes) else _read(given)
+        try:
+            key = _opened(_private_key(der), sealed.wrapped_key)
+        except ImportError:
+            raise
+        except Exception:
+            # What a library says of a key that it cannot take might show some of it.
+            raise SegmentKeyError(f"the key {sealed.key_id!r} is no RSA private key (PKCS#8 in PEM or DER, without a password)") from None
+        if key is None or len(key) != _DATA_KEY_BYTES:
+            raise SegmentKeyError(f"{name} is encrypted under the key {sealed.key_id!r}: the given key of this id does not open it")
+        return key
+
+    def to_text(self) -> str:
+        """The ring as letters, digits, `-` and `_`."""
+        members = {key_id: [key] if isinstance(key, str) else base64.b64encode(key).decode() for key_id, key in self._keys.items()}
+        return base64.urlsafe_b64encode(json.dumps(members, sort_keys=True).encode()).decode().rstrip("=") if members else ""
+
+    @classmethod
+    def of_text(cls, text: str) -> KeyRing:
+        """The ring of such letters."""
+        members = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))) if text else {}
+        return cls({key_id: key[0] if isinstance(key, list) else base64.b64decode(key) for key_id, key in members.items()})
+
+    def __repr__(self) -> str:
+        return f"KeyRing({', '.join(self.ids)})"
+
+
+def _id(key_id: object) -> str:
+    if not isinstance(key_id, str) or not key_id.strip():
+        raise TypeError("the ids of keys must be texts that are not blank")
+    return key_id
+
+
+def is_bare_key(text: str) -> bool:
+    """True for a text that is a key without the lines around it, or part of one, and must not be shown as a path."""
+    letters = "".join(text.split())
+    is_base64 = _BASE64.fullmatch(letters) is not None
+    # DER of an RSA key begins with 30 82; a path of so many letters without a dot, from no root, is none.
+    is_key = (len(letters) >= _LEAST_LETTERS and letters.startswith("MI")) or (len(letters) >= _MOST_NAME and not letters.startswith("/"))
+    return (is_base64 and is_key) or "PRIVATE KEY-----" in text
+
+
+def _given(key_id: str, key: object) -> str | bytes:
+    """The path of a key, absolute, or its bytes."""
+    if isinstance(key, bytes):
+        return key
+    if isinstance(key, str) and _PEM in key:
+        return key.encode()
+    if isinstance(key, str) and is_bare_key(key):
+        raise ValueError(f"the key {key_id!r} is no path, and as PEM text it lacks its line -----BEGIN PRIVATE KEY-----")
+    if isinstance(key, (str, os.PathLike)):
+        place = placed(key)
+        return place[:] if is_stored(place) else os.path.abspath(place)
+    raise TypeError(f"the key {key_id!r} must be a path, or the key as PEM text or bytes")
+
+
+def _read(path: str) -> bytes:
+    if not is_stored(path):
+        with open(path, "rb") as file:
+            return file.read(_MOST_BYTES)
+    from logsegment.stores import read_file
+
+    data = read_file(path, _MOST_BYTES)
+    if data is None:
+        raise FileNotFoundError(2, os.strerror(2), shown(path))
+    return bytes(data)
+
+
+@lru_cache(maxsize=16)
+def _private_key(data: bytes) -> RSAPrivateKey:
+    try:
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    except ImportError:
+        raise ImportError('encrypted segments are opened by the package cryptography: pip install "logsegment[tiered]"') from None
+    load = serialization.load_pem_private_key if _PEM.encode() in data else serialization.load_der_private_key
+    key = load(data, password=None)
+    if not isinstance(key, RSAPrivateKey):
+        raise TypeError
+    return key
+
+
+def _opened(key: RSAPrivateKey, wrapped: bytes) -> bytes | None:
+    """The message under OAEP; None when there is none."""
+    numbers = key.private_numbers()
+    modulus = numbers.public_numbers.n
+    length = (modulus.bit_length() + 7) // 8
+    value = int.from_bytes(wrapped)
+    if len(wrapped) != length or value >= modulus:
+        return None
+    # By the Chinese remainder theorem; blinding would guard a secret from who measures time, and nobody does here.
+    first = pow(value, numbers.dmp1, numbers.p)
+    second = pow(value, numbers.dmq1, numbers.q)
+    block = second + numbers.q * (((first - second) * numbers.iqmp) % numbers.p)
+    return unpadded(block.to_bytes(length))

@@ -1,0 +1,77 @@
+"""Names of uploaded objects: what a path tells of topic, partition, offset and ids (TS-1 to TS-5, TS-60, TS-61)."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+#: 16 bytes as base64url without padding; they may hold a `-`, so a name is split by length, never at a `-` (TS-4).
+_ID = r"[A-Za-z0-9_-]{22}"
+_OBJECT = re.compile(rf"([0-9]{{20}})-({_ID})\.([a-z_-]+)")
+_AIVEN_TOPIC = re.compile(rf"([A-Za-z0-9._-]{{1,249}})-({_ID})")
+_LOCAL_PARTITION = re.compile(rf"([A-Za-z0-9._-]{{1,249}})-([0-9]{{1,10}})-({_ID})")
+_SNAPSHOT = re.compile(r"([0-9]{20})\.snapshot")
+
+LOG = "log"
+MANIFEST = "rsm-manifest"
+#: All indexes of a segment, joined.
+INDEXES = "indexes"
+#: What `LocalTieredStorage`, and Aiven's plug-in before October 2023, call the files of their own (TS-52, TS-61).
+EPOCH_SUFFIXES = ("leader_epoch_checkpoint", "leader-epoch-checkpoint")
+#: The file of a partition's directory in which a broker looks for the leaders' terms.
+CHECKPOINT = "leader-epoch-checkpoint"
+
+
+class ObjectName(NamedTuple):
+    """The name of one object."""
+
+    base_offset: int
+    segment_id: str
+    suffix: str
+
+    @property
+    def stem(self) -> str:
+        """What the objects of one upload share."""
+        return f"{self.base_offset:020d}-{self.segment_id}"
+
+
+class Place(NamedTuple):
+    """What the directory of uploads tells; all of it None when it tells nothing."""
+
+    topic: str | None = None
+    topic_id: str | None = None
+    partition: int | None = None
+
+
+def object_name(name: str) -> ObjectName | None:
+    """The parts of a name; None when it is not that of an uploaded object.
+
+    Example:
+        >>> from logsegment.tiered.names import object_name
+        >>> object_name("00000000000000001234-AAAAAAAAAAAAAAAAAAAAAA.log").base_offset
+        1234
+    """
+    match = _OBJECT.fullmatch(name)
+    return ObjectName(int(match[1]), match[2], match[3]) if match else None
+
+
+def snapshot_offset(name: str) -> int | None:
+    """The offset that the name of a producer snapshot tells."""
+    match = _SNAPSHOT.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def place_of(directory: str) -> Place:
+    """Topic, its id and partition, as the last one or two names of a directory tell."""
+    above, _, name = directory.rstrip("/").rpartition("/")
+    topic = _AIVEN_TOPIC.fullmatch(above.rpartition("/")[2])
+    if topic and name.isdecimal():
+        return Place(topic[1], topic[2], int(name))
+    local = _LOCAL_PARTITION.fullmatch(name)
+    return Place(local[1], local[3], int(local[2])) if local else Place()
+
+
+def is_of_aiven(directory: str) -> bool:
+    """True for the folder of a partition as Aiven's plug-in names it: there a segment without a manifest is none (TS-8)."""
+    above, _, name = directory.rstrip("/").rpartition("/")
+    return name.isdecimal() and _AIVEN_TOPIC.fullmatch(above.rpartition("/")[2]) is not None

@@ -1,0 +1,57 @@
+"""URIs of uploaded segments: `tiered+` in front of where the objects lie, and the keys among the settings, which are never shown.
+
+`tiered+s3://user!region=eu&keys=...@bucket/prefix/...` is what stands at `s3://bucket/prefix/...`, seen as log directories;
+`tiered+file:///data/...` the same of a folder here. As any URI inside it can be taken apart and joined like a path.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+
+from logsegment.stores.uri import TIERED, StoreUri, is_stored, is_tiered, joined, parts_of, placed, untiered
+from logsegment.tiered.keys import KeyRing, Keys
+
+_KEYS = "keys"
+
+
+def tiered(path: str | os.PathLike[str], keys: Keys | KeyRing | None = None) -> StoreUri:
+    """The URI of uploaded segments.
+
+    Args:
+        path: where they lie, a path or URI; one that `tiered` gave keeps its keys if none are given.
+        keys: the private keys by their ids.
+
+    Raises:
+        TypeError: when `keys` is no mapping of ids to keys.
+    """
+    place = placed(path)
+    if is_tiered(place):
+        ring = KeyRing.of_text(_setting(place)) if keys is None else _ring(keys)
+        place = untiered(place)
+    else:
+        ring = _ring(keys)
+    if not is_stored(place):
+        place = joined(parts_of("file:///")._replace(path=os.path.abspath(place).lstrip("/")))
+    parts = parts_of(place)
+    settings = [part for part in (parts.query, f"{_KEYS}={ring.to_text()}" if ring.ids else "") if part]
+    return joined(parts._replace(scheme=TIERED + parts.scheme, query="&".join(settings)))
+
+
+def ring_of(uri: str) -> KeyRing:
+    """The keys that a URI brings."""
+    return _parsed(_setting(uri))
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> KeyRing:
+    return KeyRing.of_text(text)
+
+
+def _ring(keys: Keys | KeyRing | None) -> KeyRing:
+    return keys if isinstance(keys, KeyRing) else KeyRing(keys or {})
+
+
+def _setting(uri: str) -> str:
+    settings = (setting.partition("=") for setting in parts_of(uri).query.split("&"))
+    return next((value for name, _, value in settings if name == _KEYS), "")

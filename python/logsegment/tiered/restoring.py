@@ -1,0 +1,162 @@
+"""Give a log directory back as it was before its upload: `restore`."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from logsegment.segments import SegmentFile, find_segments, is_directory
+from logsegment.stores.uri import is_stored, is_tiered, placed, shown, untiered
+from logsegment.tiered.finding import uploaded_in
+from logsegment.tiered.keys import Keys
+from logsegment.tiered.names import object_name, place_of
+from logsegment.tiered.overlay import entries, open_file
+from logsegment.tiered.places import ring_of, tiered
+
+#: Bytes that are in memory at a time, and a chunk.
+_STEP = 8 << 20
+#: What a broker keeps in the directory of a partition. Marks of an uploader (`offset.wm`, `_metadata`) are none of it.
+_SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
+_WHOLE = ("leader-epoch-checkpoint", "partition.metadata")
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was given back.
+
+    Attributes:
+        partitions (list[str]): the directories, one for each partition.
+        segments (int): how many.
+        bytes (int): of all files.
+        left_out (list[str]): uploads that were passed over, and why: unfinished, duplicate, superseded.
+    """
+
+    partitions: list[str]
+    segments: int
+    bytes: int
+    left_out: list[str]
+
+
+def restore(path: str | os.PathLike[str], directory: str | os.PathLike[str], *, keys: Keys | None = None) -> Restored:
+    """Write the log directories that were uploaded to a prefix, byte for byte: segments, indexes, snapshots, leader epochs.
+
+    Each partition becomes a directory `<topic>-<partition>` with the names that a broker knows, and `partition.metadata` with the id of
+    the topic, which the names of the objects tell. A broker of Kafka starts on it when its cluster knows the topic under that id.
+
+    Args:
+        path: a folder, a prefix in a store, or the folder of one partition.
+        directory: it must be new, or empty; what goes wrong leaves nothing there.
+        keys: as in `logsegment.Segment`.
+
+    Returns:
+        A `Restored`: the directories, how many segments and bytes, and the uploads that were passed over.
+
+    Raises:
+        FileExistsError: when something is in the directory, or two uploads overlap and nothing tells which one counts.
+        SegmentKeyError: when a key is missing, or does not fit.
+        RecordBatchError: when bytes cannot be had back: `ChunkError`, `ManifestError`.
+        ValueError: when the path is one file, or two partitions have one name: a topic that was made anew, say.
+        OSError: when something cannot be read or written.
+
+    Example:
+        >>> import logsegment as ls
+        >>> restored = ls.restore("payments-0", "restored")
+        >>> restored.segments, ls.Log("restored").partitions
+        (6, [('payments', 0)])
+
+    Source: TS-43; `RemoteLogManager.buildRemoteLogAuxState` in Kafka.
+    """
+    source = tiered(path, keys)
+    if not is_directory(source):
+        find_segments(source)
+        raise ValueError(f"{shown(source)} is one file: a prefix or a folder is given back")
+    files = find_segments(source)
+    with _whole(directory) as hidden:
+        owners: dict[str, str] = {}
+        written = 0
+        for file in files:
+            place, name = untiered(tiered(file.directory)), _name(file)
+            if owners.get(name) == place:
+                continue
+            if (other := owners.setdefault(name, place)) is not place:
+                raise ValueError(f"{shown(other)} and {shown(place)} would both become {name}: give back one of them at a time")
+            written += _partition(tiered(place, ring_of(source)), hidden / name)
+    target = os.fspath(directory)
+    return Restored([os.path.join(target, name) for name in owners], len(files), written, _left_out(files, source))
+
+
+def _partition(folder: str, target: Path) -> int:
+    """Write the files of one partition; give their bytes."""
+    target.mkdir(parents=True)
+    written = 0
+    names = set()
+    for entry in entries(folder):
+        name = _local_name(entry.name)
+        if not entry.is_directory and name is not None and name not in names:
+            names.add(name)
+            written += _copy(entry.uri, target / name)
+    topic_id = place_of(untiered(folder)[:]).topic_id
+    if topic_id is not None and "partition.metadata" not in names:
+        written += (target / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
+    return written
+
+
+def _local_name(name: str) -> str | None:
+    """The name of a file in a broker's directory; None when it has no business there."""
+    upload = object_name(name)
+    name = name if upload is None else f"{upload.base_offset:020d}.{upload.suffix}"
+    stem, suffix = os.path.splitext(name)
+    is_numbered = suffix in _SUFFIXES and len(stem) == 20 and stem.isdecimal()
+    return name if is_numbered or name in _WHOLE else None
+
+
+def _copy(uri: str, path: Path) -> int:
+    source = open_file(uri)
+    with path.open("xb") as file:
+        at = 0
+        while at < source.size:
+            at += file.write(source.read_at(at, _STEP))
+        source.ensure_same()
+        file.flush()
+        os.fsync(file.fileno())
+    return int(source.size)
+
+
+def _name(file: SegmentFile) -> str:
+    if file.topic is not None:
+        return f"{file.topic}-{file.partition}"
+    return os.path.basename(untiered(tiered(file.directory))[:])
+
+
+def _left_out(files: Iterable[SegmentFile], source: str) -> list[str]:
+    places = dict.fromkeys(untiered(file.directory) for file in files if is_tiered(file.path))
+    return [reason for place in places for reason in uploaded_in(place, source)[1]]
+
+
+@contextmanager
+def _whole(directory: str | os.PathLike[str]) -> Iterator[Path]:
+    """A directory under a hidden name, which gets its own when all went well.
+
+    Raises:
+        FileExistsError: when something is there.
+        ValueError: when it lies in a store.
+    """
+    place = placed(directory)
+    if is_stored(place):
+        raise ValueError(f"{shown(place)} lies in a store: a log directory is given back to this machine")
+    path = Path(place)
+    if os.path.lexists(path) and (not path.is_dir() or any(path.iterdir())):
+        raise FileExistsError(errno.EEXIST, "the directory must be new or empty", str(path))
+    hidden = path.absolute().parent / f".{path.absolute().name}.{secrets.token_hex(4)}.part"
+    hidden.mkdir(parents=True)
+    try:
+        yield hidden
+        hidden.rename(path)
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)

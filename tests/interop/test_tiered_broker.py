@@ -1,0 +1,87 @@
+"""A Kafka 4 broker starts on what `restore` gives back from an encrypted prefix, here and in a store, and serves all of it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import corpus
+import eras
+import librdkafka
+import logsegment as ls
+import tiered_corpus as tiered
+from kraft import Broker
+from s3_server import Fetched, Server
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
+SOURCE = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
+COLUMNS = ["offset", "key", "value"]
+
+
+@pytest.fixture(scope="module")
+def uploaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("uploaded")
+    tiered.Uploader(root, "payments", chunk_size=3000, compresses=True, key_id="key1").partition(SOURCE)
+    return root
+
+
+def test_a_broker_starts_on_a_restored_directory(new_broker: Callable[[], Broker], uploaded: Path, tmp_path: Path):
+    broker = new_broker()
+    broker.start()
+    broker.create_topics(["payments"])
+    broker.stop()
+    ls.restore(uploaded, tmp_path / "restored", keys=tiered.KEYS)
+    files = sorted(path for path in (tmp_path / "restored/payments-0").iterdir() if path.name != "partition.metadata")
+    broker.replace("payments", files)
+    broker.start()
+    served = librdkafka.consume(broker.servers, ["payments"])["payments"]
+    broker.stop()
+    assert len(served) == ls.Log(SOURCE).records(columns=["offset"], isolation="read_committed").read_all().num_rows
+    for path in SOURCE.glob("*.log"):
+        assert (broker.partition("payments") / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    eras.need("java", "mvn")
+    running = Server(tmp_path_factory.mktemp("s3"))
+    yield running
+    running.close()
+
+
+def test_a_prefix_in_a_store(server: Server, uploaded: Path, tmp_path: Path):
+    server.put(uploaded / "prefix", "tiered/prefix")
+    uri = server.uri("tiered/prefix")
+    there = ls.Log(uri, keys=tiered.KEYS)
+    assert there.records(columns=COLUMNS).to_pyarrow() == ls.Log(SOURCE).records(columns=COLUMNS).to_pyarrow()
+    assert str(there.segments[0].path).startswith("s3://lake/tiered/prefix/payments-")
+    for isolation in ("read_committed", "read_uncommitted"):
+        asked = {"columns": COLUMNS, "isolation": isolation, "start_offset": 20}
+        assert there.records(**asked).to_pyarrow() == ls.Log(SOURCE).records(**asked).to_pyarrow()
+    assert there.validate().ok
+    ls.restore(uri, tmp_path / "restored", keys=tiered.KEYS)
+    for path in SOURCE.glob("*.log"):
+        assert (tmp_path / "restored/payments-0" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_a_look_up_in_a_store_fetches_its_chunks(server: Server, tmp_path: Path):
+    """One of forty chunks and what a look-up needs, as the server counts it."""
+    import pyarrow as pa
+
+    from logsegment import _core
+
+    place = tmp_path / "large-0"
+    place.mkdir()
+    log = place / "00000000000000000000.log"
+    ls.encode(pa.table({"value": pa.array([b"v" * 1000] * 10000, pa.binary())}), out=log, batch_bytes=16 << 10)
+    _core.rebuild_indexes([(log, 0)], place)
+    stored = tiered.Uploader(tmp_path, "large", chunk_size=256 << 10, key_id="key2").segment(log, 9999)
+    server.put(tmp_path / "prefix", "lookup/prefix")
+    segment = ls.Log(server.uri("lookup/prefix"), keys=tiered.KEYS).segments[0]
+    server.fetched = Fetched()
+    assert segment.records(columns=["offset"], start_offset=5000, end_offset=5001).read_all().num_rows == 1
+    assert server.fetched.bytes_given < 4 * (256 << 10) < stored.stat().st_size // 9
+    shutil.rmtree(tmp_path / "prefix")

@@ -1,0 +1,74 @@
+"""A prefix of tiered storage in a real Spark, as if it were a log directory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.errors import AnalysisException, PythonException
+from pyspark.sql import SparkSession
+
+import corpus
+import logsegment as ls
+import tiered_corpus as tiered
+from spark_session import spark_session
+
+pytestmark = pytest.mark.spark
+TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
+COLUMNS = ["topic", "partition", "offset", "value"]
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return spark_session()
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> str:
+    """The option: ids of keys and their files."""
+    for name, key in tiered.KEYS.items():
+        (tmp_path / f"{name}.der").write_bytes(key)
+    return json.dumps({name: str(tmp_path / f"{name}.der") for name in tiered.KEYS})
+
+
+def test_every_mode_in_one_query(spark: SparkSession, keys: str):
+    frame = spark.read.format("logsegment").option("keys", keys).load(str(tiered.BUCKET))
+    counts = {row["partition"]: row["count"] for row in frame.groupBy("partition").count().collect()}
+    assert counts == dict.fromkeys(range(1, 14), 200)
+    plan = frame._jdf.queryExecution().toString()
+    assert "BEGIN" not in plan
+    assert ".der" not in plan
+
+
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+def test_rows_are_those_of_the_log_directory(spark: SparkSession, keys: str, isolation: str, tmp_path: Path):
+    tiered.Uploader(tmp_path, "payments", chunk_size=3000, compresses=True, key_id="key1").partition(TRANSACTIONS)
+    options = {"keys": keys, "isolation": isolation, "minPartitions": "12", "startingOffsets": '{"payments":{"0":7}}'}
+    frame = spark.read.format("logsegment").options(**options).load(str(tmp_path / "prefix"))
+    found = [tuple(row) for row in frame.select(*COLUMNS).orderBy("offset").collect()]
+    here = ls.Log(TRANSACTIONS).records(columns=["offset", "value"], isolation=isolation, start_offset=7).read_all().to_pylist()
+    assert found == [("payments", 0, row["offset"], row["value"]) for row in here]
+    assert len(here) > 20
+
+
+def test_a_missing_key_and_damage_are_one_readable_message(spark: SparkSession, keys: str, tmp_path: Path):
+    source = spark.read.format("logsegment")
+    with pytest.raises((PythonException, AnalysisException), match="is encrypted under the key 'key1': no keys were given"):
+        source.load(str(tiered.folder("zstdenc"))).collect()
+    for wrong in ("key1=x", '["key1"]', '{"key1": "-----BEGIN PRIVATE KEY-----"}'):
+        with pytest.raises(AnalysisException, match="option keys must be JSON like") as raised:
+            source.option("keys", wrong).load(str(tiered.BUCKET))
+        assert "BEGIN" not in str(raised.value)
+    (log,) = tiered.Uploader(tmp_path, "payments", chunk_size=3000, key_id="key1").partition(
+        corpus.CORPUS / "modern-4.1.0/data/codec-none-0"
+    )
+    data = bytearray(log.read_bytes())
+    data[3500] ^= 1
+    log.write_bytes(data)
+    frame = spark.read.format("logsegment").option("keys", keys).load(str(tmp_path / "prefix"))
+    with pytest.raises(PythonException, match=r"chunk 1 \(bytes 3000 to 5999 of the segment, offsets \d+ to \d+\) is lost"):
+        frame.collect()
+    view = spark.read.format("logsegment").option("keys", keys).option("view", "findings").load(str(tmp_path / "prefix"))
+    (found,) = view.where("rule = 'TS-45'").collect()
+    assert (found["path"], found["position"], found["topic"], found["severity"]) == (str(log), 3000, "payments", "error")
