@@ -46,14 +46,22 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn peak_of(bytes: Vec<u8>) -> (isize, usize) {
-    let bytes = Bytes::from(bytes);
+/// What a call gives, and the most that it held beside what this thread had.
+pub fn peak_during<R>(call: impl FnOnce() -> R) -> (R, isize) {
     let before = LIVE.get();
     PEAK.set(before);
-    let mut validator = Validator::new(Source::memory(bytes), DecodeOptions::default(), Depth::Full, false);
-    while validator.advance().unwrap() {}
-    let findings = validator.take_findings().len();
-    (PEAK.get() - before, findings)
+    let made = call();
+    (made, PEAK.get() - before)
+}
+
+fn peak_of(bytes: Vec<u8>) -> (isize, usize) {
+    let bytes = Bytes::from(bytes);
+    let (findings, peak) = peak_during(|| {
+        let mut validator = Validator::new(Source::memory(bytes), DecodeOptions::default(), Depth::Full, false);
+        while validator.advance().unwrap() {}
+        validator.take_findings().len()
+    });
+    (peak, findings)
 }
 
 /// Puts a new value into a field behind the checksum, and the checksum right.

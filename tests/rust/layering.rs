@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Room and layer. Rooms of one layer do not name each other, but for those listed in `SIDEWAYS`.
-const LAYERS: [(&str, u8); 23] = [
+const LAYERS: [(&str, u8); 24] = [
     ("error", 0),
     ("limits", 0),
     ("interrupt", 0),
@@ -17,6 +17,7 @@ const LAYERS: [(&str, u8); 23] = [
     ("codec", 3),
     ("framing", 3),
     ("sidecar", 3),
+    ("internal", 3),
     ("decode", 4),
     ("encode", 4),
     ("convert", 5),

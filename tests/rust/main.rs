@@ -5,9 +5,22 @@ mod batches;
 mod budget;
 mod conversions;
 mod framing;
+#[cfg(feature = "arrow")]
+mod fuzzing;
 mod inspect;
 mod layering;
+#[cfg(feature = "arrow")]
+mod mutations;
+#[cfg(feature = "arrow")]
+#[path = "../../fuzz/src/promises/mod.rs"]
+mod promises;
 mod properties;
 mod recovery;
 mod sidecar;
+#[cfg(not(feature = "arrow"))]
+#[path = "../../fuzz/src/promises/tiles.rs"]
+mod tiles;
 mod vectors;
+
+#[cfg(feature = "arrow")]
+use promises::tiles;

@@ -52,10 +52,17 @@ struct Cost {
 }
 
 fn cost_of(bytes: &[u8]) -> Cost {
+    // Salvage also wants what is broken, and what is intact inside of it.
+    let salvaging = cost_in(bytes, |runs| runs.giving_broken().giving_enclosed());
+    assert!(salvaging.checksummed <= 8 * bytes.len() as u64, "{} bytes checksummed of {}", salvaging.checksummed, bytes.len());
+    cost_in(bytes, |runs| runs)
+}
+
+fn cost_in(bytes: &[u8], kind: impl Fn(Runs) -> Runs) -> Cost {
     let (checksummed, claims) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let judge = Counting { judge: judge(), checksummed: Arc::clone(&checksummed), claims: Arc::clone(&claims) };
     let source = Source::memory(Bytes::copy_from_slice(bytes));
-    let mut runs = Runs::new(source, Limits::default(), 1).recovering(Box::new(judge));
+    let mut runs = kind(Runs::new(source, Limits::default(), 1).recovering(Box::new(judge)));
     let (mut entries, mut unsearched) = (Vec::new(), 0);
     while let Some(piece) = runs.next_piece().unwrap() {
         match piece {

@@ -1,0 +1,63 @@
+//! What must hold of the library whatever the bytes are: each target holds some of it against what libFuzzer makes (docs/fuzzing.md).
+//!
+//! A broken promise is a panic, which is what the fuzzer looks for. Limits are small, so that an input takes microseconds. The Rust tests
+//! include this module too, and go through `fuzz/corpus` and `tests/hostile/found` with it. Knows nothing of libFuzzer.
+
+pub mod choices;
+pub mod codecs;
+pub mod converting;
+pub mod damage;
+pub mod identity;
+pub mod inspecting;
+pub mod looking_up;
+pub mod mending;
+pub mod plugging;
+pub mod reading;
+pub mod salvaging;
+pub mod sidecars;
+pub mod slicing;
+pub mod tiles;
+pub mod writing;
+
+use logsegment::codec::{Codec, HeaderChecksum};
+use logsegment::model::{CompressionType, Formats, RecordFormat};
+
+/// What holds the promises of a target against some bytes.
+pub type Check = fn(&[u8]);
+
+/// Every target, by the name of its program.
+pub const TARGETS: [(&str, Check); 18] = [
+    ("auto", |bytes| reading::check(bytes, &reading::options(Formats::Auto))),
+    ("v07", |bytes| reading::check(bytes, &reading::options(Formats::Only(RecordFormat::V07)))),
+    ("v0_v1", |bytes| {
+        reading::check(bytes, &reading::options(Formats::Only(RecordFormat::V0)));
+        reading::check(bytes, &reading::options(Formats::Only(RecordFormat::V1)));
+    }),
+    ("v2", |bytes| reading::check(bytes, &reading::options(Formats::Only(RecordFormat::V2)))),
+    ("v3", |bytes| reading::check(bytes, &reading::options(Formats::Only(RecordFormat::V3)))),
+    ("gzip", |bytes| codecs::check(bytes, CompressionType::Gzip, &[Codec::Gzip])),
+    ("snappy", |bytes| codecs::check(bytes, CompressionType::Snappy, &[Codec::Snappy])),
+    ("lz4", |bytes| codecs::check(bytes, CompressionType::Lz4, &LZ4)),
+    ("zstd", |bytes| codecs::check(bytes, CompressionType::Zstd, &[Codec::Zstd])),
+    ("plugin", plugging::check),
+    ("framing", slicing::check),
+    ("sidecar", sidecars::check),
+    ("lookup", looking_up::check),
+    ("convert", converting::check),
+    ("identity", identity::check),
+    ("damage", damage::check),
+    ("salvage", salvaging::check),
+    ("inspect", inspecting::check),
+];
+
+/// The header checksum as the specification has it, and any.
+const LZ4: [Codec; 2] = [Codec::Lz4(HeaderChecksum::Correct), Codec::Lz4(HeaderChecksum::Ignored)];
+
+/// The check of the target with this name.
+///
+/// # Panics
+/// When there is none.
+pub fn check_of(target: &str) -> Check {
+    let found = TARGETS.iter().find(|(name, _)| *name == target);
+    found.map(|(_, check)| *check).expect("a target of the table")
+}

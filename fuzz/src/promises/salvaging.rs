@@ -1,0 +1,74 @@
+//! Salvage gives what is intact, accounts for every byte, and finds nothing to salvage in what it gave.
+
+use bytes::Bytes;
+use logsegment::decode::DecodeOptions;
+use logsegment::framing::Source;
+use logsegment::interrupt::Interrupt;
+use logsegment::model::Formats;
+use logsegment::salvage::{Account, Fit, Found, Passes, SalvageOptions, Salvager, Settled};
+use logsegment::wire::Sink;
+
+use super::choices::Choices;
+use super::reading::options;
+use super::slicing::ensure_tiling;
+
+/// Four bytes of choices, then the input.
+pub fn check(bytes: &[u8]) {
+    let mut choices = Choices(bytes);
+    let formats = choices.formats();
+    let [is_sorted, wants_records, _] = [(); 3].map(|()| choices.byte() % 2 == 1);
+    let input = choices.0;
+    let wanted = SalvageOptions { decode: options(formats), fit: Fit::default(), lists_places: is_sorted, wants_records };
+    let (out, aside, mut found) = salvage(input, wanted.clone());
+    ensure_accounted(&found.account, input, &out);
+    ensure_clean(&out, &wanted);
+    if wants_records {
+        // Readable records of damaged batches are written as batches of magic 2.
+        ensure_clean(&aside, &SalvageOptions { decode: options(Formats::Auto), ..wanted.clone() });
+    }
+    if is_sorted && found.is_disordered && !found.has_too_many {
+        let out = settle(input, &mut found, &wanted);
+        ensure_accounted(&found.account, input, &out);
+        let (_, _, again) = salvage(&out, wanted);
+        assert!(!again.is_disordered, "the settled log is out of order");
+    }
+}
+
+fn salvage(input: &[u8], wanted: SalvageOptions) -> (Vec<u8>, Vec<u8>, Found) {
+    let source = Source::memory(Bytes::copy_from_slice(input));
+    let mut salvager = Salvager::new(source, wanted).expect("legal options");
+    let (mut out, mut aside) = (Sink::default(), Sink::default());
+    while salvager.advance(&mut out, &mut aside).expect("memory does not fail") {}
+    (out.bytes().to_vec(), aside.bytes().to_vec(), salvager.finish())
+}
+
+fn settle(input: &[u8], found: &mut Found, wanted: &SalvageOptions) -> Vec<u8> {
+    let settled = Settled::new(found, wanted);
+    let source = || Source::memory(Bytes::copy_from_slice(input));
+    let passes = Passes { sources: [source(), source(), source()], interrupt: Interrupt::default() };
+    let mut out = Vec::new();
+    let mut put = |bytes: &[u8]| {
+        out.extend_from_slice(bytes);
+        Ok(())
+    };
+    settled.write(passes, &mut put, &mut |_| Ok(())).expect("memory does not fail");
+    out
+}
+
+/// Every byte of the input is kept or lost, once, and what is kept is the output.
+fn ensure_accounted(account: &Account, input: &[u8], out: &[u8]) {
+    assert!(!account.is_cut, "few places are all listed");
+    let kept = account.kept.iter().map(|kept| kept.bytes.clone());
+    ensure_tiling(kept.clone().chain(account.lost.iter().map(|lost| lost.bytes.clone())).collect(), input.len() as u64);
+    let bytes: Vec<u8> = kept.flat_map(|range| &input[range.start as usize..range.end as usize]).copied().collect();
+    assert_eq!(bytes, out, "the output is not what the account calls kept");
+    assert_eq!((account.kept_bytes, account.kept_bytes + account.lost_bytes), (out.len() as u64, input.len() as u64));
+}
+
+/// All of it is intact.
+fn ensure_clean(out: &[u8], wanted: &SalvageOptions) {
+    let wanted = SalvageOptions { decode: DecodeOptions { check_crc: true, ..wanted.decode.clone() }, ..wanted.clone() };
+    let (again, _, found) = salvage(out, wanted);
+    assert!(found.account.lost.is_empty(), "lost of what was salvaged: {:?}", found.account.lost);
+    assert_eq!(again, out);
+}
