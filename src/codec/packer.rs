@@ -27,11 +27,23 @@ impl Packer {
     /// # Errors
     /// `Internal` when a codec fails, as it does only without memory; what a plugin fails with.
     pub fn pack(&mut self, packing: Packing, plain: &[u8], out: &mut Sink) -> Result<()> {
+        self.pack_in_two(packing, (plain, 0), out)
+    }
+
+    /// The same; the first `front` bytes are wanted alone now and then: where the codec packs block by block, one ends behind them.
+    ///
+    /// # Errors
+    /// As `pack`.
+    pub fn pack_in_two(&mut self, packing: Packing, (plain, front): (&[u8], usize), out: &mut Sink) -> Result<()> {
         match packing {
             Packing::Gzip { level } => self.gzip.pack(plain, level, out),
-            Packing::Snappy => self.snappy.pack(plain, out),
-            Packing::Lz4 { level, checksum } => self.lz4.pack(plain, level, checksum, out),
-            Packing::Zstd { level } => self.zstd.pack(plain, level, out),
+            Packing::Snappy => self.snappy.pack((plain, front), out),
+            Packing::Lz4 { level, checksum } => {
+                self.lz4.pack((plain, front), level, checksum, out);
+                Ok(())
+            }
+            Packing::Zstd { level } if front == 0 => self.zstd.pack(plain, level, out),
+            Packing::Zstd { level } => self.zstd.pack_in_two((plain, front), level, out),
             Packing::Plugin { id, level } => {
                 let mut shown = Sink::default();
                 shown.put(plain);
@@ -44,10 +56,10 @@ impl Packer {
     ///
     /// # Errors
     /// As `pack`.
-    pub fn pack_own(&mut self, packing: Packing, plain: &mut Sink, out: &mut Sink) -> Result<()> {
+    pub fn pack_own(&mut self, packing: Packing, (plain, front): (&mut Sink, usize), out: &mut Sink) -> Result<()> {
         match packing {
             Packing::Plugin { id, level } => self.plugins.pack(id, plain, level, out),
-            built_in => self.pack(built_in, plain.bytes(), out),
+            built_in => self.pack_in_two(built_in, (plain.bytes(), front), out),
         }
     }
 }
@@ -93,6 +105,29 @@ mod tests {
                 packer.pack(packing, &plain, &mut out).unwrap();
                 assert!(out.bytes().starts_with(b"before"));
                 assert_eq!(unpack(codec, out.from(6)), Outcome::plain(&plain), "{packing:?}, {} bytes", plain.len());
+            }
+        }
+    }
+
+    #[test]
+    fn s_h5_in_two_parts_the_first_can_be_had_alone() {
+        let (mut packer, mut out) = (Packer::default(), Sink::default());
+        for plain in samples() {
+            for front in [1, 1000, plain.len() / 2, plain.len()].map(|front| front.min(plain.len())) {
+                for (packing, codec) in packings() {
+                    out.clear();
+                    packer.pack_in_two(packing, (&plain, front), &mut out).unwrap();
+                    assert_eq!(unpack(codec, out.bytes()), Outcome::plain(&plain), "{packing:?}, {front} of {} bytes", plain.len());
+                    if codec == Codec::Gzip {
+                        continue;
+                    }
+                    let (mut unpacker, mut got) = (crate::codec::Unpacker::default(), crate::codec::Plain::default());
+                    let budget = crate::limits::Budget::for_entry(&crate::limits::Limits::default(), 1 << 20);
+                    let mut is_enough = |plain: &crate::codec::Plain| plain.len() >= front;
+                    unpacker.unpack_until(codec, out.bytes(), &mut got, &budget, &mut is_enough).unwrap();
+                    // No more than a step of zstd more.
+                    assert!((front..=front + 4096).contains(&got.len()), "{packing:?}, {front}: {}", got.len());
+                }
             }
         }
     }

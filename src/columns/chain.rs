@@ -20,6 +20,8 @@ pub struct Chain {
     waiting: VecDeque<(Arc<str>, Open)>,
     current: Option<(Arc<str>, Box<dyn BatchSource>)>,
     findings: Findings,
+    /// It was told that a format is experimental.
+    is_told: bool,
     /// What the streams before the current one did.
     done: Stats,
 }
@@ -27,7 +29,14 @@ pub struct Chain {
 impl Chain {
     /// Streams with the names by which findings tell them.
     pub fn new(schema: SchemaRef, waiting: impl IntoIterator<Item = (Arc<str>, Open)>) -> Self {
-        Self { schema, waiting: waiting.into_iter().collect(), current: None, findings: Findings::default(), done: Stats::default() }
+        Self {
+            schema,
+            waiting: waiting.into_iter().collect(),
+            current: None,
+            findings: Findings::default(),
+            is_told: false,
+            done: Stats::default(),
+        }
     }
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
@@ -53,7 +62,9 @@ impl Chain {
 
     fn gather(&mut self) {
         if let Some((name, stream)) = &mut self.current {
-            self.findings.append(stream.take_findings().in_file(name));
+            let mut found = stream.take_findings();
+            found.keep_first("EXPERIMENTAL", &mut self.is_told);
+            self.findings.append(found.in_file(name));
         }
     }
 }

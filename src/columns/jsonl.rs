@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 
 mod cell;
 mod rows;
-mod text;
+pub(super) mod text;
 
 use crate::error::{ErrorKind, Result};
 use cell::{Cell, label};

@@ -20,6 +20,7 @@ pub mod rows;
 pub mod schema;
 mod slots;
 pub mod stream;
+pub mod totals;
 mod unroller;
 pub mod values;
 

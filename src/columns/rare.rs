@@ -1,32 +1,38 @@
 //! Columns per record that few ask for.
 
+pub(super) mod internal;
+
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int8Array, Int32Array, StringArray};
+use arrow_array::{ArrayRef, Int8Array, Int32Array, StringArray, new_null_array};
 use arrow_buffer::ScalarBuffer;
 
+use self::internal::{InternalColumn, data_type};
 use super::schema::{Column, Projection};
 use super::slots::Slots;
 use crate::model::{BatchHeader, ControlType};
+use crate::validate::Finding;
 
-/// Attributes, sequence, index and control type of each record.
+/// Attributes, sequence, index, control type and decoded fields of each record.
 pub struct RareColumns {
     attributes: Option<Slots<i8>>,
     sequence: Option<Slots<i32>>,
     index_in_entry: Option<Slots<i32>>,
     control_type: Option<Vec<Option<&'static str>>>,
+    internal: Option<InternalColumn>,
 }
 
 impl RareColumns {
     /// The columns that are asked for; `None` when none is.
-    pub fn of(projection: &Projection) -> Option<Self> {
+    pub fn of(projection: &Projection, topic: Option<&str>) -> Option<Self> {
         let has = |column| projection.has(column);
-        let wanted = [Column::Attributes, Column::Sequence, Column::IndexInEntry, Column::ControlType];
+        let wanted = [Column::Attributes, Column::Sequence, Column::IndexInEntry, Column::ControlType, Column::Internal];
         wanted.iter().any(|column| has(*column)).then(|| Self {
             attributes: has(Column::Attributes).then(Slots::new),
             sequence: has(Column::Sequence).then(Slots::new),
             index_in_entry: has(Column::IndexInEntry).then(Slots::new),
             control_type: has(Column::ControlType).then(Vec::new),
+            internal: has(Column::Internal).then(|| InternalColumn::new(topic)),
         })
     }
 
@@ -38,7 +44,13 @@ impl RareColumns {
 
     /// Writes one row.
     #[cold]
-    pub fn put(&mut self, row: usize, (attributes, offset_delta, index): (u8, i64, usize), header: &BatchHeader, key: Option<&[u8]>) {
+    pub fn put(
+        &mut self,
+        row: usize,
+        (attributes, offset_delta, index): (u8, i64, usize),
+        header: &BatchHeader,
+        (key, value): (Option<&[u8]>, Option<&[u8]>),
+    ) {
         if let Some(slots) = &mut self.attributes {
             slots.set(row, attributes.cast_signed());
         }
@@ -52,12 +64,28 @@ impl RareColumns {
             types.truncate(row);
             types.push(control_type(header, key));
         }
+        if let Some(internal) = &mut self.internal {
+            internal.put(row, header, index, (key, value));
+        }
+    }
+
+    /// Bytes that were written beside those of fixed width.
+    pub fn copied(&self) -> usize {
+        self.internal.as_ref().map_or(0, InternalColumn::copied)
+    }
+
+    /// Takes the findings about the rows.
+    pub fn take_findings(&mut self) -> impl Iterator<Item = Finding> {
+        self.internal.iter_mut().flat_map(InternalColumn::take_findings)
     }
 
     /// Forgets the rows from `row` on.
     pub fn truncate(&mut self, row: usize) {
         if let Some(types) = &mut self.control_type {
             types.truncate(row);
+        }
+        if let Some(internal) = &mut self.internal {
+            internal.truncate(row);
         }
     }
 
@@ -75,6 +103,7 @@ impl RareColumns {
         match column {
             Column::Sequence => int32(&mut self.sequence),
             Column::IndexInEntry => int32(&mut self.index_in_entry),
+            Column::Internal => self.internal.as_mut().map(InternalColumn::finish).unwrap_or_else(|| new_null_array(&data_type(), rows)),
             Column::ControlType => {
                 let types = self.control_type.as_deref().unwrap_or_default();
                 Arc::new(types.iter().copied().collect::<StringArray>())

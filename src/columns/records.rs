@@ -19,6 +19,7 @@ use crate::codec::Plugins;
 use crate::decode::{OffsetRange, Opened};
 use crate::error::Result;
 use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
+use crate::validate::Finding;
 use crate::wire::prefetch::Ahead;
 
 /// Columns under construction.
@@ -61,7 +62,7 @@ impl<B: BytesColumn> RecordColumns<B> {
             timestamp: integers(Column::Timestamp),
             timestamp_nulls: Vec::new(),
             timestamp_ms: integers(Column::TimestampMs),
-            rare: RareColumns::of(&projection),
+            rare: RareColumns::of(&projection, topic.as_deref()),
             batches: BatchRuns::of(&projection, plugins),
             topic: Constant::new(topic),
             partition: Constant::new(partition),
@@ -82,12 +83,14 @@ impl<B: BytesColumn> RecordColumns<B> {
     /// About how many bytes of keys, values and headers the rows hold on to.
     pub fn weight(&self) -> usize {
         let bytes = if B::KEEPS_SECTIONS { self.weight } else { self.copied() };
-        bytes + self.headers.as_ref().map_or(0, HeaderColumns::overhead)
+        let decoded = self.rare.as_ref().map_or(0, RareColumns::copied);
+        bytes + decoded + self.headers.as_ref().map_or(0, HeaderColumns::overhead)
     }
 
     /// Most that `bytes` plain bytes of records can add to the weight.
     pub fn weight_of(&self, bytes: usize) -> usize {
-        let has_bytes = self.key.is_some() || self.value.is_some() || self.headers.is_some();
+        let is_decoded = self.projection.has(Column::Internal);
+        let has_bytes = self.key.is_some() || self.value.is_some() || self.headers.is_some() || is_decoded;
         if has_bytes { bytes } else { 0 }
     }
 
@@ -132,6 +135,11 @@ impl<B: BytesColumn> RecordColumns<B> {
         }
         self.batches.close(self.rows, &header);
         Ok(())
+    }
+
+    /// Takes what is worth knowing about what records say, for the rows since the last chunk.
+    pub fn take_findings(&mut self) -> impl Iterator<Item = Finding> {
+        self.rare.iter_mut().flat_map(RareColumns::take_findings)
     }
 
     /// Where the rows stand now.
@@ -198,7 +206,7 @@ impl<B: BytesColumn> RecordColumns<B> {
             Column::Timestamp => self.timestamp_array(rows),
             Column::Headers => headers.map(FinishedHeaders::to_text),
             Column::HeadersRaw => headers.map(FinishedHeaders::to_raw),
-            Column::Attributes | Column::Sequence | Column::IndexInEntry | Column::ControlType => {
+            Column::Attributes | Column::Sequence | Column::IndexInEntry | Column::ControlType | Column::Internal => {
                 self.rare.as_mut().map(|rare| rare.array(column, rows))
             }
             _ => Some(self.batches.array(column)),
@@ -273,13 +281,9 @@ impl<B: BytesColumn> RecordSink for Sink<'_, B> {
         }
         if let Some(rare) = &mut columns.rare {
             // By value, field for field: a reference would force every record into memory, asked for or not.
-            let key = record.key();
-            rare.put(
-                row,
-                (record.attributes, record.offset_delta, record.index),
-                self.header,
-                key.map(|(start, len)| self.section.run(start, len)),
-            );
+            let (key, value) = (record.key(), record.value());
+            let run = |place: Option<(usize, usize)>| place.map(|(start, len)| self.section.run(start, len));
+            rare.put(row, (record.attributes, record.offset_delta, record.index), self.header, (run(key), run(value)));
         }
         self.row += 1;
     }

@@ -43,6 +43,7 @@ pub enum Column {
     BatchBaseOffset,
     EntryPosition,
     IndexInEntry,
+    Internal,
 }
 
 /// The columns that a user gets without asking, in Spark's order.
@@ -58,7 +59,7 @@ pub const DEFAULT_COLUMNS: [Column; 8] = [
 ];
 
 /// All columns with their names.
-pub const COLUMNS: [(Column, &str); 23] = [
+pub const COLUMNS: [(Column, &str); 24] = [
     (Column::Key, "key"),
     (Column::Value, "value"),
     (Column::Topic, "topic"),
@@ -82,6 +83,7 @@ pub const COLUMNS: [(Column, &str); 23] = [
     (Column::BatchBaseOffset, "batchBaseOffset"),
     (Column::EntryPosition, "entryPosition"),
     (Column::IndexInEntry, "indexInEntry"),
+    (Column::Internal, "internal"),
 ];
 
 /// A name that cannot be asked for.
@@ -177,6 +179,7 @@ impl Column {
             Self::Attributes | Self::Magic => DataType::Int8,
             Self::ProducerEpoch => DataType::Int16,
             Self::IsTransactional | Self::IsControl => DataType::Boolean,
+            Self::Internal => super::rare::internal::data_type(),
         }
     }
 }

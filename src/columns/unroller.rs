@@ -114,6 +114,7 @@ impl<B: BytesColumn> Unroller<B> {
         }
         self.given.records += as_u64(self.columns.rows());
         self.given.bytes_copied += as_u64(self.columns.copied());
+        self.findings.extend(self.columns.take_findings());
         self.columns.finish().map(Some).map_err(|error| internal(&error))
     }
 

@@ -74,9 +74,10 @@ impl Recaster {
         if is_same && !wanted.is_repacked {
             out.put(entry.get(records_at(&header, entry)..).unwrap_or_default());
         } else {
-            let plain = if is_same { section.bytes() } else { self.write(opened, section, from, to)? };
+            let (plain, front) =
+                if is_same { (section.bytes(), opened.walk.metadata_len()) } else { self.write(opened, section, from, to)? };
             match wanted.packing {
-                Some(packing) => packer.pack(packing, plain, out)?,
+                Some(packing) => packer.pack_in_two(packing, (plain, front), out)?,
                 None => out.put(plain),
             }
         }
@@ -86,8 +87,8 @@ impl Recaster {
         }
     }
 
-    /// The records in the other layout.
-    fn write(&mut self, opened: &Opened, section: &Section<'_>, from: Layout, to: Layout) -> Result<&[u8]> {
+    /// The records in the other layout, and how many of their bytes are metadata that stands before all payloads.
+    fn write(&mut self, opened: &Opened, section: &Section<'_>, from: Layout, to: Layout) -> Result<(&[u8], usize)> {
         self.records.clear();
         self.payloads.clear();
         let mut sink = Recast { owner: self, section: *section, from, to, headers: Vec::new(), fault: None };
@@ -95,8 +96,9 @@ impl Recaster {
         walk.advance(section, walk.left(), &mut sink)?;
         walk.finish(section)?;
         sink.fault.map_or(Ok(()), Err)?;
+        let metadata_len = if to.is_metadata_first { self.records.len() } else { 0 };
         self.records.put(self.payloads.bytes());
-        Ok(self.records.bytes())
+        Ok((self.records.bytes(), metadata_len))
     }
 }
 

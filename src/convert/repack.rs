@@ -7,11 +7,17 @@ use crate::format::{v2, v3};
 use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::wire::Sink;
 
-/// Writes the batch behind what `out` holds.
+/// Writes the batch behind what `out` holds. Of the plain records the first `metadata_len` bytes stand before all payloads.
 ///
 /// # Errors
 /// `Limit` for a batch that is larger than its length can say.
-pub fn repack(header: &BatchHeader, plain: &[u8], packing: Option<Packing>, packer: &mut Packer, out: &mut Sink) -> Result<()> {
+pub fn repack(
+    header: &BatchHeader,
+    (plain, metadata_len): (&[u8], usize),
+    packing: Option<Packing>,
+    packer: &mut Packer,
+    out: &mut Sink,
+) -> Result<()> {
     let start = out.len();
     let compression = packing.map_or(CompressionType::None, Packing::compression_type);
     let header = BatchHeader { attributes: header.attributes.with_compression(compression), ..*header };
@@ -20,7 +26,7 @@ pub fn repack(header: &BatchHeader, plain: &[u8], packing: Option<Packing>, pack
         _ => v2::write::open(out),
     }
     match packing {
-        Some(packing) => packer.pack(packing, plain, out)?,
+        Some(packing) => packer.pack_in_two(packing, (plain, metadata_len), out)?,
         None => out.put(plain),
     }
     match header.format {

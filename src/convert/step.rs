@@ -45,7 +45,7 @@ pub fn action(header: &BatchHeader, options: &ConvertOptions) -> Action {
 }
 
 fn same_format(header: &BatchHeader, options: &ConvertOptions) -> Action {
-    if options.is_metadata_first && !header.is_metadata_first() {
+    if header.format == RecordFormat::V3 && options.is_metadata_first != header.is_metadata_first() {
         return Action::Recast;
     }
     let found = header.compression();

@@ -122,9 +122,9 @@ impl Decoder {
     /// # Errors
     /// As `open`.
     pub fn open_remarked(&mut self, frame: Frame<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<Option<Opened>> {
-        self.stats.entries_read += 1;
         let header =
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
+        self.stats.entries_read += 1;
         let opened = match header.format {
             RecordFormat::V2 | RecordFormat::V3 => self.open_batch(frame, &header, remarks),
             RecordFormat::V0 | RecordFormat::V1 => self.open_message(frame, &header, remarks),
@@ -143,9 +143,9 @@ impl Decoder {
         if frame.magic >= layout::MAGIC {
             return self.open(frame).map(|opened| (opened, frame.bytes.len()));
         }
-        self.stats.entries_read += 1;
         let header =
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
+        self.stats.entries_read += 1;
         let opened = match header.format {
             RecordFormat::V07 => self.bundle_v07(frame, &header, entries, bundle),
             _ => self.open_bundle(frame, &header, entries, bundle),

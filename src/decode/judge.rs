@@ -1,6 +1,6 @@
 //! What makes an entry believable to framing: a header that makes sense and a checksum that matches.
 
-use super::{DecodeOptions, parse_header, verify};
+use super::{DecodeOptions, candidates, parse_header, verify};
 use crate::error::Error;
 use crate::format::{v0_v1, v2, v3, v07};
 use crate::framing::{Claim, Frame, Judge, LOG_OVERHEAD};
@@ -18,6 +18,8 @@ pub struct ChecksumJudge {
     pub check_crc: bool,
 }
 
+/// The largest size that the field can tell.
+const MOST_SIZE: u64 = 0x7fff_ffff;
 /// Where the magic stands, counted from the start of an entry.
 const MAGIC_AT: usize = 16;
 
@@ -25,6 +27,12 @@ impl ChecksumJudge {
     /// A judge for what a decode with these options reads.
     pub fn of(options: &DecodeOptions) -> Self {
         Self { formats: options.formats, limits: options.limits, check_crc: options.check_crc }
+    }
+
+    /// The first byte of the largest size that an entry may have.
+    fn top(&self) -> u8 {
+        let [_, _, _, _, top, _, _, _] = self.limits.max_batch_bytes.min(MOST_SIZE).to_be_bytes();
+        top
     }
 
     fn is_allowed(&self, len: usize) -> bool {
@@ -60,12 +68,14 @@ impl Judge for ChecksumJudge {
     }
 
     fn next(&self, bytes: &[u8]) -> Option<usize> {
-        let magics = bytes.get(self.reach()..)?;
         match self.formats {
-            Formats::Only(RecordFormat::V07) => memchr::memchr2(0, 1, magics),
-            Formats::Auto => memchr::memchr3(0, 1, 2, magics),
-            Formats::Experimental => magics.iter().position(|magic| *magic <= v3::layout::MAGIC.cast_unsigned()),
-            Formats::Only(format) => memchr::memchr(format.magic().cast_unsigned(), magics),
+            Formats::Only(RecordFormat::V07) => memchr::memchr2(0, 1, bytes.get(v07::layout::MAGIC..)?),
+            Formats::Auto => candidates::next(bytes, (0, v2::layout::MAGIC.cast_unsigned()), self.top()),
+            Formats::Experimental => candidates::next(bytes, (0, v3::layout::MAGIC.cast_unsigned()), self.top()),
+            Formats::Only(format) => {
+                let magic = format.magic().cast_unsigned();
+                candidates::next(bytes, (magic, magic), self.top())
+            }
         }
     }
 

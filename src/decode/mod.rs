@@ -1,5 +1,6 @@
 //! Frames to records: header, checksum, unpacking, records into a sink, in that order. Drives format and codec.
 
+mod candidates;
 mod entry;
 mod header;
 mod judge;

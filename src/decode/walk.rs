@@ -60,6 +60,11 @@ impl Walk {
         }
     }
 
+    /// Before the first record: bytes of metadata that stand before all payloads.
+    pub fn metadata_len(&self) -> usize {
+        if let Self::MetadataFirst(walk) = self { walk.position() } else { 0 }
+    }
+
     /// Bytes of the next record, as it claims; 0 when it cannot be told.
     pub fn next_len(&self, section: &Section<'_>) -> usize {
         match self {

@@ -1,7 +1,7 @@
 //! One batch, or one message set, out of its records (`MemoryRecordsBuilder` in Kafka's clients).
 
 use super::BatchSettings;
-use super::refusal::{mixed_control, negative_timestamp, not_increasing, refused, too_far, too_many, too_old};
+use super::refusal::{mixed_control, negative_timestamp, not_increasing, refused, too_far, too_many, too_old, untellable};
 use crate::codec::Packer;
 use crate::error::Result;
 use crate::format::v0_v1::write::{self as v0_v1, MessageHeader};
@@ -274,6 +274,7 @@ impl BatchBuilder {
             format if !record.headers.is_empty() => {
                 Err(refused("V2-60", format!("Magic v{} does not support record headers", format.magic())))
             }
+            RecordFormat::V1 if record.offset < 0 && self.settings.packing.is_some() => Err(untellable(record.offset)),
             _ => Ok(()),
         }
     }
@@ -352,7 +353,7 @@ impl BatchBuilder {
             }
             _ => {
                 v2::open(out);
-                packer.pack_own(packing, &mut self.records, out)?;
+                packer.pack_own(packing, (&mut self.records, 0), out)?;
                 v2::seal(out, self.start, &self.header())
             }
         }
@@ -360,9 +361,10 @@ impl BatchBuilder {
 
     fn seal_v3(&mut self, packer: &mut Packer, out: &mut Sink) -> Result<()> {
         v3::open(out, &self.header());
+        let metadata_len = if self.settings.is_metadata_first { self.records.len() } else { 0 };
         self.records.put(self.payloads.bytes());
         match self.settings.packing {
-            Some(packing) => packer.pack_own(packing, &mut self.records, out)?,
+            Some(packing) => packer.pack_own(packing, (&mut self.records, metadata_len), out)?,
             None => out.put(self.records.bytes()),
         }
         v3::seal(out, self.start)

@@ -128,7 +128,11 @@ impl RecordWriter {
         let is_packed = self.builder.settings().packing.is_some();
         let len = self.builder.close(&mut self.packer, &mut self.output)?;
         if is_packed {
-            self.estimate.learn(plain_len, len.saturating_sub(header_len(&self.settings)));
+            let header_len = match self.settings.format {
+                RecordFormat::V3 => v3::parse::header_len(self.output.from(self.output.len() - len)),
+                _ => header_len(&self.settings),
+            };
+            self.estimate.learn(plain_len, len.saturating_sub(header_len));
         }
         Ok(())
     }

@@ -77,7 +77,7 @@ pub struct Runs {
 enum Cut {
     Entries(usize),
     Fault(Error),
-    Broken { len: usize, error: Error },
+    Broken { len: usize, magic: i8, error: Error },
     End(Tail),
 }
 
@@ -182,7 +182,7 @@ impl Runs {
                 Err(error.at_byte(position))
             }
             Cut::Fault(error) => self.step_over(error.at_byte(position), position).map(Some),
-            Cut::Broken { len, error } => self.step_over_broken(error.at_byte(position), len).map(Some),
+            Cut::Broken { len, magic, error } => self.step_over_broken(error.at_byte(position), len, magic).map(Some),
             Cut::End(tail) => {
                 if matches!(tail, Tail::Torn { .. })
                     && let Some(swallowed) = self.swallowed()?
@@ -209,7 +209,7 @@ impl Runs {
                         if len > 0 {
                             return Ok(Cut::Entries(len));
                         }
-                        return Ok(Cut::Broken { len: entry, error });
+                        return Ok(Cut::Broken { len: entry, magic, error });
                     }
                     len += entry;
                     if len < self.target || magic < BATCH && len < MESSAGES {
@@ -277,9 +277,9 @@ impl Runs {
     }
 
     /// A broken entry. Its length is believed when no intact entry contradicts it and what follows it fits.
-    fn step_over_broken(&mut self, error: Error, len: usize) -> Result<Piece> {
+    fn step_over_broken(&mut self, error: Error, len: usize, magic: i8) -> Result<Piece> {
         let start = self.source.position();
-        if self.is_contradicted(len)? {
+        if self.is_contradicted(len, magic)? {
             return self.step_over(error, start);
         }
         loop {
@@ -301,10 +301,19 @@ impl Runs {
     }
 
     /// Whether the claimed length cuts through an intact entry: one that begins inside of the claim and ends at its end or behind it.
-    /// (An entry that somebody stored in a value lies wholly inside: at least the count of headers follows it.)
-    fn is_contradicted(&mut self, claimed: usize) -> Result<bool> {
+    /// (An entry that somebody stored in a value lies wholly inside: at least the count of headers follows it. Of a message the value is
+    /// the end, and the last message of a compressed set ends there too: snappy keeps it as it was, with an offset that counts from the set.
+    /// So a message whose own lengths say the same as its size is believed.)
+    fn is_contradicted(&mut self, claimed: usize, magic: i8) -> Result<bool> {
         let end = self.source.position().saturating_add(as_u64(claimed));
-        Ok(self.intact_before(end)?.is_some_and(|(_, last)| last.end >= end || self.gives_enclosed))
+        let may_be_set = magic < BATCH && !self.formats.is_v07() && self.adds_up(claimed);
+        let end_of_stored = if may_be_set { end } else { end.saturating_sub(1) };
+        Ok(self.intact_before(end)?.is_some_and(|(_, last)| last.end > end_of_stored || self.gives_enclosed))
+    }
+
+    fn adds_up(&self, len: usize) -> bool {
+        let entry = self.source.front().get(..len);
+        entry.zip(self.search.as_ref()).is_some_and(|(entry, search)| search.adds_up(entry))
     }
 
     fn intact_before(&mut self, end: u64) -> Result<Option<(Range<u64>, Range<u64>)>> {

@@ -50,6 +50,8 @@ const MOST_IN_VAIN: u64 = 6;
 const FREE: u64 = 64 << 10;
 /// Bytes that are scanned before the caller is asked whether to go on.
 const STRETCH: usize = 4 << 20;
+/// From here on a candidate is so far off that the caller is asked before it is looked at.
+const FAR: usize = 1 << 20;
 /// Candidates that are looked at before the caller is asked.
 const MANY: u32 = 4096;
 
@@ -134,6 +136,11 @@ impl Search {
         self.frontier = self.frontier.max(front.saturating_add(1));
     }
 
+    /// Whether the lengths inside of an entry add up to its own, whatever its checksum says.
+    pub fn adds_up(&self, entry: &[u8]) -> bool {
+        matches!(self.judge.claim(entry), Claim::Whole(len) if len == entry.len())
+    }
+
     fn is_known(&self, entry: &Range<u64>) -> bool {
         let at = self.found.partition_point(|found| found.start < entry.start);
         self.found.get(at) == Some(entry)
@@ -183,6 +190,9 @@ impl Search {
             // What is told by its last bytes alone belongs to the next stretch too.
             let stretch = rest.get(..STRETCH.saturating_add(reach)).unwrap_or(rest);
             if let Some(skip) = self.judge.next(stretch) {
+                if skip > FAR {
+                    self.interrupt.ensure_wanted()?;
+                }
                 return Ok(Some(from.saturating_add(skip)));
             }
             if stretch.len() == rest.len() {

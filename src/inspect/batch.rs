@@ -4,9 +4,10 @@ use super::scribe::Scribe;
 use super::unpack::Unpacking;
 use super::{Stretch, Wanted, meaning, record};
 use crate::format::v2::layout::{self, BATCH_FIELDS};
+use crate::format::v3;
 use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::validate::Depth;
-use crate::wire::checksum;
+use crate::wire::{Field, checksum};
 
 /// What the records of a batch are read by.
 #[derive(Clone, Copy)]
@@ -23,6 +24,10 @@ pub(super) struct Base {
 struct Numbers(Vec<(&'static str, i128)>);
 
 impl Numbers {
+    fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| *known == name)
+    }
+
     fn get(&self, name: &str) -> i128 {
         self.0.iter().find(|(known, _)| *known == name).map_or(0, |(_, number)| *number)
     }
@@ -36,8 +41,8 @@ pub(super) fn write<'a>(
     unpacking: &mut Unpacking<'a, '_>,
 ) {
     let mut numbers = Numbers(Vec::new());
-    for field in BATCH_FIELDS {
-        let Some(number) = scribe.number(field) else { break };
+    for field in fields_of(format) {
+        let Some(number) = scribe.number(*field) else { break };
         numbers.0.push((field.name, number));
     }
     let header = meaning::header(numbers.get("attributes"), format);
@@ -63,23 +68,45 @@ fn write_records<'a>(scribe: &mut Scribe<'a>, header: &BatchHeader, base: Base, 
             scribe.rest("records");
             scribe.note("not looked at");
         }
-        CompressionType::None if wanted.is_deep() => scribe.group("records", |inner| record::write_all(inner, base, wanted)),
+        CompressionType::None if wanted.is_deep() => scribe.group("records", |inner| write_plain(inner, header, base, wanted)),
         CompressionType::None => {
             scribe.rest("records");
         }
-        codec => unpacking.write_packed(scribe, "records", codec, false, |inner| record::write_all(inner, base, wanted)),
+        codec => unpacking.write_packed(scribe, "records", codec, false, |inner| write_plain(inner, header, base, wanted)),
     }
+}
+
+fn write_plain(scribe: &mut Scribe<'_>, header: &BatchHeader, base: Base, wanted: &Wanted<'_>) {
+    if header.is_metadata_first() {
+        record::write_in_two_parts(scribe, base, wanted);
+    } else {
+        record::write_all(scribe, base, wanted);
+    }
+}
+
+/// The fields of the header, as its format orders them.
+fn fields_of(format: RecordFormat) -> &'static [Field] {
+    if format == RecordFormat::V3 { &v3::layout::BATCH_FIELDS } else { &BATCH_FIELDS }
+}
+
+/// Magic 3 stores the largest timestamp as a difference, wrapping (S-V4).
+fn max_timestamp(numbers: &Numbers) -> i128 {
+    if !numbers.has("maxTimestampDelta") {
+        return numbers.get("maxTimestamp");
+    }
+    let wrapped = numbers.get("baseTimestamp").saturating_add(numbers.get("maxTimestampDelta")).rem_euclid(1 << 64);
+    if wrapped >= 1 << 63 { wrapped - (1 << 64) } else { wrapped }
 }
 
 fn base(numbers: &Numbers, header: &BatchHeader) -> Base {
     let is_append_time = header.append_time().is_some();
     Base {
         offset: numbers.get("baseOffset"),
-        timestamp: numbers.get(if is_append_time { "maxTimestamp" } else { "baseTimestamp" }),
+        timestamp: if is_append_time { max_timestamp(numbers) } else { numbers.get("baseTimestamp") },
         is_append_time,
         is_control: header.is_control(),
         count: numbers.get("recordsCount"),
-        has_attributes: true,
+        has_attributes: header.has_record_attributes(),
     }
 }
 
@@ -96,6 +123,7 @@ fn meaning_of(name: &str, number: i128, numbers: &Numbers, header: &BatchHeader,
         "baseTimestamp" => meaning::time(number),
         "maxTimestamp" if header.append_time().is_some() => format!("{}, when the broker appended the batch", meaning::time(number)),
         "maxTimestamp" => meaning::time(number),
+        "maxTimestampDelta" => format!("largest timestamp {}", meaning::time(max_timestamp(numbers))),
         "producerId" | "producerEpoch" => or_none(""),
         "baseSequence" => or_none("sequence of the first record"),
         "recordsCount" => {

@@ -24,7 +24,7 @@ pub struct Stretch {
 }
 
 /// Rules that need more than one entry to be broken.
-const OF_SEVERAL: [&str; 5] = ["SWALLOWED", "PRD-1", "PRD-2", "TRX-2", "TRX-4"];
+const OF_SEVERAL: [&str; 7] = ["SWALLOWED", "PRD-1", "PRD-2", "TRX-1", "TRX-2", "TRX-3", "TRX-4"];
 /// Bytes that are shown of what cannot be framed.
 const HEAD: usize = 64;
 
@@ -35,25 +35,28 @@ impl Stretch {
     }
 
     /// What is wrong with the entry. Where the checksum does not match, also what is wrong beside it.
-    pub(super) fn findings(&self, options: &DecodeOptions, depth: Depth) -> Vec<Finding> {
+    ///
+    /// # Errors
+    /// As `inspect`.
+    pub(super) fn findings(&self, options: &DecodeOptions, depth: Depth) -> Result<Vec<Finding>> {
         if let Some(fault) = &self.fault {
-            return vec![fault.clone()];
+            return Ok(vec![fault.clone()]);
         }
-        let mut findings = self.validated(options, depth);
+        let mut findings = self.validated(options, depth)?;
         if findings.iter().any(|finding| finding.field == Some("crc")) {
-            let beside = self.validated(&DecodeOptions { check_crc: false, ..options.clone() }, depth);
+            let beside = self.validated(&DecodeOptions { check_crc: false, ..options.clone() }, depth)?;
             findings.extend(beside.into_iter().filter(|finding| finding.field != Some("crc")));
         }
-        findings
+        Ok(findings)
     }
 
-    fn validated(&self, options: &DecodeOptions, depth: Depth) -> Vec<Finding> {
+    fn validated(&self, options: &DecodeOptions, depth: Depth) -> Result<Vec<Finding>> {
         let mut validator = Validator::new(Source::memory(self.bytes.clone()), options.clone(), depth, false);
-        while validator.advance().unwrap_or(false) {}
+        while validator.advance()? {}
         // What batches say about each other is no matter of one.
         validator.take_before();
         let findings = validator.take_findings().into_iter();
-        findings.filter(|finding| finding.position == 0 && !OF_SEVERAL.contains(&finding.rule())).collect()
+        Ok(findings.filter(|finding| finding.position == 0 && !OF_SEVERAL.contains(&finding.rule())).collect())
     }
 }
 

@@ -56,8 +56,11 @@ pub(super) fn attributes(header: &BatchHeader, plugins: &Plugins) -> String {
         CompressionType::None => "not compressed".to_owned(),
         CompressionType::Unknown(id) => format!("codec {id} is none"),
         CompressionType::Plugin(id) => {
-            let name = plugins.tell_name(CompressionType::Plugin(id), str::to_owned);
-            if name == CompressionType::Plugin(id).name() { format!("plugin {id}") } else { format!("{name} (plugin {id})") }
+            let unknown = CompressionType::Plugin(id).name();
+            plugins.tell_name(
+                CompressionType::Plugin(id),
+                |name| if name == unknown { name.to_owned() } else { format!("{name} ({unknown})") },
+            )
         }
         known => known.name().to_owned(),
     };
@@ -68,6 +71,8 @@ pub(super) fn attributes(header: &BatchHeader, plugins: &Plugins) -> String {
         header.is_transactional().then(|| "transactional".to_owned()),
         header.is_control().then(|| "control".to_owned()),
         header.delete_horizon_ms().map(|_| "delete horizon in baseTimestamp".to_owned()),
+        header.is_metadata_first().then(|| "metadata first".to_owned()),
+        (header.format == RecordFormat::V3 && !header.has_record_attributes()).then(|| "no attributes of records".to_owned()),
         (unused != 0).then(|| format!("unused bits {unused:#x}")),
     ];
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -112,10 +117,12 @@ mod tests {
     #[test]
     fn s_p5_stray_bits_are_no_plugin() {
         let told = |bits, format| attributes(&header(bits, format), &Plugins::default());
-        assert_eq!(told(0x0305, RecordFormat::V2), "plugin 3, CreateTime");
+        assert_eq!(told(0x0305, RecordFormat::V2), "plugin:3, CreateTime");
         assert_eq!(told(0x0303, RecordFormat::V2), "lz4, CreateTime, unused bits 0x300");
         assert_eq!(told(0x38, RecordFormat::V2), "not compressed, LogAppendTime, transactional, control");
         assert_eq!(told(0x1a, RecordFormat::V1), "snappy, LogAppendTime, unused bits 0x10");
         assert_eq!(told(0x02, RecordFormat::V07), "snappy");
+        assert_eq!(told(0x1080, RecordFormat::V3), "not compressed, CreateTime, metadata first, no attributes of records");
+        assert_eq!(told(0x1080, RecordFormat::V2), "not compressed, CreateTime, unused bits 0x1080");
     }
 }

@@ -22,7 +22,8 @@ pub use node::{Area, Mark, Node, Value};
 use bytes::Bytes;
 
 use crate::decode::DecodeOptions;
-use crate::format::{v0_v1, v2, v07 as format_v07};
+use crate::error::Result;
+use crate::format::{v0_v1, v07 as format_v07};
 use crate::framing::LOG_OVERHEAD;
 use crate::model::{CompressionType, RecordFormat};
 use crate::validate::Depth;
@@ -60,14 +61,17 @@ impl Wanted<'_> {
     }
 }
 
-/// Shows the entry that a stretch of bytes is. Never fails: what cannot be read is told in the tree.
-pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Inspection {
+/// Shows the entry that a stretch of bytes is. What cannot be read of it is told in the tree.
+///
+/// # Errors
+/// `Io` and `Interrupted` only, of the registry of plugins and of a plugin.
+pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Result<Inspection> {
     let book = Book::new(stretch.bytes.clone(), stretch.position);
     let wanted = Wanted { options, shown };
     let mut unpacking = Unpacking::new(&book, &wanted);
     let mut scribe = Scribe::new(&book, 0, stretch.position, stretch.bytes.clone());
     let name = write(&mut scribe, stretch, &wanted, &mut unpacking);
-    let children = [scribe.finish(), unpacking.take()].concat();
+    let children = [scribe.finish(), unpacking.take()?].concat();
     let mut root = Node {
         name: name.into(),
         value: Value::None,
@@ -79,8 +83,8 @@ pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Ins
         children,
     };
     root.note = root.child("magic").map_or_else(String::new, |magic| magic.note.clone());
-    place::place(&mut root, &stretch.findings(options, shown.depth));
-    Inspection { root, areas: book.into_areas() }
+    place::place(&mut root, &stretch.findings(options, shown.depth)?);
+    Ok(Inspection { root, areas: book.into_areas() })
 }
 
 /// Writes the fields of an entry; gives what it is called.
@@ -94,11 +98,11 @@ fn write<'a>(scribe: &mut Scribe<'a>, stretch: &Stretch, wanted: &Wanted<'_>, un
             message::write(scribe, format, message::Wrapper::None, wanted, unpacking);
             "message"
         }
-        Some(format) if format.magic() == v2::layout::MAGIC => {
+        Some(format) => {
             batch::write(scribe, format, stretch, wanted, unpacking);
             "batch"
         }
-        _ => {
+        None => {
             unknown(scribe, wanted.options.formats.is_v07());
             "entry"
         }

@@ -12,6 +12,9 @@ pub(super) fn place(root: &mut Node, findings: &[Finding]) {
     }
 }
 
+/// Marks of one field: every one is held against those that are there.
+const MOST_MARKS: usize = 64;
+
 /// Adds a mark to the node at the end of a path of indexes.
 fn mark_at(node: &mut Node, path: &[usize], mark: Mark) {
     if let Some((first, rest)) = path.split_first()
@@ -19,7 +22,7 @@ fn mark_at(node: &mut Node, path: &[usize], mark: Mark) {
     {
         return mark_at(child, rest, mark);
     }
-    if !node.marks.contains(&mark) {
+    if node.marks.len() < MOST_MARKS && !node.marks.contains(&mark) {
         node.marks.push(mark);
     }
 }
@@ -27,10 +30,13 @@ fn mark_at(node: &mut Node, path: &[usize], mark: Mark) {
 fn path_of(root: &Node, finding: &Finding) -> Vec<usize> {
     let Some(index) = finding.record_index else { return path_in_entry(root, finding) };
     let record = format!("record[{index}]");
+    let field = finding.field.unwrap_or_default();
     for part in ["unpacked", "records"] {
-        let path = path_to(root, &[part, &record]);
-        if path.len() == 2 {
-            return path_to(root, &[part, &record, finding.field.unwrap_or_default()]);
+        for names in [&[part, &record, field][..], &[part, "metadata", &record, field]] {
+            let path = path_to(root, names);
+            if path.len() + 1 >= names.len() {
+                return path;
+            }
         }
     }
     Vec::new()
@@ -41,6 +47,7 @@ fn path_in_entry(root: &Node, finding: &Finding) -> Vec<usize> {
         // Before magic 2 the length and the records of an entry have other names.
         Some("batchLength") => ["batchLength", "size", "length"],
         Some("records") => ["records", "value", "payload"],
+        Some("maxTimestamp") => ["maxTimestamp", "maxTimestampDelta", ""],
         Some(name) => [name; 3],
         None if is_codec(finding) => ["records", "value", "payload"],
         None => return Vec::new(),

@@ -53,6 +53,37 @@ fn write(scribe: &mut Scribe<'_>, base: Base) {
     write_headers(scribe, last);
 }
 
+/// Records of magic 3 whose metadata stands before their payloads (S-H1).
+pub(super) fn write_in_two_parts(scribe: &mut Scribe<'_>, base: Base, wanted: &Wanted<'_>) {
+    let mut lengths = Vec::new();
+    scribe.group("metadata", |inner| {
+        while i128::try_from(lengths.len()).unwrap_or(i128::MAX) < base.count && inner.goes_on() {
+            let index = lengths.len();
+            inner.group(format!("record[{index}]"), |record| {
+                let fields = RECORD_FIELDS.iter().filter(|field| field.kind != Kind::Bytes);
+                let fields: Vec<_> = fields.filter(|field| base.has_attributes || field.name != "attributes").copied().collect();
+                let numbers: Vec<_> = fields.iter().map_while(|field| Some((field.name, record.number(*field)?))).collect();
+                let of = |name| numbers.iter().find(|(known, _)| *known == name).map_or(0, |(_, number)| *number);
+                lengths.push((of("keyLength"), of("valueLength"), of("headersCount")));
+            });
+        }
+    });
+    let shown = lengths.into_iter().take(wanted.shown.records);
+    scribe.group("payloads", |inner| {
+        for (index, (key, value, headers)) in shown.enumerate() {
+            inner.group(format!("record[{index}]"), |record| {
+                record.data("key", key);
+                record.data("value", value);
+                write_headers(record, headers);
+            });
+        }
+        if inner.goes_on() {
+            inner.rest("notShown");
+            inner.note("payloads of the other records");
+        }
+    });
+}
+
 enum Part<'a> {
     Key,
     Value(Option<&'a Bytes>),

@@ -19,6 +19,8 @@ pub(super) struct Unpacking<'a, 'w> {
     /// All levels spend the one budget of the entry.
     budget: Option<Budget>,
     nodes: Vec<Node>,
+    /// What no bytes are to blame for.
+    failed: Option<Error>,
 }
 
 impl<'a, 'w> Unpacking<'a, 'w> {
@@ -26,12 +28,15 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         // Readers refuse such blocks, as the findings say; what they hold is shown all the same.
         let unpacker = Unpacker::default().allowing_dependent_lz4_blocks(true);
         let unpacker = unpacker.supplying(wanted.options.codecs.zstd_dictionaries.clone());
-        Self { book, wanted, unpacker, budget: None, nodes: Vec::new() }
+        Self { book, wanted, unpacker, budget: None, nodes: Vec::new(), failed: None }
     }
 
     /// The trees of all that was unpacked.
-    pub(super) fn take(self) -> Vec<Node> {
-        self.nodes
+    ///
+    /// # Errors
+    /// As `inspect`.
+    pub(super) fn take(self) -> Result<Vec<Node>> {
+        self.failed.map_or(Ok(self.nodes), Err)
     }
 
     /// Writes all that is left as a packed field, and what is in it.
@@ -78,11 +83,18 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         if !self.wanted.is_deep() || is_message && codec == CompressionType::Zstd {
             return;
         }
+        if self.failed.is_some() {
+            return;
+        }
         let packed = scribe.taken(len);
         let mut plain = Plain::default();
         let (bytes, fault) = match self.unpack(codec, &packed, &mut plain) {
             Ok(Some(given)) => (given, None),
             Ok(None) => (owned_plain(plain), None),
+            Err(error) if !error.is_about_data() => {
+                self.failed = Some(error);
+                return;
+            }
             Err(error) => (owned_plain(plain), Some(error)),
         };
         if let (Some(error), true) = (&fault, bytes.is_empty()) {

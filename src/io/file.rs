@@ -11,6 +11,8 @@ pub struct FileRange {
     file: File,
     at: u64,
     end: u64,
+    /// Bytes of the file when it was opened.
+    len: u64,
 }
 
 impl FileRange {
@@ -19,8 +21,13 @@ impl FileRange {
     /// # Errors
     /// When the file cannot be opened for reading, or is a directory.
     pub fn open(path: &Path, start: u64, end: Option<u64>) -> io::Result<Self> {
-        let (file, _) = open(path)?;
-        Ok(Self { file, at: start, end: end.unwrap_or(u64::MAX) })
+        let (file, len) = open(path)?;
+        Ok(Self { file, at: start, end: end.unwrap_or(u64::MAX), len })
+    }
+
+    #[cold]
+    fn became_shorter(&self) -> String {
+        format!("the file was cut to {} bytes or less while it was read; it had {} when it was opened", self.at, self.len)
     }
 }
 
@@ -77,6 +84,10 @@ impl Read for FileRange {
         let wanted = buffer.len().min(left);
         let Some(buffer) = buffer.get_mut(..wanted) else { return Ok(0) };
         let len = read_at(&self.file, buffer, self.at)?;
+        if len == 0 && wanted > 0 && self.at < self.len {
+            // A cut between two entries would look like the end of the log.
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, self.became_shorter()));
+        }
         self.at = self.at.saturating_add(as_u64(len));
         Ok(len)
     }

@@ -76,7 +76,7 @@ impl Committed<'_> {
             return Ok(true);
         }
         let (log, len) = segment.open()?;
-        let mut headers = Headers::new(&*log, self.judge.limits, 0, len);
+        let mut headers = Headers::new(&*log, self.judge.limits, 0, len).of(self.judge.formats);
         loop {
             self.interrupt.ensure_wanted()?;
             match headers.next_header() {

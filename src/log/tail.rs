@@ -9,7 +9,7 @@ use crate::decode::transactions::{Scan, is_marker};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
-use crate::model::BatchHeader;
+use crate::model::{BatchHeader, Formats};
 
 /// A batch that was the last one of a log once, and how to know it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub struct Tail<'a> {
     pub len: u64,
     /// What a batch may claim.
     pub limits: Limits,
+    /// What the batches may be.
+    pub formats: Formats,
     /// Batches from this offset on are not looked at.
     pub until: Option<i64>,
     /// Whether the very last batch must be intact to count: where nobody says how far the log is written, its bytes may still be on their way.
@@ -62,7 +64,7 @@ impl Tail<'_> {
         if batch.position >= self.len {
             return Ok(false);
         }
-        match Headers::new(self.log, self.limits, batch.position, self.len).next_header() {
+        match self.headers(batch.position).next_header() {
             Ok(header) => Ok(header.is_some_and(|header| LastBatch::of(&header) == *batch)),
             Err(error) if error.is_about_data() => Ok(false),
             Err(error) => Err(error),
@@ -74,7 +76,7 @@ impl Tail<'_> {
     /// # Errors
     /// As `Headers::next_header`, and when the work is to stop.
     pub fn walk(&self, start: u64, scan: &mut Scan) -> Result<Walked> {
-        let mut headers = Headers::new(self.log, self.limits, start.min(self.len), self.len);
+        let mut headers = self.headers(start.min(self.len));
         let mut last = None;
         let mut held = headers.next_header()?;
         while let Some(header) = held {
@@ -91,5 +93,9 @@ impl Tail<'_> {
             last = Some(LastBatch::of(&header));
         }
         Ok(Walked { last, has_more: false })
+    }
+
+    fn headers(&self, start: u64) -> Headers<&dyn ReadAt> {
+        Headers::new(self.log, self.limits, start, self.len).of(self.formats)
     }
 }

@@ -1,12 +1,15 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::arrow_out::ArrowBatch;
 use super::interrupt::Signals;
 use super::options::EntryArguments;
 use super::source::{self, FileSource};
 use super::stream::RecordStream;
 use super::{beside, header_walk};
+use crate::columns::OnError;
 use crate::columns::batches::BatchRows;
+use crate::columns::totals::totals;
 
 /// Open a stream of batch rows; see `logsegment.batches`.
 #[pyfunction]
@@ -14,6 +17,7 @@ pub fn batch_stream(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
     let mut stream = options.to_stream(interrupt)?;
+    signals.skip_damage(stream.on_error == OnError::Skip);
     if let Ok(file) = source.cast::<FileSource>() {
         let file = file.get();
         let rows = header_walk::rows(file, &options, &stream, &signals);
@@ -26,4 +30,10 @@ pub fn batch_stream(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'
     let rows = BatchRows::new(opened.source, stream);
     let rows = if options.resolves { rows.resolving() } else { rows };
     Ok(RecordStream::new(Box::new(rows), signals))
+}
+
+/// Lowest first offset, highest last offset and the records of rows of `logsegment.batches`; None when there are no rows or one does not tell.
+#[pyfunction]
+pub fn header_totals(rows: &ArrowBatch) -> Option<(i64, i64, i64)> {
+    totals(&rows.0).map(|found| (found.first_offset, found.last_offset, found.records))
 }

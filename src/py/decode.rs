@@ -15,6 +15,7 @@ pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyD
     let options = RecordArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
     let mut stream = options.to_stream(interrupt)?;
+    signals.skip_damage(stream.on_error == OnError::Skip);
     let mut opened = source::open(source, &signals)?;
     options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
     if options.is_committed()? {

@@ -14,7 +14,7 @@ use super::stream::RecordStream;
 use super::{beside, header_walk, store};
 use crate::columns::batches::BatchRows;
 use crate::columns::chain::{Chain, Open};
-use crate::columns::{BatchSource, stream};
+use crate::columns::{BatchSource, OnError, stream};
 use crate::decode::DecodeOptions;
 use crate::error::Result;
 use crate::framing::Source;
@@ -25,7 +25,9 @@ use crate::framing::Source;
 #[pyfunction]
 pub fn decode_files(parts: Vec<(Bound<'_, FileSource>, Bound<'_, PyDict>)>, options: &Bound<'_, PyDict>) -> PyResult<RecordStream> {
     let (signals, interrupt) = Signals::new();
-    let schema = stream::schema_of(&RecordArguments::from_dict(options)?.to_stream(interrupt.clone())?);
+    let shared = RecordArguments::from_dict(options)?.to_stream(interrupt.clone())?;
+    signals.skip_damage(shared.on_error == OnError::Skip);
+    let schema = stream::schema_of(&shared);
     let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(parts.len());
     for (file, options) in parts {
         let options = RecordArguments::from_dict(&options)?;
@@ -46,7 +48,9 @@ pub fn decode_files(parts: Vec<(Bound<'_, FileSource>, Bound<'_, PyDict>)>, opti
 pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: &Bound<'_, PyDict>) -> PyResult<RecordStream> {
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
-    let schema = BatchRows::new(Source::memory(Bytes::new()), options.to_stream(interrupt.clone())?).schema();
+    let shared = options.to_stream(interrupt.clone())?;
+    signals.skip_damage(shared.on_error == OnError::Skip);
+    let schema = BatchRows::new(Source::memory(Bytes::new()), shared).schema();
     let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(files.len());
     let options = Arc::new(options);
     for file in files {

@@ -43,7 +43,7 @@ pub fn inspect_entry<'py>(
         if let Some(offset) = offset {
             inspect::find(&mut opened.source, offset, &decode)?;
         }
-        Ok(inspect::inspect(&inspect::take(&mut opened.source, &decode)?, &decode, &shown))
+        inspect::inspect(&inspect::take(&mut opened.source, &decode)?, &decode, &shown)
     });
     let Inspection { root, areas } = inspected.map_err(|error| signals.raised(py, &error))?;
     to_py(py, &root, &areas, value_bytes)

@@ -1,12 +1,13 @@
 //! Ctrl-C during native work: signals are looked at every few dozen milliseconds, whatever thread holds the interpreter.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
 use super::errors;
+use super::finding::Finding;
 use crate::error::{Error, ErrorKind};
 use crate::interrupt::Interrupt;
 
@@ -18,6 +19,9 @@ pub struct Signals {
     /// Ranges that were asked of a store, and their bytes.
     requests: AtomicU64,
     fetched: AtomicU64,
+    /// Whoever reads goes on past bytes that a store gives damaged, and tells of them in findings.
+    skips_damage: AtomicBool,
+    notes: Mutex<Vec<Finding>>,
 }
 
 /// What was asked of stores.
@@ -55,10 +59,35 @@ impl Signals {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Counts a range that a store gave.
-    pub fn fetched(&self, bytes: u64) {
-        self.requests.fetch_add(1, Ordering::Relaxed);
+    /// Counts what was asked of a store.
+    pub fn fetched(&self, requests: u64, bytes: u64) {
+        self.requests.fetch_add(requests, Ordering::Relaxed);
         self.fetched.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Says whether damaged bytes of a store end the reading, or are told of and passed over.
+    pub fn skip_damage(&self, skips: bool) {
+        self.skips_damage.store(skips, Ordering::Relaxed);
+    }
+
+    /// Whether reading goes on past damage.
+    pub fn skips_damage(&self) -> bool {
+        self.skips_damage.load(Ordering::Relaxed)
+    }
+
+    /// Keeps what a store found out about its own files, each once.
+    pub fn note(&self, findings: Vec<Finding>) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        for finding in findings {
+            if !notes.contains(&finding) {
+                notes.push(finding);
+            }
+        }
+    }
+
+    /// What stores found out about their own files.
+    pub fn notes(&self) -> Vec<Finding> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What was asked of stores.

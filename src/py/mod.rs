@@ -43,3 +43,4 @@ mod transactions;
 mod validate;
 mod validate_log;
 mod writers;
+mod zstd_frame;

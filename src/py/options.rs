@@ -103,8 +103,7 @@ impl Reading {
     /// The formats by their name. What to sniff is left for `resolve`, which sees the bytes.
     fn formats(&self) -> PyResult<Formats> {
         match self.format.as_str() {
-            "auto" | "sniff" if self.experimental => Ok(Formats::Experimental),
-            "auto" | "sniff" => Ok(Formats::Auto),
+            "auto" | "sniff" => Ok(Formats::later(self.experimental)),
             "0.7" => Ok(Formats::Only(RecordFormat::V07)),
             "v0" => Ok(Formats::Only(RecordFormat::V0)),
             "v1" => Ok(Formats::Only(RecordFormat::V1)),

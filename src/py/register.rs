@@ -2,7 +2,7 @@ use pyo3::prelude::*;
 
 use super::{
     array, arrow_out, batches, broker, compat, convert, decode, encode, errors, files, finding, inspect, limits, lz4, rebuild, salvage,
-    segment, source, staging, stream, table, tail, transactions, validate, validate_log,
+    segment, source, staging, stream, table, tail, transactions, validate, validate_log, zstd_frame,
 };
 
 /// The native core of logsegment.
@@ -20,6 +20,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::RecordStream>()?;
     module.add_function(wrap_pyfunction!(decode::decode, module)?)?;
     module.add_function(wrap_pyfunction!(batches::batch_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(batches::header_totals, module)?)?;
     module.add_function(wrap_pyfunction!(encode::encode, module)?)?;
     module.add_function(wrap_pyfunction!(validate::validate_findings, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::inspect_entry, module)?)?;
@@ -51,6 +52,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lz4::Lz4Rewriter>()?;
     module.add_function(wrap_pyfunction!(lz4::lz4_header_checksum, module)?)?;
     module.add_function(wrap_pyfunction!(lz4::lz4_survey, module)?)?;
+    module.add_function(wrap_pyfunction!(zstd_frame::unpack_zstd, module)?)?;
     module.add_function(wrap_pyfunction!(compat::compat_versions, module)?)?;
     module.add_function(wrap_pyfunction!(compat::compat_clients, module)?)?;
     module.add_function(wrap_pyfunction!(compat::compat_client, module)?)?;

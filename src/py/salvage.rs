@@ -12,15 +12,15 @@ use super::{fresh_bytes, source};
 use crate::error::Result;
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
-use crate::salvage::{Fit, Found, Passes, SalvageOptions, Salvager, Settled};
+use crate::salvage::{Account, Fit, Found, Passes, SalvageOptions, Salvager, Settled, changed};
 use crate::wire::{Sink, as_u64};
 
 /// Position, bytes, first offset, last offset, entries.
 type KeptRow = (u64, u64, i64, i64, u64);
 /// Position, bytes, rule, offset before, offset behind.
 type LostRow = (u64, u64, &'static str, Option<i64>, Option<i64>);
-/// Bytes kept, bytes lost, entries kept, bytes aside, records of damaged batches, entries aside.
-type Totals = (u64, u64, u64, u64, u64, u64);
+/// Bytes kept, bytes lost, those of them that are no zeros or copies, entries kept, bytes aside, records of damaged batches, entries aside.
+type Totals = (u64, u64, u64, u64, u64, u64, u64);
 /// The log and what is aside, when both stay in memory; the ranges; whether all are listed; findings; totals.
 type Row<'py> = (Option<Bound<'py, PyBytes>>, Option<Bound<'py, PyBytes>>, Vec<KeptRow>, Vec<LostRow>, bool, Vec<Finding>, Totals);
 
@@ -45,6 +45,7 @@ pub fn salvage<'py>(
     let arguments = EntryArguments::from_dict(options)?;
     let (is_sorted, is_aside_kept): (bool, bool) = (option!(options, "is_sorted"), option!(options, "is_aside_kept"));
     let (signals, interrupt) = Signals::new();
+    signals.skip_damage(true);
     let mut decode = arguments.to_decode()?;
     let mut opened = source::open(source, &signals)?;
     if is_sorted && !opened.is_repeatable {
@@ -67,25 +68,33 @@ pub fn salvage<'py>(
     let first = if is_sorted { &mut nowhere } else { &mut log };
     let mut found = py.detach(|| run(opened.source, options.clone(), first, &mut beside, &interrupt)).map_err(raised)?;
     let mut doubtful = 0;
-    if is_sorted && found.is_disordered && !found.has_too_many {
-        let settled = Settled::new(&mut found, options.fit);
+    if is_sorted && found.is_disordered && found.has_too_many {
+        let fault = "the entries are out of order, and too many to be sorted (4,194,304): use order \"input\", or cut the source";
+        return Err(PyValueError::new_err(fault));
+    }
+    if is_sorted && found.is_disordered {
+        let settled = Settled::new(&mut found, &options);
         doubtful = settled.doubtful();
         let passes = Passes { sources: [again()?, again()?, again()?], interrupt };
         py.detach(|| settled.write(passes, &mut |bytes| log.put(bytes), &mut |bytes| beside.put(bytes))).map_err(raised)?;
     } else if is_sorted {
         let source = again()?;
         let options = SalvageOptions { lists_places: false, wants_records: false, ..options };
-        py.detach(|| run(source, options, &mut log, &mut Outlet::new(None), &interrupt)).map_err(raised)?;
+        let again = py.detach(|| run(source, options, &mut log, &mut Outlet::new(None), &interrupt)).map_err(raised)?;
+        if again.account != found.account {
+            return Err(raised(changed()));
+        }
     }
     let aside_bytes = beside.bytes;
     let data = to_py(py, &signals, log, out.is_none(), true)?;
     let aside = to_py(py, &signals, beside, is_aside_kept && aside.is_none(), false)?;
     let account = found.account;
-    let totals = (account.kept_bytes, account.lost_bytes, account.entries, aside_bytes, found.rescued, doubtful);
+    let Account { kept_bytes, lost_bytes, harmful_bytes, entries, .. } = account;
+    let totals = (kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, found.rescued, doubtful);
     let len = |bytes: &std::ops::Range<u64>| bytes.end.saturating_sub(bytes.start);
     let kept = account.kept.iter().map(|kept| (kept.bytes.start, len(&kept.bytes), kept.first_offset, kept.last_offset, kept.entries));
     let lost = account.lost.iter().map(|lost| (lost.bytes.start, len(&lost.bytes), lost.rule, lost.after_offset, lost.before_offset));
-    let findings = finding::to_py(&found.findings.into_vec());
+    let findings = [finding::to_py(&found.findings.into_vec()), signals.notes()].concat();
     Ok((data, aside, kept.collect(), lost.collect(), !account.is_cut, findings, totals))
 }
 

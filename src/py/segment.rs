@@ -77,16 +77,18 @@ impl SegmentIndex {
     /// is said.
     #[pyo3(signature = (start, end, step, *, intact=false))]
     fn cuts(&self, py: Python<'_>, start: u64, end: u64, step: u64, intact: bool) -> PyResult<Vec<u64>> {
-        self.look_up(py, |lookup| {
-            let cuts = lookup.cuts(start, end, step)?;
-            if intact { lookup.intact_cuts(cuts) } else { Ok(cuts) }
+        self.past_damage(|| {
+            self.look_up(py, |lookup| {
+                let cuts = lookup.cuts(start, end, step)?;
+                if intact { lookup.intact_cuts(cuts) } else { Ok(cuts) }
+            })
         })
     }
 
     /// The bytes that hold all intact batches of wanted offsets, and the one before them, whatever damaged headers claim.
     #[pyo3(signature = (start_offset=None, end_offset=None))]
     fn intact_range(&self, py: Python<'_>, start_offset: Option<i64>, end_offset: Option<i64>) -> PyResult<(u64, Option<u64>)> {
-        self.look_up(py, |lookup| lookup.intact_range(start_offset, end_offset))
+        self.past_damage(|| self.look_up(py, |lookup| lookup.intact_range(start_offset, end_offset)))
     }
 
     /// What is wrong with a sound `.index`, as a look-up of `offset` has shown that ended at `position`: its entries led to no batch of
@@ -106,7 +108,7 @@ impl SegmentIndex {
 
     /// Cuts into pieces of at most `step` offsets: the first offset of a piece, where it begins, where the bytes of the one before end.
     fn offset_cuts(&self, py: Python<'_>, start: i64, end: i64, step: i64) -> PyResult<Vec<(i64, u64, u64)>> {
-        let cuts = self.look_up(py, |lookup| lookup.offset_cuts(start, end, step))?;
+        let cuts = self.past_damage(|| self.look_up(py, |lookup| lookup.offset_cuts(start, end, step)))?;
         Ok(cuts.into_iter().map(|cut| (cut.offset, cut.position, cut.end_before)).collect())
     }
 
@@ -158,6 +160,14 @@ impl SegmentIndex {
         };
         let lookup = Lookup { log: &**log, len: *len, limits: Limits::default(), offsets, times };
         py.detach(|| look_up(&lookup)).map_err(|error| self.signals.raised(py, &error))
+    }
+
+    /// Goes on past what a store gives damaged: where to cut can be told without it, and whoever reads the pieces tells of it.
+    fn past_damage<T>(&self, look_up: impl FnOnce() -> T) -> T {
+        self.signals.skip_damage(true);
+        let found = look_up();
+        self.signals.skip_damage(false);
+        found
     }
 
     fn told(&self, fault: Fault, suffix: &str) -> Option<Finding> {
@@ -248,20 +258,23 @@ fn parse<T: Send>(py: Python<'_>, path: &Path, parse: impl Fn(&[u8]) -> Parsed<T
 ///     segments: all segments of one partition in offset order, as (path, base offset).
 ///     start_offset, end_offset: the offsets that will be read, end exclusive; None for no bound.
 ///     is_recovering: believe an entry only when its checksum matches, as a read that skips damage does.
+///     experimental: batches of magic 3 begin and end transactions too, as for a read that takes them.
 #[pyfunction]
-#[pyo3(signature = (segments, *, start_offset=None, end_offset=None, is_recovering=false))]
+#[pyo3(signature = (segments, *, start_offset=None, end_offset=None, is_recovering=false, experimental=false))]
 pub fn committed_transactions(
     py: Python<'_>,
     segments: Vec<(PathBuf, i64)>,
     start_offset: Option<i64>,
     end_offset: Option<i64>,
     is_recovering: bool,
+    experimental: bool,
 ) -> PyResult<Transactions> {
     let (signals, interrupt) = Signals::new();
+    signals.skip_damage(is_recovering);
     let segments = ordered(segments, &signals)?;
     let committed = Committed {
         wanted: OffsetRange { start: start_offset.unwrap_or(i64::MIN), end: end_offset },
-        judge: ChecksumJudge { formats: Formats::Experimental, limits: Limits::default(), check_crc: is_recovering },
+        judge: ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), check_crc: is_recovering },
         is_recovering,
         interrupt: &interrupt,
     };

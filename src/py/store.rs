@@ -9,6 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
+use super::finding::Finding;
 use super::interrupt::Signals;
 use crate::log::ReadAt;
 use crate::wire::as_u64;
@@ -66,11 +67,15 @@ impl StoredLog {
     }
 
     fn fetch(&self, position: u64, len: u64) -> io::Result<PyBackedBytes> {
-        let bytes = kept(&self.signals, |py| {
-            self.object.call_method1(py, intern!(py, "read_at"), (position, len))?.extract::<PyBackedBytes>(py).map_err(PyErr::from)
-        })?;
-        self.signals.fetched(as_u64(bytes.len()));
-        Ok(bytes)
+        kept(&self.signals, |py| {
+            let read = if self.signals.skips_damage() { intern!(py, "read_past_damage") } else { intern!(py, "read_at") };
+            let bytes = self.object.call_method1(py, read, (position, len));
+            let taken = self.object.bind(py).call_method0(intern!(py, "taken"))?;
+            let (requests, fetched, findings): (u64, u64, Vec<PyRef<'_, Finding>>) = taken.extract()?;
+            self.signals.fetched(requests, fetched);
+            self.signals.note(findings.iter().map(|finding| Finding::clone(finding)).collect());
+            bytes?.extract::<PyBackedBytes>(py).map_err(PyErr::from)
+        })
     }
 }
 

@@ -100,7 +100,8 @@ impl RecordStream {
 
     #[getter]
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
-        Ok(finding::to_py(&self.0.look(py, |state| state.findings.clone().into_vec())?))
+        let findings = finding::to_py(&self.0.look(py, |state| state.findings.clone().into_vec())?);
+        Ok([findings, self.0.signals.notes()].concat())
     }
 
     #[getter]
@@ -120,6 +121,7 @@ impl RecordStream {
         self.ensure_unconsumed(py)?;
         let batches = self.collect(py)?;
         let (findings, stats) = self.0.look(py, |state| (state.findings.clone().into_vec(), state.stats))?;
+        let findings = [finding::to_py(&findings), self.0.signals.notes()].concat();
         Ok(ArrowTable { schema: Arc::clone(&self.0.schema), batches, findings, stats, fetches: self.0.signals.fetches() })
     }
 

@@ -11,7 +11,6 @@ use super::finding::{self, Finding};
 use super::foreign;
 use super::interrupt::Fetches;
 use crate::decode::Stats;
-use crate::validate as core;
 
 /// Arrow record batches of one schema, in memory.
 ///
@@ -31,7 +30,7 @@ use crate::validate as core;
 pub struct ArrowTable {
     pub schema: SchemaRef,
     pub batches: Vec<RecordBatch>,
-    pub findings: Vec<core::Finding>,
+    pub findings: Vec<Finding>,
     pub stats: Stats,
     pub fetches: Fetches,
 }
@@ -55,7 +54,7 @@ impl ArrowTable {
 
     #[getter]
     fn findings(&self) -> Vec<Finding> {
-        finding::to_py(&self.findings)
+        self.findings.clone()
     }
 
     #[getter]

@@ -10,6 +10,7 @@ use crate::decode::transactions::Scan;
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::log::{LastBatch, Lookup, ReadAt, Tail};
+use crate::model::Formats;
 use crate::sidecar::offset_index;
 
 /// A batch to be known again: position, stored checksum, last offset.
@@ -26,11 +27,13 @@ type Followed = (Option<Last>, bool, Vec<(i64, i64)>);
 ///     transactions: those that are open where the walk begins; None when nobody asks. Without `since` the walk then begins with the segment.
 ///     until: batches from this offset on are not looked at.
 ///     is_checked: the very last batch counts only when its checksum matches.
+///     experimental: batches of magic 3 are batches too; else they are an error, as for a read that does not take them.
 ///
 /// Returns:
 ///     None when another batch, or none, stands where `since` was.
 #[pyfunction]
-#[pyo3(signature = (path, base_offset, *, since=None, transactions=None, until=None, is_checked=false))]
+#[pyo3(signature = (path, base_offset, *, since=None, transactions=None, until=None, is_checked=false, experimental=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python call")]
 pub fn follow_log(
     py: Python<'_>,
     path: PathBuf,
@@ -39,10 +42,12 @@ pub fn follow_log(
     transactions: Option<Vec<(i64, i64)>>,
     until: Option<i64>,
     is_checked: bool,
+    experimental: bool,
 ) -> PyResult<Option<Followed>> {
     let (signals, interrupt) = Signals::new();
     let (log, len) = beside::open(&path, &signals).map_err(|error| beside::raised(py, &error, &path, &signals))?;
-    let tail = Tail { log: &*log, len, limits: Limits::default(), until, is_checked, interrupt: &interrupt };
+    let formats = Formats::later(experimental);
+    let tail = Tail { log: &*log, len, limits: Limits::default(), formats, until, is_checked, interrupt: &interrupt };
     let since = since.map(|(position, crc, last_offset)| LastBatch { position, crc, last_offset });
     let mut scan = Scan::default();
     for (producer_id, first_offset) in transactions.iter().flatten() {

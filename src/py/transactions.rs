@@ -60,6 +60,7 @@ impl Transactions {
 ///
 /// Args:
 ///     sources: the segments of one partition in offset order, each a buffer or a FileSource.
+///     experimental: batches of magic 3 begin and end transactions too; as in `decode`.
 ///
 /// Returns:
 ///     `Transactions`. Damage is passed over; the decode that follows reports it.
@@ -73,12 +74,13 @@ impl Transactions {
 ///     >>> ls.scan_transactions([ls.FileSource("00000000000000000000.log")]).last_stable_offset is None
 ///     True
 #[pyfunction]
-pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>) -> PyResult<Transactions> {
+#[pyo3(signature = (sources, *, experimental=false))]
+pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, experimental: bool) -> PyResult<Transactions> {
     let mut scan = core::Scan::default();
     let mut before = None;
     for (index, object) in sources.iter().enumerate() {
         // One at a time: a partition may have more segments than a process may have open files.
-        let judge = ChecksumJudge { formats: Formats::Experimental, limits: Limits::default(), check_crc: false };
+        let judge = ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), check_crc: false };
         visit_source(py, object, &mut scan, judge)?;
         let Some(first) = scan.take_first_offset() else { continue };
         if let Some((earlier, start)) = before.replace((index, first)).filter(|(_, start)| first < *start) {

@@ -26,6 +26,7 @@ pub fn validate_findings(
 ) -> PyResult<(Vec<Finding>, Py<PyAny>)> {
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
+    signals.skip_damage(true);
     let (depth, mut decode) = (depth(depth_name)?, options.to_decode()?);
     let mut opened = source::open(source, &signals)?;
     let resolved = options.reading.resolve(&mut decode, &mut opened);
@@ -37,7 +38,8 @@ pub fn validate_findings(
         Ok(()) => py.detach(|| run(&mut validator, &interrupt)),
     };
     let findings = findings.map_err(|error| signals.raised(py, &error))?;
-    Ok((finding::to_py(&findings), finding::counters(py, &validator.stats(), signals.fetches())?))
+    let findings = [finding::to_py(&findings), signals.notes()].concat();
+    Ok((findings, finding::counters(py, &validator.stats(), signals.fetches())?))
 }
 
 /// Findings as an Arrow table, one row each.

@@ -39,29 +39,32 @@ pub fn validate_log(
 ) -> PyResult<(Vec<Finding>, Py<PyAny>)> {
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
+    signals.skip_damage(true);
     let (mut findings, mut stats) = (Vec::new(), Stats::default());
     if let Some(name) = depth_name {
-        let (depth, decode) = (depth(name)?, options.to_decode()?);
+        let (depth, mut decode) = (depth(name)?, options.to_decode()?);
         let mut before = core::Before::default();
         for (index, (path, base)) in files.iter().enumerate() {
             // In a partition's directory the batches of a segment follow those of the one before.
             let goes_on =
                 base.is_some() && files.get(index + 1).is_some_and(|(next, base)| base.is_some() && next.parent() == path.parent());
             let mut opened = FileSource::whole(path.clone()).open(&signals).map_err(|error| beside::raised(py, &error, path, &signals))?;
-            let mut decode = decode.clone();
+            let mut own_decode = decode.clone();
             let name: Arc<str> = Arc::from(store::shown(path));
             let behind = std::mem::take(&mut before).entering(&name);
-            let own = match options.reading.resolve(&mut decode, &mut opened) {
+            let own = match options.reading.resolve(&mut own_decode, &mut opened) {
                 // Nothing of it can be read: that is all there is to say.
                 Err(error) if error.is_about_data() => Ok((vec![core::Finding::of_error(&error, 0, 0)], Stats::default(), behind)),
                 Err(error) => Err(error),
                 Ok(()) => py.detach(|| {
-                    let validator = core::Validator::new(opened.source, decode, depth, options.is_tail_strict()).behind(behind);
+                    let validator = core::Validator::new(opened.source, own_decode, depth, options.is_tail_strict()).behind(behind);
                     validate(validator.asking(interrupt.clone()), goes_on, &interrupt)
                 }),
             };
             let (own, did, seen) = own.map_err(|error| signals.raised(py, &error))?;
             before = seen;
+            // Told once, however many segments there are.
+            decode.tells_experimental &= !own.iter().any(|finding| finding.rule() == "EXPERIMENTAL");
             findings.extend(own.into_iter().map(|finding| finding.in_file(&name)));
             stats.add(&did);
         }
@@ -69,7 +72,8 @@ pub fn validate_log(
     let scope = if tells_shared { Scope::Directory } else { Scope::Segments };
     let beside = py.detach(|| beside_all(files, &directories, scope, &signals, &interrupt));
     findings.extend(beside.map_err(|error| signals.raised(py, &error))?);
-    Ok((finding::to_py(&findings), finding::counters(py, &stats, signals.fetches())?))
+    let findings = [finding::to_py(&findings), signals.notes()].concat();
+    Ok((findings, finding::counters(py, &stats, signals.fetches())?))
 }
 
 /// What is found, and what the batches say about those of the next segment, when one follows.

@@ -26,10 +26,12 @@ pub struct Lost {
     pub after_offset: Option<i64>,
     /// Offset of the intact entry behind them.
     pub before_offset: Option<i64>,
+    /// They are an intact entry, whose own offsets are known.
+    pub(super) is_known: bool,
 }
 
 /// What was kept and what was lost: the ranges of both together are the input.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// What was kept, in the order of the output.
     pub kept: Vec<Kept>,
@@ -39,6 +41,8 @@ pub struct Account {
     pub kept_bytes: u64,
     /// Bytes lost, also of what is not listed.
     pub lost_bytes: u64,
+    /// Of those lost, the bytes with which something is lost, unlike zeros behind the log and copies.
+    pub harmful_bytes: u64,
     /// Entries kept.
     pub entries: u64,
     /// There were too many places to list them all.
@@ -50,6 +54,8 @@ pub struct Account {
 
 /// Places of one kind that are listed, some 15 MiB of them: an input could be damaged every hundred bytes.
 const MOST: usize = 1 << 18;
+/// Rules of bytes with which nothing is lost: zeros behind the log, copies of entries.
+const HARMLESS: [&str; 2] = ["FND-17", "SAL-1"];
 
 impl Account {
     /// An entry was kept.
@@ -73,29 +79,41 @@ impl Account {
 
     /// Bytes were left out.
     pub fn lose(&mut self, bytes: Range<u64>, rule: &'static str) {
-        if bytes.is_empty() {
-            return;
-        }
-        self.lost_bytes = self.lost_bytes.saturating_add(bytes.end.saturating_sub(bytes.start));
-        if self.lost.len() < MOST {
-            self.lost.push(Lost { bytes, rule, after_offset: self.last_offset, before_offset: None });
-        } else {
-            self.is_cut = true;
-        }
+        self.list(Lost { bytes, rule, after_offset: self.last_offset, before_offset: None, is_known: false });
     }
 
     /// An intact entry was left out, whose own offsets are known.
     pub fn lose_known(&mut self, bytes: Range<u64>, rule: &'static str) {
-        self.lose(bytes, rule);
+        self.list(Lost { bytes, rule, after_offset: None, before_offset: None, is_known: true });
         self.bounded = self.lost.len();
-        if let Some(lost) = self.lost.last_mut().filter(|lost| lost.rule == rule) {
-            lost.after_offset = None;
-        }
     }
 
     /// Last offset of the entry that was kept last.
     pub fn last_offset(&self) -> Option<i64> {
         self.last_offset
+    }
+
+    /// The same bytes as they were lost in another account.
+    pub fn lose_as(&mut self, other: &mut Self) {
+        self.lost = std::mem::take(&mut other.lost);
+        (self.lost_bytes, self.harmful_bytes) = (other.lost_bytes, other.harmful_bytes);
+        self.is_cut |= other.is_cut;
+    }
+
+    fn list(&mut self, lost: Lost) {
+        let len = lost.bytes.end.saturating_sub(lost.bytes.start);
+        if len == 0 {
+            return;
+        }
+        self.lost_bytes = self.lost_bytes.saturating_add(len);
+        if !HARMLESS.contains(&lost.rule) {
+            self.harmful_bytes = self.harmful_bytes.saturating_add(len);
+        }
+        if self.lost.len() < MOST {
+            self.lost.push(lost);
+        } else {
+            self.is_cut = true;
+        }
     }
 
     /// Puts what was lost into the order of the input.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
 use crate::wire::as_u64;
@@ -33,7 +33,7 @@ impl Cutter {
             let left = range.end.saturating_sub(self.source.position());
             let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(PIECE);
             if self.source.front().is_empty() && !self.source.fill(wanted)? {
-                return Err(shorter());
+                return Err(changed());
             }
             if self.source.position() < range.start {
                 continue;
@@ -48,8 +48,9 @@ impl Cutter {
     }
 }
 
+/// The source is not what it was when it was read first.
 #[cold]
-fn shorter() -> crate::error::Error {
-    let message = "the source has become shorter since it was read first".to_owned();
-    ErrorKind::Io { kind: std::io::ErrorKind::UnexpectedEof, os_code: None, message }.into()
+pub fn changed() -> Error {
+    let message = "the source has changed since it was read first".to_owned();
+    ErrorKind::Io { kind: std::io::ErrorKind::Other, os_code: None, message }.into()
 }

@@ -5,12 +5,14 @@
 
 mod account;
 mod cut;
+mod missing;
 mod order;
 mod records;
 mod salvager;
 mod settled;
 
 pub use account::{Account, Kept, Lost};
+pub use cut::changed;
 pub use order::{Fit, Place};
 pub use salvager::{Found, SalvageOptions, Salvager};
 pub use settled::{Passes, Settled};

@@ -1,6 +1,7 @@
 //! Drives a salvage: piece after piece, in bounded memory, past every damage.
 
 use super::account::Account;
+use super::missing;
 use super::order::{Fit, Place};
 use super::records::Rescue;
 use crate::decode::{ChecksumJudge, DecodeOptions, parse_header};
@@ -109,7 +110,10 @@ impl Salvager {
     }
 
     /// What came of it. Call it at the end.
-    pub fn finish(self) -> Found {
+    pub fn finish(mut self) -> Found {
+        if self.found.is_disordered {
+            missing::bound(&mut self.found.account);
+        }
         self.found
     }
 

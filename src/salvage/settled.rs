@@ -1,14 +1,15 @@
 //! The log that intact entries make when they were found out of order: read again and written in the order of their offsets.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use super::account::Account;
-use super::cut::Cutter;
-use super::order::{Fit, Order, Place, Why, settle};
-use super::salvager::Found;
+use super::cut::{Cutter, changed};
+use super::missing;
+use super::order::{Order, Place, Why, settle};
+use super::salvager::{Found, SalvageOptions};
+use crate::decode::{ChecksumJudge, DecodeOptions, parse_header};
 use crate::error::Result;
-use crate::framing::Source;
+use crate::framing::{Frame, Judge, Source, Step, step};
 use crate::interrupt::Interrupt;
 use crate::validate::{Finding, Misplaced};
 use crate::wire::Sink;
@@ -17,6 +18,8 @@ use crate::wire::Sink;
 pub struct Settled {
     places: Vec<Place>,
     order: Order,
+    decode: DecodeOptions,
+    judge: ChecksumJudge,
 }
 
 /// The same source three times: for what is moved, for what is left out, for the log.
@@ -32,16 +35,14 @@ pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
 
 impl Settled {
     /// Settles the order of what was found; its account and its findings tell what is left out from now on.
-    pub fn new(found: &mut Found, fit: Fit) -> Self {
+    pub fn new(found: &mut Found, options: &SalvageOptions) -> Self {
         let places = std::mem::take(&mut found.places);
-        let order = settle(&places, fit);
+        let order = settle(&places, options.fit);
         let mut account = Account::default();
-        account.is_cut = found.account.is_cut;
         for place in order.entries.iter().filter_map(|(index, _)| places.get(*index)) {
             account.keep(place.bytes(), place.base_offset, place.last_offset);
         }
-        account.lost = std::mem::take(&mut found.account.lost);
-        account.lost_bytes = found.account.lost_bytes;
+        account.lose_as(&mut found.account);
         for (place, why) in order.left_out.iter().filter_map(|(index, why)| Some((places.get(*index)?, *why))) {
             let what = if why == Why::Copy { Misplaced::Copy } else { Misplaced::Doubtful };
             let finding = Finding::of_misplaced(what, place.bytes(), place.base_offset, place.last_offset);
@@ -49,8 +50,11 @@ impl Settled {
             found.findings.push(finding);
         }
         account.sort();
+        missing::bound(&mut account);
         found.account = account;
-        Self { places, order }
+        let decode = DecodeOptions { check_crc: true, ..options.decode.clone() };
+        let judge = ChecksumJudge::of(&decode);
+        Self { places, order, decode, judge }
     }
 
     /// Entries that are left out and are in the log under no other position.
@@ -61,20 +65,25 @@ impl Settled {
     /// Writes the log, and the doubtful entries aside.
     ///
     /// # Errors
-    /// `Io`, `Interrupted`, and what the takers fail with.
+    /// `Io`, also when the source is not what it was when it was read first, `Interrupted`, and what the takers fail with.
     pub fn write(&self, passes: Passes, out: Take<'_>, aside: Take<'_>) -> Result<()> {
         let Passes { sources: [for_moved, for_aside, for_log], interrupt } = passes;
         let moved = self.moved(Cutter::new(for_moved, interrupt.clone()))?;
         let mut cutter = Cutter::new(for_aside, interrupt.clone());
+        let mut entry = Sink::default();
         for (index, _) in self.order.left_out.iter().filter(|(_, why)| *why == Why::Doubtful) {
             let Some(place) = self.places.get(*index) else { continue };
-            cutter.cut(&place.bytes(), &mut *aside)?;
+            self.take(place, &mut cutter, &mut entry)?;
+            aside(entry.bytes())?;
         }
         let mut cutter = Cutter::new(for_log, interrupt);
-        for (bytes, is_moved) in self.pieces() {
-            match moved.get(&bytes.start).filter(|_| is_moved) {
+        for (place, is_moved) in self.entries() {
+            match moved.get(&place.position).filter(|_| is_moved) {
                 Some(held) => out(held)?,
-                None => cutter.cut(&bytes, &mut *out)?,
+                None => {
+                    self.take(place, &mut cutter, &mut entry)?;
+                    out(entry.bytes())?;
+                }
             }
         }
         Ok(())
@@ -82,30 +91,37 @@ impl Settled {
 
     /// Bytes of the entries that are moved, by position.
     fn moved(&self, mut cutter: Cutter) -> Result<HashMap<u64, Vec<u8>>> {
-        let mut ranges: Vec<_> = self.pieces().filter(|(_, is_moved)| *is_moved).map(|(bytes, _)| bytes).collect();
-        ranges.sort_unstable_by_key(|bytes| bytes.start);
+        let mut places: Vec<_> = self.entries().filter(|(_, is_moved)| *is_moved).map(|(place, _)| place).collect();
+        places.sort_unstable_by_key(|place| place.position);
         let mut held = HashMap::new();
-        for range in ranges {
-            let mut sink = Sink::default();
-            cutter.cut(&range, |bytes| {
-                sink.put(bytes);
-                Ok(())
-            })?;
-            held.insert(range.start, sink.into_vec());
+        for place in places {
+            let mut entry = Sink::default();
+            self.take(place, &mut cutter, &mut entry)?;
+            held.insert(place.position, entry.into_vec());
         }
         Ok(held)
     }
 
-    /// Bytes of the log in its order, those together that are together in the input.
-    fn pieces(&self) -> impl Iterator<Item = (Range<u64>, bool)> {
-        let mut entries =
-            self.order.entries.iter().filter_map(|(index, is_moved)| Some((self.places.get(*index)?.bytes(), *is_moved))).peekable();
-        std::iter::from_fn(move || {
-            let (mut bytes, is_moved) = entries.next()?;
-            while let Some((next, _)) = entries.next_if(|(next, moved)| next.start == bytes.end && *moved == is_moved) {
-                bytes.end = next.end;
-            }
-            Some((bytes, is_moved))
-        })
+    /// The entries of the log in its order, and whether each stands elsewhere in the input.
+    fn entries(&self) -> impl Iterator<Item = (&Place, bool)> {
+        self.order.entries.iter().filter_map(|(index, is_moved)| Some((self.places.get(*index)?, *is_moved)))
+    }
+
+    /// Takes the bytes of an entry, which is still what it was when it was read first.
+    fn take(&self, place: &Place, cutter: &mut Cutter, entry: &mut Sink) -> Result<()> {
+        entry.clear();
+        cutter.cut(&place.bytes(), |bytes| {
+            entry.put(bytes);
+            Ok(())
+        })?;
+        if self.is_same(place, entry.bytes()) { Ok(()) } else { Err(changed()) }
+    }
+
+    fn is_same(&self, place: &Place, bytes: &[u8]) -> bool {
+        let Step::Entry { len, magic } = step(bytes, self.decode.formats, &self.decode.limits) else { return false };
+        let frame = Frame { position: place.position, magic, bytes };
+        len == bytes.len()
+            && self.judge.damage_of(bytes, magic).is_none()
+            && parse_header(frame, self.decode.formats, self.decode.base_position).is_ok_and(|header| Place::of(&header) == *place)
     }
 }

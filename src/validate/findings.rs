@@ -45,6 +45,11 @@ impl Findings {
         self
     }
 
+    /// Leaves out all but the first of a rule that is told once.
+    pub fn keep_first(&mut self, rule: &str, is_told: &mut bool) {
+        self.kept.retain(|finding| finding.rule() != rule || !std::mem::replace(is_told, true));
+    }
+
     /// True when nothing was found.
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()

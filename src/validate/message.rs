@@ -1,7 +1,8 @@
 //! What messages of magic 0 and 1 can get wrong and still be readable.
 
-use super::finding::{Finding, Severity, What};
+use super::finding::{Finding, Severity};
 use super::told::Told;
+use super::what::What;
 use crate::format::v0_v1::parse::Message;
 use crate::model::{BatchHeader, CompressionType, HeaderRef, RecordFormat, RecordRef, RecordSink, Section};
 

@@ -3,13 +3,17 @@
 mod batch;
 mod finding;
 mod findings;
+mod gaps;
 mod message;
 mod producers;
 mod record;
 mod report;
+mod severity;
 mod told;
+mod what;
 
 pub use batch::Neighbours;
-pub use finding::{Finding, Misplaced, Severity, What};
+pub use finding::{Finding, Severity};
 pub use findings::Findings;
 pub use report::{Before, Depth, Validator};
+pub use what::{Misplaced, Missing, What};

@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::finding::{Finding, Severity, What};
+use super::finding::{Finding, Severity};
+use super::what::What;
 use crate::model::batch::NO_SEQUENCE;
-use crate::model::{BatchHeader, Marker, RecordFormat};
+use crate::model::{BatchHeader, Marker};
 
 /// The producers of a log, as far as its batches tell.
 #[derive(Debug, Default)]
@@ -29,6 +30,8 @@ struct Known {
     epoch: i16,
     /// Of its last batch with a sequence.
     last_sequence: Option<i32>,
+    /// Of its last marker.
+    coordinator_epoch: Option<i32>,
     /// Its open transaction.
     open: Option<Open>,
     /// How many gaps there were before its last batch.
@@ -53,11 +56,14 @@ const LONGEST_MS: i64 = 15 * 60 * 1000;
 impl ProducerRules {
     /// Holds a batch against those before it. A control batch comes with its marker.
     pub fn visit(&mut self, header: &BatchHeader, marker: Option<Marker>, findings: &mut Vec<Finding>) {
-        if header.format != RecordFormat::V2 {
+        if !header.format.is_batch() {
             return;
         }
         if self.last_offset.is_none_or(|last| last.checked_add(1) != Some(header.base_offset)) {
-            self.interrupt();
+            // A log that begins with offset 0 is there from its beginning.
+            if self.last_offset.is_some() || header.base_offset != 0 {
+                self.interrupt();
+            }
         }
         self.last_offset = Some(header.last_offset);
         self.newest = self.newest.max(header.max_timestamp);
@@ -68,8 +74,8 @@ impl ProducerRules {
             return;
         }
         if header.is_control() {
-            if marker.is_some_and(|marker| marker.control_type.is_marker()) {
-                self.end_transaction(header, findings);
+            if let Some(marker) = marker.filter(|marker| marker.control_type.is_marker()) {
+                self.end_transaction(header, marker, findings);
             }
         } else {
             self.append(header, findings);
@@ -129,13 +135,29 @@ impl ProducerRules {
                 let (first_offset, last_offset, position, length) = (header.base_offset, header.last_offset, header.position, header.size);
                 known.open = Some(Open { first_offset, last_offset, position, length, file, begun: header.max_timestamp });
             }
-            Some(_) | None => {}
+            // The marker may be in the gap.
+            Some(_) => known.open = None,
+            None => {}
         }
     }
 
-    fn end_transaction(&mut self, header: &BatchHeader, findings: &mut Vec<Finding>) {
-        let gaps = self.gaps;
+    fn end_transaction(&mut self, header: &BatchHeader, marker: Marker, findings: &mut Vec<Finding>) {
+        let (gaps, producer_id) = (self.gaps, header.producer.id);
+        // Its data may be in a gap, or before what there is of the log.
+        let is_without_data = match self.producers.get(&producer_id) {
+            Some(known) => known.gaps == gaps && known.open.is_none(),
+            None => gaps == 0,
+        };
         let known = self.known(header, findings);
+        let mut tell = |what, severity, field| findings.push(Finding::in_batch(what, severity, header).at_field(field));
+        if is_without_data {
+            tell(What::MarkerWithoutData { producer_id }, Severity::Info, "producerId");
+        }
+        let epoch = marker.coordinator_epoch;
+        if let Some(previous) = known.coordinator_epoch.filter(|previous| (0..*previous).contains(&epoch)) {
+            tell(What::CoordinatorEpochBehind { producer_id, epoch, previous }, Severity::Warning, "records");
+        }
+        known.coordinator_epoch = Some(epoch).filter(|epoch| *epoch >= 0).or(known.coordinator_epoch);
         known.open = None;
         known.gaps = gaps;
     }
@@ -143,7 +165,13 @@ impl ProducerRules {
     /// What is known of a batch's producer; a new epoch begins its sequences anew.
     fn known(&mut self, header: &BatchHeader, findings: &mut Vec<Finding>) -> &mut Known {
         let (epoch, gaps) = (header.producer.epoch, self.gaps);
-        let known = self.producers.entry(header.producer.id).or_insert(Known { epoch, last_sequence: None, open: None, gaps });
+        let known = self.producers.entry(header.producer.id).or_insert(Known {
+            epoch,
+            last_sequence: None,
+            coordinator_epoch: None,
+            open: None,
+            gaps,
+        });
         if epoch < known.epoch && epoch >= 0 {
             let what = What::ProducerEpochBehind { producer_id: header.producer.id, epoch, previous: known.epoch };
             findings.push(Finding::in_batch(what, Severity::Warning, header).at_field("producerEpoch"));

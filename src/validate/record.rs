@@ -1,10 +1,14 @@
 //! What a record can get wrong and still be readable.
 
-use super::finding::{Finding, Severity, What};
+use super::finding::{Finding, Severity};
 use super::told::Told;
+use super::what::What;
 use crate::format::v3::metadata::Metadata;
 use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
-use crate::wire::varint;
+use crate::wire::{as_u64, varint};
+
+/// Below every offset delta, which has 32 bits, and not above any timestamp.
+const NONE: i64 = i64::MIN;
 
 /// Looks at every record of one batch.
 pub struct RecordRules<'a> {
@@ -13,9 +17,12 @@ pub struct RecordRules<'a> {
     findings: &'a mut Vec<Finding>,
     /// Bytes that the headers of the coming record need at least.
     header_bytes: usize,
-    previous_delta: Option<i64>,
-    /// Largest record timestamp.
-    pub max_timestamp: Option<i64>,
+    /// Bytes of the attributes of each record.
+    attributes_len: usize,
+    last_delta: i64,
+    has_create_time: bool,
+    previous_delta: i64,
+    max_timestamp: i64,
     loose_header: Option<i32>,
     has_bad_key: bool,
     reads_payload: bool,
@@ -30,8 +37,11 @@ impl<'a> RecordRules<'a> {
             section,
             findings,
             header_bytes: 0,
-            previous_delta: None,
-            max_timestamp: None,
+            attributes_len: usize::from(header.has_record_attributes()),
+            last_delta: header.last_offset.wrapping_sub(header.base_offset),
+            has_create_time: header.timestamp_type() == TimestampType::CreateTime,
+            previous_delta: NONE,
+            max_timestamp: NONE,
             loose_header: None,
             has_bad_key: false,
             reads_payload,
@@ -47,38 +57,69 @@ impl<'a> RecordRules<'a> {
         self.record(record);
     }
 
+    /// Largest timestamp of a record; `None` when there was none.
+    pub fn max_timestamp(&self) -> Option<i64> {
+        (self.previous_delta != NONE).then_some(self.max_timestamp)
+    }
+
     /// Tells how many findings were only counted.
     pub fn finish(self) {
         self.told.finish(self.header, self.findings);
     }
 
+    #[cold]
+    #[inline(never)]
     fn warn(&mut self, what: What, record: &RecordRef, field: &'static str) {
         if self.told.is_told(what.rule(), field) {
             self.findings.push(Finding::in_batch(what, Severity::Warning, self.header).at_record(record.index).at_field(field));
         }
     }
 
+    #[inline(always)]
     fn offsets(&mut self, record: &RecordRef) {
-        let delta = record.offset_delta;
-        let last_delta = self.header.last_offset.wrapping_sub(self.header.base_offset);
+        let (delta, last_delta, previous) = (record.offset_delta, self.last_delta, self.previous_delta);
         if delta < 0 || delta > last_delta.max(0) {
             self.warn(What::OffsetOutside { delta, last_delta }, record, "offsetDelta");
         }
-        if let Some(previous) = self.previous_delta.filter(|previous| *previous >= delta) {
+        if previous >= delta {
             self.warn(What::OffsetNotIncreasing { delta, previous }, record, "offsetDelta");
         }
-        self.previous_delta = Some(delta);
+        self.previous_delta = delta;
     }
 
+    #[inline(always)]
     fn timestamps(&mut self, record: &RecordRef) {
         let timestamp = self.header.timestamp(record.timestamp_delta);
-        self.max_timestamp = Some(self.max_timestamp.map_or(timestamp, |max| max.max(timestamp)));
-        if timestamp < -1 && self.header.timestamp_type() == TimestampType::CreateTime {
+        self.max_timestamp = self.max_timestamp.max(timestamp);
+        if timestamp < -1 && self.has_create_time {
             self.warn(What::NegativeTimestamp { timestamp }, record, "timestampDelta");
         }
     }
 
+    #[inline(always)]
     fn lengths(&mut self, record: &RecordRef) {
+        if record.key_len < -1 || record.value_len < -1 || self.loose_header.is_some() {
+            self.loose_nulls(record);
+        }
+        let shortest_body = self.attributes_len
+            + varint::len_of(record.timestamp_delta)
+            + varint::len_of(record.offset_delta)
+            + varint::len_of(record.key_len.into())
+            + bytes_of(record.key())
+            + varint::len_of(record.value_len.into())
+            + bytes_of(record.value())
+            + varint::len_of(i64::try_from(record.headers).unwrap_or(i64::MAX))
+            + self.header_bytes;
+        let body = record.end - record.body;
+        let shortest = shortest_body + varint::len_of(i64::try_from(body).unwrap_or(i64::MAX));
+        let spare = (record.end - record.start).saturating_sub(shortest);
+        if spare > 0 {
+            self.warn(What::LongVarint { bytes: as_u64(spare) }, record, "length");
+        }
+    }
+
+    #[cold]
+    fn loose_nulls(&mut self, record: &RecordRef) {
         for (length, field) in [(record.key_len, "keyLength"), (record.value_len, "valueLength")] {
             if length < -1 {
                 self.warn(What::LooseNull { length: length.into() }, record, field);
@@ -87,22 +128,13 @@ impl<'a> RecordRules<'a> {
         if let Some(length) = self.loose_header.take() {
             self.warn(What::LooseNull { length: length.into() }, record, "headerValueLength");
         }
-        let body = usize::from(self.header.has_record_attributes())
-            + varint::len_of(record.timestamp_delta)
-            + varint::len_of(record.offset_delta)
-            + varint::len_of(record.key_len.into())
-            + usize::try_from(record.key_len).unwrap_or(0)
-            + varint::len_of(record.value_len.into())
-            + usize::try_from(record.value_len).unwrap_or(0)
-            + varint::len_of(i64::try_from(record.headers).unwrap_or(i64::MAX))
-            + self.header_bytes;
-        let stored_body = record.end - record.body;
-        let length_field = varint::len_of(i64::try_from(stored_body).unwrap_or(i64::MAX));
-        let spare = (stored_body.saturating_sub(body)) + (record.body - record.start).saturating_sub(length_field);
-        if spare > 0 {
-            self.warn(What::LongVarint { bytes: u64::try_from(spare).unwrap_or(u64::MAX) }, record, "length");
-        }
     }
+}
+
+/// Bytes of a key or a value; a null has none.
+#[inline]
+fn bytes_of(range: Option<(usize, usize)>) -> usize {
+    range.map_or(0, |(_, len)| len)
 }
 
 impl RecordSink for RecordRules<'_> {
@@ -120,6 +152,7 @@ impl RecordSink for RecordRules<'_> {
         }
     }
 
+    #[inline(always)]
     fn record(&mut self, record: RecordRef) {
         self.offsets(&record);
         self.timestamps(&record);

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::batch::{Neighbours, header_rules, max_timestamp_rule};
-use super::finding::{Finding, Severity, What};
+use super::finding::{Finding, Severity};
 use super::findings::Findings;
+use super::gaps::Gaps;
 use super::message::{MessageRules, wrapper_rules};
 use super::producers::ProducerRules;
 use super::record::RecordRules;
+use super::what::What;
 use crate::codec::Remark;
 use crate::decode::transactions::{is_marker, marker};
 use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, Opened, Stats, Walk, ensure_codec, ensure_count, records_at};
@@ -51,6 +53,7 @@ pub struct Validator {
 #[derive(Debug, Default)]
 pub struct Before {
     neighbours: Neighbours,
+    gaps: Gaps,
     producers: ProducerRules,
 }
 
@@ -58,6 +61,7 @@ impl Before {
     /// The same, in front of another file.
     #[must_use]
     pub fn entering(mut self, file: &Arc<str>) -> Self {
+        self.gaps.enter(file);
         self.producers.enter(file);
         self
     }
@@ -115,6 +119,7 @@ impl Validator {
         match &piece {
             Some(Piece::Run(run)) => self.visit_run(run)?,
             Some(other) => {
+                self.before.gaps.interrupt();
                 self.before.producers.interrupt();
                 self.fresh.extend(Finding::of_piece(other));
             }
@@ -127,6 +132,7 @@ impl Validator {
 
     /// What was found, in the order of the input. Call it at the end.
     pub fn take_findings(&mut self) -> Vec<Finding> {
+        self.before.gaps.finish(&mut self.fresh);
         self.before.producers.finish(&mut self.fresh);
         self.tell();
         std::mem::take(&mut self.findings).into_vec()
@@ -208,7 +214,7 @@ impl Validator {
         let before = self.fresh.len();
         let mut rules = RecordRules::new(header, Section::new(&[], 0), &mut self.fresh, false);
         let read = self.decoder.read_metadata(frame, header, |metadata| rules.metadata(metadata));
-        let max_timestamp = rules.max_timestamp;
+        let max_timestamp = rules.max_timestamp();
         rules.finish();
         if let Err(error) = read {
             self.fresh.truncate(before);
@@ -222,6 +228,7 @@ impl Validator {
     /// Holds a batch against those before it.
     fn hold(&mut self, header: &BatchHeader, bytes: &[u8]) {
         self.before.neighbours.visit(header, &mut self.fresh);
+        self.before.gaps.visit(header, &mut self.fresh);
         let marker = if is_marker(header) { marker(header, bytes).ok().flatten() } else { None };
         self.before.producers.visit(header, marker, &mut self.fresh);
     }
@@ -255,10 +262,14 @@ impl Validator {
     }
 }
 
-/// True for a batch whose metadata can be had by unpacking a part of it. Who made a plugin gives everything or nothing.
+/// True for a batch whose metadata can be had by unpacking a part of it. Who made a plugin gives everything or nothing; without records no
+/// part is less than all, and what stands there uncounted is to be told.
 fn has_packed_metadata_first(header: &BatchHeader) -> bool {
     use CompressionType::{Gzip, Lz4, Snappy, Zstd};
-    header.is_metadata_first() && !header.is_control() && matches!(header.compression(), Gzip | Snappy | Lz4 | Zstd)
+    header.is_metadata_first()
+        && !header.is_control()
+        && header.count != Some(0)
+        && matches!(header.compression(), Gzip | Snappy | Lz4 | Zstd)
 }
 
 fn walk(opened: &mut Opened, section: &Section<'_>, depth: Depth, findings: &mut Vec<Finding>) -> Result<()> {
@@ -266,7 +277,7 @@ fn walk(opened: &mut Opened, section: &Section<'_>, depth: Depth, findings: &mut
     let before = findings.len();
     let mut rules = RecordRules::new(&header, *section, findings, depth == Depth::Full);
     let walked = opened.walk.advance(section, usize::MAX, &mut rules).and_then(|()| opened.walk.finish(section));
-    let max_timestamp = rules.max_timestamp;
+    let max_timestamp = rules.max_timestamp();
     rules.finish();
     if let Err(error) = walked {
         findings.truncate(before);

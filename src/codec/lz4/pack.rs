@@ -7,7 +7,6 @@ use super::compressor::Blocks;
 use super::fast;
 use super::frame::MAGIC;
 use crate::codec::matches::Matcher;
-use crate::error::Result;
 use crate::wire::Sink;
 
 /// Version 1, independent blocks.
@@ -29,18 +28,18 @@ pub struct Compressor {
 }
 
 impl Compressor {
-    /// Packs `plain` as one frame.
-    pub(in crate::codec) fn pack(&mut self, plain: &[u8], level: Option<u8>, checksum: ChecksumForm, out: &mut Sink) -> Result<()> {
+    /// Packs `plain` as one frame. A block ends behind the first `front` bytes.
+    pub(in crate::codec) fn pack(&mut self, (plain, front): (&[u8], usize), level: Option<u8>, checksum: ChecksumForm, out: &mut Sink) {
         let [a, b, c, d] = MAGIC;
         let (bd, block_len) = blocks(plain.len(), level);
         let header = [a, b, c, d, FLG, bd];
         out.put(&header);
         out.put(&[checksum.of(&header)]);
-        for block in plain.chunks(block_len) {
+        let (front, rest) = plain.split_at_checked(front).unwrap_or((plain, &[]));
+        for block in front.chunks(block_len).chain(rest.chunks(block_len)) {
             self.pack_block(block, level, out);
         }
         out.put(&END_MARK);
-        Ok(())
     }
 
     /// A block that does not shrink is stored.
@@ -83,7 +82,7 @@ mod tests {
 
     fn packed(plain: &[u8], checksum: ChecksumForm) -> Vec<u8> {
         let mut out = Sink::default();
-        Compressor::default().pack(plain, None, checksum, &mut out).unwrap();
+        Compressor::default().pack((plain, 0), None, checksum, &mut out);
         out.bytes().to_vec()
     }
 
@@ -120,7 +119,7 @@ mod tests {
     #[test]
     fn cod_l4_at_a_level_blocks_are_of_64_kib() {
         let (mut out, plain) = (Sink::default(), vec![0; (64 << 10) + 1]);
-        Compressor::default().pack(&plain, Some(4), ChecksumForm::Correct, &mut out).unwrap();
+        Compressor::default().pack((&plain, 0), Some(4), ChecksumForm::Correct, &mut out);
         let frame = out.bytes();
         let first = usize::try_from(u32::from_le_bytes(*frame[7..].first_chunk().unwrap())).unwrap();
         assert!(frame[4..7] == *b"\x60\x40\x82" && first < 300);

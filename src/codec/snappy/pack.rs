@@ -15,11 +15,12 @@ const LENGTH_LEN: usize = 4;
 pub struct Encoder(Matcher);
 
 impl Encoder {
-    /// Packs `plain` in chunks; none for nothing, as a header alone is an empty stream (COD-S6).
-    pub(in crate::codec) fn pack(&mut self, plain: &[u8], out: &mut Sink) -> Result<()> {
+    /// Packs `plain` in chunks; none for nothing, as a header alone is an empty stream (COD-S6). A chunk ends behind the first `front` bytes.
+    pub(in crate::codec) fn pack(&mut self, (plain, front): (&[u8], usize), out: &mut Sink) -> Result<()> {
         out.put(&MAGIC);
         out.put(&VERSIONS);
-        for chunk in plain.chunks(CHUNK) {
+        let (front, rest) = plain.split_at_checked(front).unwrap_or((plain, &[]));
+        for chunk in front.chunks(CHUNK).chain(rest.chunks(CHUNK)) {
             self.pack_chunk(chunk, out)?;
         }
         Ok(())
@@ -49,7 +50,7 @@ mod tests {
     #[test]
     fn cod_s1_s7_chunks_of_64_kib_behind_one_header() {
         let mut out = Sink::default();
-        Encoder::default().pack(&[0; CHUNK + 1], &mut out).unwrap();
+        Encoder::default().pack((&[0; CHUNK + 1], 0), &mut out).unwrap();
         assert!(out.bytes().starts_with(b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01\0\0"));
         assert!(out.bytes().ends_with(b"\0\0\0\x03\x01\0\0"));
     }
@@ -57,7 +58,7 @@ mod tests {
     #[test]
     fn cod_s6_nothing_is_a_header_alone() {
         let mut out = Sink::default();
-        Encoder::default().pack(b"", &mut out).unwrap();
+        Encoder::default().pack((b"", 0), &mut out).unwrap();
         assert_eq!(out.bytes(), b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01");
     }
 }

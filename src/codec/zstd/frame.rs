@@ -35,6 +35,8 @@ pub(super) struct Frame<'a> {
     pub(super) bytes: &'a [u8],
     /// What it unpacks to at most, from its content size and its blocks.
     pub(super) bound: usize,
+    /// Bytes that a decoder keeps to unpack it piece by piece.
+    pub(super) window: u64,
     /// The id of the dictionary that it needs; 0 for none.
     pub(super) dictionary: u64,
 }
@@ -46,8 +48,8 @@ pub(super) fn split(input: &[u8]) -> Result<(Part<'_>, &[u8])> {
         MAGIC => {
             let header = Header::parse(behind)?;
             let (bound, rest) = walk(&header)?;
-            let bytes = input.get(..input.len() - rest.len()).unwrap_or_default();
-            Ok((Part::Frame(Frame { bytes, bound, dictionary: header.dictionary }), rest))
+            let (bytes, window) = (input.get(..input.len() - rest.len()).unwrap_or_default(), header.window);
+            Ok((Part::Frame(Frame { bytes, bound, window, dictionary: header.dictionary }), rest))
         }
         _ if magic & SKIPPABLE_MASK == SKIPPABLE => {
             let (len, behind) = take_u32(behind).ok_or_else(cut)?;
@@ -62,6 +64,7 @@ struct Header<'a> {
     has_checksum: bool,
     content_size: Option<u64>,
     block_maximum: usize,
+    window: u64,
     dictionary: u64,
     blocks: &'a [u8],
 }
@@ -82,7 +85,7 @@ impl<'a> Header<'a> {
             return Err(fault("COD-Z4", "the window is larger than 128 MiB"));
         }
         let block_maximum = usize::try_from(window).unwrap_or(usize::MAX).min(BLOCK_MAXIMUM);
-        Ok(Self { has_checksum: descriptor & CHECKSUM != 0, content_size, block_maximum, dictionary, blocks })
+        Ok(Self { has_checksum: descriptor & CHECKSUM != 0, content_size, block_maximum, window, dictionary, blocks })
     }
 }
 

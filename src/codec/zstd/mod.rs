@@ -13,6 +13,7 @@ pub use pack::Compressor;
 use super::bad;
 use super::output::Output;
 use crate::error::{Error, ErrorKind, Result};
+use crate::wire::as_u64;
 use frame::{Frame, Part};
 use zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
@@ -24,6 +25,9 @@ const TRUSTED_RATIO: usize = 64;
 
 /// Bytes that are unpacked at a time when they may be enough.
 const PIECE: usize = 4 << 10;
+/// The largest window that is kept for it, outside of what the budget counts: that of all levels but the last three. A frame with a larger
+/// one, up to the 128 MiB that Java takes, is unpacked in one go, into the budget alone.
+const MOST_WINDOW: u64 = 8 << 20;
 
 /// The decoding context, made when the first frame comes, and the dictionaries that frames may name.
 #[derive(Default)]
@@ -45,7 +49,7 @@ impl Decompressor {
         while !rest.is_empty() {
             let (part, behind) = frame::split(rest)?;
             match part {
-                Part::Frame(frame) if out.is_watched() && frame.dictionary == 0 => self.stream_frame(&frame, out)?,
+                Part::Frame(frame) if out.is_watched() && is_streamed(&frame, out) => self.stream_frame(&frame, out)?,
                 Part::Frame(frame) => self.unpack_frame(&frame, out)?,
                 _ => {}
             }
@@ -117,6 +121,11 @@ impl Decompressor {
     fn context(&mut self) -> Result<&mut DCtx<'static>> {
         made(&mut self.context)
     }
+}
+
+/// True for a frame that can be unpacked piece by piece within what the budget leaves.
+fn is_streamed(frame: &Frame<'_>, out: &Output<'_>) -> bool {
+    frame.dictionary == 0 && frame.window <= MOST_WINDOW.min(as_u64(out.left()))
 }
 
 fn made<'a>(context: &'a mut Option<DCtx<'static>>) -> Result<&'a mut DCtx<'static>> {

@@ -26,6 +26,8 @@ pub enum Cell<'a> {
     Timestamp(&'a TimestampMicrosecondArray),
     Text(&'a StringArray),
     Bytes(BytesCell<'a>),
+    /// The column `internal`: two fields of a struct are JSON already.
+    Internal(&'a StructArray, [&'a StringArray; 3], &'a Int16Array),
     /// A list of structs; written as an array of objects.
     List(&'a ListArray, Vec<(Vec<u8>, Cell<'a>)>),
 }
@@ -54,6 +56,7 @@ impl<'a> Cell<'a> {
             DataType::Boolean => array.as_boolean_opt().map(Self::Boolean),
             DataType::Utf8 => array.as_string_opt::<i32>().map(Self::Text),
             DataType::Timestamp(TimeUnit::Microsecond, _) => array.as_primitive_opt::<TimestampMicrosecondType>().map(Self::Timestamp),
+            DataType::Struct(_) if name == "internal" => Self::internal(array),
             DataType::List(_) => return Self::list(name, array),
             _ => BytesCell::of(array).map(Self::Bytes),
         };
@@ -73,10 +76,21 @@ impl<'a> Cell<'a> {
             Self::Boolean(array) => or_null(out, at(*array, row, |row| array.value(row)), boolean),
             Self::Text(array) => or_null(out, at(*array, row, |row| array.value(row)), text::string),
             Self::Bytes(array) => or_null(out, array.at(row), |out, bytes| text::bytes(out, bytes, form)),
+            Self::Internal(array, texts, versions) => or_null(out, at(*array, row, |row| row), |out, row| {
+                internal(out, texts, versions, row);
+            }),
             Self::List(array, fields) => or_null(out, at(*array, row, |row| bounds(array, row)), |out, (start, end)| {
                 objects(out, fields, start..end, form);
             }),
         }
+    }
+
+    /// The struct with the fields `type`, `version`, `key` and `value`.
+    fn internal(array: &'a ArrayRef) -> Option<Self> {
+        let rows = array.as_struct_opt()?;
+        let text = |name| rows.column_by_name(name)?.as_string_opt::<i32>();
+        let versions = rows.column_by_name("version")?.as_primitive_opt::<Int16Type>()?;
+        Some(Self::Internal(rows, [text("type")?, text("key")?, text("value")?], versions))
     }
 
     fn list(name: &str, array: &'a ArrayRef) -> Result<Self> {
@@ -143,6 +157,19 @@ fn timestamp_type(out: &mut Vec<u8>, id: i32) {
         Some(known) => text::string(out, known.name()),
         None => text::integer(out, id.into()),
     }
+}
+
+/// The text of keys and values is JSON, which the column `internal` was made of.
+fn internal(out: &mut Vec<u8>, [kinds, keys, values]: &[&StringArray; 3], versions: &Int16Array, row: usize) {
+    out.extend_from_slice(b"{\"type\":");
+    or_null(out, at(*kinds, row, |row| kinds.value(row)), text::string);
+    out.extend_from_slice(b",\"version\":");
+    number(out, at(versions, row, |row| versions.value(row).into()));
+    for (label, texts) in [(&b",\"key\":"[..], keys), (b",\"value\":", values)] {
+        out.extend_from_slice(label);
+        or_null(out, at(*texts, row, |row| texts.value(row)), |out, text| out.extend_from_slice(text.as_bytes()));
+    }
+    out.push(b'}');
 }
 
 fn bounds(array: &ListArray, row: usize) -> (usize, usize) {

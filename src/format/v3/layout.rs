@@ -42,6 +42,8 @@
 //!             | 3 timestamp type | 2-0 compression |
 //! ```
 
+use crate::wire::{Field, Kind};
+
 /// The magic byte of the format.
 pub const MAGIC: i8 = 3;
 /// Where the fields of variable length begin.
@@ -52,3 +54,20 @@ pub const MIN_HEADER_LEN: usize = VARIABLE + 3 + 4;
 pub const MAX_HEADER_LEN: usize = VARIABLE + 5 + 10 + 10 + 4;
 /// Fewest bytes that a record without attributes can have: six fields of one byte.
 pub const MIN_RECORD_LEN: usize = 6;
+
+/// The fields of the header, for whoever shows them.
+pub const BATCH_FIELDS: [Field; 13] = [
+    Field::new("baseOffset", Kind::Int(8)),
+    Field::new("batchLength", Kind::Int(4)),
+    Field::new("partitionLeaderEpoch", Kind::Int(4)),
+    Field::new("magic", Kind::Int(1)),
+    Field::new("crc", Kind::Unsigned(4)),
+    Field::new("attributes", Kind::Int(2)),
+    Field::new("producerId", Kind::Int(8)),
+    Field::new("producerEpoch", Kind::Int(2)),
+    Field::new("baseSequence", Kind::Int(4)),
+    Field::new("lastOffsetDelta", Kind::UnsignedVarint),
+    Field::new("baseTimestamp", Kind::Varlong),
+    Field::new("maxTimestampDelta", Kind::UnsignedVarlong),
+    Field::new("recordsCount", Kind::Int(4)),
+];

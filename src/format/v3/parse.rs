@@ -12,7 +12,8 @@ pub use crate::format::v2::parse::{verify, verify_cached};
 /// Parses the header of the entry in `bytes`; the records are not looked at.
 ///
 /// # Errors
-/// `Length` when the entry ends inside its header, `Varint` for a field of variable length that does not end (S-V1).
+/// `Length` when the entry ends inside its header, `Varint` for a field of variable length that does not end (S-V1), `Invalid` for a batch
+/// of magic 2 whose magic was changed (S-V11).
 #[inline]
 pub fn header(bytes: &[u8], position: u64) -> Result<BatchHeader> {
     if bytes.len() < MIN_HEADER_LEN {
@@ -34,7 +35,7 @@ pub fn header(bytes: &[u8], position: u64) -> Result<BatchHeader> {
     let base_timestamp = cursor.take_varlong("baseTimestamp")?;
     let max_timestamp_delta = cursor.take_uvarlong(MAX_VARLONG_LEN, "maxTimestampDelta")?.cast_signed();
     let count = cursor.take_i32("recordsCount")?;
-    Ok(BatchHeader {
+    let header = BatchHeader {
         position,
         size: as_u64(bytes.len()),
         format: RecordFormat::V3,
@@ -48,7 +49,12 @@ pub fn header(bytes: &[u8], position: u64) -> Result<BatchHeader> {
         crc,
         partition_leader_epoch,
         producer,
-    })
+    };
+    if !makes_sense(&header, last_offset_delta, cursor.left()) && is_magic_2(bytes) {
+        let what = "the magic is 3, and the header makes sense as one of magic 2 only";
+        return Err(crate::Error::from(ErrorKind::Invalid { rule: "S-V11", what }).in_field("magic"));
+    }
+    Ok(header)
 }
 
 /// Bytes of the header of an entry whose header parses; the records start there.
@@ -67,6 +73,43 @@ pub fn header_len(bytes: &[u8]) -> usize {
 pub fn ensure_count(header: &BatchHeader, section_len: usize, is_unpacked: bool) -> Result<usize> {
     let least = if header.has_record_attributes() { v2::layout::MIN_RECORD_LEN } else { MIN_RECORD_LEN };
     v2::parse::ensure_count_of(least, header.count.unwrap_or(0), section_len, is_unpacked)
+}
+
+/// True for a header as writers make them. Others are read too, unless they are of magic 2: that is asked of these only.
+#[inline]
+fn makes_sense(header: &BatchHeader, last_offset_delta: i32, behind: &[u8]) -> bool {
+    /// Timestamps are of later than April 1970, or there are none.
+    const EARLIEST: i64 = 1 << 33;
+    /// And some 70 years apart at most.
+    const LONGEST: i64 = 1 << 41;
+    let count = i64::from(header.count.unwrap_or(-1));
+    let spread = header.max_timestamp.wrapping_sub(header.base_timestamp);
+    (0..=i64::from(last_offset_delta) + 1).contains(&count)
+        && (count > 0 || behind.is_empty())
+        && (header.base_timestamp == -1 || header.base_timestamp >= EARLIEST && (0..LONGEST).contains(&spread))
+        && is_known(header.producer)
+}
+
+/// True for a header of magic 2. No checksum covers the magic: one flipped bit makes 3 of 2, and a producer of garbage, whose
+/// transaction would never end.
+#[cold]
+fn is_magic_2(bytes: &[u8]) -> bool {
+    v2::parse::header(bytes, 0).is_ok_and(|header| {
+        let last_offset_delta = header.last_offset.wrapping_sub(header.base_offset);
+        header.count.is_some_and(|count| (0..=last_offset_delta.saturating_add(1)).contains(&i64::from(count)))
+            && header.base_timestamp >= -1
+            && is_possible(header.producer)
+    })
+}
+
+/// True for a producer with an epoch, and for none.
+fn is_known(producer: Producer) -> bool {
+    producer == Producer::default() || producer.id >= 0 && producer.epoch >= 0 && producer.base_sequence >= -1
+}
+
+/// True for a producer as clients write it: some tell sequences without an id.
+fn is_possible(producer: Producer) -> bool {
+    producer.id >= -1 && producer.epoch >= -1 && producer.base_sequence >= -1
 }
 
 #[cold]
@@ -108,6 +151,37 @@ mod tests {
             assert_eq!(parsed.is_ok(), len >= 50, "{len}");
             if let Err(error) = parsed {
                 assert_eq!((error.rule(), error.kind().kafka_error_code()), ("S-V1", Some(2)));
+            }
+        }
+    }
+
+    #[test]
+    fn s_v11_a_batch_of_magic_2_whose_magic_was_flipped_is_none_of_magic_3() {
+        const DAY: i64 = 86_400_000;
+        for time in (0..900).map(|index| 1_050_000_000_000 + index * 17 * DAY + index * 7919) {
+            let producers = [-1, 0, 1, 9, 300, 4000, 70_000, 1 << 33, (1 << 33) + 5].into_iter().cycle();
+            for (count, producer) in (0..40).map(|index| 1 + index * index).zip(producers) {
+                let new = BatchHeader {
+                    format: RecordFormat::V2,
+                    magic: 3,
+                    base_offset: 0,
+                    last_offset: count - 1,
+                    count: Some(i32::try_from(count).unwrap()),
+                    attributes: Attributes(0x10),
+                    base_timestamp: time,
+                    max_timestamp: time + count * 13,
+                    producer: if producer < 0 { Producer::default() } else { Producer { id: producer, epoch: 0, base_sequence: 5 } },
+                    ..header(&bytes_of(EXAMPLE), 0).unwrap()
+                };
+                let mut out = crate::wire::Sink::default();
+                v2::write::open(&mut out);
+                out.put(b"records");
+                v2::write::seal(&mut out, 0, &new).unwrap();
+                let mut entry = out.bytes().to_vec();
+                assert_eq!(v2::parse::header(&entry, 0).unwrap().count, new.count);
+                entry[16] = 3;
+                let refused = header(&entry, 0).map(|header| (header.count, header.producer)).unwrap_err();
+                assert!(["S-V11", "PRM-4"].contains(&refused.rule()), "{time} {count} {producer}: {refused}");
             }
         }
     }

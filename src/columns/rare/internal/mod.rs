@@ -1,0 +1,159 @@
+//! The column `internal`: what records of internal topics and control records say.
+//!
+//! A struct of the type, the version of the value, and key and value as JSON text: the schemas differ from type to type, an Arrow column
+//! has one type. The JSON is that of Kafka's own converters (`*JsonConverter`): the same names, tagged fields only where they say
+//! something, bytes in base64.
+
+mod json;
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int16Array, StringArray, StructArray};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, Fields};
+
+use self::json::Json;
+use crate::internal::{Identified, Topic, Undecoded, identify};
+use crate::model::BatchHeader;
+use crate::validate::{Finding, Severity, What};
+
+/// The column under construction.
+pub struct InternalColumn {
+    topic: Option<Topic>,
+    rows: Vec<Row>,
+    /// The JSON of keys and of values, row after row.
+    keys: Vec<u8>,
+    values: Vec<u8>,
+    findings: Vec<(usize, Finding)>,
+}
+
+/// A row: what it is, and where its JSON ends.
+#[derive(Clone, Copy)]
+struct Row {
+    name: Option<&'static str>,
+    version: Option<i16>,
+    key: Text,
+    value: Text,
+    is_internal: bool,
+}
+
+/// Where the text of a row ends; `is_some` when it has one.
+#[derive(Clone, Copy, Default)]
+struct Text {
+    end: usize,
+    is_some: bool,
+}
+
+/// Most bytes behind 32-bit offsets.
+const MOST_BYTES: usize = 0x7fff_ffff;
+
+impl InternalColumn {
+    /// An empty column for records of this topic.
+    pub fn new(topic: Option<&str>) -> Self {
+        let topic = topic.and_then(Topic::named);
+        Self { topic, rows: Vec::new(), keys: Vec::new(), values: Vec::new(), findings: Vec::new() }
+    }
+
+    /// Writes one row: the record with this index in its batch.
+    pub fn put(&mut self, row: usize, header: &BatchHeader, index: usize, (key, value): (Option<&[u8]>, Option<&[u8]>)) {
+        self.truncate(row);
+        let identified = identify(self.topic, header.is_control(), key, value);
+        let Some(record) = identified else {
+            let (key, value) = (self.end_of_keys(false), self.end_of_values(false));
+            self.rows.push(Row { name: None, version: None, key, value, is_internal: false });
+            return;
+        };
+        let key_fault = record.visit(&record.key, &mut Json::new(&mut self.keys));
+        let value_fault = record.visit(&record.value, &mut Json::new(&mut self.values));
+        let long = self.push(&record);
+        if let Some(undecoded) = record.undecoded.or(key_fault).or(value_fault).or(long) {
+            self.findings.push((row, finding(undecoded, header, index)));
+        }
+    }
+
+    /// Forgets the rows from `row` on.
+    pub fn truncate(&mut self, row: usize) {
+        if row >= self.rows.len() {
+            return;
+        }
+        self.rows.truncate(row);
+        let (key, value) = self.rows.last().map_or((0, 0), |last| (last.key.end, last.value.end));
+        self.keys.truncate(key);
+        self.values.truncate(value);
+        self.findings.truncate(self.findings.partition_point(|(at, _)| *at < row));
+    }
+
+    /// Bytes of JSON.
+    pub fn copied(&self) -> usize {
+        self.keys.len() + self.values.len()
+    }
+
+    /// Takes the findings about the rows.
+    pub fn take_findings(&mut self) -> impl Iterator<Item = Finding> {
+        std::mem::take(&mut self.findings).into_iter().map(|(_, finding)| finding)
+    }
+
+    /// The rows as an Arrow array; none are left.
+    pub fn finish(&mut self) -> ArrayRef {
+        self.findings.clear();
+        let rows = std::mem::take(&mut self.rows);
+        let names: StringArray = rows.iter().map(|row| row.name).collect();
+        let versions: Int16Array = rows.iter().map(|row| row.version).collect();
+        let keys = texts(std::mem::take(&mut self.keys), rows.iter().map(|row| row.key));
+        let values = texts(std::mem::take(&mut self.values), rows.iter().map(|row| row.value));
+        let nulls: NullBuffer = rows.iter().map(|row| row.is_internal).collect::<Vec<_>>().into();
+        Arc::new(StructArray::new(fields(), vec![Arc::new(names), Arc::new(versions), keys, values], Some(nulls)))
+    }
+
+    /// Closes a row. Text that 32-bit offsets cannot end is left out.
+    fn push(&mut self, record: &Identified<'_>) -> Option<Undecoded> {
+        let is_long = [&self.keys, &self.values].into_iter().any(|texts| texts.len() > MOST_BYTES);
+        let key = self.end_of_keys(!record.key.is_null() && !is_long);
+        let value = self.end_of_values(!record.value.is_null() && !is_long);
+        self.rows.push(Row { name: record.name, version: record.version, key, value, is_internal: true });
+        is_long.then(|| Undecoded::Long { name: record.name.unwrap_or_default() })
+    }
+
+    /// Where the text of a key ends. What is null has no text.
+    fn end_of_keys(&mut self, is_some: bool) -> Text {
+        end_of(&mut self.keys, self.rows.last().map(|last| last.key), is_some)
+    }
+
+    fn end_of_values(&mut self, is_some: bool) -> Text {
+        end_of(&mut self.values, self.rows.last().map(|last| last.value), is_some)
+    }
+}
+
+fn finding(undecoded: Undecoded, header: &BatchHeader, index: usize) -> Finding {
+    let severity = if undecoded.is_unknown() { Severity::Info } else { Severity::Warning };
+    Finding::in_batch(What::Undecoded(undecoded), severity, header).at_record(index)
+}
+
+fn end_of(texts: &mut Vec<u8>, last: Option<Text>, is_some: bool) -> Text {
+    if !is_some {
+        texts.truncate(last.unwrap_or_default().end);
+    }
+    Text { end: texts.len(), is_some }
+}
+
+/// The Arrow type of the column.
+pub fn data_type() -> DataType {
+    DataType::Struct(fields())
+}
+
+fn fields() -> Fields {
+    let text = |name: &str| Field::new(name, DataType::Utf8, true);
+    Fields::from(vec![text("type"), Field::new("version", DataType::Int16, true), text("key"), text("value")])
+}
+
+/// Texts that follow each other. They are UTF-8, being JSON that this room wrote.
+fn texts(bytes: Vec<u8>, ends: impl Iterator<Item = Text> + Clone) -> ArrayRef {
+    let nulls: NullBuffer = ends.clone().map(|text| text.is_some).collect::<Vec<_>>().into();
+    let offsets: Option<Vec<i32>> = std::iter::once(Some(0)).chain(ends.map(|text| i32::try_from(text.end).ok())).collect();
+    let len = nulls.len();
+    let made = offsets.and_then(|offsets| {
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+        StringArray::try_new(offsets, bytes.into(), Some(nulls)).ok()
+    });
+    Arc::new(made.unwrap_or_else(|| StringArray::new_null(len)))
+}
