@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli_process import CODEC, CODEC_FILE, COMMAND, DAMAGED, MODERN, run, run_on_terminal, start
-from logsegment.cli.app import program
+from logsegment.cli.verbs import VERBS as ALL_VERBS
 
 VERBS = ["batches", "cat", "verify"]
 
@@ -249,7 +249,7 @@ def test_a_terminal_for_both_ends_clean():
     ("line", "expected"),
     [
         ("logsegment ver", {"verify"}),
-        ("logsegment ", set(program.commands)),
+        ("logsegment ", set(ALL_VERBS)),
         ("logsegment cat --isolation read_", {"read_committed", "read_uncommitted"}),
         ("logsegment cat --columns offset,key,val", {"offset,key,value"}),
         ("logsegment verify --fail", {"--fail-on"}),

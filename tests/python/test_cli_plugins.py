@@ -176,7 +176,12 @@ def test_a_file_that_is_no_list_is_a_usage_error(path: Path, name: str, content:
     [
         (("list",), "one of --registry and --bootstrap-servers is needed"),
         (("list", "--registry", "a", "--bootstrap-servers", "b"), "one of --registry and --bootstrap-servers is needed"),
-        (("list", "--registry", "a", "--setting", "x=y"), "are for --bootstrap-servers"),
+        (("list", "--registry", "a", "--setting", "x=y"), "--setting is for --bootstrap-servers"),
+        (("check", "--registry", "a", "--timeout", "3"), "--timeout is for --bootstrap-servers"),
+        (("remove", "--registry", "a", "--yes", "b", "--command-config", "c"), "--command-config is for --bootstrap-servers"),
+        (("register", "--registry", "a", "--replication-factor", "3", "b.json"), "--replication-factor is for --bootstrap-servers"),
+        (("list", "--timeout", "3"), "one of --registry and --bootstrap-servers is needed"),
+        (("list", "--bootstrap-servers", "127.0.0.1:9", "--timeout", "0"), "--timeout"),
         (("list", "--registry", "no/such.json"), "logsegment: there is no registry no/such.json; `logsegment plugins register` makes one"),
         (("list", "--bootstrap-servers", "127.0.0.1:9", "--setting", "secret"), "--setting: a property is NAME=VALUE"),
         (("list", "--bootstrap-servers", "127.0.0.1:9", "--setting", "no.such=1"), 'No such configuration property: "no.such"'),

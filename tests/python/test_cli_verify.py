@@ -195,7 +195,7 @@ def test_a_stream_is_verified_but_not_looked_at_twice():
     assert "(stdin): DAMAGED, 1 error" in done.text
     assert "this was a stream" in done.text
     lines = run("verify", "--json", "-", stdin=DAMAGED.read_bytes()).lines
-    assert [line["rule"] for line in lines if line["type"] == "finding"] == ["V2-31"]
+    assert [line["rule"] for line in lines if line["type"] == "finding"] == ["V2-31", "ORD-3"]
     assert lines[-1]["safe"] is None
     assert run("verify", "-", stdin=CODEC_FILE.read_bytes()).text == "(stdin): clean. 15 batches with 240 records\n"
     assert run("verify", "-", stdin=b"").text == "(stdin): clean. 0 batches\n"
@@ -264,3 +264,13 @@ def test_names_with_control_characters_do_not_reach_the_terminal(tmp_path: Path)
         file.write(DAMAGED.read_bytes())
     done = run("verify", "--json", os.fsdecode(undecodable))
     assert json.dumps(done.lines[-1]["file"]).endswith('\\\\xff.log"')
+
+
+@pytest.mark.parametrize("switch", [("--experimental",), ("--format", "v3")])
+def test_batches_of_magic_3_are_counted_where_they_are_read(tmp_path: Path, switch: tuple[str, ...]):
+    whole = ls.convert(ls.FileSource(CODEC_FILE), to="v3").data
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(whole)
+    told = run("verify", path, *switch)
+    assert told.code == 0
+    assert re.search(rb"clean\. 15 batches with [1-9]", told.out)

@@ -7,23 +7,16 @@ import sys
 import click
 
 import logsegment
-from logsegment.cli.batches import batches
-from logsegment.cli.cat import cat
-from logsegment.cli.convert import convert
 from logsegment.cli.ending import UNREADABLE, Ended, stop_on_signals
-from logsegment.cli.explain import explain
-from logsegment.cli.lz4 import lz4
 from logsegment.cli.messages import say
 from logsegment.cli.options import examples
-from logsegment.cli.plugins import plugins
-from logsegment.cli.salvage import salvage
-from logsegment.cli.stats import stats
-from logsegment.cli.verify import verify
+from logsegment.cli.verbs import Verbs
 
 PROGRAM = "logsegment"
 
 
 @click.group(
+    cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog=examples(
         "logsegment verify orders-0",
@@ -40,17 +33,6 @@ def program() -> None:
 
     Exit codes: 0 clean, 1 findings or bad data, 2 usage or unreadable input, 3 finished but something was lost.
     """
-
-
-program.add_command(batches)
-program.add_command(cat)
-program.add_command(convert)
-program.add_command(explain)
-program.add_command(lz4)
-program.add_command(plugins)
-program.add_command(salvage)
-program.add_command(stats)
-program.add_command(verify)
 
 
 def run(arguments: list[str]) -> int:

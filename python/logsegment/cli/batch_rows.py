@@ -99,8 +99,8 @@ def _cell(text: object, width: int) -> str:
     return f"{text:<{-width}}" if width < 0 else f"{text:>{width}}"
 
 
-def _time(row: Row) -> str:
-    millis = row["maxTimestamp"]
+def instant(millis: int) -> str:
+    """A timestamp for people; UTC."""
     if millis == -1:
         return "-"
     try:
@@ -136,7 +136,7 @@ COLUMNS: list[tuple[str, int, Callable[[Row], object]]] = [
     ("lastOffset", 12, lambda row: row["lastOffset"]),
     ("count", 7, lambda row: "-" if row["count"] is None else row["count"]),
     ("codec", -6, lambda row: row["compression"]),
-    ("maxTimestamp", -24, _time),
+    ("maxTimestamp", -24, lambda row: instant(row["maxTimestamp"])),
     ("producer", -9, _producer),
     ("sequence", 8, _sequence),
     ("epoch", 5, lambda row: row["partitionLeaderEpoch"]),

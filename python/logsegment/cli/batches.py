@@ -26,6 +26,7 @@ from logsegment.cli.options import (
     registry_option,
 )
 from logsegment.cli.paths import Segment, segments_of
+from logsegment.cli.plugin_registries import noted, told
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
 from logsegment.plugins import Registry
@@ -92,12 +93,13 @@ def batches(
         else:
             sink = BatchLines() if is_json else BatchText()
         progress = stack.enter_context(Progress(segments, is_wanted=not quiet and sink.leaves_terminal))
-        options = {"check_crc": not no_crc, "on_error": on_error, "format": entry_format, "experimental": experimental, "codecs": codecs}
+        noting = noted(codecs)
+        options = {"check_crc": not no_crc, "on_error": on_error, "format": entry_format, "experimental": experimental, "codecs": noting}
         codes = [_write(segment, sink, progress, options, quiet=quiet) for segment in segments]
     if output.kind and not quiet:
         say(f"wrote {count(sink.written, 'row')} to {output.path}")
     _tell_invalid(sink.invalid)
-    return FOUND if sink.invalid or FOUND in codes else CLEAN
+    return told(noting, FOUND if sink.invalid or FOUND in codes else CLEAN)
 
 
 def _write(segment: Segment, sink: BatchSink, progress: Progress, options: dict[str, Any], *, quiet: bool) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 import logsegment as ls
+from logsegment._internal import with_internal
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.files import ensure_output
 from logsegment.cli.findings import tell
@@ -34,12 +35,16 @@ from logsegment.cli.options import (
 from logsegment.cli.paths import Segment, in_range, segments_of, whole_partition
 from logsegment.cli.progress import Progress
 from logsegment.cli.records import Form, JsonLines, RecordSink, RecordTable, Rows
+from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
 from logsegment.neighbours import committed_transactions
 from logsegment.plugins import Registry
+from logsegment.redacting import Redactor
 
 #: What a record is by default, as JSON and as columns.
 JSON_COLUMNS = ["topic", "partition", "offset", "timestamp", "timestampType", "key", "value", "headers"]
+#: What stands in JSON as text when records are decoded.
+BYTES = ("key", "value")
 TABLE_COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
 
 
@@ -56,6 +61,8 @@ class Wanted:
     format: str
     experimental: bool
     codecs: Registry | None
+    topic: str | None
+    redactor: Redactor | None
 
 
 @click.command(
@@ -66,6 +73,8 @@ class Wanted:
         "logsegment cat orders-0 --since 2026-01-31T12:00:00Z --key user-7",
         "logsegment cat orders-0 --isolation read_committed --parquet orders.parquet",
         "zstdcat old.log.zst | logsegment cat -",
+        "logsegment cat __consumer_offsets-0 --decode",
+        "logsegment cat orders-0 --redact-key ours.key",
     ),
 )
 @paths_argument
@@ -78,9 +87,12 @@ class Wanted:
 @click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Bytes in JSON; auto: text or {base64}.")
 @click.option("--isolation", type=click.Choice(["read_uncommitted", "read_committed"]), default="read_uncommitted", show_default=True)
 @click.option("--control", is_flag=True, help="Transaction markers and other control records too.")
+@click.option("--decode", "is_decoded", is_flag=True, help="What records of Kafka's internal topics say, in the place of their bytes.")
+@click.option("--topic", metavar="NAME", help="The topic, where no directory tells it.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records.")
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that decode and write.")
+@redact_options
 @on_error_option
 @format_option
 @experimental_option
@@ -100,9 +112,13 @@ def cat(
     form: Form | None,
     isolation: str,
     control: bool,
+    is_decoded: bool,
+    topic: str | None,
     limit: int | None,
     no_crc: bool,
     threads: int,
+    is_redacted: bool,
+    redact_key: str | None,
     on_error: str,
     entry_format: str,
     experimental: bool,
@@ -116,17 +132,25 @@ def cat(
     output = output_of(arrow, parquet, is_json=is_json)
     if output.kind and form:
         raise click.UsageError("--bytes is about JSON; Arrow and Parquet hold the bytes themselves")
+    redactor = redactor_of(is_redacted, redact_key, quiet=quiet)
+    if redactor and form:
+        raise click.UsageError("--bytes is about bytes, of which --redact shows none")
     wanted_keys = [key.encode("utf-8", "surrogateescape") for key in keys] + list(raw_keys)
     rows = Rows(since, until, wanted_keys or None, limit)
-    wanted = Wanted(offsets, isolation, control, not no_crc, on_error, threads, entry_format, experimental, codecs)
+    wanted = Wanted(offsets, isolation, control, not no_crc, on_error, threads, entry_format, experimental, codecs, topic, redactor)
     segments = in_range(segments_of(paths), offsets.start, offsets.end)
+    if is_decoded and not control:
+        _ensure_topics(segments, topic)
     with ExitStack() as stack:
         sink: RecordSink
         if output.kind:
             ensure_output(output.path, segments)
-            sink = RecordTable(output, stack, columns or _with_control(TABLE_COLUMNS, control), rows)
+            shown = columns or _with_control(TABLE_COLUMNS, control)
+            sink = RecordTable(output, stack, with_internal(shown) if is_decoded else shown, rows, redactor)
         else:
-            sink = JsonLines(columns or _with_control(JSON_COLUMNS, control), rows, form or "auto", threads)
+            usual = [name for name in JSON_COLUMNS if name not in BYTES] if is_decoded else JSON_COLUMNS
+            shown = columns or _with_control(usual, control)
+            sink = JsonLines(with_internal(shown) if is_decoded else shown, rows, form or "auto", threads, redactor)
         code = _write_all(segments, wanted, sink, stack, quiet)
     if output.kind and not quiet:
         say(f"wrote {count(sink.written, 'record')} to {output.path}")
@@ -137,6 +161,15 @@ def _with_control(columns: list[str], control: bool) -> list[str]:
     return [*columns, "controlType"] if control else columns
 
 
+def _ensure_topics(segments: Sequence[Segment], topic: str | None) -> None:
+    """Fail where nothing says which topic it is, instead of giving nothing but null."""
+    unknown = next((segment for segment in segments if (topic or segment.topic) is None), None)
+    if unknown is not None:
+        raise click.UsageError(
+            f"--decode: no directory tells which topic {unknown.name} is of; say --topic __consumer_offsets, for example"
+        )
+
+
 def _write_all(segments: Sequence[Segment], wanted: Wanted, sink: RecordSink, stack: ExitStack, quiet: bool) -> int:
     known: dict[str, ls.Transactions] = {}
     code = CLEAN
@@ -145,8 +178,11 @@ def _write_all(segments: Sequence[Segment], wanted: Wanted, sink: RecordSink, st
         if sink.is_full:
             break
         progress.begin(segment)
-        if _write(segment, wanted, sink, progress, known, quiet):
-            code = FOUND
+        try:
+            if _write(segment, wanted, sink, progress, known, quiet):
+                code = FOUND
+        except ls.RecordBatchError as error:
+            raise Damaged(segment.name, error, redactor=wanted.redactor) from None
     return code
 
 
@@ -154,7 +190,7 @@ def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progres
     """Write the records of a segment; true when there were errors that were skipped."""
     is_committed = wanted.isolation == "read_committed"
     with opened(segment, is_read_twice=is_committed) as source:
-        transactions = _transactions(segment, source, known, quiet) if is_committed else None
+        transactions = _transactions(segment, source, known, wanted, quiet) if is_committed else None
         stream = ls.decode(
             source,
             columns=sink.columns,
@@ -166,7 +202,7 @@ def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progres
             end_offset=wanted.offsets.end,
             batch_size=sink.batch_size,
             batch_bytes=sink.batch_bytes,
-            topic=segment.topic,
+            topic=segment.topic if wanted.topic is None else wanted.topic,
             partition=segment.partition,
             threads=wanted.threads,
             format=wanted.format,  # type: ignore[arg-type]
@@ -175,19 +211,20 @@ def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progres
             transactions=transactions,
         )
         with stream:
-            try:
-                sink.write(stream, lambda: progress.seen(stream.io_stats.bytes_read))
-            except ls.RecordBatchError as error:
-                raise Damaged(segment.name, error) from None
-        return tell(stream.findings, segment.name, progress, quiet=quiet)
+            sink.write(stream, lambda: progress.seen(stream.io_stats.bytes_read))
+        return tell(stream.findings, segment.name, progress, quiet=quiet, redactor=wanted.redactor)
 
 
-def _transactions(segment: Segment, source: Any, known: dict[str, ls.Transactions], quiet: bool) -> ls.Transactions:
+def _transactions(segment: Segment, source: Any, known: dict[str, ls.Transactions], wanted: Wanted, quiet: bool) -> ls.Transactions:
     """Aborted and open transactions of the partition that the segment belongs to, looked for once."""
     partition = whole_partition(segment)
     place = segment.directory if len(partition) > 1 else segment.path
     if place not in known:
-        known[place] = committed_transactions(partition) if len(partition) > 1 else ls.scan_transactions([source])
+        allowed = wanted.experimental or wanted.format == "v3"
+        if len(partition) > 1:
+            known[place] = committed_transactions(partition, experimental=allowed)
+        else:
+            known[place] = ls.scan_transactions([source], experimental=allowed)
         stable = known[place].last_stable_offset
         if stable is not None and not quiet:
             say(f"{segment.name}: a transaction is open from offset {stable:,}; nothing from there on is committed yet")

@@ -6,13 +6,12 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
 import logsegment as ls
-from logsegment.cli.directories import begun_directory, rebuild_beside, whole_directory
+from logsegment.cli.directories import begun_directory, ensure_own_directories, file_name, rebuild_beside, whole_directory
 from logsegment.cli.ending import CLEAN, LOST, Damaged, ending
 from logsegment.cli.files import WholeFile, ensure_output
 from logsegment.cli.messages import count, say
@@ -39,7 +38,7 @@ class Job:
         """Name of the converted segment: after its first offset, which is another one than that of Kafka 0.7."""
         if self.is_of_0_7(segment):
             return f"{self.options['first_offset'] or 0:020d}.log"
-        return Path(segment.path).name
+        return file_name(segment)
 
     def is_of_0_7(self, segment: Segment) -> bool:
         """Whether a segment is read as one of Kafka 0.7."""
@@ -187,6 +186,7 @@ def _to_file(segments: Sequence[Segment], output: str, job: Job, progress: Progr
 
 
 def _to_directory(segments: Sequence[Segment], output: str, job: Job, progress: Progress) -> None:
+    ensure_own_directories(segments)
     asked = dict(job.options)
     with whole_directory(output) as hidden:
         begun: set[str] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from logsegment import _core
 from logsegment.cli.files import ensure_here
 from logsegment.cli.paths import STDIN, Segment
 from logsegment.stores.files import read_file
+from logsegment.stores.uri import is_tiered
 
 #: Files of a partition directory that stay true when its segments are rewritten.
 KEPT = ("partition.metadata",)
@@ -41,14 +42,43 @@ def whole_directory(output: str) -> Iterator[Path]:
             shutil.rmtree(hidden)
 
 
+def ensure_own_directories(segments: Iterable[Segment]) -> None:
+    """Refuse segments that have no name of a segment, and partitions that would share a directory of the output.
+
+    Raises:
+        click.UsageError: naming them.
+    """
+    owners: dict[str, str] = {}
+    for segment in segments:
+        if segment.base_offset is None:
+            raise click.UsageError(f"{segment.name} is not named after an offset; give it alone, without directories")
+        directory = segment.directory if segment.is_stored else os.path.abspath(segment.directory)
+        owner = owners.setdefault(directory_name(segment), directory)
+        if owner != directory:
+            raise click.UsageError(f"{owner} and {directory} would become one directory; give them one at a time")
+
+
 def begun_directory(segment: Segment, output: Path) -> Path:
     """The directory of a segment's partition in the output, with the small files that stay true."""
-    target = output / os.path.basename(os.path.abspath(segment.directory))
+    target = output / directory_name(segment)
     target.mkdir(parents=True, exist_ok=True)
     for name in KEPT:
         if not (target / name).exists():
             _keep(segment, name, target)
     return target
+
+
+def directory_name(segment: Segment) -> str:
+    """The name of a partition's directory; tiered storage has others than brokers."""
+    if is_tiered(segment.path) and segment.topic is not None:
+        return f"{segment.topic}-{segment.partition}"
+    return os.path.basename(os.path.abspath(segment.directory))
+
+
+def file_name(segment: Segment) -> str:
+    """The name of a segment; tiered storage puts an id into it."""
+    is_upload = is_tiered(segment.path) and segment.base_offset is not None
+    return f"{segment.base_offset:020d}.log" if is_upload else Path(segment.path).name
 
 
 def rebuild_beside(output: Path) -> None:

@@ -13,6 +13,8 @@ from typing import ParamSpec
 
 import logsegment
 from logsegment.cli.messages import say
+from logsegment.redacting import Redactor
+from logsegment.tiered import ManifestError, SegmentKeyError
 
 CLEAN, FOUND, UNREADABLE, LOST = 0, 1, 2, 3
 P = ParamSpec("P")
@@ -35,8 +37,9 @@ class Damaged(Exception):
     #: Of a file that is none, the first bytes are wrong already.
     AT_ITS_START = "nothing can be read at its start: is this a log segment at all? "
 
-    def __init__(self, name: str, error: logsegment.RecordBatchError, advice: str = SKIPPING) -> None:
-        super().__init__(f"{name}: {error}")
+    def __init__(self, name: str, error: logsegment.RecordBatchError, advice: str = SKIPPING, redactor: Redactor | None = None) -> None:
+        words = str(error) if redactor is None else redactor.error(error)
+        super().__init__(f"{name}: {words.removeprefix(f'{name}: ')}")
         is_framed = error.base_offset is not None
         self.advice = advice if error.position or is_framed else self.AT_ITS_START + advice
 
@@ -81,6 +84,12 @@ def _code_of(verb: Callable[[], int]) -> int:
     except Damaged as damaged:
         say(str(damaged))
         say(damaged.advice)
+        return FOUND
+    except SegmentKeyError as error:
+        say(str(error))
+        return UNREADABLE
+    except ManifestError as error:
+        say(str(error))
         return FOUND
     except OSError as error:
         say(words_of(error))

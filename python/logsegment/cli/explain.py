@@ -10,16 +10,20 @@ import click
 
 import logsegment as ls
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.files import WholeFile
+from logsegment.cli.files import WholeFile, ensure_output
 from logsegment.cli.messages import printable
-from logsegment.cli.options import ParamType, examples, format_option, json_option, registry_option
+from logsegment.cli.options import ParamType, examples, experimental_option, format_option, json_option, registry_option
 from logsegment.cli.paper import Paper
 from logsegment.cli.paths import STDIN, Segment, segments_of
+from logsegment.cli.plugin_registries import noted, told
+from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
 from logsegment.inspect_html import page
 from logsegment.inspect_text import lines
 from logsegment.inspecting import RECORDS
 from logsegment.plugins import Registry
+from logsegment.redacted_fields import begins_entry, is_intact, redacted
+from logsegment.redacting import Redactor
 
 #: How the pieces of a line look on a terminal.
 STYLES = {
@@ -30,6 +34,8 @@ STYLES = {
     "problem-warning": "yellow",
     "problem-info": "magenta",
 }
+
+ADVICE = "--at POSITION shows what stands at a byte, `logsegment verify` what is damaged"
 
 
 class CountType(ParamType):
@@ -69,7 +75,9 @@ class CountType(ParamType):
 )
 @click.option("--records", type=CountType(), default=RECORDS, show_default=True, metavar="N|all", help="Records that are shown one by one.")
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page instead: it folds, and needs no network.")
+@redact_options
 @format_option
+@experimental_option
 @registry_option
 @json_option("One JSON object: a tree of fields.")
 @ending
@@ -80,7 +88,10 @@ def explain(
     depth: str,
     records: int,
     html: str | None,
+    is_redacted: bool,
+    redact_key: str | None,
     entry_format: str,
+    experimental: bool,
     codecs: Registry | None,
     is_json: bool,
 ) -> int:
@@ -95,12 +106,16 @@ def explain(
         raise click.UsageError("only one of --at and --offset can be given")
     if html is not None and is_json:
         raise click.UsageError("only one of --json and --html can be given")
+    redactor = redactor_of(is_redacted, redact_key)
     segment = _segment(path, offset)
-    options = {"depth": depth, "records": records, "format": entry_format, "codecs": codecs}
+    if html is not None:
+        ensure_output(html, [segment])
+    noting = noted(codecs)
+    options = {"depth": depth, "records": records, "format": entry_format, "experimental": experimental, "codecs": noting}
     try:
-        root = _inspected(segment, at, offset, options)
+        root = _inspected(segment, at, offset, options) if redactor is None else _redacted(segment, at, offset, options, redactor)
     except ls.RecordBatchError as error:
-        raise Damaged(segment.name, error, "--at POSITION shows what stands at a byte, `logsegment verify` what is damaged") from None
+        raise Damaged(segment.name, error, ADVICE, redactor) from None
     except ValueError as mistake:
         raise click.UsageError(f"{segment.name}: {mistake}") from None
     if html is not None:
@@ -114,7 +129,7 @@ def explain(
         paper.line(f"{printable(segment.name)}: {root.name} at byte {root.start:,}, {root.length:,} bytes")
         for line in lines(root):
             paper.pieces([(text, STYLES.get(style)) for text, style in line])
-    return CLEAN if root.ok else FOUND
+    return told(noting, CLEAN if root.ok else FOUND)
 
 
 def _inspected(segment: Segment, at: int | None, offset: int | None, options: dict[str, Any]) -> ls.Field:
@@ -122,6 +137,25 @@ def _inspected(segment: Segment, at: int | None, offset: int | None, options: di
         return ls.Segment(segment.file).inspect(at=at, offset=offset, **options)
     with opened(segment) as source:
         return ls.inspect(source, at=at, offset=offset, **cast(Any, options))
+
+
+def _redacted(segment: Segment, at: int | None, offset: int | None, options: dict[str, Any], redactor: Redactor) -> ls.Field:
+    """The batch without its payloads, which are hashed whole."""
+    root = _inspected(segment, at, offset, options | {"value_bytes": sys.maxsize})
+    if not is_intact(root) and not begins_entry(_batches(segment, options), root.start):
+        raise click.UsageError(
+            f"{segment.name}: byte {root.start:,} holds no intact batch, and none that is intact ends there, so that what stands there "
+            "may be a piece of a value: not shown with --redact"
+        )
+    return redacted(root, redactor)
+
+
+def _batches(segment: Segment, options: dict[str, Any]) -> list[dict[str, Any]]:
+    """All batches that are intact; none of a stream, which is behind."""
+    if segment.file is None or not segment.is_regular:
+        return []
+    reading = {name: options[name] for name in ("format", "experimental", "codecs")}
+    return ls.Segment(segment.file).batches(on_error="skip", **reading).to_pylist()
 
 
 def _segment(path: str, offset: int | None) -> Segment:

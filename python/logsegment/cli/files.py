@@ -13,7 +13,7 @@ from typing import BinaryIO
 import click
 
 from logsegment.cli.paths import Segment
-from logsegment.stores.uri import is_stored, shown
+from logsegment.stores.uri import here, is_stored, shown
 
 
 class WholeFile:
@@ -73,5 +73,6 @@ def ensure_output(path: str, inputs: Iterable[Segment]) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise click.UsageError(f"{path} is not a regular file; the output must be one")
     for segment in inputs:
-        if segment.is_regular and not segment.is_stored and os.path.samestat(status, os.stat(segment.path)):
+        source = here(segment.path) if segment.is_regular else None
+        if source is not None and os.path.samestat(status, os.stat(source)):
             raise click.UsageError(f"{path} is an input; inputs are never overwritten")

@@ -52,6 +52,7 @@ RECORD_COLUMNS = (
     "batchBaseOffset",
     "entryPosition",
     "indexInEntry",
+    "internal",
 )
 
 
@@ -178,7 +179,24 @@ def examples(*lines: str) -> str:
 def paths_argument(function: F) -> F:
     """Add the argument PATH..."""
     kind = click.Path(exists=False, allow_dash=True)
-    return click.argument("paths", metavar="PATH...", nargs=-1, type=kind, callback=_checked_paths)(function)
+    return key_file_option(click.argument("paths", metavar="PATH...", nargs=-1, type=kind, callback=_checked_paths)(function))
+
+
+def key_file_option(function: F) -> F:
+    """Add --key-file. What it names stays in the context, where `keyed` takes it."""
+    text = "Tiered storage: the RSA private key of this id (PKCS#8, PEM or DER); more than one is fine."
+    kept: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _kept_keys}
+    return click.option("--key-file", metavar="ID=FILE", multiple=True, help=text, **kept)(function)
+
+
+def keyed(ctx: click.Context, path: str) -> str:
+    """A path that brings the keys that were given along."""
+    keys = ctx.meta.get(_KEYS)
+    if not keys or path == "-":
+        return path
+    from logsegment.tiered.places import tiered
+
+    return tiered(path, keys)
 
 
 def quiet_option(function: F) -> F:
@@ -244,7 +262,23 @@ def _checked_paths(ctx: click.Context, param: click.Parameter, paths: tuple[str,
         raise click.BadParameter("- (standard input) can be given once", ctx, param)
     if "-" in paths and (sys.stdin is None or sys.stdin.isatty()):
         raise click.BadParameter("standard input is no pipe and no file; - reads a log segment from one", ctx, param)
-    return paths
+    return tuple(keyed(ctx, path) for path in paths)
+
+
+def _kept_keys(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> None:
+    if not given:
+        return
+    from logsegment.tiered.keys import is_bare_key
+
+    keys = {}
+    for text in given:
+        key_id, equals, path = text.partition("=")
+        if not (key_id.strip() and equals and path) or key_id in keys:
+            raise click.BadParameter("each must be the id of a key, = and its file, and no id twice", ctx, param)
+        if is_bare_key(path):
+            raise click.BadParameter(f"the key {key_id!r} is no path: give the file that it is in", ctx, param)
+        keys[key_id] = path
+    ctx.meta[_KEYS] = keys
 
 
 def _offset(kind: ParamType, text: str) -> int:
@@ -255,3 +289,4 @@ def _offset(kind: ParamType, text: str) -> int:
 
 
 _MICROSECOND = datetime.resolution
+_KEYS = "logsegment.keys"

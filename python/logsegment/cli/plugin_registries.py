@@ -5,18 +5,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 import click
 
-from logsegment.cli.ending import FOUND, Ended, words_of
+from logsegment.cli.ending import FOUND, UNREADABLE, Ended, words_of
 from logsegment.cli.messages import say
-from logsegment.plugins import FileRegistry, RegistrationError, TopicRegistry
+from logsegment.plugins import Entry, FileRegistry, RegistrationError, Registry, TopicRegistry
 from logsegment.plugins.stored import StoredRegistry
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 ONE_IS_NEEDED = "one of --registry and --bootstrap-servers is needed"
+FOR_SERVERS = "is for --bootstrap-servers"
+#: Seconds, without --timeout.
+TIMEOUT = 10.0
 #: What `codecs_options` adds, by the names that click gives.
 OPTIONS = ("registry", "bootstrap_servers", "command_config", "settings", "timeout")
 
@@ -27,7 +31,7 @@ class OpenRegistry:
 
     file: str | None
     servers: str | None
-    settings: dict[str, str]
+    settings: dict[str, str] = field(repr=False)
     replicas: int | None
     timeout: float
 
@@ -55,6 +59,50 @@ class OpenRegistry:
         return TopicRegistry.of_settings(str(self.servers), self.settings, timeout=self.timeout, replication_factor=self.replicas)
 
 
+def noted(registry: Registry | None) -> Noting | None:
+    """The registry of a verb that goes on without it."""
+    return None if registry is None else Noting(registry)
+
+
+def told(noting: Noting | None, code: int) -> int:
+    """The exit code of a verb that is done: another one when the registry that it was given was of no use."""
+    if noting is None or noting.fault is None:
+        return code
+    say(f"the plugin registry failed: {type(noting.fault).__name__}: {words_of(noting.fault)}")
+    return UNREADABLE
+
+
+class Noting:
+    """A registry that keeps what it could not tell, for a verb that goes on without it."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self.fault: OSError | None = None
+
+    def by_id(self, plugin_id: int) -> Entry | None:
+        """Find the plugin that a batch names; None when there is none."""
+        return self._noted(lambda: self._registry.by_id(plugin_id))
+
+    def by_alias(self, alias: str) -> Entry | None:
+        """Find the plugin that a user names; None when there is none."""
+        return self._noted(lambda: self._registry.by_alias(alias))
+
+    def entries(self) -> list[Entry]:
+        """Give all plugins, in the order of their ids."""
+        return self._noted(self._registry.entries)
+
+    def refresh(self) -> None:
+        """Read the registry again."""
+        self._noted(self._registry.refresh)
+
+    def _noted(self, look: Callable[[], T]) -> T:
+        try:
+            return look()
+        except OSError as error:
+            self.fault = error
+            raise
+
+
 def registry_options(function: Callable[..., int]) -> Callable[..., int]:
     """Add --registry, --bootstrap-servers and what belongs to them; the verb gets `registry`."""
 
@@ -64,13 +112,16 @@ def registry_options(function: Callable[..., int]) -> Callable[..., int]:
         bootstrap_servers: str | None,
         command_config: str | None,
         settings: tuple[str, ...],
-        timeout: float,
+        timeout: float | None,
         **options: Any,
     ) -> int:
         if registry is None and bootstrap_servers is None:
             raise click.UsageError(ONE_IS_NEEDED)
-        known = settings_of(registry, bootstrap_servers, command_config, settings)
-        opened = OpenRegistry(registry, bootstrap_servers, known, options.pop("replication_factor", None), timeout)
+        replicas = options.pop("replication_factor", None)
+        if registry is not None and replicas is not None:
+            raise click.UsageError(f"--replication-factor {FOR_SERVERS}")
+        known = settings_of(registry, bootstrap_servers, command_config, settings, timeout)
+        opened = OpenRegistry(registry, bootstrap_servers, known, replicas, timeout or TIMEOUT)
         return function(registry=opened, **options)
 
     file = click.option("--registry", type=click.Path(dir_okay=False), metavar="FILE", help="The registry is this JSON file.")
@@ -104,7 +155,9 @@ def chosen(context: click.Context) -> StoredRegistry | None:
     return registry
 
 
-def settings_of(registry: str | None, servers: str | None, config: str | None, settings: tuple[str, ...] | None) -> dict[str, str]:
+def settings_of(
+    registry: str | None, servers: str | None, config: str | None, settings: tuple[str, ...] | None, timeout: float | None
+) -> dict[str, str]:
     """The settings of librdkafka that options name.
 
     Raises:
@@ -112,17 +165,18 @@ def settings_of(registry: str | None, servers: str | None, config: str | None, s
     """
     if registry is not None and servers is not None:
         raise click.UsageError(ONE_IS_NEEDED)
-    if servers is None and (config or settings):
-        raise click.UsageError("--command-config and --setting are for --bootstrap-servers")
+    alone = [name for name, value in (("--command-config", config), ("--setting", settings), ("--timeout", timeout)) if value]
+    if servers is None and alone:
+        raise click.UsageError(f"{alone[0]} {FOR_SERVERS}")
     return (_properties(config) if config else {}) | dict(_pair(text, "--setting") for text in settings or ())
 
 
 def _chosen(registry: Any, servers: Any, config: Any, settings: Any, timeout: Any) -> StoredRegistry | None:
-    known = settings_of(registry, servers, config, settings)
+    known = settings_of(registry, servers, config, settings, timeout)
     if registry is None and servers is None:
         return None
     try:
-        return OpenRegistry(registry, servers, known, None, timeout).made()
+        return OpenRegistry(registry, servers, known, None, timeout or TIMEOUT).made()
     except (ImportError, ValueError) as error:
         raise click.UsageError(str(error)) from None
 
@@ -151,10 +205,9 @@ def _server_options(function: Callable[..., Any], *, is_eager: bool = False) -> 
         click.option(
             "--timeout",
             type=timeout,
-            default=10,
-            show_default=True,
+            metavar="SECONDS",
             is_eager=is_eager,
-            help="Seconds to wait for an answer.",
+            help=f"Seconds to wait for an answer (default: {TIMEOUT:g}).",
         ),
     )
     for option in reversed(options):

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 import logsegment as ls
 from logsegment.cli.options import Output
 from logsegment.cli.tables import BATCH_BYTES, BATCH_SIZE, TableFile, pyarrow_for
+from logsegment.redacting import Redactor
 
 #: How bytes stand in JSON.
 Form = Literal["auto", "utf8", "base64", "hex"]
@@ -73,7 +74,7 @@ class JsonLines:
     batch_size = 65536
     batch_bytes = 1 << 20
 
-    def __init__(self, columns: Sequence[str], rows: Rows, form: Form, threads: int) -> None:
+    def __init__(self, columns: Sequence[str], rows: Rows, form: Form, threads: int, redactor: Redactor | None = None) -> None:
         # A microsecond timestamp is null where milliseconds do not fit; the stored number always does.
         sources = ["timestampMs" if name == "timestamp" else name for name in columns]
         self.columns = rows.needed(list(dict.fromkeys(sources)))
@@ -82,8 +83,9 @@ class JsonLines:
         self.written = 0
         self._fields = list(zip(sources, columns, strict=True))
         self._rows = rows
-        self._form = form
+        self._form: Form = form if redactor is None else "base64"
         self._threads = threads
+        self._redactor = redactor
 
     @property
     def is_full(self) -> bool:
@@ -112,11 +114,12 @@ class JsonLines:
     def _lines_of(self, batch: ls.ArrowBatch) -> bytes:
         limit = None if self._rows.limit is None else self._rows.limit - self.written
         chosen = self._rows
-        return batch.to_jsonl(
+        lines = batch.to_jsonl(
             self._form,
             fields=self._fields,
             rows={"since": chosen.since, "until": chosen.until, "keys": chosen.keys, "limit": limit},
         )
+        return lines if self._redactor is None else self._redactor.json_lines(lines)
 
 
 class RecordTable:
@@ -125,11 +128,12 @@ class RecordTable:
     batch_bytes = BATCH_BYTES
     leaves_terminal = True
 
-    def __init__(self, output: Output, stack: ExitStack, columns: list[str], rows: Rows) -> None:
+    def __init__(self, output: Output, stack: ExitStack, columns: list[str], rows: Rows, redactor: Redactor | None = None) -> None:
         self._pa = pyarrow_for(output)
         self._names = columns
         self._rows = rows
         self._file = TableFile(output, stack)
+        self._redactor = redactor
         self.columns = rows.needed(columns)
         self.batch_size = rows.size(BATCH_SIZE)
 
@@ -146,15 +150,19 @@ class RecordTable:
     def write(self, stream: ls.RecordStream, seen: Callable[[], None]) -> None:
         """Write all records of a stream."""
         pa = self._pa
-        self._file.begin(pa.schema([pa.schema(stream.schema).field(name) for name in self._names]))
+        schema = pa.schema([pa.schema(stream.schema).field(name) for name in self._names])
+        self._file.begin(self._shown(pa.RecordBatch.from_pylist([], schema)).schema)
         for batch in stream:
             chosen = self._chosen(batch.to_pyarrow())
             if self._rows.limit is not None:
                 chosen = chosen.slice(0, self._rows.limit - self.written)
-            self._file.write(chosen.select(self._names))
+            self._file.write(self._shown(chosen.select(self._names)))
             seen()
             if self.is_full:
                 return
+
+    def _shown(self, batch: Any) -> Any:
+        return batch if self._redactor is None else self._redactor.arrow_batch(batch)
 
     def _chosen(self, batch: Any) -> Any:
         """The same rows that `to_jsonl` chooses."""

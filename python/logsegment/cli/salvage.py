@@ -9,18 +9,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from pathlib import Path
 from typing import Any
 
 import click
 
 import logsegment as ls
 from logsegment import _core
-from logsegment.cli.directories import begun_directory, rebuild_beside, whole_directory
+from logsegment.cli.directories import begun_directory, directory_name, ensure_own_directories, file_name, rebuild_beside, whole_directory
 from logsegment.cli.ending import CLEAN, LOST, ending
 from logsegment.cli.files import WholeFile, ensure_output
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import examples, format_option, json_option, paths_argument, quiet_option, registry_option
+from logsegment.cli.options import examples, experimental_option, format_option, json_option, paths_argument, quiet_option, registry_option
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
@@ -75,6 +74,7 @@ class Job:
     help="offset: a log for a broker, sorted and without copies; input: every intact entry as it stands.",
 )
 @format_option
+@experimental_option
 @registry_option
 @json_option("JSON lines: findings, and an account of each file.")
 @quiet_option
@@ -85,6 +85,7 @@ def salvage(
     aside: str | None,
     order: str,
     entry_format: str,
+    experimental: bool,
     codecs: Registry | None,
     is_json: bool,
     quiet: bool,
@@ -99,7 +100,7 @@ def salvage(
     if is_json and output == STDIN:
         raise click.UsageError("--json writes to standard output, which is the output already")
     segments = segments_of(paths)
-    job = Job({"order": order, "format": entry_format, "codecs": codecs}, is_json, quiet)
+    job = Job({"order": order, "format": entry_format, "experimental": experimental, "codecs": codecs}, is_json, quiet)
     with Progress(segments, is_wanted=not quiet) as progress:
         if any(segment.is_listed for segment in segments):
             _to_directory(segments, output, aside, job, progress)
@@ -126,14 +127,18 @@ def _to_file(segments: Sequence[Segment], output: str, aside: str | None, job: J
 
 
 def _to_directory(segments: Sequence[Segment], output: str, aside: str | None, job: Job, progress: Progress) -> None:
+    ensure_own_directories(segments)
+    places = [os.path.realpath(path) for path in (output, aside) if path is not None]
+    if len(places) > 1 and os.path.commonpath(places) in places:
+        raise click.UsageError(f"{output} and {aside} must lie beside each other")
     with ExitStack() as stack:
         hidden = stack.enter_context(whole_directory(output))
         beside = stack.enter_context(whole_directory(aside)) if aside is not None else None
         for segment, fit in _fitting(segments, job):
-            name = Path(segment.path).name
+            name = file_name(segment)
             place = None
             if beside is not None:
-                directory = beside / os.path.basename(os.path.abspath(segment.directory))
+                directory = beside / directory_name(segment)
                 directory.mkdir(exist_ok=True)
                 place = str(directory / name)
             with (begun_directory(segment, hidden) / name).open("xb") as file:

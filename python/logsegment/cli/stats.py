@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import chain
+from typing import Any
 
 import click
 
 from logsegment.cli.ending import CLEAN, FOUND, ending
 from logsegment.cli.files import WholeFile, ensure_output
 from logsegment.cli.messages import printable, say
-from logsegment.cli.options import examples, format_option, json_option, paths_argument, quiet_option, registry_option
+from logsegment.cli.options import (
+    examples,
+    experimental_option,
+    format_option,
+    json_option,
+    paths_argument,
+    quiet_option,
+    registry_option,
+)
 from logsegment.cli.paths import Segment, segments_of
+from logsegment.cli.plugin_registries import noted, told
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
 from logsegment.counting import Collector, Stats
 from logsegment.counting.page import page
 from logsegment.counting.text import lines
+from logsegment.counting.what_if import lines as what_if_lines
 from logsegment.plugins import Registry
+from logsegment.stores.uri import shown
+from logsegment.what_if import V3Savings, v3_savings
 
 
 @click.command(
@@ -26,12 +40,19 @@ from logsegment.plugins import Registry
         "logsegment stats orders-0",
         "logsegment stats --html orders.html orders-0",
         "logsegment stats --json /var/lib/kafka/data | jq .codecs",
+        "logsegment stats --what-if v3 orders-0",
     ),
 )
 @paths_argument
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page with plots; it needs no network.")
 @click.option("--no-ratios", is_flag=True, help="Unpack nothing: no ratios of the codecs.")
+@click.option(
+    "--what-if",
+    type=click.Choice(["v3"]),
+    help="Also what the batches would be in the proposed format v3 (KIP-931): everything is packed anew, in memory.",
+)
 @format_option
+@experimental_option
 @registry_option
 @json_option("One JSON object.")
 @quiet_option
@@ -40,46 +61,54 @@ def stats(
     paths: tuple[str, ...],
     html: str | None,
     no_ratios: bool,
+    what_if: str | None,
     entry_format: str,
+    experimental: bool,
     codecs: Registry | None,
     is_json: bool,
     quiet: bool,
 ) -> int:
     """Tell what the headers of all batches of every PATH tell, past every damage.
 
-    Headers are read and nothing else, but for the ratios of the codecs, for which some batches of each are unpacked.
+    Headers are read and nothing else, but for the ratios of the codecs, for which some batches of each are unpacked, and for --what-if,
+    which reads and packs everything.
     """
     if html is not None and is_json:
         raise click.UsageError("only one of --json and --html can be given")
     segments = segments_of(paths)
     if html is not None:
         ensure_output(html, segments)
+    noting = noted(codecs)
     collector = Collector(is_sampling=not no_ratios)
+    reading = {"format": entry_format, "experimental": experimental, "codecs": noting}
+    saved = V3Savings() if what_if else None
     with Progress(segments, is_wanted=not quiet) as progress:
         for segment in segments:
             progress.begin(segment)
-            _collect(collector, segment, entry_format, codecs)
-    _write(collector.stats, [printable(path) for path in paths], html, is_json=is_json)
+            saved = _collect(collector, segment, reading, saved)
+    _write(collector.stats, [printable(shown(path)) for path in paths], html, saved, is_json=is_json)
     if html is not None and not quiet:
         say(f"wrote {html}")
-    return FOUND if any(found["severity"] == "error" for found in collector.stats.damage) else CLEAN
+    return told(noting, FOUND if collector.stats.damage_counts.get("error") else CLEAN)
 
 
-def _collect(collector: Collector, segment: Segment, entry_format: str, codecs: Registry | None) -> None:
-    is_of_0_7 = segment.is_of_0_7 and entry_format == "auto"
-    options = {"format": "0.7" if is_of_0_7 else entry_format, "codecs": codecs}
+def _collect(collector: Collector, segment: Segment, reading: dict[str, Any], saved: V3Savings | None) -> V3Savings | None:
+    is_of_0_7 = segment.is_of_0_7 and reading["format"] == "auto"
+    options = reading | ({"format": "0.7"} if is_of_0_7 else {})
     partition = (segment.directory, segment.topic, segment.partition) if segment.is_listed else segment.path
-    with opened(segment) as source:
-        collector.add(source, segment.name, partition, is_repeatable=segment.is_regular, **options)
+    with opened(segment, is_read_twice=saved is not None) as source:
+        collector.add(source, segment.name, partition, is_repeatable=segment.is_regular or saved is not None, **options)
+        return None if saved is None else saved + v3_savings(source, **options)
 
 
-def _write(stats: Stats, paths: list[str], html: str | None, *, is_json: bool) -> None:
+def _write(stats: Stats, paths: list[str], html: str | None, saved: V3Savings | None, *, is_json: bool) -> None:
     if html is not None:
         with WholeFile(html) as out:
-            out.write(page(stats, f"Statistics of {', '.join(paths)}").encode())
+            out.write(page(stats, f"Statistics of {', '.join(paths)}", saved).encode())
     elif is_json:
-        json.dump(stats.to_dict(), sys.stdout, ensure_ascii=False, separators=(",", ":"))
+        everything = stats.to_dict() | ({} if saved is None else {"what_if_v3": saved.to_dict()})
+        json.dump(everything, sys.stdout, ensure_ascii=False, separators=(",", ":"))
         sys.stdout.write("\n")
     else:
-        for line in lines(stats):
+        for line in chain(lines(stats), what_if_lines(saved) if saved is not None else ()):
             sys.stdout.write(printable(line) + "\n")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import logsegment as ls
+from logsegment import _core
 
 #: Damaged places after which the intact batches between them are no longer listed; each costs a look at the file.
 MOST_PLACES = 10_000
@@ -61,13 +63,14 @@ class Survey:
         return sum(place.length for place in self.lost)
 
 
-def survey(path: str, findings: Sequence[ls.Finding], validate_from: Callable[[int], Sequence[ls.Finding]]) -> Survey:
+def survey(path: str, findings: Sequence[ls.Finding], validate_from: Callable[[int], Sequence[ls.Finding]], **reading: Any) -> Survey:
     """Look at the headers of everything that validation did not find damaged; nothing is decompressed.
 
     Args:
         path: a regular file.
         findings: what validation found in it.
         validate_from: validates what stands from a position on.
+        reading: `format`, `experimental` and `codecs` of `logsegment.batch_stream`.
     """
     places, is_complete = _damaged(findings, validate_from)
     if not is_complete or len(places) > MOST_PLACES:
@@ -75,10 +78,10 @@ def survey(path: str, findings: Sequence[ls.Finding], validate_from: Callable[[i
     found = Survey()
     begin = 0
     for start, end in places:
-        _look(found, path, begin, start)
+        _look(found, path, begin, start, reading)
         found.lost.append(Lost(start, end - start, _last(found)))
         begin = end
-    _look(found, path, begin, None)
+    _look(found, path, begin, None, reading)
     return found
 
 
@@ -109,19 +112,19 @@ def _joined(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def _look(found: Survey, path: str, start: int, end: int | None) -> None:
+def _look(found: Survey, path: str, start: int, end: int | None, reading: dict[str, Any]) -> None:
     """Add what stands in a range that begins and ends where an entry does."""
     if start == end:
         return
     run: Intact | None = None
-    for first, last, records in _headers(path, start, end):
+    for first, last, batches, records in _headers(path, start, end, reading):
         if run is None:
             run = Intact(first, last)
             found.intact.append(run)
             _bound_lost(found, first)
         run.first_offset = min(run.first_offset, first)
         run.last_offset = max(run.last_offset, last)
-        run.batches += 1
+        run.batches += batches
         run.records += records
 
 
@@ -137,22 +140,29 @@ def _last(found: Survey) -> int | None:
     return found.intact[-1].last_offset if found.intact else None
 
 
-def _headers(path: str, start: int, end: int | None) -> Iterator[tuple[int, int, int]]:
-    """First and last offset of every entry, and how many records it holds."""
-    with ls.batch_stream(ls.FileSource(path, start, end), check_crc=False, on_error="skip") as stream:
+def _headers(path: str, start: int, end: int | None, reading: dict[str, Any]) -> Iterator[tuple[int, int, int, int]]:
+    """First and last offset, entries, and how many records they hold, of some entries after the other."""
+    with ls.batch_stream(ls.FileSource(path, start, end), check_crc=False, on_error="skip", **reading) as stream:
         for batch in stream:
+            totals = _core.header_totals(batch)
+            if totals:
+                first, last, records = totals
+                yield first, last, batch.num_rows, records
+                continue
             for line in batch.to_jsonl(fields=HEADER_FIELDS).splitlines():
                 row = json.loads(line)
-                yield _unpacked(path, row) if row["records"] is None else (row["first"], row["last"], row["records"])
+                is_told = row["records"] is not None
+                first, last, records = (row["first"], row["last"], row["records"]) if is_told else _unpacked(path, row, reading)
+                yield first, last, 1, records
 
 
-def _unpacked(path: str, row: dict[str, int | None]) -> tuple[int, int, int]:
+def _unpacked(path: str, row: dict[str, int | None], reading: dict[str, Any]) -> tuple[int, int, int]:
     """The same of a compressed message of a format whose headers do not tell it (L8-28)."""
     begin, last = row["position"] or 0, row["last"] or 0
     source = ls.FileSource(path, begin, begin + (row["size"] or 0))
     offsets = [
         json.loads(line)["offset"]
-        for rows in ls.decode(source, columns=["offset"], check_crc=False, on_error="skip")
+        for rows in ls.decode(source, columns=["offset"], check_crc=False, on_error="skip", **reading)
         for line in rows.to_jsonl().splitlines()
     ]
     first = row["first"] if row["first"] is not None else min(offsets, default=last)

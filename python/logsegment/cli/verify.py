@@ -26,6 +26,8 @@ from logsegment.plugins import Registry
 from logsegment.stores.uri import shown
 
 Depth = Literal["headers", "metadata", "full"]
+#: Options without which a file may not be read as it was validated.
+READING = ("format", "experimental", "codecs")
 
 
 @click.command(
@@ -133,7 +135,9 @@ def _verify(segment: Segment, options: dict[str, Any], progress: Progress) -> Ve
     def validate_from(start: int) -> list[ls.Finding]:
         return ls.validate(ls.FileSource(segment.path, start), **options).findings
 
-    found = survey(segment.path, report.findings, validate_from)
+    # The name of a segment of Kafka 0.7 tells how it is read.
+    reading = {} if segment.is_of_0_7 else {name: options[name] for name in READING}
+    found = survey(segment.path, report.findings, validate_from, **reading)
     report.findings.extend(name_findings(segment, found))
     return Verdict(segment.name, report, found)
 

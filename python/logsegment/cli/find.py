@@ -1,0 +1,200 @@
+"""`logsegment find`: where records are, by offset, time, key and header."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import click
+
+import logsegment as ls
+from logsegment.cli.batch_rows import instant
+from logsegment.cli.ending import CLEAN, UNREADABLE, Damaged, ending
+from logsegment.cli.findings import tell
+from logsegment.cli.messages import count, printable, say
+from logsegment.cli.options import (
+    Base64Type,
+    InstantType,
+    Offsets,
+    OffsetsType,
+    ParamType,
+    examples,
+    experimental_option,
+    format_option,
+    json_option,
+    on_error_option,
+    paths_argument,
+    quiet_option,
+    registry_option,
+)
+from logsegment.cli.paths import Segment, segments_of
+from logsegment.cli.progress import Progress
+from logsegment.cli.txn import partitions
+from logsegment.plugins import Registry
+from logsegment.searching import Counters, Place, Search, Wanted
+
+#: As grep has it.
+NOT_FOUND = 1
+
+
+class HeaderType(ParamType):
+    """`NAME`, or `NAME=VALUE`."""
+
+    name = "NAME[=VALUE]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, bytes | None]:
+        """Parse the text."""
+        if isinstance(value, tuple):
+            return value
+        name, equals, wanted = value.partition("=")
+        return name, wanted.encode("utf-8", "surrogateescape") if equals else None
+
+
+@click.command(
+    short_help="Where records are: segment and batch, by offset, time, key or header.",
+    epilog=examples(
+        "logsegment find /var/lib/kafka/data --offset 1234567",
+        "logsegment find orders-0 --time 2026-01-31T12:00:00Z",
+        "logsegment find orders-0 --since 2026-01-31T12:00:00Z --key user-7 --json",
+        "logsegment find orders-0 --header trace-id=4bf92f35 --limit 1",
+    ),
+)
+@paths_argument
+@click.option("--offset", "offsets", type=OffsetsType(), help="The record of this offset; or A..B (B exclusive), A.., ..B.")
+@click.option("--time", "at", type=InstantType(), help="The first record of each partition at or after; ISO 8601 or ms since 1970.")
+@click.option("--since", type=InstantType(), help="From the first record at or after on: those at or after.")
+@click.option("--until", type=InstantType(), help="Up to before the first record at or after.")
+@click.option("--key", "keys", multiple=True, metavar="TEXT", help="The key is this text; may be given more than once.")
+@click.option("--key-base64", "raw_keys", multiple=True, type=Base64Type(), help="The key is these bytes.")
+@click.option("--header", "headers", multiple=True, type=HeaderType(), help="There is such a header; each of several must be there.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N records.")
+@on_error_option
+@format_option
+@experimental_option
+@registry_option
+@json_option("JSON lines.")
+@quiet_option
+@ending
+def find(
+    paths: tuple[str, ...],
+    offsets: Offsets | None,
+    at: int | None,
+    since: int | None,
+    until: int | None,
+    keys: tuple[str, ...],
+    raw_keys: tuple[bytes, ...],
+    headers: tuple[tuple[str, bytes | None], ...],
+    limit: int | None,
+    on_error: str,
+    entry_format: str,
+    experimental: bool,
+    codecs: Registry | None,
+    is_json: bool,
+    quiet: bool,
+) -> int:
+    """Tell where the records are that meet all conditions: partition, segment, batch.
+
+    Offsets and times go through the indexes; for keys and headers all within them is read. What was read is told on stderr. The exit
+    code is 0 when there was such a record, 1 when there is none, and 2 when something could not be read.
+    """
+    begun = time.perf_counter()
+    bounds = offsets or Offsets()
+    wanted_keys = [key.encode("utf-8", "surrogateescape") for key in keys] + list(raw_keys)
+    wanted = Wanted(bounds.start, bounds.end, at, since, until, wanted_keys or None, headers)
+    _ensure_wanted(wanted)
+    segments = segments_of(paths)
+    for segment in segments:
+        if segment.file is None or not segment.is_regular:
+            raise click.UsageError(f"find reads by position: {segment.name} can be read only once; `logsegment cat` takes it")
+    search = Search(wanted, on_error, entry_format, experimental, codecs)  # type: ignore[arg-type]
+    lines = Lines(segments, limit, is_json=is_json)
+    is_whole = _search(search, segments, lines, quiet=quiet)
+    if not quiet:
+        say(counted(search.counters, lines.written, time.perf_counter() - begun))
+    return UNREADABLE if not is_whole else CLEAN if lines.written else NOT_FOUND
+
+
+class Lines:
+    """Writes places, at most `limit` of them."""
+
+    def __init__(self, segments: list[Segment], limit: int | None, *, is_json: bool) -> None:
+        self.names = {segment.path: segment.name for segment in segments}
+        self.written = 0
+        self._limit = limit
+        self._line: Callable[[Place, str], str] = json_line if is_json else text_line
+
+    @property
+    def is_full(self) -> bool:
+        """No more are wanted."""
+        return self._limit is not None and self.written >= self._limit
+
+    def write(self, place: Place) -> None:
+        """Write one."""
+        sys.stdout.write(self._line(place, self.names[place.path]) + "\n")
+        self.written += 1
+
+
+def text_line(place: Place, name: str) -> str:
+    """A place for people."""
+    what = f"{place.control_type} marker" if place.control_type else f"record {place.index_in_entry}"
+    batch = f"the batch at byte {place.entry_position:,} (base offset {place.batch_base_offset})"
+    return f"{printable(name)}: offset {place.offset}, {instant(place.timestamp)}, {what} of {batch}"
+
+
+def json_line(place: Place, name: str) -> str:
+    """A place as an object, with the names that `cat` and `batches` have."""
+    row = {field: getattr(place, attribute) for attribute, field in JSON_FIELDS}
+    return json.dumps({"file": name} | row, ensure_ascii=False, separators=(",", ":"))
+
+
+JSON_FIELDS = (
+    ("topic", "topic"),
+    ("partition", "partition"),
+    ("offset", "offset"),
+    ("timestamp", "timestamp"),
+    ("control_type", "controlType"),
+    ("batch_base_offset", "batchBaseOffset"),
+    ("entry_position", "entryPosition"),
+    ("index_in_entry", "indexInEntry"),
+)
+
+
+def counted(counters: Counters, found: int, seconds: float) -> str:
+    """What was found, and what was read for it."""
+    where = f"{counters.segments_read:,} of {count(counters.segments, 'segment')} in {count(counters.partitions, 'partition')}"
+    read = f"read {counters.batch_bytes:,} bytes of batches and {counters.index_bytes:,} of indexes"
+    walked = f", walked {counters.bytes_walked:,} bytes by headers" if counters.bytes_walked else ""
+    return f"{count(found, 'place')}; looked into {where}, {read}{walked}, in {seconds * 1000:,.1f} ms"
+
+
+def _ensure_wanted(wanted: Wanted) -> None:
+    if wanted == Wanted():
+        raise click.UsageError("say what to find: --offset, --time, --since, --until, --key or --header")
+    if wanted.at is not None and wanted != Wanted(at=wanted.at):
+        raise click.UsageError("--time finds the first record of a time by itself; --since goes with other conditions")
+
+
+def _search(search: Search, segments: list[Segment], lines: Lines, *, quiet: bool) -> bool:
+    """Write the places of every partition; false when something could not be read. Damage of one does not hide the others."""
+    is_whole = True
+    for _, files in partitions(segments):
+        try:
+            with closing(search.places(files)) as places:
+                for place in places:
+                    lines.write(place)
+                    if lines.is_full:
+                        break
+        except ls.RecordBatchError as error:
+            damaged = Damaged(lines.names[search.path], error)
+            say(str(damaged))
+            say(damaged.advice)
+            is_whole = False
+        if lines.is_full:
+            break
+    with Progress(segments, is_wanted=False) as progress:
+        skipped = [tell([finding], lines.names[path], progress, quiet=quiet) for path, finding in search.findings]
+    return is_whole and not any(skipped)

@@ -1,0 +1,103 @@
+"""`logsegment txn`: the transactions of partitions, for people or as JSON lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import click
+
+from logsegment.cli.batch_rows import instant
+from logsegment.cli.ending import CLEAN, FOUND, ending
+from logsegment.cli.messages import printable
+from logsegment.cli.options import examples, experimental_option, json_option, paths_argument
+from logsegment.cli.paths import Segment, segments_of
+from logsegment.segments import SegmentFile, directory_of
+from logsegment.transacting import LONGEST_MS, Transaction, transactions_of
+
+WIDTHS = (("state", 9), ("producer", 10), ("epoch", 5), ("first", 12), ("last", 12), ("marker", 12), ("batches", 7), ("records", 9))
+HEAD = "  " + "  ".join(f"{name:>{width}}" for name, width in WIDTHS) + f"  {'bytes':>12}  {'begun':24}  duration"
+
+
+@click.command(
+    short_help="Open, hanging and aborted transactions, by producer.",
+    epilog=examples("logsegment txn payments-0", "logsegment txn --all --json /var/lib/kafka/data | jq .durationMs"),
+)
+@paths_argument
+@click.option("--all", "is_all", is_flag=True, help="Committed ones too.")
+@click.option(
+    "--hanging-after",
+    "longest_ms",
+    type=click.IntRange(min=0),
+    default=LONGEST_MS,
+    show_default=True,
+    metavar="MS",
+    help="What is open for longer in the log's own time hangs.",
+)
+@experimental_option
+@json_option("JSON lines.")
+@ending
+def txn(paths: tuple[str, ...], is_all: bool, longest_ms: int, experimental: bool, is_json: bool) -> int:
+    """Tell which transactions of every partition of PATH are open, hang or were aborted: producer, offsets, size, duration.
+
+    Only headers and markers are read. The exit code is 1 when a transaction hangs.
+    """
+    segments = segments_of(paths)
+    for segment in segments:
+        if segment.file is None or not segment.is_regular:
+            raise click.UsageError(f"txn reads its input twice: {segment.name} can be read only once")
+    hangs = False
+    for name, files in partitions(segments):
+        found = transactions_of(files, longest_ms=longest_ms, experimental=experimental)
+        counts = write_json(found, name, files, is_all) if is_json else write_text(found, name, is_all)
+        hangs |= counts["hanging"] > 0
+    return FOUND if hangs else CLEAN
+
+
+def partitions(segments: Sequence[Segment]) -> Iterator[tuple[str, list[SegmentFile]]]:
+    """The segments that belong together in the order of their offsets, with the name of what holds them: a directory or a file."""
+    for name, group in groupby(segments, key=_place):
+        files = {segment.file.path: segment.file for segment in group if segment.file is not None}
+        yield printable(name), sorted(files.values(), key=lambda file: file.base_offset or 0)
+
+
+def _place(segment: Segment) -> str:
+    return segment.name if segment.partition is None and not segment.is_listed else directory_of(segment.name)
+
+
+def write_text(found: Iterator[Transaction], name: str, is_all: bool) -> Counter[str]:
+    """Write a table, and a line of counts above it."""
+    counts: Counter[str] = Counter()
+    lines = []
+    for one in found:
+        counts[one.state] += 1
+        if is_all or one.state != "committed":
+            lines.append(line(one))
+    told = ", ".join(f"{counts[state]:,} {state}" for state in ("committed", "aborted", "open", "hanging"))
+    sys.stdout.write(f"{name}: {told}\n")
+    if lines:
+        sys.stdout.write("\n".join([HEAD, *lines]) + "\n")
+    return counts
+
+
+def write_json(found: Iterator[Transaction], name: str, files: Sequence[SegmentFile], is_all: bool) -> Counter[str]:
+    """Write an object for each transaction."""
+    counts: Counter[str] = Counter()
+    place = {"path": name, "topic": files[0].topic, "partition": files[0].partition}
+    for one in found:
+        counts[one.state] += 1
+        if is_all or one.state != "committed":
+            sys.stdout.write(json.dumps(place | one.to_dict(), ensure_ascii=False, separators=(",", ":")) + "\n")
+    return counts
+
+
+def line(one: Transaction) -> str:
+    """A transaction as a row of the table."""
+    marker = "-" if one.marker_offset is None else str(one.marker_offset)
+    cells = (one.state, one.producer_id, one.producer_epoch, one.first_offset, one.last_offset, marker, one.batches, one.records)
+    row = "  ".join(f"{cell!s:>{width}}" for cell, (_, width) in zip(cells, WIDTHS, strict=True))
+    begun = "-" if one.first_timestamp < 0 else instant(one.first_timestamp)
+    return f"  {row}  {one.bytes:>12}  {begun:24}  {one.duration_ms / 1000:,.3f} s"

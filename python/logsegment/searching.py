@@ -1,0 +1,339 @@
+"""Where records are: the partitions, segments and batches that hold wanted offsets, times, keys or headers."""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64encode
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from logsegment._core import ArrowBatch, FileSource, Finding, RecordBatchError
+from logsegment._options import Format, OnError
+from logsegment.log import in_range
+from logsegment.reading import decode
+from logsegment.segment import Segment
+from logsegment.segments import SegmentFile
+from logsegment.stores.uri import is_stored
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
+
+#: Where a record is; the names are those of `decode`.
+_COLUMNS = ("topic", "partition", "offset", "timestampMs", "controlType", "batchBaseOffset", "entryPosition", "indexInEntry")
+_FIELDS = [(name, name) for name in _COLUMNS]
+_HEADERS = ("headers", "headers")
+_NOWHERE = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is looked for; all that is said must hold.
+
+    Attributes:
+        start_offset: first offset (inclusive).
+        end_offset: first offset not wanted (exclusive).
+        at: ms; the first record of this time or later in each partition, and no other.
+        since: ms; from the first record of this time or later on, the records of this time or later.
+        until: ms; up to before the first record of this time or later.
+        keys: the key is one of these.
+        headers: each is among the record's: a name, and the value if it is not None.
+    """
+
+    start_offset: int | None = None
+    end_offset: int | None = None
+    at: int | None = None
+    since: int | None = None
+    until: int | None = None
+    keys: Sequence[bytes] | None = None
+    headers: Sequence[tuple[str, bytes | None]] = ()
+
+    @property
+    def is_content(self) -> bool:
+        """It must be read of the records themselves, which no index tells."""
+        return self.keys is not None or bool(self.headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a record is.
+
+    Attributes:
+        path: of its segment.
+        topic, partition: as the directory tells.
+        offset: of the record.
+        timestamp: ms, as it is stored; -1 for none.
+        control_type: of a marker, None for data.
+        batch_base_offset: of its batch (or message set entry).
+        entry_position: where that begins in the file, in bytes.
+        index_in_entry: of the record in it, from 0.
+    """
+
+    path: str
+    topic: str | None
+    partition: int | None
+    offset: int
+    timestamp: int
+    control_type: str | None
+    batch_base_offset: int
+    entry_position: int
+    index_in_entry: int
+
+
+@dataclass(slots=True)
+class Counters:
+    """What a search has read.
+
+    Attributes:
+        partitions: that were asked.
+        segments: in them.
+        segments_read: of which a log or an index was opened; the names told of the others.
+        index_bytes: of the indexes, which are read whole.
+        batch_bytes: of the batches that were read for their records.
+        batches_read: how many they are; those left out by their headers too, where no look-up led.
+        records_read: in them, as far as offsets did not exclude them.
+        bytes_walked: of the logs that were passed header by header, since no index led the way. What a look-up reads from the entry of an
+            index on is not counted: a few headers, and the batch that proves the entry.
+    """
+
+    partitions: int = 0
+    segments: int = 0
+    segments_read: int = 0
+    index_bytes: int = 0
+    batch_bytes: int = 0
+    batches_read: int = 0
+    records_read: int = 0
+    bytes_walked: int = 0
+
+    def to_dict(self) -> dict[str, int]:
+        """The counters by name."""
+        return asdict(self)
+
+
+@dataclass
+class Search:
+    """Looks for records in one partition after the other.
+
+    Offsets and times are looked up through the indexes; of keys and headers all batches within those bounds are read, with the columns
+    that are needed. Of a partition with damage before the wanted records an index may lead past it.
+
+    Args:
+        wanted: what is looked for.
+        on_error: as in `decode`.
+        format: as in `decode`.
+        experimental: as in `decode`.
+        codecs: as in `decode`.
+
+    Attributes:
+        counters (Counters): what was read so far.
+        path (str): the segment that is read, also when an error ends the search.
+        findings (list of (str, Finding)): what was left out with `on_error="skip"`, and tails, each with the path of its segment.
+
+    Example:
+        >>> from logsegment.searching import Search, Wanted
+        >>> from logsegment.segments import find_segments
+        >>> search = Search(Wanted(start_offset=100, end_offset=101))
+        >>> [(place.offset, place.entry_position) for place in search.places(find_segments("orders-0"))]
+        [(100, ...)]
+        >>> search.counters.batches_read
+        1
+
+    Source: `LogSegment.translateOffset` and `LogSegment.findOffsetByTimestamp` in Kafka.
+    """
+
+    wanted: Wanted
+    on_error: OnError = "raise"
+    format: Format = "auto"
+    experimental: bool = False
+    codecs: Registry | None = None
+    counters: Counters = field(default_factory=Counters)
+    path: str = ""
+    findings: list[tuple[str, Finding]] = field(default_factory=list)
+
+    def places(self, files: Sequence[SegmentFile]) -> Generator[Place]:
+        """Find what is wanted in one partition.
+
+        Args:
+            files: its segments in the order of their offsets, as `logsegment.segments.find_segments` gives them.
+
+        Yields:
+            The places of the records, in the order of the log.
+
+        Raises:
+            RecordBatchError: when bytes on the way cannot be read.
+            OSError: when a file cannot be read.
+        """
+        segments = [_Counted(file, self.counters) for file in files]
+        self.counters.partitions += 1
+        self.counters.segments += len(segments)
+        if self.wanted.at is not None:
+            first = self._first_at(segments, self.wanted.at)
+            yield from [first] if first else []
+            return
+        start, end = self._bounds(segments)
+        for segment in in_range(segments, start, end):
+            yield from self._scan(segment, start, end)
+
+    def _bounds(self, segments: Sequence[_Counted]) -> tuple[int | None, int | None]:
+        """The offsets of the times, with those that were given."""
+        start, end = self.wanted.start_offset, self.wanted.end_offset
+        if self.wanted.since is not None:
+            first = self._first_at(segments, self.wanted.since)
+            start = max(_NOWHERE if first is None else first.offset, start or 0)
+        if self.wanted.until is not None and (start is None or start < _NOWHERE):
+            behind = self._first_at(segments, self.wanted.until)
+            end = end if behind is None else behind.offset if end is None else min(behind.offset, end)
+        return start, end
+
+    def _first_at(self, segments: Sequence[_Counted], timestamp: int) -> Place | None:
+        """The first record of a time or later, markers too, as a broker answers."""
+        rows = {"since": timestamp, "until": None, "keys": None, "limit": 1}
+        for segment in segments:
+            self.path = segment.path
+            for start, end in segment.ranges_of_time(timestamp):
+                with closing(self._rows(segment, (start, end), (None, None), rows, control=True)) as places:
+                    if first := next(places, None):
+                        return first
+        return None
+
+    def _scan(self, segment: _Counted, start: int | None, end: int | None) -> Iterator[Place]:
+        self.path = segment.path
+        begin, behind = segment.range_of_offsets(start, end, is_skipping=self.on_error == "skip")
+        if behind is not None and begin >= behind:
+            return
+        chosen = {"since": self.wanted.since, "until": self.wanted.until, "keys": self.wanted.keys, "limit": None}
+        yield from self._rows(segment, (begin, behind), (start, end), chosen, control=not self.wanted.is_content)
+
+    def _rows(
+        self,
+        segment: _Counted,
+        bytes_of: tuple[int, int | None],
+        offsets: tuple[int | None, int | None],
+        rows: dict[str, Any],
+        *,
+        control: bool,
+    ) -> Generator[Place]:
+        segment.is_read()
+        needed = ["key"] * (rows["keys"] is not None) + ["headers"] * bool(self.wanted.headers)
+        stream = decode(
+            FileSource(segment.path, *bytes_of),
+            columns=[*_COLUMNS, *needed],
+            start_offset=offsets[0],
+            end_offset=offsets[1],
+            control=control,
+            topic=segment.topic,
+            partition=segment.partition,
+            on_error=self.on_error,
+            format=self.format,
+            experimental=self.experimental,
+            codecs=self.codecs,
+        )
+        try:
+            with stream:
+                for batch in stream:
+                    yield from self._chosen(segment, batch, rows)
+        finally:
+            stats = stream.io_stats
+            self.counters.batch_bytes += stats.bytes_read
+            self.counters.batches_read += stats.entries_read
+            self.counters.records_read += stats.records
+            self.findings += ((segment.path, finding) for finding in stream.findings)
+
+    def _chosen(self, segment: _Counted, batch: ArrowBatch, rows: dict[str, Any]) -> Iterator[Place]:
+        fields = [*_FIELDS, _HEADERS] if self.wanted.headers else _FIELDS
+        for line in batch.to_jsonl("base64", fields=fields, rows=rows).splitlines():
+            row = json.loads(line)
+            if self._has_headers(row.pop("headers", None)):
+                yield Place(segment.path, *(row[name] for name in _COLUMNS))
+
+    def _has_headers(self, headers: list[dict[str, str | None]] | None) -> bool:
+        found = headers or []
+        return all(
+            any(one["key"] == name and (value is None or one["value"] == b64encode(value).decode()) for one in found)
+            for name, value in self.wanted.headers
+        )
+
+
+class _Counted(Segment):
+    """A segment whose look-ups are counted."""
+
+    def __init__(self, file: SegmentFile, counters: Counters) -> None:
+        super().__init__(file, mmap=False)
+        self._counters = counters
+        self._is_read = False
+        self._read: set[str] = set()
+        self._found: tuple[int, int, tuple[int, int, int] | None] | None = None
+
+    def is_read(self) -> None:
+        """Count it, once."""
+        self._counters.segments_read += not self._is_read
+        self._is_read = True
+
+    def range_of_offsets(self, start: int | None, end: int | None, *, is_skipping: bool) -> tuple[int, int | None]:
+        """The bytes of the batches that may hold the offsets; none where no batch reaches the first of them."""
+        if self._is_kafka_07 or start is end is None:
+            return 0, None
+        self._looked_up(".index")
+        if is_skipping:
+            return self.intact_range(start, end)
+        try:
+            begin, is_there = (0, True) if start is None else self._position(start)
+            if not is_there:
+                return begin, begin
+            behind = None if end is None else self._behind(end - 1)
+        except RecordBatchError:
+            return 0, None
+        return begin, None if behind is None else max(begin, behind)
+
+    def ranges_of_time(self, timestamp: int) -> Iterator[tuple[int, int | None]]:
+        """The batch that has a record of this time or later, as its header says, and all behind it, should that be wrong."""
+        if self._is_kafka_07:
+            return
+        self._looked_up(".index", ".timeindex")
+        try:
+            position, batch, by_index = self._index.find_timestamp(timestamp)
+        except RecordBatchError:
+            # Decoding tells what is wrong, or skips it.
+            yield 0, None
+            return
+        self._walked(position, by_index=by_index)
+        if batch is not None:
+            yield position, position + batch[0]
+            yield position + batch[0], None
+
+    def _position(self, offset: int) -> tuple[int, bool]:
+        position, batch = self._find(offset)
+        return position, batch is not None
+
+    def _behind(self, offset: int) -> int | None:
+        position, batch = self._find(offset)
+        return position + batch[0] if batch else None
+
+    def _find(self, offset: int) -> tuple[int, tuple[int, int, int] | None]:
+        """Look up the batch that reaches an offset; a search for one offset asks twice for the same."""
+        if self._found is None or self._found[0] != offset:
+            position, batch, by_index = self._index.find_offset(offset)
+            self._walked(position, by_index=by_index)
+            self._found = offset, position, batch
+        return self._found[1:]
+
+    def _walked(self, position: int, *, by_index: bool) -> None:
+        self._counters.bytes_walked += 0 if by_index else position
+
+    def _looked_up(self, *suffixes: str) -> None:
+        self.is_read()
+        for suffix in suffixes:
+            if suffix not in self._read:
+                self._read.add(suffix)
+                self._counters.index_bytes += self._index_bytes(suffix)
+
+    def _index_bytes(self, suffix: str) -> int:
+        if is_stored(self.path):
+            # A size would be a question more to the store; the entries are there after the look-up anyway.
+            return 8 * len(self._index.offset_index()) if suffix == ".index" else 12 * len(self._index.time_index())
+        try:
+            return os.stat(self._beside(suffix)).st_size
+        except OSError:
+            return 0

@@ -1,0 +1,119 @@
+"""`logsegment txn`: which transactions are open, hang or were aborted; how large they are, and how long they took."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import corpus
+import logsegment as ls
+from cli_process import run
+from logsegment.segments import find_segments
+from logsegment.transacting import transactions_of
+
+DATA = corpus.CORPUS / "modern-4.1.0" / "data"
+PARTITIONS = sorted({*DATA.glob("transactions-*"), DATA / "compacted-transactions-0"})
+HOUR = 3_600_000
+
+
+def batch(offset: int, time: int, *, producer_id: int = 7, count: int = 2) -> bytes:
+    table = pa.table({"value": [b"x" * 10] * count, "timestampMs": [time] * count})
+    data = ls.encode(table, base_offset=offset, producer_id=producer_id, producer_epoch=3, base_sequence=0, transactional=True)
+    assert data is not None
+    return data
+
+
+def marker(offset: int, time: int, kind: str, *, producer_id: int = 7) -> bytes:
+    table = pa.table({"value": [bytes(6)], "timestampMs": [time], "isControl": [True], "controlType": [kind]})
+    data = ls.encode(table, base_offset=offset, producer_id=producer_id, producer_epoch=3, transactional=True)
+    assert data is not None
+    return data
+
+
+def found(place: Path, **options: Any) -> list[dict[str, Any]]:
+    return [one.to_dict() for one in transactions_of(find_segments(place), **options)]
+
+
+@pytest.mark.parametrize("place", PARTITIONS, ids=lambda place: place.name)
+def test_states_and_sizes_are_those_of_the_markers_and_batches_of_a_broker(place: Path):
+    """Held against a replay of markers and batches as Kafka's classes read them."""
+    files = find_segments(place)
+    kinds: dict[int, str] = {}
+    rows = []
+    for file in files:
+        source = ls.FileSource(file.path)
+        control = ls.decode(source, columns=["offset", "controlType", "isControl"], control=True).to_pyarrow().to_pylist()
+        kinds |= {row["offset"]: row["controlType"] for row in control if row["isControl"]}
+        rows += ls.batches(source).to_pyarrow().to_pylist()
+    expected: list[tuple[Any, ...]] = []
+    running: dict[int, list[dict[str, Any]]] = {}
+    for row in rows:
+        if not row["isTransactional"]:
+            continue
+        if not row["isControl"]:
+            running.setdefault(row["producerId"], []).append(row)
+        elif data := running.pop(row["producerId"], None):
+            state = {"COMMIT": "committed", "ABORT": "aborted"}[kinds[row["lastOffset"]]]
+            expected.append((state, data[0]["producerId"], data[0]["baseOffset"], row["lastOffset"], sum(one["size"] for one in data)))
+    own = found(place)
+    assert [
+        (one["state"], one["producerId"], one["firstOffset"], one["markerOffset"], one["bytes"]) for one in own if one["markerOffset"]
+    ] == expected
+    assert len([one for one in own if one["markerOffset"] is None]) == len(running)
+
+
+def test_the_aborted_ones_are_those_of_the_txnindex():
+    place = DATA / "transactions-multi-segment-0"
+    index = {(one.producer_id, one.first_offset) for one in ls.Log(place).aborted_transactions}
+    assert {(one["producerId"], one["firstOffset"]) for one in found(place) if one["state"] == "aborted"} == index
+    assert len(index) == 11
+
+
+def test_what_is_open_longer_than_a_coordinator_allows_hangs(tmp_path: Path):
+    place = tmp_path / "orders-0"
+    place.mkdir()
+    data = batch(0, 1000) + batch(2, 1500, producer_id=8) + marker(4, 2000, "ABORT") + batch(5, HOUR, producer_id=9)
+    (place / f"{0:020}.log").write_bytes(data)
+    assert [(one["state"], one["producerId"], one["durationMs"]) for one in found(place)] == [
+        ("aborted", 7, 1000),
+        ("hanging", 8, HOUR - 1500),
+        ("open", 9, 0),
+    ]
+    assert Counter(one["state"] for one in found(place, longest_ms=HOUR)) == {"aborted": 1, "open": 2}
+    done = run("txn", place)
+    assert done.code == 1
+    assert done.out.decode().splitlines()[0].endswith("orders-0: 0 committed, 1 aborted, 1 open, 1 hanging")
+    assert "hanging" in done.out.decode().splitlines()[3]
+    relaxed = run("txn", "--hanging-after", str(HOUR), place)
+    assert relaxed.code == 0
+
+
+def test_a_transaction_that_goes_on_in_the_next_segment_is_one(tmp_path: Path):
+    place = tmp_path / "orders-0"
+    place.mkdir()
+    (place / f"{0:020}.log").write_bytes(batch(0, 1000))
+    (place / f"{2:020}.log").write_bytes(batch(2, 2000) + marker(4, 3000, "COMMIT"))
+    (only,) = found(place)
+    assert (only["state"], only["batches"], only["records"], only["durationMs"]) == ("committed", 2, 4, 2000)
+    both = run("txn", "--all", "--json", *sorted(place.iterdir()))
+    assert [json.loads(line)["lastOffset"] for line in both.out.splitlines()] == [3]
+
+
+def test_json_has_an_object_a_transaction_and_the_committed_ones_only_with_all():
+    place = DATA / "transactions-multi-segment-0"
+    few, everything = run("txn", "--json", place).lines, run("txn", "--json", "--all", place).lines
+    assert {line["state"] for line in few} == {"aborted"}
+    assert [line for line in everything if line["state"] != "committed"] == few
+    assert few[0]["topic"] == "transactions-multi-segment"
+    assert {"producerId", "firstOffset", "records", "bytes", "durationMs", "firstTimestamp"} <= few[0].keys()
+
+
+def test_a_pipe_and_what_holds_no_transactions():
+    assert run("txn", "-", stdin=b"").code == 2
+    done = run("txn", DATA / "codec-lz4-0")
+    assert (done.code, done.out.decode().splitlines()[0].rpartition(": ")[2]) == (0, "0 committed, 0 aborted, 0 open, 0 hanging")
