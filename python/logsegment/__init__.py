@@ -10,7 +10,7 @@ Bytes are parsed by a native core (`logsegment._core`); this package holds argum
 command line. pyarrow, pyspark, polars and pandas are imported only by what needs them.
 """
 
-from logsegment import broker, compat, plugins
+from logsegment import broker, compat, plugins, tiered
 from logsegment._core import (
     ArrowArray,
     ArrowBatch,
@@ -44,6 +44,7 @@ from logsegment.reading import BatchTable, batch_stream, batches, decode
 from logsegment.report import Report, validate
 from logsegment.salvaging import Kept, Lost, Salvage, salvage
 from logsegment.segment import Segment
+from logsegment.tiered.restoring import restore
 from logsegment.writing import encode, encode_array
 
 __all__ = [
@@ -99,8 +100,10 @@ __all__ = [
     "inspect",
     "lz4_header_checksum",
     "plugins",
+    "restore",
     "salvage",
     "scan_transactions",
+    "tiered",
     "validate",
     "validate_array",
 ]

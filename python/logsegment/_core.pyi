@@ -34,6 +34,7 @@ __all__ = [
     "encode",
     "validate_findings",
     "findings_table",
+    "header_totals",
     "scan_transactions",
     "decode_files",
     "batch_files",
@@ -62,6 +63,7 @@ __all__ = [
     "Lz4Rewriter",
     "lz4_header_checksum",
     "lz4_survey",
+    "unpack_zstd",
     "compat_versions",
     "compat_clients",
     "compat_client",
@@ -327,8 +329,10 @@ def inspect_entry(
     options: dict[str, Any],
 ) -> tuple[Any, ...]: ...
 def validate_findings(source: Any, depth_name: str, options: dict[str, Any]) -> tuple[list[Finding], IoStats]: ...
+def header_totals(rows: ArrowBatch) -> tuple[int, int, int] | None: ...
 def findings_table(findings: Sequence[Finding]) -> ArrowTable: ...
-def scan_transactions(sources: Sequence[Any]) -> Transactions: ...
+def unpack_zstd(frame: Any, size: int) -> bytes: ...
+def scan_transactions(sources: Sequence[Any], *, experimental: bool = False) -> Transactions: ...
 def decode_files(parts: Sequence[tuple[FileSource, dict[str, Any]]], options: dict[str, Any]) -> RecordStream: ...
 def batch_files(files: Sequence[FileSource], options: dict[str, Any]) -> RecordStream: ...
 def read_txn_index(path: _Path) -> tuple[list[tuple[int, int, int, int]], list[Finding]] | None: ...
@@ -343,6 +347,7 @@ def committed_transactions(
     start_offset: int | None = None,
     end_offset: int | None = None,
     is_recovering: bool = False,
+    experimental: bool = False,
 ) -> Transactions: ...
 
 #: Position, stored checksum and last offset of a batch.
@@ -356,6 +361,7 @@ def follow_log(
     transactions: Sequence[tuple[int, int]] | None = None,
     until: int | None = None,
     is_checked: bool = False,
+    experimental: bool = False,
 ) -> tuple[_Last | None, bool, list[tuple[int, int]]] | None: ...
 def validate_log(
     files: Sequence[tuple[_Path, int | None]],
@@ -424,7 +430,7 @@ def convert_array(array: _ArrowColumn, options: dict[str, Any]) -> ArrowArray: .
 _KeptRow: TypeAlias = tuple[int, int, int, int, int]
 #: Position, bytes, rule, offset before, offset behind.
 _LostRow: TypeAlias = tuple[int, int, str, int | None, int | None]
-_Totals: TypeAlias = tuple[int, int, int, int, int, int]
+_Totals: TypeAlias = tuple[int, int, int, int, int, int, int]
 _SalvagedRow: TypeAlias = tuple[bytes | None, bytes | None, list[_KeptRow], list[_LostRow], bool, list[Finding], _Totals]
 
 def salvage(source: Any, options: dict[str, Any], out: Any = None, aside: Any = None) -> _SalvagedRow: ...

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 from logsegment import _core, compat
 from logsegment._core import ArrowArray, Finding, Limits, LossError
 from logsegment._options import CompressionName, Format, OnBadValue, entry_options
+from logsegment.outputs import ensure_apart
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -161,6 +162,7 @@ def convert(
     """
     options = {name: value for name, value in locals().items() if name not in ("source", "out")}
     taker = offset_map if callable(offset_map) else None
+    ensure_apart(source, out=out)
     try:
         data, losses, stopped, findings, rows, next_offset = _core.convert(
             source, entry_options(**options | {"offset_map": bool(offset_map)}), out, taker

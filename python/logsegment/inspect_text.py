@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,7 @@ def lines(root: Field) -> Iterator[list[Piece]]:
 
 def hex_rows(field: Field) -> list[str]:
     """The bytes of a field without children, a few on a line; the last line counts those that are left out."""
-    if field.children:
+    if field.children or (field.length and not field.raw):
         return [f"({_bytes(field.length)})"]
     shown = field.raw[: WIDTH * HEIGHT]
     rows = [shown[at : at + WIDTH].hex(" ") for at in range(0, len(shown), WIDTH)]
@@ -65,11 +66,14 @@ def value_text(field: Field) -> str:
         return f"{field.value:#010x}" if field.name in ("crc", "CRC32", "magic") and field.length == 4 else str(field.value)
     if not isinstance(field.value, bytes) or not field.value:
         return ""
+    head = field.value[: 4 * LETTERS]
+    is_part = len(head) < field.length
     try:
-        text = field.value[: 4 * LETTERS].decode()
+        # A part may end inside of a character, the whole may not.
+        text = getincrementaldecoder("utf-8")().decode(head, final=not is_part)
     except UnicodeDecodeError:
         return ""
     if not text.isprintable():
         return ""
-    is_cut = len(text) > LETTERS or len(field.value) < field.length
+    is_cut = len(text) > LETTERS or is_part
     return repr(text[:LETTERS]) + ("..." if is_cut else "")

@@ -129,6 +129,7 @@ def inspect(
     records: int | None = RECORDS,
     value_bytes: int = VALUE_BYTES,
     format: Format = "auto",
+    experimental: bool = False,
     base_position: int | None = None,
     lz4_in_07: bool = False,
     ignore_lz4_header_checksum: bool = False,
@@ -149,6 +150,7 @@ def inspect(
             fields are shown.
         value_bytes: bytes that are kept of a key, a value or a packed block.
         format: as in `decode`.
+        experimental: as in `decode`.
         base_position: as in `decode`.
         lz4_in_07: as in `decode`.
         ignore_lz4_header_checksum: as in `decode`.
@@ -180,6 +182,7 @@ def inspect(
         raise ValueError(f"records must not be negative, not {records}")
     options = entry_options(
         format=format,
+        experimental=experimental,
         base_position=base_position,
         lz4_in_07=lz4_in_07,
         ignore_lz4_header_checksum=ignore_lz4_header_checksum,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from inspect import Parameter, signature
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from logsegment import _core
 from logsegment._core import FileSource, RecordStream
@@ -19,10 +19,13 @@ from logsegment.neighbours import named
 from logsegment.reading import decode
 from logsegment.segment import Mapped, RecordOptions, Segment, bounds, ensure_known, first_offset_at
 from logsegment.segments import absolute, directory_of, find_segments, is_directory, names_in
+from logsegment.tiered.keys import Keys
+from logsegment.tiered.places import tiered
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
+_S = TypeVar("_S", bound=Segment)
 SNAPSHOT = re.compile(r"[0-9]{20}\.snapshot")
 
 
@@ -32,6 +35,7 @@ class Log(Entries):
     Args:
         path: a partition's directory, a tree of them (a broker's data directory), or a file; or the URI of one in a store.
         mmap: as in `Segment`.
+        keys: as in `Segment`.
 
     Attributes:
         path (str): as given, absolute.
@@ -50,8 +54,8 @@ class Log(Entries):
     Source: `UnifiedLog` and `LogManager` in Kafka.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, mmap: Mapped = "auto") -> None:
-        self.path = absolute(path)
+    def __init__(self, path: str | os.PathLike[str], *, mmap: Mapped = "auto", keys: Keys | None = None) -> None:
+        self.path = absolute(path) if keys is None else tiered(path, keys)
         self._files = find_segments(self.path)
         self.segments = [Segment(file, mmap=mmap) for file in self._files]
 
@@ -96,8 +100,8 @@ class Log(Entries):
         shared |= {"columns": names(options.get("columns")), "isolation": isolation, "codecs": plugins(options.get("codecs"))}
         parts = []
         for segments in self._by_directory():
-            asked = bounds(segments, (start_offset, end_offset), (start_timestamp, end_timestamp), options.get("codecs"))
-            wanted = _in_range(segments, *asked)
+            asked = bounds(segments, (start_offset, end_offset), (start_timestamp, end_timestamp), options)
+            wanted = in_range(segments, *asked)
             if not wanted:
                 continue
             known = segments[0]._transactions(*asked, isolation, options)
@@ -106,12 +110,13 @@ class Log(Entries):
             parts += [(FileSource(one.path, *one.byte_range(*asked)), shared | own) for one in wanted]
         return _core.decode_files(parts, shared)
 
-    def offset_for_timestamp(self, timestamp: Timestamp, *, codecs: Registry | None = None) -> int | None:
+    def offset_for_timestamp(self, timestamp: Timestamp, *, codecs: Registry | None = None, experimental: bool = False) -> int | None:
         """Find the offset of the first record of this time or later in a log of one partition; None when there is none.
 
         Args:
             timestamp: milliseconds since the epoch, or an aware datetime.
             codecs: as in `decode`: the batch in which the record is found is unpacked.
+            experimental: as in `decode`, of that batch.
 
         Raises:
             ValueError: when the tree has several partitions.
@@ -122,7 +127,7 @@ class Log(Entries):
             >>> ls.Log("payments-0").offset_for_timestamp(0)
             0
         """
-        return first_offset_at(self._one_partition(), timestamp, codecs)
+        return first_offset_at(self._one_partition(), timestamp, codecs=codecs, experimental=experimental)
 
     @property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
@@ -170,7 +175,7 @@ class Log(Entries):
         return f"Log({self.path!r}, {len(self.segments)} segments)"
 
     def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:
-        wanted = [one for segments in self._by_directory() for one in _in_range(segments, start, end)]
+        wanted = [one for segments in self._by_directory() for one in in_range(segments, start, end)]
         return _core.batch_files([FileSource(one.path, *one.byte_range(start, end)) for one in wanted], options)
 
     def _validated(self) -> tuple[list[tuple[str, int | None]], list[str]]:
@@ -186,7 +191,7 @@ class Log(Entries):
         return partitions[0]
 
 
-def _in_range(segments: list[Segment], start: int | None, end: int | None) -> list[Segment]:
+def in_range(segments: Sequence[_S], start: int | None, end: int | None) -> list[_S]:
     """Leave out segments whose names say that none of the offsets lies in them."""
     followers = [one.base_offset for one in segments[1:]]
     wanted = []

@@ -42,8 +42,15 @@ class Ranges:
     @cached_property
     def has_snapshot(self) -> bool:
         """Whether a sound producer snapshot of the state before the segment stands beside it."""
-        found = _core.read_producer_snapshot(os.path.splitext(self.path)[0] + ".snapshot", self.base_offset or 0)
+        found = _core.read_producer_snapshot(self._snapshot, self.base_offset or 0)
         return found is not None and not found[1]
+
+    @property
+    def _snapshot(self) -> str:
+        """A snapshot has the name of an offset, also where tiered storage puts an id behind those of segments."""
+        if self.base_offset is None:
+            return os.path.splitext(self.path)[0] + ".snapshot"
+        return os.path.join(os.path.dirname(self.path), f"{self.base_offset:020d}.snapshot")
 
     @property
     def index_findings(self) -> list[_core.Finding]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from logsegment import _core
 from logsegment._core import ArrowTable, Limits, RecordStream, Transactions
-from logsegment._options import Binary, Format, Isolation, OnError, dictionaries, entry_options, names, plugins
+from logsegment._internal import is_internal, topic_of, with_internal
+from logsegment._options import Binary, Decode, Format, Isolation, OnError, dictionaries, entry_options, names, plugins
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -44,6 +45,7 @@ def decode(
     limits: Limits | None = None,
     null_headers: bool = False,
     transactions: Transactions | None = None,
+    decode: Decode | None = None,
 ) -> RecordStream:
     """Decode record batches into a stream of Arrow columns, one row per record.
 
@@ -56,7 +58,7 @@ def decode(
         columns: names of the record columns to build, in this order; None for key, value, topic, partition, offset, timestamp,
             timestampType, headers. Others: headersRaw, timestampMs, attributes, producerId, producerEpoch, sequence,
             partitionLeaderEpoch, isTransactional, isControl, controlType, magic, compression, batchBaseOffset, entryPosition,
-            indexInEntry. What is not named is not built.
+            indexInEntry, internal. What is not named is not built.
         binary: Arrow type of keys, values and header values.
         check_crc: compare the checksum of every entry.
         on_error: "raise" ends the stream at the first damage, after the records before it; "skip" goes on at the next intact
@@ -90,6 +92,10 @@ def decode(
         limits: what an entry may claim; None for `Limits()`.
         null_headers: null instead of an empty list for records without headers, as Spark's Kafka source gives them.
         transactions: aborted and open transactions of the partition, from `scan_transactions`.
+        decode: "internal" adds the column `internal`: what records of Kafka's internal topics and control records say. Which topic it is
+            says `topic`, or the directory that a `FileSource` lies in. It is a struct of `type` (Kafka's name), `version` (of the value),
+            `key` and `value` (JSON text, null for null); of records of other topics it is null. What no table has is given as bytes,
+            `{"base64": ...}`, with a finding INT-1; bytes that are not what their table says too, with INT-2.
 
     Returns:
         A `RecordStream`. `timestamp` is timestamp[us, UTC]; -1 is 1969-12-31T23:59:59.999Z, and null stands for what does not fit.
@@ -107,8 +113,13 @@ def decode(
 
     Source: KIP-98; `DefaultRecordBatch`, `DefaultRecord` and `CompletedFetch` in Kafka's clients.
     """
+    chosen = names(columns)
+    if is_internal(decode):
+        chosen, topic = with_internal(chosen), topic_of(source) if topic is None else topic
+        if topic is None and not control:
+            raise ValueError('decode: which internal topic the records are of is not known; say topic="__consumer_offsets", for example')
     options = {
-        "columns": names(columns),
+        "columns": chosen,
         "binary": binary,
         "check_crc": check_crc,
         "on_error": on_error,

@@ -106,7 +106,9 @@ def validate(
     Args:
         source: as in `decode`.
         depth: "headers" looks at framing, headers and checksums and decompresses nothing; "metadata" also at offsets, timestamps and
-            lengths of the records; "full" at everything.
+            lengths of the records; "full" at everything. Of batches of magic 3 whose metadata stands first, "metadata" unpacks that
+            only, and what is left of the codec's step: what is wrong behind it, with keys, values, headers or the rest of the
+            compressed stream, only "full" finds.
         check_crc: compare the checksum of every entry.
         strict_tail: a source that ends inside an entry is an error instead of an information.
         format: as in `decode`.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 from logsegment import _core
 from logsegment._core import Finding, Limits
 from logsegment._options import Format, entry_options
+from logsegment.outputs import ensure_apart
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -49,7 +50,8 @@ class Lost:
         rule: why; each has its line in docs/findings. FND-17 (zeros behind the log) and SAL-1 (a copy of an entry that is there) lose
             nothing.
         after_offset: last offset of the intact entry before them, None when there is none.
-        before_offset: first offset of the intact entry behind them, None when there is none.
+        before_offset: first offset of the intact entry behind them, None when there is none. Both are None where entries that stand
+            elsewhere hold offsets in between: then what is missing cannot be told.
     """
 
     position: int
@@ -86,6 +88,7 @@ class Salvage:
         lost: ranges of the input that are not, in the order of the input. Both together are the input, without gap or overlap.
         findings: what is wrong with the input, and why bytes were left out.
         kept_bytes, lost_bytes, entries: how much was kept and lost.
+        harmful_bytes: those of `lost_bytes` with which something is lost; zeros behind the log and copies are left out of it.
         aside: with `aside=True`, the bytes that have no place in the log; None when they were written elsewhere or not asked for.
         aside_bytes: how many these are.
         records: readable records of damaged batches among them.
@@ -99,6 +102,7 @@ class Salvage:
     findings: list[Finding] = field(repr=False)
     kept_bytes: int
     lost_bytes: int
+    harmful_bytes: int
     entries: int
     aside: bytes | None = field(default=None, repr=False)
     aside_bytes: int = 0
@@ -109,7 +113,7 @@ class Salvage:
     @property
     def ok(self) -> bool:
         """Nothing was lost; zeros behind the log and copies are no loss."""
-        return all(lost.is_harmless for lost in self.lost)
+        return not self.harmful_bytes
 
 
 def salvage(
@@ -121,6 +125,7 @@ def salvage(
     first_offset: int | None = None,
     end_offset: int | None = None,
     format: Format = "auto",
+    experimental: bool = False,
     base_position: int | None = None,
     codecs: Registry | None = None,
     limits: Limits | None = None,
@@ -143,10 +148,12 @@ def salvage(
             there is nothing. Records of damaged batches stand in batches of their own, of magic 2, at the offsets that the damaged
             batch says, and each has one more header, `logsegment.salvaged`, with the rule that the batch breaks. No checksum vouches
             for them: any byte may be wrong.
-        order: "input" keeps all intact entries as they stand in the source, "offset" makes a log.
+        order: "input" keeps all intact entries as they stand in the source, "offset" makes a log. Entries that are out of order can be
+            sorted when there are 4,194,304 of them at most in the source; those in order may be any number.
         first_offset: with `order="offset"`: the segment's base offset, which no entry may lie before.
         end_offset: with `order="offset"`: the base offset of the next segment, which no entry may reach.
         format: as in `decode`.
+        experimental: as in `decode`; without it batches of magic 3 count as damage.
         base_position: as in `decode`.
         codecs: as in `decode`, for records of damaged batches.
         limits: what an entry may claim; None for `Limits()`. A larger one counts as damage.
@@ -155,8 +162,8 @@ def salvage(
         A `Salvage`.
 
     Raises:
-        ValueError, TypeError: for arguments that are none or contradict each other.
-        OSError: when a file cannot be read or written.
+        ValueError, TypeError: for arguments that are none or contradict each other; for more entries out of order than can be sorted.
+        OSError: when a file cannot be read or written, or has changed between two readings.
 
     Example:
         >>> import logsegment as ls
@@ -172,12 +179,13 @@ def salvage(
         raise ValueError(f'order must be "input" or "offset", not {order!r}')
     if order == "input" and (first_offset is not None or end_offset is not None):
         raise ValueError('first_offset and end_offset say what fits into a log: they need order="offset"')
-    options = entry_options(format=format, base_position=base_position, codecs=codecs, limits=limits)
+    ensure_apart(source, out=out, aside=aside)
+    options = entry_options(format=format, experimental=experimental, base_position=base_position, codecs=codecs, limits=limits)
     options |= {"is_sorted": order == "offset", "is_aside_kept": aside is True, "wants_records": aside not in (None, False)}
     options |= {"first_offset": first_offset, "end_offset": end_offset}
     place = None if isinstance(aside, bool) else aside
     data, aside_data, kept, lost, is_listed, findings, totals = _core.salvage(source, options, out, place)
-    kept_bytes, lost_bytes, entries, aside_bytes, records, doubtful = totals
+    kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful = totals
     return Salvage(
         data=data,
         kept=[Kept(*row) for row in kept],
@@ -185,6 +193,7 @@ def salvage(
         findings=findings,
         kept_bytes=kept_bytes,
         lost_bytes=lost_bytes,
+        harmful_bytes=harmful_bytes,
         entries=entries,
         aside=aside_data,
         aside_bytes=aside_bytes,

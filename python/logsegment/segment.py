@@ -7,7 +7,7 @@ import json
 import mmap as mapping
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 from logsegment import _core
@@ -22,6 +22,8 @@ from logsegment.ranges import Ranges
 from logsegment.reading import decode
 from logsegment.segments import SegmentFile, absolute, find_segments, segments_beside
 from logsegment.stores.uri import is_stored, shown
+from logsegment.tiered.keys import Keys
+from logsegment.tiered.places import tiered
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -60,6 +62,8 @@ class Segment(Ranges, Entries):
             partition.
         mmap: map the file into memory for reads from its first byte on; "auto" does so when a later segment stands beside it, since nobody
             appends to it any more. A mapped file that is truncated kills the process.
+        keys: of tiered storage: the RSA private keys under which segments are encrypted, by their ids; each a file (PKCS#8, PEM or DER)
+            or the key itself (PEM text, bytes). They are never shown.
 
     Attributes:
         path (str), topic (str or None), partition (int or None), base_offset (int or None): as the names tell.
@@ -76,10 +80,10 @@ class Segment(Ranges, Entries):
     Source: `LogSegment`, `OffsetIndex`, `TimeIndex` and `TransactionIndex` in Kafka's storage.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | SegmentFile, *, mmap: Mapped = "auto") -> None:
+    def __init__(self, path: str | os.PathLike[str] | SegmentFile, *, mmap: Mapped = "auto", keys: Keys | None = None) -> None:
         if mmap not in ("auto", True, False):
             raise ValueError(f'mmap must be "auto", True or False, not {mmap!r}')
-        (self._file,) = [path] if isinstance(path, SegmentFile) else find_segments(_file(path))
+        (self._file,) = [path] if isinstance(path, SegmentFile) else find_segments(_file(path, keys))
         self._mmap = mmap
 
     @property
@@ -135,7 +139,7 @@ class Segment(Ranges, Entries):
             9
         """
         ensure_known(options)
-        start, end = bounds([self], (start_offset, end_offset), (start_timestamp, end_timestamp), options.get("codecs"))
+        start, end = bounds([self], (start_offset, end_offset), (start_timestamp, end_timestamp), options)
         transactions = self._transactions(start, end, isolation, options)
         shared = dict(options, start_offset=start, end_offset=end, isolation=isolation, transactions=transactions)
         source = self._source(*self.byte_range(start, end))
@@ -167,7 +171,7 @@ class Segment(Ranges, Entries):
             raise ValueError(f"no entry ends at or behind offset {offset}")
         return inspect(FileSource(self.path), at=position, **options)
 
-    def offset_for_timestamp(self, timestamp: Timestamp, *, codecs: Registry | None = None) -> int | None:
+    def offset_for_timestamp(self, timestamp: Timestamp, *, codecs: Registry | None = None, experimental: bool = False) -> int | None:
         """Find the offset of the first record whose timestamp is this one or later; None when there is none.
 
         Batches whose header says that all of their records are earlier are passed over.
@@ -175,6 +179,7 @@ class Segment(Ranges, Entries):
         Args:
             timestamp: milliseconds since the epoch, or an aware datetime.
             codecs: as in `decode`: the batch in which the record is found is unpacked.
+            experimental: as in `decode`, of that batch.
 
         Raises:
             RecordBatchError: when bytes on the way cannot be read.
@@ -193,8 +198,7 @@ class Segment(Ranges, Entries):
         if batch is None:
             return None
         source = FileSource(self.path, position)
-        # Where records lie is no reading of them: whoever reads them says what may be read.
-        options: dict[str, Any] = {"control": True, "experimental": True, "batch_size": 4096, "batch_bytes": 1, "codecs": codecs}
+        options: dict[str, Any] = {"control": True, "experimental": experimental, "batch_size": 4096, "batch_bytes": 1, "codecs": codecs}
         with decode(source, columns=["offset", "timestampMs"], **options) as stream:
             for rows in stream:
                 for line in rows.to_jsonl().splitlines():
@@ -232,7 +236,7 @@ class Segment(Ranges, Entries):
     @cached_property
     def producer_snapshot(self) -> Rows[ProducerState]:
         """The producers and their open transactions before the segment, from the `.snapshot` of its name; none when it is missing."""
-        rows, findings = _core.read_producer_snapshot(self._beside(".snapshot"), self.base_offset or 0) or ([], [])
+        rows, findings = _core.read_producer_snapshot(self._snapshot, self.base_offset or 0) or ([], [])
         return Rows(ProducerState, rows, findings)
 
     @cached_property
@@ -290,7 +294,8 @@ class Segment(Ranges, Entries):
             return Transactions([])
         is_recovering = options.get("on_error") == "skip" and options.get("check_crc", True)
         first = start if start is not None else self.base_offset
-        return committed_transactions(segments_beside(self._file), first, end, is_recovering=is_recovering)
+        allowed = takes_v3(options)
+        return committed_transactions(segments_beside(self._file), first, end, is_recovering=is_recovering, experimental=allowed)
 
 
 def ensure_known(options: Mapping[str, object]) -> None:
@@ -303,31 +308,39 @@ def ensure_known(options: Mapping[str, object]) -> None:
         raise TypeError(f"records() got an unexpected keyword argument {name!r}")
 
 
+def takes_v3(options: RecordOptions) -> bool:
+    """True when batches of magic 3 are wanted, by name or beside others."""
+    return options.get("experimental", False) or options.get("format") == "v3"
+
+
 def bounds(
     segments: Sequence[Segment],
     offsets: tuple[int | None, int | None],
     times: tuple[Timestamp | None, Timestamp | None],
-    codecs: Registry | None,
+    options: RecordOptions,
 ) -> tuple[int | None, int | None]:
     """Offsets, also for those that were given as times. Where no record is late enough, the end of the log is meant."""
     (start, end), (start_timestamp, end_timestamp) = offsets, times
+    find = partial(first_offset_at, segments, codecs=options.get("codecs"), experimental=takes_v3(options))
     if start_timestamp is not None:
-        found = first_offset_at(segments, start_timestamp, codecs)
+        found = find(start_timestamp)
         start = 2**63 - 1 if found is None else found if start is None else max(found, start)
     if end_timestamp is not None:
-        found = first_offset_at(segments, end_timestamp, codecs)
+        found = find(end_timestamp)
         end = end if found is None else found if end is None else min(found, end)
     return start, end
 
 
-def first_offset_at(segments: Sequence[Segment], timestamp: Timestamp, codecs: Registry | None = None) -> int | None:
+def first_offset_at(
+    segments: Sequence[Segment], timestamp: Timestamp, *, codecs: Registry | None = None, experimental: bool = False
+) -> int | None:
     """The first offset that one of the segments finds for a time; see `Segment.offset_for_timestamp`."""
-    found = (one.offset_for_timestamp(timestamp, codecs=codecs) for one in segments)
+    found = (one.offset_for_timestamp(timestamp, codecs=codecs, experimental=experimental) for one in segments)
     return next((offset for offset in found if offset is not None), None)
 
 
-def _file(path: str | os.PathLike[str]) -> str:
+def _file(path: str | os.PathLike[str], keys: Keys | None) -> str:
     place = absolute(path)
     if not is_stored(place) and os.path.isdir(place):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), place)
-    return place
+    return place if keys is None else tiered(place, keys)

@@ -2,7 +2,7 @@
 
 Nothing is opened here. A path is one of this machine, a `file:` URI or a URI of a store (`logsegment.stores`). Names are Kafka's
 (`LogFileUtils`, `LocalLog.parseTopicPartitionName`): `<topic>-<partition>` for the directory of a partition, twenty digits and `.log` for a
-segment (`.kafka` before Kafka 0.8), or those of its tiered storage (SEG-12).
+segment (`.kafka` before Kafka 0.8), or those of its tiered storage (SEG-12), which `logsegment.tiered` tells.
 """
 
 from __future__ import annotations
@@ -11,13 +11,22 @@ import errno
 import glob
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from logsegment.stores.uri import StoreUri, is_stored, placed, shown
+from logsegment.stores.uri import StoreUri, is_stored, is_tiered, placed, shown, untiered
+
+if TYPE_CHECKING:
+    from logsegment.stores import Entry
+    from logsegment.tiered.objects import Info
 
 #: Tiered storage adds an id to the name.
 _SEGMENT = re.compile(r"([0-9]{20})(-[A-Za-z0-9_-]+)?\.(?:log|kafka)")
+#: What tells that a directory holds uploads, and everything that belongs to one.
+_UPLOAD = re.compile(r"[0-9]{20}-[A-Za-z0-9_-]{22}\.(?:log|rsm-manifest)")
+_NAMED = re.compile(r"[0-9]{20}(?:-[A-Za-z0-9_-]+)?\.[a-z_-]+")
 #: The third group marks a partition that is being deleted, moved to another disk, or given up.
 _PARTITION = re.compile(r"([A-Za-z0-9._-]{1,249})-([0-9]{1,10})(\.[0-9a-f]{32}-(?:delete|future|stray))?")
 #: Kafka's LocalTieredStorage puts the id of the topic behind the partition (TS-60), Aiven's plug-in has a directory for each (TS-1).
@@ -65,7 +74,8 @@ def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
 
     Raises:
         FileNotFoundError: when there is no such path, or no segment in the directory and below.
-        FileExistsError: when tiered storage holds two uploads that begin with the same offset.
+        FileExistsError: when tiered storage holds two uploads of the same offsets, and nothing tells which one counts.
+        ManifestError: when the manifest of an upload cannot be read.
         OSError: when a directory cannot be listed.
 
     Example:
@@ -76,16 +86,18 @@ def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
     Source: `LogManager.loadLogs` and `LocalLog` in Kafka.
     """
     place = placed(path)
-    if is_stored(place):
-        found = _stored(place)
-    elif os.path.isdir(place):
-        found = _walk(place, frozenset())
+    base = untiered(place) if is_tiered(place) else place
+    uploads = _Uploads(place if is_tiered(place) else None)
+    if is_stored(base):
+        found = _stored(base, uploads)
+    elif os.path.isdir(base):
+        found = _walk(base, frozenset(), uploads)
     else:
-        os.stat(place)
-        return [_segment(place)]
+        os.stat(base)
+        return [uploads.file(base) or _segment(base)]
     if not found:
         text = "no log segments (twenty digits and .log or .kafka) in this directory or below"
-        raise FileNotFoundError(errno.ENOENT, text, shown(place))
+        raise FileNotFoundError(errno.ENOENT, "; ".join([text, *uploads.reasons[:1]]), shown(place))
     return _single_uploads(sorted(found, key=_reading_order))
 
 
@@ -106,6 +118,11 @@ def segments_beside(segment: SegmentFile) -> list[SegmentFile]:
         names = [entry.name for entry in listing if _SEGMENT.fullmatch(entry.name) and not entry.is_dir()]
     above = os.path.dirname(segment.path)
     return sorted((_segment(os.path.join(above, name)) for name in names), key=_reading_order)
+
+
+def segment_at(path: str | os.PathLike[str]) -> SegmentFile:
+    """A file as a segment, whatever its name; nothing is looked at."""
+    return _segment(placed(path))
 
 
 def partition_of(directory: str) -> Partition:
@@ -190,15 +207,52 @@ def matching(pattern: str | os.PathLike[str]) -> list[str]:
     return [place]
 
 
-def _stored(place: str) -> list[SegmentFile]:
+class _Uploads:
+    """Uploads of tiered storage on the way, and why some of them are not read. `keys_of` is the URI that brings keys."""
+
+    def __init__(self, keys_of: str | None) -> None:
+        self.keys_of = keys_of
+        self.reasons: list[str] = []
+
+    def file(self, path: str) -> SegmentFile | None:
+        """The upload whose log this is."""
+        match = _SEGMENT.fullmatch(os.path.basename(path[:]))
+        if match is None or match[2] is None:
+            return None
+        from logsegment.tiered.finding import uploaded_at
+
+        found = uploaded_at(path, self.keys_of)
+        return None if found is None else SegmentFile(*found)
+
+    def directory(self, path: str, infos: Sequence[Info] | None = None) -> list[SegmentFile]:
+        """All that are read of a directory."""
+        from logsegment.tiered.finding import uploaded_in
+
+        found, reasons = uploaded_in(path, self.keys_of, infos)
+        self.reasons += reasons
+        return [SegmentFile(*one) for one in found]
+
+
+def _stored(place: str, uploads: _Uploads) -> list[SegmentFile]:
     """Segments of a URI. One listing tells all of a tree, also the size of each file."""
     from logsegment.stores import entry_of, walk
 
     entry = entry_of(place)
     if not entry.is_directory:
-        return [_segment(place, entry.size)]
-    files = (entry for entry in walk(place) if _SEGMENT.fullmatch(entry.name))
-    return [_segment(file.uri, file.size) for file in files if not any(map(_is_left_out, _between(place, file.uri)))]
+        return [uploads.file(place) or _segment(place, entry.size)]
+    directories: dict[str, list[Entry]] = {}
+    for file in walk(place):
+        if _NAMED.fullmatch(file.name) and not any(map(_is_left_out, _between(place, file.uri))):
+            directories.setdefault(os.path.dirname(file.uri[:]), []).append(file)
+    found = []
+    for directory, files in directories.items():
+        if any(_is_upload(file.name) for file in files):
+            from logsegment.tiered.objects import info_of_entry
+
+            found += uploads.directory(StoreUri(directory), [info_of_entry(file) for file in files])
+            files = [file for file in files if not _is_upload(file.name)]
+        found += [_segment(file.uri, file.size) for file in files if _SEGMENT.fullmatch(file.name)]
+    return found
 
 
 def _between(place: str, file: str) -> list[str]:
@@ -206,7 +260,7 @@ def _between(place: str, file: str) -> list[str]:
     return os.path.dirname(file[:].removeprefix(place[:])).split("/")
 
 
-def _walk(directory: str, above: frozenset[tuple[int, int]]) -> list[SegmentFile]:
+def _walk(directory: str, above: frozenset[tuple[int, int]], uploads: _Uploads) -> list[SegmentFile]:
     """Segments in a directory and below; `above` holds the directories on the way here, so that a link cannot go in circles."""
     status = os.stat(directory)
     here = above | {(status.st_dev, status.st_ino)}
@@ -214,11 +268,19 @@ def _walk(directory: str, above: frozenset[tuple[int, int]]) -> list[SegmentFile
         return []
     with os.scandir(directory) as listing:
         entries = list(listing)
-    found = [_segment(entry.path) for entry in entries if _SEGMENT.fullmatch(entry.name) and not entry.is_dir()]
+    files = [entry for entry in entries if not entry.is_dir()]
+    found = [_segment(entry.path) for entry in files if _SEGMENT.fullmatch(entry.name) and not _is_upload(entry.name)]
+    if any(_is_upload(entry.name) for entry in files):
+        found += uploads.directory(directory)
     for entry in entries:
         if entry.is_dir() and not _is_left_out(entry.name):
-            found += _walk(entry.path, here)
+            found += _walk(entry.path, here, uploads)
     return found
+
+
+def _is_upload(name: str) -> bool:
+    """True for the log or the manifest of an upload."""
+    return _UPLOAD.fullmatch(name) is not None
 
 
 def _is_left_out(name: str) -> bool:
@@ -268,6 +330,7 @@ def _is_uploaded(segment: SegmentFile) -> bool:
 
 def _reading_order(segment: SegmentFile) -> tuple[str, str, int, str]:
     """Partitions of a topic by number, not by the letters of their names."""
-    above, name = os.path.split(segment.directory[:])
+    directory = untiered(segment.directory) if is_tiered(segment.path) else segment.directory
+    above, name = os.path.split(directory[:])
     partition = -1 if segment.partition is None else segment.partition
     return above, segment.topic or name, partition, segment.path[:]

@@ -58,7 +58,7 @@ def encode(
         base_sequence: sequence of the first record; it runs on from batch to batch.
         transactional: mark the batches as part of a transaction of the producer.
         partition_leader_epoch: written into every batch (v2 only).
-        metadata_first: with format "v3": the metadata of all records before their payloads, so that a validation unpacks no payloads.
+        metadata_first: with format "v3": the metadata of all records before their payloads, so that a validation can leave these packed.
         lz4_header_checksum: "correct" or "broken" as the LZ4 frames of Kafka 0.8.2 and 0.9; None for what the format's readers want:
             broken in v0, correct in v1 and v2.
         codecs: a registry of plugins (`logsegment.plugins`), whose aliases `compression` may name then, in v2 only. It names code that is

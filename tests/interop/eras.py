@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ class Era:
     artifacts: tuple[str, ...]
     #: Sources below `java/` that know this version's classes; the last one is the class that the peer program loads.
     sources: tuple[str, ...]
+    #: Where this version keeps the classes that a source imports from `common.record`, and other versions keep there.
+    records: str = "common.record."
 
     @property
     def driver(self) -> str:
@@ -44,8 +47,13 @@ ERAS = {
         Era("0.10.2.2", ("org.apache.kafka:kafka-clients:0.10.2.2",), ("Client010",)),
         Era("0.11.0.3", ("org.apache.kafka:kafka-clients:0.11.0.3",), ("BatchReader", "Client011")),
         Era("2.4.1", ("org.apache.kafka:kafka-clients:2.4.1",), ("BatchReader", "Client011")),
-        Era("3.9.1", ("org.apache.kafka:kafka-clients:3.9.1",), ("BatchReader", "Client38")),
-        Era("4.3.1", ("org.apache.kafka:kafka_2.13:4.3.1", "org.apache.kafka:kafka-tools:4.3.1"), ("LogAppend", "Broker43")),
+        Era("3.9.1", ("org.apache.kafka:kafka-clients:3.9.1",), ("BatchReader", "Judge", "Client38")),
+        Era(
+            "4.3.1",
+            ("org.apache.kafka:kafka_2.13:4.3.1", "org.apache.kafka:kafka-tools:4.3.1"),
+            ("LogAppend", "Formatters", "Judge", "Broker43"),
+            records="common.record.internal.",
+        ),
     )
 }
 
@@ -88,9 +96,22 @@ def compiled(era: Era, jars: str) -> Path:
     classes = WORK / "classes" / f"{era.version}-{state}"
     if not classes.exists():
         unfinished = classes.with_name(f"{classes.name}.{os.getpid()}")
-        run(["javac", "-nowarn", "-proc:none", "-Xlint:none", "-cp", jars, "-d", str(unfinished), *map(str, sources)], ROOT)
+        placed = [moved(source, era, unfinished) for source in sources]
+        run(["javac", "-nowarn", "-proc:none", "-Xlint:none", "-cp", jars, "-d", str(unfinished), *map(str, placed)], ROOT)
         unfinished.rename(classes)
     return classes
+
+
+def moved(source: Path, era: Era, place: Path) -> Path:
+    """A source as this era's compiler needs it: a copy where the classes that it imports have moved."""
+    text = source.read_text()
+    fitted = re.sub(r"(?<=^import org\.apache\.kafka\.)common\.record\.(?=[A-Z])", era.records, text, flags=re.MULTILINE)
+    if fitted == text:
+        return source
+    copy = place / "moved" / source.name
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_text(fitted)
+    return copy
 
 
 def dependency(artifact: str) -> str:

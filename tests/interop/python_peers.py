@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import struct
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -30,14 +30,16 @@ class RecordClasses:
 
     def read(self, data: bytes) -> list[Row]:
         """Every record, checksums verified."""
-        rows: list[Row] = []
+        return [record for entry in self.entries(data) for record in entry]
+
+    def entries(self, data: bytes) -> Iterator[list[Row]]:
+        """The records of each entry, checksums verified."""
         entries = self.memory.MemoryRecords(data)
         while entries.has_next():
             batch = entries.next_batch()
             if not batch.validate_crc():
-                raise ValueError(f"wrong checksum before the record {len(rows)}")
-            rows.extend(map(row, batch))
-        return rows
+                raise ValueError("wrong checksum")
+            yield list(map(row, batch))
 
     def write(self, batches: Sequence[Sequence[Row]], magic: int, codec: str) -> bytes:
         """Entries of these records, with the offsets that a broker gives them."""

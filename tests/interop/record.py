@@ -9,12 +9,16 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import cells
 from cells import CODECS, Made
+from differences import DIFFERENCES, JAVA, Listed
 
 HERE = Path(__file__).resolve().parent
 RECORD = HERE / "recorded.json"
+#: What `test_interop_verdicts.py` saw.
+VERDICTS = HERE / "verdicts.json"
 PAGE = HERE.parents[1] / "docs" / "interop.md"
 LETTERS = {"none": "n", "gzip": "g", "snappy": "s", "lz4": "l", "zstd": "z"}
 
@@ -41,6 +45,37 @@ def versions() -> dict[str, str]:
     return found
 
 
+def save_verdicts(counts: dict[str, list[int]], errors: dict[str, list[str]]) -> None:
+    """Of each peer how many verdicts are equal, and of how many; our rules with what Kafka throws."""
+    lines = ",\n".join(f"  {json.dumps(rule)}: {json.dumps(thrown)}" for rule, thrown in errors.items())
+    VERDICTS.write_text(f'{{"counts": {json.dumps(counts)},\n "errors": {{\n{lines}\n}}}}\n')
+
+
+def verdicts() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(VERDICTS.read_text())
+    return found
+
+
+def verdict_tables() -> str:
+    """How many verdicts are equal, and every difference that is listed."""
+    lines = ["| | inputs | same verdict, same records | listed below |", "| --- | --: | --: | --: |"]
+    for name, (equal, total) in verdicts()["counts"].items():
+        lines.append(f"| {'Kafka ' if name in JAVA else ''}{name} | {total:,} | {equal:,} | {total - equal:,} |")
+    lines += ["", "| who | logsegment | they | why |", "| --- | --- | --- | --- |"]
+    listed = [f"| {', '.join(line.peers)} | {words(line.ours)} | {theirs(line)} | {line.reason} |" for line in DIFFERENCES]
+    return "\n".join([*lines, *dict.fromkeys(listed)])
+
+
+def theirs(line: Listed) -> str:
+    """What they say; where both read, what is different."""
+    return f"reads another {line.what}" if line.ours == line.theirs == "reads" else words(line.theirs)
+
+
+def words(pattern: str) -> str:
+    """A side of a listed difference: "reads", or what is raised."""
+    return {"reads": "reads", "*": "whatever"}.get(pattern, f"`{pattern.strip(' *')}`")
+
+
 def page(results: Results) -> str:
     """The whole page."""
     reasons: list[str] = []
@@ -48,7 +83,10 @@ def page(results: Results) -> str:
     counts = {word: sum(outcome == word for outcome, _ in results.values()) for word in ("equal", "explained", "red")}
     notes = "\n".join(f"- [{number}] {reason}" for number, reason in enumerate(reasons, 1)) or "- none"
     clients = ", ".join(f"{name} {version}" for name, version in sorted(versions().items()))
-    return PAGE_TEXT.format(tables=tables, counts=counts, notes=notes, parties="\n".join(parties()), clients=clients, total=len(results))
+    judged = verdict_tables()
+    return PAGE_TEXT.format(
+        tables=tables, judged=judged, counts=counts, notes=notes, parties="\n".join(parties()), clients=clients, total=len(results)
+    )
 
 
 def section(kind: str, results: Results, reasons: list[str]) -> str:
@@ -122,6 +160,21 @@ Notes:
   levels returns what it should (`test_interop_transactions.py`).
 - Kafka 0.7: no package registry has its classes. What we write is compared with bytes that a real 0.7.2 broker stored: byte for byte
   without compression, and inside the wrappers after another library unpacked them (`test_interop_07.py`).
+
+## The same bytes, clean and hostile
+
+`test_interop_verdicts.py` gives the same bytes to Kafka's Java classes, kafka-python and aiokafka: the front of every clean file of
+`tests/corpus` (4 KiB of whole entries), every hostile case (`tests/hostile`), and 4,000 seeded mutations of the fronts, half of them
+with length and checksum put right, so that what lies behind the checksum is judged. It compares whether the bytes are read to the end or
+refused, the entry that is refused (Kafka), and the records of all entries before it, markers included. A difference that is not listed
+here fails the test, and so does a line that no input shows any more. Where both refuse, `tests/interop/verdicts.json` holds which
+exceptions of Kafka stand beside each of our rules. Header names that are no UTF-8 are compared as text; timestamps that are not there
+without their type, which Python's clients tell now so, now so.
+
+{judged}
+
+Python's clients run in a process of their own with 1 GiB of memory and 3 s for each input, which does not survive every one: for
+`v2-snappy-length-lies` they ask for the gigabytes that it claims.
 
 ## Who they are
 

@@ -20,6 +20,7 @@ import rows
 from cli_process import run
 from counting_proxy import counting
 from kraft import Broker, free_ports
+from logsegment.cli import app
 from logsegment.plugins import Entry, Plugin, RegistrationError, Registry, RegistryError, TopicRegistry
 from logsegment.plugins import cluster as clusters
 from logsegment.plugins.rules import registration
@@ -122,7 +123,11 @@ def test_what_is_registered_is_found_in_every_language(broker: Broker, servers: 
     assert python.check() == []
     assert registry_topics(broker) == ["plugin-java-topic", "plugin-python-topic"]
     assert TopicRegistry(servers).register([FAST]) == []
+    ends = python.catalog().ends
     TopicRegistry(servers).remove(["fast"])
+    later = python.catalog().ends
+    assert ends.keys() == later.keys() == {"java", "python"}
+    assert all(later[language] > ends[language] > 0 for language in ends), "by offsets it is told which reading is newer"
     assert [entry.alias for entry in TopicRegistry(servers).entries()] == ["small"]
     assert [change.entry.plugin_id for change in TopicRegistry(servers).register([FAST]) if change.entry] == [0, 0]
 
@@ -375,6 +380,17 @@ def cat_fails(segment: Path, servers: str, *more: str | Path) -> str:
     return done.err
 
 
+def ensure_each_verb_tells(segment: Path, servers: str, words: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """As `cat`: one line and an exit code; `batches` and `stats` show what headers tell before."""
+    for verb in ("verify", "convert", "explain", "stats", "batches"):
+        more = ["--compression", "gzip", "-o", str(segment.with_name("converted.log"))] if verb == "convert" else []
+        capfd.readouterr()
+        code = app.run([verb, str(segment), "--bootstrap-servers", servers, "--timeout", "3", *more])
+        out, err = capfd.readouterr()
+        assert (code in (1, 2), words in " ".join((err + out).split()), "Traceback" in err) == (True, True, False), (verb, code, out, err)
+        assert not segment.with_name("converted.log").exists()
+
+
 def test_verbs_know_only_the_servers(servers: str, broker: Broker, tmp_path: Path) -> None:
     """Registered, written, read and converted on the command line; settings of TLS and SASL from a file."""
     plugins, properties = tmp_path / "plugins.json", tmp_path / "client.properties"
@@ -399,11 +415,21 @@ def test_verbs_know_only_the_servers(servers: str, broker: Broker, tmp_path: Pat
 
 
 def test_a_reader_is_told_what_is_wrong_with_the_registry(
-    servers: str, broker: Broker, peer: Callable[[str], Peer], tmp_path: Path, scratch: Path
+    servers: str,
+    broker: Broker,
+    peer: Callable[[str], Peer],
+    tmp_path: Path,
+    scratch: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """No broker, no topic, tombstone, damaged JSON, an id out of range, two aliases of one id: each is one line."""
+    monkeypatch.setattr(app, "stop_on_signals", lambda: None)
+    monkeypatch.setenv("COLUMNS", "400")
     segment = small_segment(servers, tmp_path)
-    assert "Connection refused" in (told := cat_fails(segment, f"127.0.0.1:{free_ports(1)[0]}")) or "transport failure" in told
+    nobody = f"127.0.0.1:{free_ports(1)[0]}"
+    assert "Connection refused" in (told := cat_fails(segment, nobody)) or "transport failure" in told
+    ensure_each_verb_tells(segment, nobody, f"the plugin registry failed: RegistryError: Kafka at {nobody}: ", capfd)
     java, topic = peer("4.3.1"), "plugin-python-topic"
     good = java_value("small", 1, pluginClassName=BZIP2["python"])
 
@@ -414,16 +440,20 @@ def test_a_reader_is_told_what_is_wrong_with_the_registry(
     assert "Unknown compression name: plugin:1" in after((b"small", None))
     assert f"{topic}, offset" in (told := after((b"small", b'{"pluginID": 1,')))
     assert "key 'small'" in told
+    ensure_each_verb_tells(segment, servers, f"{topic}, offset", capfd)
     assert "pluginID is 16, not 0 to 15" in after((b"small", java_value("small", 16)))
+    ensure_each_verb_tells(segment, servers, "pluginID is 16, not 0 to 15", capfd)
     assert "id 1 is that of 'other' and 'small'" in after((b"other", java_value("other", 1)), (b"small", good)).replace(
         "'small' and 'other'", "'other' and 'small'"
     )
+    ensure_each_verb_tells(segment, servers, "id 1 is that of ", capfd)
     produce(java, servers, topic, [(b"other", None)], scratch)
     assert len(run("cat", segment, "--bootstrap-servers", servers).lines) == len(SMALL_VALUES), "what Java's producer wrote by hand is read"
     admin = broker.admin()
     for gone in admin.delete_topics([topic], operation_timeout=30).values():
         gone.result(60)
     assert f"there is no topic {topic} at {servers}" in cat_fails(segment, servers)
+    ensure_each_verb_tells(segment, servers, f"there is no topic {topic} at {servers}", capfd)
 
 
 @pytest.mark.spark

@@ -18,7 +18,7 @@ import eras
 import logsegment as ls
 from logsegment.segments import find_segments
 from logsegment.spark import register
-from logsegment.spark.write import SegmentStreamWriter, SegmentWriter, journal, places
+from logsegment.spark.write import SegmentStreamWriter, SegmentWriter, claims, journal, places
 from logsegment.spark.write import task as tasks
 from logsegment.spark.write.journal import Mark
 from logsegment.spark.write.stored import StoredPart
@@ -151,6 +151,30 @@ def test_what_killed_drivers_left_is_removed_when_it_is_a_day_old(server: Server
     one.commit([attempt(one, 0, ["a"], monkeypatch)])
     assert {name.partition("/")[0] for name in objects(server, "left")} == {"orders-0", young}
     assert values(server, "left/orders-0") == numbered("a")
+
+
+@pytest.mark.parametrize(("renewed_after", "puts"), [(0, 4), (claims.RENEWED_AFTER, 1)])
+def test_a_task_that_works_for_long_is_not_taken_for_abandoned(
+    server: Server, monkeypatch: pytest.MonkeyPatch, renewed_after: int, puts: int
+):
+    """Until its segments are made the store holds nothing but its claim, which it puts anew when another batch of rows comes."""
+    assert places.ABANDONED_AFTER > 10 * claims.RENEWED_AFTER
+    monkeypatch.setattr(claims, "RENEWED_AFTER", renewed_after)
+    asked: list[str] = []
+
+    def note(method: str, path: str) -> bool:
+        if method == "PUT" and "/claims-" in path:
+            asked.append(path.partition("?")[0])
+        return False
+
+    monkeypatch.setattr(server, "refuses", note)
+    key = f"long-{puts}"
+    one = writer(server, key)
+    kept = attempt(one, 0, (pa.record_batch({"value": pa.array([b"a"])}) for _ in range(4)), monkeypatch)
+    assert len(asked) == puts
+    assert len(set(asked)) == 1
+    one.commit([kept])
+    assert values(server, key) == numbered(*"aaaa")
 
 
 def test_what_attempts_put_there_no_reader_sees(server: Server, monkeypatch: pytest.MonkeyPatch):

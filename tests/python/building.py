@@ -97,9 +97,9 @@ def simple_batch(values: Sequence[bytes | None], base_offset: int = 0) -> bytes:
     return batch(records(values), count=len(values), base_offset=base_offset)
 
 
-def marker(kind: int, producer_id: int, base_offset: int, epoch: int = 0) -> bytes:
+def marker(kind: int, producer_id: int, base_offset: int, epoch: int = 0, coordinator_epoch: int = 0) -> bytes:
     """A transaction marker: 0 is ABORT, 1 is COMMIT (CTL-3, CTL-5)."""
-    content = record(struct.pack(">hh", 0, kind), struct.pack(">hi", 0, 0))
+    content = record(struct.pack(">hh", 0, kind), struct.pack(">hi", 0, coordinator_epoch))
     return batch(
         content,
         count=1,

@@ -17,6 +17,7 @@ import pytest
 import corpus
 import hostile
 import logsegment as ls
+import tiered_corpus as tiered
 
 ROOT = corpus.TESTS.parent
 DATA = corpus.CORPUS / "modern-4.1.0/data"
@@ -31,9 +32,12 @@ GUIDES |= {
     "files-and-stores.md",
     "plugins.md",
     "damaged-segments.md",
+    "internal-topics.md",
+    "tiered-storage.md",
 }
 #: What examples find in their directory: name -> directory of the corpus, as docs/guide/README.md lists it.
 PLACES = {".": "codec-zstd-0", "orders-0": "codec-zstd-0", "payments-0": "transactions-multi-segment-0"}
+PLACES |= {name: name for name in ("__consumer_offsets-1", "__cluster_metadata-0")}
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: Commands that set things up, which an example shows and a test does not do.
@@ -45,12 +49,17 @@ RULE_METHOD = re.compile(r"fn rule\(&self\)[^{]*\{(.*?)\n    \}", re.DOTALL)
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory with real segments, which is the current one."""
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+    """A directory with real segments, which is the current one. Uploads under keys are only there for the page about them: others read all."""
     for name, source in PLACES.items():
         (tmp_path / name).mkdir(exist_ok=True)
         for file in sorted((DATA / source).glob("*.log" if name == "." else "*")):
             shutil.copyfile(file, tmp_path / name / file.name)
+    page = getattr(request.node, "callspec", None)
+    if page is None or page.params["page"].name == "tiered-storage.md":
+        shutil.copytree(tiered.BUCKET, tmp_path / "bucket")
+        for name, key in tiered.KEYS.items():
+            (tmp_path / f"{name}.der").write_bytes(key)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -189,7 +198,7 @@ def rules_in_source() -> set[str]:
             for method in RULE_METHOD.findall(text):
                 rules.update(RULE_WORD.findall(method))
     assert len(rules) >= 60, "the pattern no longer fits the sources"
-    for path in (file for room in ("cli", "plugins") for file in (ROOT / "python/logsegment" / room).glob("*.py")):
+    for path in (file for room in ("cli", "plugins", "tiered") for file in (ROOT / "python/logsegment" / room).glob("*.py")):
         rules.update(RULE_ID.findall(path.read_text(encoding="utf-8")))
     return rules
 

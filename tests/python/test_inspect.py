@@ -14,12 +14,14 @@ import pytest
 import corpus
 import hostile
 import logsegment as ls
+from building import simple_batch
 from cli_process import CODEC_FILE, DAMAGED, MODERN, TORN, TRANSACTIONS, run
+from logsegment.inspect_text import value_text
 
 #: Entries of a file that are looked at; the first ones are of every kind.
 ENTRIES = 2
 #: Rules that need more than one entry to be broken, and those about the end of the input.
-OF_SEVERAL = {"ORD-1", "ORD-2", "PRD-1", "PRD-2", "TRX-2", "TRX-4", "FND-17", "SWALLOWED", "UNSEARCHED"}
+OF_SEVERAL = {"ORD-1", "ORD-2", "ORD-3", "PRD-1", "PRD-2", "TRX-1", "TRX-2", "TRX-3", "TRX-4", "FND-17", "SWALLOWED", "UNSEARCHED"}
 
 
 def leaves(field: ls.Field) -> Iterator[ls.Field]:
@@ -220,7 +222,7 @@ def test_s_p5_stray_bits_are_told():
     entry = hostile_entry("v2-attributes-unknown-bits")
     assert "unused bits" in entry["attributes"].note
     assert any(problem.rule == "FND-6" for problem in entry["attributes"].problems)
-    assert hostile_entry("v2-codec-id-5")["attributes"].note.startswith("plugin 0")
+    assert hostile_entry("v2-codec-id-5")["attributes"].note.startswith("plugin:0, ")
 
 
 def test_records_and_values_are_limited_and_what_is_left_is_counted():
@@ -350,3 +352,15 @@ def test_explain_tells_mistakes():
     assert run("explain", CODEC_FILE, "--records", "some").code == 2
     assert run("explain", TRANSACTIONS).code == 2
     assert run("explain", "-", stdin=CODEC_FILE.read_bytes()).code == 0
+
+
+@pytest.mark.parametrize("ending", [b"", b"a", b"ab", b"abc"])
+def test_text_is_text_wherever_it_is_cut(ending: bytes):
+    """What is kept of a value may end inside of a character."""
+    value = ending + "\N{EURO SIGN}".encode() * 200
+    entry = ls.inspect(simple_batch([value]))
+    shown = value_text(entry["records"][0]["value"])
+    assert shown == repr(value.decode()[:40]) + "..."
+    # A whole value that ends so is no text.
+    whole = ls.inspect(simple_batch(["\N{EURO SIGN}".encode()[:-1]]))
+    assert value_text(whole["records"][0]["value"]) == ""

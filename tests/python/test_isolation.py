@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import pickle
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import building
@@ -99,3 +101,45 @@ def test_a_damaged_batch_opens_no_transaction_when_damage_is_skipped():
     data = plain + bytes(damaged) + building.simple_batch([b"d"], base_offset=3)
     stream = ls.decode(data, columns=["offset"], isolation="read_committed", on_error="skip")
     assert [row["offset"] for row in corpus.rows_of(stream)] == [0, 1, 3]
+
+
+TIMES = [1_300_000_000_000, 1_600_000_000_000, 1_700_000_000_123, 1_753_000_000_000]
+
+
+@pytest.mark.parametrize("experimental", [False, True])
+@pytest.mark.parametrize("producer_id", [0, 1, 9, 4000, 1 << 33])
+@pytest.mark.parametrize("time", TIMES)
+def test_a_flipped_magic_opens_no_transaction_when_damage_is_skipped(tmp_path: Path, time: int, producer_id: int, experimental: bool):
+    """TXN-8, S-V11: no checksum covers the magic, and one flipped bit makes a batch of magic 2 look like one of magic 3."""
+    table = pa.table({"value": [b"a", b"b"], "timestampMs": [time, time + 5]})
+    producer = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": 0}
+    damaged = bytearray(ls.encode(table, transactional=True, partition_leader_epoch=0, **producer))
+    damaged[16] = 3
+    data = bytes(damaged) + building.marker(1, producer_id, 2) + ls.encode(table, base_offset=3) + ls.encode(table, base_offset=5)
+    options = {"columns": ["offset"], "isolation": "read_committed", "on_error": "skip", "experimental": experimental}
+    assert [row["offset"] for row in corpus.rows_of(ls.decode(data, **options))] == [3, 4, 5, 6]
+    assert ls.scan_transactions([data], experimental=experimental).last_stable_offset is None
+    file = tmp_path / "topic-0" / "00000000000000000000.log"
+    file.parent.mkdir()
+    file.write_bytes(data)
+    for log in (ls.Log(str(file.parent)), ls.Segment(str(file))):
+        assert [row["offset"] for row in corpus.rows_of(log.records(**options))] == [3, 4, 5, 6]
+        with pytest.raises(ls.RecordBatchError, match=r"S-V11|MAP-3|PRM-4"):
+            log.records(**options | {"on_error": "raise"}).read_all()
+    rules = {finding.rule for finding in ls.validate(data, experimental=experimental).findings if finding.severity == "error"}
+    assert rules
+    assert rules <= {"S-V11", "MAP-3", "PRM-4"}
+
+
+def test_a_segment_of_v3_by_name_knows_its_transactions(tmp_path: Path):
+    """S-V21, TXN-8."""
+    table = pa.table({"value": [b"a", b"b"], "timestampMs": [5, 6]})
+    data = ls.encode(table, transactional=True, producer_id=ABORTED, producer_epoch=0, base_sequence=0)
+    data = data + building.marker(0, ABORTED, 2) + ls.encode(table, base_offset=3)
+    file = tmp_path / "topic-0" / "00000000000000000000.log"
+    file.parent.mkdir()
+    file.write_bytes(ls.convert(data, to="v3").data)
+    for switch in ({"format": "v3"}, {"experimental": True}):
+        for log in (ls.Log(str(file.parent)), ls.Segment(str(file))):
+            stream = log.records(columns=["offset"], isolation="read_committed", **switch)
+            assert [row["offset"] for row in corpus.rows_of(stream)] == [3, 4]

@@ -56,7 +56,7 @@ def test_l8_9_plain_messages_of_both_magics_stand_side_by_side():
         (6, 1000, 0, b"k", None, 1),
         (9, -1, 0, None, b"", 1),
     ]
-    assert told(data) == []
+    assert told(data) == [("ORD-3", "info")]
 
 
 def test_l8_25_relative_offsets_count_from_the_last_and_compaction_leaves_holes():
@@ -351,3 +351,11 @@ def test_cod_z5_frames_that_name_a_dictionary_need_it():
     assert_taken_everywhere(data, [sample.decode() for sample in samples[:40]], **known)
     with pytest.raises(ValueError, match="zstd_dictionaries"):
         rows(data, zstd_dictionaries=[b"no dictionary"])
+
+
+def test_a_message_whose_wrong_size_takes_in_the_next_one_does_not_hide_it():
+    """L8-11: the size is the only length that was hit; the lengths inside say another one."""
+    one, two, three = (message(offset, b"value-%02d" % offset, magic=1) for offset in (5, 6, 7))
+    wrong = one[:8] + (len(one) - 12 + len(two)).to_bytes(4, "big") + one[12:]
+    kept = ls.decode(wrong + two + three, columns=["offset"], on_error="skip").to_pyarrow()["offset"].to_pylist()
+    assert kept == [6, 7]

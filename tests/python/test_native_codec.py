@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -27,9 +29,26 @@ GOOD = building.batch(building.record(value=b"good"), count=1, base_offset=1)
 NAME = b"logsegment.codec"
 
 
+def absent(command: str) -> None:
+    """Skip, or fail where everything has to be built."""
+    if os.environ.get("REQUIRE_INTEROP"):
+        pytest.fail(f"REQUIRE_INTEROP is set, and there is no {command}")
+    pytest.skip(f"no {command}")
+
+
+def named_by(example: Path) -> str:
+    """What the Python side of an example calls its library on this system."""
+    spec = importlib.util.spec_from_file_location(example.stem, example)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return str(module.LIBRARY)
+
+
 def library(source: Path, target: Path) -> Path:
     if COMPILER is None:
-        pytest.skip("no C compiler")
+        absent("C compiler")
     subprocess.run([COMPILER, "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", target, source], check=True)
     return target
 
@@ -37,7 +56,7 @@ def library(source: Path, target: Path) -> Path:
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> MemoryRegistry:
     directory = tmp_path_factory.mktemp("native")
-    library(EXAMPLE / "runs.c", directory / "libruns.so")
+    library(EXAMPLE / "runs.c", directory / named_by(EXAMPLE / "runs.py"))
     shutil.copy(EXAMPLE / "runs.py", directory / "runs_of_example.py")
     sys.path.insert(0, str(directory))
     yield MemoryRegistry([Entry(2, "runs", "runs_of_example:Runs", "v1.0")])
@@ -49,11 +68,11 @@ def rust_example(tmp_path_factory: pytest.TempPathFactory) -> MemoryRegistry:
     """Some seconds once; target/ keeps it for later runs."""
     cargo = shutil.which("cargo")
     if cargo is None:
-        pytest.skip("no cargo")
+        absent("cargo")
     target, manifest = EXAMPLE.parents[1] / "target/examples", EXAMPLE.with_name("native_codec_rust") / "Cargo.toml"
     subprocess.run([cargo, "build", "-q", "--locked", "--manifest-path", manifest, "--target-dir", target], check=True)
     directory = tmp_path_factory.mktemp("rust")
-    shutil.copy(target / "debug/liblz4_sized.so", directory)
+    shutil.copy(target / "debug" / named_by(manifest.with_name("lz4_sized.py")), directory)
     shutil.copy(manifest.with_name("lz4_sized.py"), directory / "lz4_sized_of_example.py")
     sys.path.insert(0, str(directory))
     yield MemoryRegistry([Entry(2, "sized", "lz4_sized_of_example:Lz4Sized", "v1.0")])

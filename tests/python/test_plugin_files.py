@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import json
 import pickle
@@ -108,6 +109,44 @@ def test_a_file_that_is_no_registry_is_told_and_never_overwritten(path: Path, co
             call()
         assert str(path) in str(raised.value)
     assert path.read_bytes() == content
+
+
+def test_what_is_written_in_one_language_the_others_know(path: Path):
+    """One registry as clients of several languages see it."""
+    python = FileRegistry(path)
+    java, go = python.in_language("java"), python.in_language("java").in_language("go")
+    assert java.in_language("python") is python
+    assert python.in_language("go") is go
+    java.register([FAST])
+    assert python.by_alias("fast") is not None
+    java.register([SMALL])
+    assert [entry.alias for entry in python.entries()] == ["fast", "small"]
+    python.remove(["fast"])
+    assert (java.by_alias("fast"), java.by_alias("small").plugin_id) == (None, 1)
+    go.remove(["small"])
+    assert (python.entries(), java.entries()) == ([], [])
+    FileRegistry(path).register([FAST])
+    python.refresh()
+    assert java.entries() != [], "a language that is known is read again with the others"
+
+
+def test_copies_have_nothing_in_common(path: Path):
+    """Also not what they know of other languages; the one that travels has a path of its own."""
+    registry = FileRegistry(path)
+    registry.register([FAST])
+    java = registry.in_language("java")
+    assert java.by_alias("fast") is not None
+    copied, settled = copy.copy(registry), registry.settled()
+    assert registry.in_language("java") is java
+    for one in (copied, settled):
+        assert one.in_language("java") is not java
+        assert one.in_language("java").in_language("python") is one
+    sent = pickle.loads(pickle.dumps(registry))
+    assert sent.in_language("java").in_language("python") is sent
+    registry.remove(["fast"])
+    assert [one.by_alias("fast") is None for one in (registry, java, copied, settled, sent)] == [True, True, False, False, False]
+    path.unlink()
+    assert sent.in_language("java").by_alias("fast") is not None, "what was read in another language travels too"
 
 
 def test_damaged_entries_are_findings_and_errors_only_where_they_are_asked_for(path: Path):

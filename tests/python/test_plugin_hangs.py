@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -29,6 +30,10 @@ except KeyboardInterrupt:
     good = ls.decode(open(sys.argv[1], "rb").read(), end_offset=1, columns=["value"])
     print("stopped", good.read_all().num_rows)
 """
+
+
+#: Far more than it takes.
+SECONDS = 120
 
 
 @pytest.fixture
@@ -57,19 +62,26 @@ def interrupted(command: list[str]) -> tuple[int, bytes, bytes, float]:
     )
     os.close(theirs)
     try:
-        assert process.stdout is not None
-        seen = b""
-        while b"begun\n" not in seen:
-            piece = process.stdout.readline()
-            assert piece, process.communicate()[1]
-            seen += piece
+        await_begun(process)
         os.write(ours, b"\x03")
         began = time.monotonic()
-        out, told = process.communicate(timeout=120)
+        out, told = process.communicate(timeout=SECONDS)
         return process.returncode, out, told, time.monotonic() - began
     finally:
         process.kill()
         os.close(ours)
+
+
+def await_begun(process: subprocess.Popen[bytes]) -> None:
+    """Wait until the plugin says that it has begun."""
+    assert process.stdout is not None
+    seen, deadline = b"", time.monotonic() + SECONDS
+    while b"begun\n" not in seen:
+        assert time.monotonic() < deadline, f"the plugin was not called within {SECONDS} s: {seen!r}"
+        if select.select([process.stdout], [], [], 1)[0]:
+            piece = os.read(process.stdout.fileno(), 1 << 16)
+            assert piece, process.communicate()[1]
+            seen += piece
 
 
 def _at_a_terminal() -> None:
@@ -78,11 +90,11 @@ def _at_a_terminal() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
-@pytest.mark.parametrize("verb", ["cat", "verify", "convert"])
+@pytest.mark.parametrize("verb", ["cat", "verify", "convert", "stats", "explain"])
 def test_ctrl_c_ends_a_verb_whose_plugin_hangs(verb: str, hanging: tuple[Path, Path], tmp_path: Path):
     path, registry = hanging
-    more = ["-o", str(tmp_path / "out.log"), "--compression", "gzip"] if verb == "convert" else []
-    code, _, told, seconds = interrupted([*COMMAND, verb, str(path), "--registry", str(registry), *more])
+    more = {"convert": ["-o", str(tmp_path / "out.log"), "--compression", "gzip"], "explain": ["--offset", "1"]}
+    code, _, told, seconds = interrupted([*COMMAND, verb, str(path), "--registry", str(registry), *more.get(verb, [])])
     assert (code, told) == (130, b"")
     assert seconds < 60, "it is the interrupt that ended it, not a limit"
     assert not (tmp_path / "out.log").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import random
 from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ import logsegment as ls
 from cli_process import Done
 from logsegment.cli import app
 from logsegment.plugins import FileRegistry, MemoryRegistry, train
-from logsegment.plugins.training import _Samples
+from logsegment.plugins.training import _Samples, _trained
 
 #: Written by Kafka 4.1 with every codec: 15 batches of all kinds each.
 SEGMENTS = [cli_process.MODERN / f"codec-{codec}-0/00000000000000000000.log" for codec in ("none", "gzip", "snappy", "lz4", "zstd")]
@@ -119,6 +120,16 @@ def test_batches_with_too_little_in_them():
     tiny = ls.encode(pa.table({"value": [b""]}))
     with pytest.raises(ValueError, match="8 batches of 56 bytes are too little to make a dictionary from"):
         train([tiny] * 10)
+
+
+def test_the_least_that_is_learnt_from():
+    """Below it the trainer of the package zstandard does not survive some samples."""
+    letters = random.Random(984)
+    records = [bytes(letters.choices(b"abcdefgh", k=320)) for _ in range(10)]
+    trained = _trained(records, None, 3)
+    assert (trained.samples, trained.held_out, 0 < len(trained.dictionary) <= 256) == (8, 2, True)
+    with pytest.raises(ValueError, match=r"8 batches of 2552 bytes are too little .* 2560 bytes are the least"):
+        _trained([one[:-1] for one in records], None, 3)
 
 
 def test_samples_lie_evenly_and_are_whole_batches_whatever_the_pieces():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 
 import pyarrow as pa
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import building
 import corpus
 import logsegment as ls
+from logsegment.plugins import Entry, MemoryRegistry
 
 VECTORS = [v for v in json.loads((corpus.CORPUS / "vectors.json").read_text())["vectors"] if v["unit"] == "plugin"]
 GOOD = building.batch(building.record(value=b"good"), count=1, base_offset=1)
@@ -82,6 +84,71 @@ def test_before_magic_2_there_are_no_plugins(magic):
     with pytest.raises(ls.UnknownCompressionError) as raised:
         ls.decode(data).read_all()
     assert (raised.value.rule, raised.value.kafka_error_code) == ("L8-4", -1)
+
+
+V3_TABLE = pa.table({"key": [b"k%d" % n for n in range(50)], "value": [b"order %d" % n for n in range(50)], "timestampMs": range(50)})
+V3_COLUMNS = ["offset", "key", "value", "timestampMs"]
+
+
+def known(plugin_id: int, name: str = "Deflate") -> MemoryRegistry:
+    return MemoryRegistry([Entry(plugin_id, "alias", f"plugin_codecs:{name}", "v1.0")])
+
+
+def with_bits(data: bytes, bits: int) -> bytes:
+    """These attributes too, and the checksum that the batch has then."""
+    body = struct.pack(">H", int.from_bytes(data[21:23], "big") | bits) + data[23:]
+    return data[:17] + struct.pack(">I", building.crc32c(body)) + body
+
+
+@pytest.mark.parametrize("plugin_id", [0, 3, 15])
+@pytest.mark.parametrize("metadata_first", [False, True])
+def test_magic_3_has_the_id_in_the_same_bits(plugin_id: int, metadata_first: bool):
+    """S-P1 to S-P3, beside the bits 7 and 12 that magic 3 has for itself."""
+    codecs = known(plugin_id)
+    data = ls.encode(V3_TABLE, format="v3", metadata_first=metadata_first, compression="alias", codecs=codecs)
+    assert data[16] == 3
+    assert int.from_bytes(data[21:23], "big") == plugin_id << 8 | 5 | 0x80 | (0x1000 if metadata_first else 0)
+    for options, name in (({}, f"plugin:{plugin_id}"), ({"codecs": codecs}, "alias")):
+        assert [row["compression"] for row in corpus.rows_of(ls.batches(data, format="v3", **options))] == [name]
+    plain = corpus.rows_of(ls.decode(ls.encode(V3_TABLE), columns=V3_COLUMNS))
+    assert corpus.rows_of(ls.decode(data, format="v3", columns=V3_COLUMNS, codecs=codecs)) == plain
+    assert ls.validate(data, experimental=True, codecs=codecs).findings == []
+    assert [finding.rule for finding in ls.validate(data, experimental=True).findings] == ["S-P19"]
+    with pytest.raises(ls.UnknownCompressionError, match=f"plugin:{plugin_id}") as raised:
+        ls.decode(data, format="v3").read_all()
+    assert (raised.value.rule, raised.value.kafka_error_code) == ("S-P19", -1)
+    down = ls.convert(data, format="v3", codecs=codecs).data
+    assert (down[16], int.from_bytes(down[21:23], "big")) == (2, plugin_id << 8 | 5), "and stands in magic 2 as it was"
+    assert corpus.rows_of(ls.decode(down, columns=V3_COLUMNS, codecs=codecs)) == plain
+    assert ls.convert(down, to="v3", metadata_first=metadata_first, codecs=codecs).data == data
+
+
+def test_stray_bits_of_magic_3():
+    """S-P1, S-P5: 13 to 15 are nobody's, and 8 to 11 no plugin's without one."""
+    packed_v3 = ls.encode(V3_TABLE, format="v3", compression="alias", codecs=known(3))
+    for bit in (0x2000, 0x4000, 0x8000):
+        found = {finding.rule: finding for finding in ls.validate(with_bits(packed_v3, bit), experimental=True, codecs=known(3)).findings}
+        assert found.keys() == {"FND-6"}
+        assert f"{bit:#06x}" in found["FND-6"].message
+    stray = with_bits(ls.encode(V3_TABLE, format="v3"), 0x0300)
+    assert corpus.rows_of(ls.batches(stray, format="v3"))[0]["compression"] == "none"
+    assert [(one.rule, one.severity) for one in ls.validate(stray, experimental=True).findings] == [("FND-6", "warning")]
+
+
+@pytest.mark.parametrize("metadata_first", [False, True])
+@pytest.mark.parametrize("name", ["Raising", "TooLittle", "Garbage"])
+def test_a_plugin_at_fault_in_magic_3_is_named_and_the_next_batch_is_read(name: str, metadata_first: bool):
+    """S-P6."""
+    codecs = known(3, name)
+    bad = ls.encode(V3_TABLE, format="v3", metadata_first=metadata_first, compression="alias", codecs=codecs)
+    good = ls.encode(pa.table({"value": [b"good"]}), format="v3", base_offset=50)
+    stream = ls.decode(bad + good, format="v3", columns=["value"], codecs=codecs, on_error="skip")
+    assert corpus.rows_of(stream) == [{"value": b"good"}]
+    assert [finding.rule for finding in stream.findings if finding.severity == "error"] == ["S-P6"]
+    for options in ({"to": "v3", "compression": "gzip"}, {"to": "v2", "compression": "gzip"}, {"to": "v2", "compression": "none"}):
+        with pytest.raises(ls.CodecError, match=f'"alias" .id 3, class plugin_codecs:{name}') as raised:
+            ls.convert(bad, format="v3", codecs=codecs, **options)
+        assert raised.value.rule == "S-P6"
 
 
 def test_recovery_believes_a_batch_with_a_plugin():

@@ -1,11 +1,11 @@
-"""What producers and transactions get wrong across batches: PRD and TRX."""
+"""What batches get wrong across each other: ORD-3, PRD and TRX."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import logsegment as ls
-from building import batch, marker, records, simple_batch, transactional_batch
+from building import batch, marker, message, records, simple_batch, transactional_batch
 
 MINUTE = 60_000
 #: Kafka's `transaction.max.timeout.ms` by default.
@@ -45,10 +45,10 @@ def test_a_sequence_that_does_not_follow_is_told() -> None:
 
 def test_behind_a_gap_sequences_are_not_held_against_each_other() -> None:
     """Compaction has taken batches out, or damage has."""
-    assert rules(idempotent(0, 0), idempotent(4, 5)) == []
+    assert rules(idempotent(0, 0), idempotent(4, 5)) == [("ORD-3", "info", 4)]
     lost = bytearray(idempotent(2, 2))
     lost[-1] ^= 1
-    assert [rule for rule, _, _ in rules(idempotent(0, 0), bytes(lost), idempotent(4, 9))] == ["V2-31"]
+    assert [rule for rule, _, _ in rules(idempotent(0, 0), bytes(lost), idempotent(4, 9))] == ["V2-31", "ORD-3"]
 
 
 def test_an_older_epoch_is_told() -> None:
@@ -76,6 +76,15 @@ def test_a_batch_outside_of_the_transaction_of_its_producer_is_told() -> None:
     assert found == [("TRX-4", "warning", 2)]
 
 
+def test_behind_a_gap_a_batch_outside_ends_the_transaction() -> None:
+    """Its marker may lie in the gap: nothing is wrong, and nothing hangs at the end."""
+    late = batch(records([b"z"]), count=1, base_offset=11, base_timestamp=LONGEST + 1)
+    found = rules(transactional_batch([b"a", b"b"], 7, 0), idempotent(9, 2), late)
+    assert found == [("ORD-3", "info", 9)]
+    # Without the batch outside it would hang.
+    assert ("TRX-2", "warning", 0) in rules(transactional_batch([b"a", b"b"], 7, 0), late)
+
+
 def test_transactions_are_followed_through_the_segments_of_a_log(tmp_path: Path) -> None:
     directory = tmp_path / "orders-0"
     directory.mkdir()
@@ -91,3 +100,77 @@ def test_transactions_are_followed_through_the_segments_of_a_log(tmp_path: Path)
     assert hanging() == []
     second.write_bytes(simple_batch([b"y"], 2) + late)
     assert hanging() == [(0, True)]
+
+
+def told(*batches: bytes) -> list[tuple[str, int | None, str]]:
+    """Rule, base offset and message of each finding; all are information."""
+    found = ls.validate(b"".join(batches)).findings
+    assert {one.severity for one in found} <= {"info"}
+    return [(one.rule, one.baseOffset, one.message) for one in found]
+
+
+def test_ord_3_offsets_that_no_batch_has_are_told() -> None:
+    assert told(simple_batch([b"a", b"b"], 0), simple_batch([b"c"], 2)) == []
+    assert told(simple_batch([b"a", b"b"], 0), simple_batch([b"c"], 9)) == [("ORD-3", 9, "offsets 2 to 8 are missing before the batch")]
+    # What is before the first batch was deleted by age, as always.
+    assert told(simple_batch([b"a"], 700)) == []
+
+
+def test_ord_3_says_when_compaction_was_there() -> None:
+    thinned = batch(records([b"a"]), count=1, last_offset_delta=4, base_offset=0)
+    gap = ("ORD-3", 9, "offsets 5 to 8 are missing before the batch, as compaction leaves it")
+    assert told(thinned, simple_batch([b"c"], 9)) == [gap]
+
+
+def test_ord_3_says_what_is_lost_with_damage() -> None:
+    lost = bytearray(simple_batch([b"b", b"b"], 1))
+    lost[-1] ^= 1
+    found = ls.validate(simple_batch([b"a"], 0) + bytes(lost) + simple_batch([b"c"], 3)).findings
+    assert [(one.rule, one.severity) for one in found] == [("V2-31", "error"), ("ORD-3", "info")]
+    assert found[1].message.startswith("offsets 1 to 2 are missing before the batch: they are lost with the bytes")
+
+
+def test_ord_3_many_gaps_are_counted() -> None:
+    """A compacted log may have a gap before every batch; errors must not drown in them."""
+    found = told(*(simple_batch([b"v"], base) for base in range(0, 200, 2)))
+    assert [base for _, base, _ in found] == [2, 4, 6, 8, 10, 12, 14, 16, None]
+    assert found[-1][2].startswith("91 more findings of this rule")
+
+
+def test_ord_3_of_messages_and_across_segments(tmp_path: Path) -> None:
+    one, other = message(b"a", magic=1, offset=0), message(b"b", magic=1, offset=5)
+    assert [found[:2] for found in told(one, other)] == [("ORD-3", 5)]
+    directory = tmp_path / "orders-0"
+    directory.mkdir()
+    (directory / "00000000000000000000.log").write_bytes(simple_batch([b"a"], 0))
+    (directory / "00000000000000000007.log").write_bytes(simple_batch([b"a"], 7))
+    found = [one for one in ls.Log(directory).validate().findings if one.rule == "ORD-3"]
+    assert [(one.baseOffset, "00000000000000000007.log" in one.path) for one in found] == [(7, True)]
+
+
+def test_trx_1_a_marker_without_data_is_told() -> None:
+    data = transactional_batch([b"a", b"b"], 7, 0)
+    assert [one[:2] for one in told(data, marker(1, 7, 2), marker(0, 7, 3))] == [("TRX-1", 3)]
+    # From offset 0 on, all that there ever was is here.
+    assert [one[:2] for one in told(marker(0, 7, 0))] == [("TRX-1", 0)]
+    assert [one[:2] for one in told(simple_batch([b"a"], 0), marker(0, 7, 1))] == [("TRX-1", 1)]
+
+
+def test_trx_1_data_may_be_in_a_gap_or_before_the_log() -> None:
+    data = transactional_batch([b"a", b"b"], 7, 0)
+    assert told(marker(0, 7, 12)) == []
+    assert [one[0] for one in told(data, marker(1, 7, 2), marker(0, 7, 9))] == ["ORD-3"]
+
+
+def test_trx_3_a_coordinator_of_an_older_epoch_is_told() -> None:
+    data, again = transactional_batch([b"a"], 7, 0), transactional_batch([b"a"], 7, 2, sequence=1)
+    ends = marker(1, 7, 1, coordinator_epoch=4)
+    assert rules(data, ends, again, marker(1, 7, 3, coordinator_epoch=4)) == []
+    assert rules(data, ends, again, marker(1, 7, 3, coordinator_epoch=3)) == [("TRX-3", "warning", 3)]
+
+
+def test_offsets_that_are_there_are_not_missing_behind_a_copy() -> None:
+    """ORD-3 beside ORD-1: what stood before is not forgotten."""
+    first, second, last = simple_batch([b"a", b"b"], 0), simple_batch([b"c", b"d"], 2), simple_batch([b"e"], 4)
+    found = ls.validate(first + second + first + last).findings
+    assert [(one.rule, one.severity) for one in found] == [("ORD-1", "warning")]

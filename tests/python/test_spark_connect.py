@@ -14,7 +14,7 @@ import corpus
 import logsegment as ls
 from corpus import rows_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(660)]
 
 SEGMENT = corpus.CORPUS / "modern-4.1.0/data/codec-zstd-0/00000000000000000000.log"
 #: Prints what each door gave, as one line of JSON.
@@ -46,6 +46,19 @@ lss.register(spark)
 raw.createOrReplaceTempView("raw")
 query = "select kafka_batch_info(batch).magic, kafka_validate(batch).ok, size(kafka_decode(kafka_convert(batch))) from raw"
 found["sql"] = spark.sql(query).first()[:]
+
+from logsegment.plugins import FileRegistry, Plugin
+
+registry, target = FileRegistry(sys.argv[2] + "/plugins.json"), sys.argv[2] + "/log"
+registry.register([Plugin("bz", {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready.bzip2:Bzip2"}, "v1.0")])
+packed = raw.select(lss.encode_udf(compression="bz", codecs=registry)(lss.decode_udf()("batch")).alias("batch"))
+records = packed.select(F.size(lss.decode_udf(codecs=registry)("batch"))).first()[0]
+known = {"plugins.path": registry.path}
+rows = spark.createDataFrame([("a",), ("b",)], "value string")
+rows.write.format("logsegment").options(topic="t", compression="bz", **known).mode("append").save(target)
+codecs = spark.read.format("logsegment").options(view="batches", **known).load(target).select("compression").distinct().collect()
+found["plugin"] = [records, spark.read.format("logsegment").options(**known).load(target).count(), [row[0] for row in codecs]]
+found["hides"] = "plugins" in spark.conf.get("spark.sql.redaction.options.regex")
 print("FOUND" + json.dumps(found))
 spark.stop()
 """
@@ -56,7 +69,9 @@ def test_all_doors_open_over_connect(tmp_path: Path):
     script = tmp_path / "session.py"
     script.write_text(SESSION)
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run([sys.executable, str(script), str(SEGMENT)], env=environment, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(
+        [sys.executable, str(script), str(SEGMENT), str(tmp_path)], env=environment, capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     (line,) = [line.removeprefix("FOUND") for line in done.stdout.splitlines() if line.startswith("FOUND")]
     records = ls.decode(SEGMENT.read_bytes(), columns=["offset"]).to_pyarrow().num_rows
@@ -72,4 +87,6 @@ def test_all_doors_open_over_connect(tmp_path: Path):
         "pandas": [2, True],
         "convert": records,
         "sql": [2, True, records],
+        "plugin": [records, 2, ["bz"]],
+        "hides": True,
     }

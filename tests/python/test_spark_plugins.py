@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import warnings
 from pathlib import Path
@@ -26,6 +27,7 @@ from logsegment.spark import (
     validate_udf,
 )
 from logsegment.spark.options import parse_options
+from logsegment.spark.plugins import HIDDEN, REDACTION
 from spark_cluster import free_port
 from spark_session import spark_session
 
@@ -267,6 +269,66 @@ def test_a_broker_that_is_down_is_one_readable_error_without_secrets(spark: Spar
     with pytest.raises(PythonException, match=f"Kafka at {servers}") as raised:
         plan.collect()
     assert SECRET not in str(raised.value)
+
+
+PEM = "-----BEGIN PRIVATE KEY-----c3dvcmRmaXNo-----END PRIVATE KEY-----"
+
+
+def test_no_plan_shows_settings_of_brokers(spark: SparkSession, written: Path, tmp_path: Path):
+    """Spark's own pattern knows passwords; `register` adds the rest of librdkafka's names, and keeps what a user hides."""
+    pytest.importorskip("confluent_kafka")
+    session = spark.newSession()
+    session.conf.set(REDACTION, "(?i)url|mine")
+    session.conf.set("spark.sql.ui.explainMode", "extended")
+    for _ in range(2):
+        register(session)
+    assert session.conf.get(REDACTION) == f"(?i)url|mine|{HIDDEN}"
+    secret = {"plugins.kafka.bootstrap.servers": "127.0.0.1:9", "plugins.kafka.ssl.key.pem": PEM, "PLUGINS.KAFKA.sasl.username": SECRET}
+    rows = session.createDataFrame([("a",)], "value string").coalesce(1)
+    rows.write.format("logsegment").options(topic="t", **secret).mode("append").save(str(tmp_path / "log"))
+    read, stream = (reader.format("logsegment").options(**secret).load(str(written)) for reader in (session.read, session.readStream))
+    session.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()  # type: ignore[union-attr]
+    executions = session._jsparkSession.sharedState().statusStore().executionsList()
+    shown = [executions.apply(number).physicalPlanDescription() for number in range(executions.size())]
+    ours = [text for text in shown if str(tmp_path / "log") in text or "AppendData" in text]
+    assert ours, "the plan of the write is there"
+    shown += [frame._jdf.queryExecution().toString() for frame in (read, stream)]  # type: ignore[operator]
+    for text in shown:
+        assert PEM not in text
+        assert SECRET not in text
+
+
+def test_a_registry_file_that_only_the_driver_has(spark: SparkSession, registry: FileRegistry, written: Path, faulty: Path, tmp_path: Path):
+    """What it read is known to the tasks. An id that it did not find is damage, in each mode, and no fault of the registry."""
+    path = tmp_path / "plugins.json"
+    path.write_bytes(Path(registry.path).read_bytes())
+    log = tmp_path / "orders-0" / "00000000000000000000.log"
+    log.parent.mkdir()
+    known = (written / "orders-0" / log.name).read_bytes()
+    unknown = building.batch(b"packed", count=1, base_offset=len(VALUES), attributes=0x0F05)
+    log.write_bytes(known + unknown)
+    decode = decode_batches(columns=["value"], on_error="skip", codecs=FileRegistry(path))
+    strict = decode_udf(on_error="raise", codecs=FileRegistry(path))
+    readers = {}
+    for mode in ("DROPMALFORMED", "PERMISSIVE", "FAILFAST"):
+        source = LogSegmentSource({"path": str(log.parent), "plugins.path": str(path), "mode": mode})
+        readers[mode] = source.reader(source.schema())
+    sent = {mode: pickle.dumps((reader, reader.partitions())) for mode, reader in readers.items()}
+    raw = spark.createDataFrame(pa.table({"batch": [log.read_bytes()]})).coalesce(1)
+    path.unlink()
+    assert sorted(bytes(row["value"]) for row in raw.mapInArrow(decode, decode.schema(raw.schema)).collect()) == sorted(VALUES)
+    with pytest.raises(PythonException, match=r"UnknownCompressionError: .*\[S-P19\].*plugin:15"):
+        raw.select(strict("batch")).collect()
+
+    def rows(mode: str) -> list[pa.RecordBatch]:
+        reader, partitions = pickle.loads(sent[mode])
+        return [pa.record_batch(rows) for partition in partitions for rows in reader.read(partition)]
+
+    assert sum(part.num_rows for part in rows("DROPMALFORMED")) == len(VALUES)
+    corrupt = [text for part in rows("PERMISSIVE") for text in part["_corrupt_record"].to_pylist() if text]
+    assert [json.loads(text)["rule"] for text in corrupt] == ["S-P19"]
+    with pytest.raises(ls.UnknownCompressionError, match="plugin:15"):
+        rows("FAILFAST")
 
 
 def test_a_registry_file_that_is_missing_fails_the_query_at_once(spark: SparkSession, written: Path):

@@ -14,6 +14,7 @@ import corpus
 import headless
 import logsegment as ls
 from cli_process import CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, run
+from logsegment.cli import stats as stats_verb
 from logsegment.counting import Collector, Histogram, Series, Stats
 from logsegment.counting.page import page
 
@@ -88,6 +89,44 @@ def test_stats_of_the_command_line(tmp_path: Path):
     assert run("stats", "--json", "--html", html, CODEC_FILE).code == 2
 
 
+def test_what_if_v3_of_real_segments(tmp_path: Path):
+    """The numbers of KIP-931 for a user's own segments: text, JSON and a page tell the same."""
+    for path, switch in ((MODERN / "codec-gzip-0", []), (TRANSACTIONS, []), (DAMAGED, []), (MODERN / "codec-none-0", ["--experimental"])):
+        (told,) = run("stats", "--json", "--what-if", "v3", *switch, path).lines
+        saved = told["what_if_v3"]
+        assert saved["batches"] > 0
+        assert 9 <= saved["per_batch"] <= 12
+        assert 1 <= saved["per_record"] < 1.2
+        assert saved["header_bytes"] + saved["per_record"] * saved["records"] == pytest.approx(saved["plain"] - saved["plain_main"])
+        if path == DAMAGED:
+            assert 0 < saved["left_out"] < told["bytes"]
+        else:
+            assert (saved["batches"], saved["records"], saved["stored"], saved["left_out"]) == (
+                told["batches"],
+                told["records"],
+                told["bytes"],
+                0,
+            )
+        if "gzip" in told["codecs"]:
+            assert saved["main"] < saved["repacked"] + saved["records"]
+            assert 0 < saved["unpacked_additional"] < saved["unpacked_main"] < saved["unpacked"]
+        assert min(saved["seconds"], saved["seconds_main"], saved["seconds_additional"]) > 0
+    done = run("stats", "--what-if", "v3", CODEC_FILE)
+    assert done.code == 0
+    assert "instead of 61" in done.text
+    assert "metadata first" in done.text
+    html = tmp_path / "stats.html"
+    assert run("stats", "--what-if", "v3", "--html", html, CODEC_FILE).code == 0
+    assert "What if v3" in html.read_text()
+    piped = run("stats", "--what-if", "v3", "--json", "-", stdin=CODEC_FILE.read_bytes()).lines[0]["what_if_v3"]
+    direct = run("stats", "--what-if", "v3", "--json", CODEC_FILE).lines[0]["what_if_v3"]
+    assert {name: value for name, value in piped.items() if "seconds" not in name} == {
+        name: value for name, value in direct.items() if "seconds" not in name
+    }
+    assert "what_if_v3" not in run("stats", "--json", CODEC_FILE).lines[0]
+    assert run("stats", "--what-if", "v4", CODEC_FILE).code == 2
+
+
 def test_every_file_of_the_corpus_has_statistics_and_a_page():
     seen = 0
     for case in corpus.cases():
@@ -115,3 +154,26 @@ def test_a_browser_shows_the_page_without_a_request_or_an_error(tmp_path: Path):
         assert painted > 500, f"only {painted} pixels of the plots are painted"
         corners.append(sum(seen.pixels[2][2]))
     assert corners[0] > 600 > 200 > corners[1]
+
+
+def test_many_torn_tails_do_not_hide_an_error(tmp_path: Path):
+    data = CODEC_FILE.read_bytes()
+    bad = bytearray(data)
+    bad[16] = 9
+    for index in range(101):
+        (tmp_path / f"{index:020}.log").write_bytes(data[:100])
+    (tmp_path / f"{101:020}.log").write_bytes(bytes(bad))
+    done = run("stats", "--json", tmp_path)
+    assert done.code == 1
+    told = json.loads(done.out)
+    assert told["damage_counts"] == {"info": 101, "error": 1}
+    assert len(told["damage"]) == 100
+
+
+def test_the_page_shows_no_setting_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The title names what was looked at, as people may see it."""
+    written = tmp_path / "page.html"
+    monkeypatch.setattr(stats_verb, "segments_of", lambda paths: [])
+    stats_verb.stats.main(["--html", str(written), "s3://AKIA:SECRETWORD@bucket/orders-0"], standalone_mode=False)
+    assert "SECRETWORD" not in written.read_text()
+    assert "s3://bucket/orders-0" in written.read_text()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow.fs import FileInfo, FileType, LocalFileSystem
 
 import corpus
 import logsegment as ls
@@ -50,6 +51,44 @@ def test_a_uri_is_whole_and_shows_no_secret(uri: str, seen: str):
     assert str(source.path) == seen
     for text in (repr(source), str(source.path), scrubbed(parts_of(place).root, uri)):
         assert not any(secret in text for secret in SECRETS)
+
+
+def test_paths_in_hdfs_count_from_its_root(monkeypatch: pytest.MonkeyPatch):
+    """Without the slash at the front they would lie below the user's own directory; keys of a bucket have none."""
+    monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (None, "/" if root.startswith("hdfs") else "bucket"))
+    uris = ["hdfs://namenode:8020/kafka/orders-0", "hdfs://namenode:8020", "s3://bucket/kafka/orders-0", "s3://bucket"]
+    assert [filesystems.located(uri)[1] for uri in uris] == ["/kafka/orders-0", "/", "bucket/kafka/orders-0", "bucket"]
+
+
+def test_what_is_staged_in_hdfs_is_renamed_once_and_missed_when_it_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As over a file system of this machine, which renames as well."""
+    monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (LocalFileSystem(), str(tmp_path)))
+    source, place = "hdfs://namenode:8020/staged/a.log", "hdfs://namenode:8020/orders-0/a.log"
+    (tmp_path / "staged").mkdir()
+    (tmp_path / "staged/a.log").write_bytes(b"a")
+    for _ in range(2):
+        stores.settle(source, place)
+        assert [path.name for path in tmp_path.glob("*/a.log")] == ["a.log"]
+        assert (tmp_path / "orders-0/a.log").read_bytes() == b"a"
+    for _ in range(2):
+        stores.unsettle(source, place)
+        assert (tmp_path / "staged/a.log").read_bytes() == b"a"
+    (tmp_path / "staged/a.log").unlink()
+    with pytest.raises(FileNotFoundError, match=r"No such file or directory: 'hdfs://namenode:8020/staged/a\.log'"):
+        stores.settle(source, place)
+    stores.unsettle(source, place)
+
+
+def test_hdfs_that_does_not_answer_is_not_taken_for_empty(monkeypatch: pytest.MonkeyPatch):
+    """pyarrow says of a connection that is refused that there is no file: a writer would begin a log anew."""
+
+    class Down:
+        def get_file_info(self, path: str) -> FileInfo:
+            return FileInfo(path, FileType.NotFound)
+
+    monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (Down(), "/"))
+    with pytest.raises(ConnectionError, match="the store does not answer: 'hdfs://namenode:8020/orders-0'"):
+        stores.exists("hdfs://namenode:8020/orders-0")
 
 
 def test_settings_stand_where_paths_leave_them_alone():
@@ -125,13 +164,14 @@ def make(root: Path, *names: str) -> None:
 
 @pytest.mark.parametrize("is_remote", [False, True], ids=["here", "store"])
 def test_layouts_of_tiered_storage(bucket: Path, is_remote: bool):
-    """SEG-12; TS-60, TS-1, TS-80."""
+    """SEG-12; TS-60, TS-8, TS-80."""
     make(bucket, "t/a-3-PnnzqOgSQ4yNq8gSgDWT-1/00000000000000000007-PnnzqOgSQ4yNq8gSgDWTTw.log")
     make(bucket, "u/prefix/b-PnnzqOgSQ4yNq8gSgDWT-1/12/00000000000000000008-PnnzqOgSQ4yNq8gSgDWTTw.log")
     make(bucket, "v/0110/cluster/c-0/00000000000000000009.log", f"v/c-0.{'0a' * 16}-delete/{FIRST}", f"v/lost+found/{FIRST}")
     found = find_segments("s3://bucket" if is_remote else bucket)
-    assert [(one.topic, one.partition, one.base_offset) for one in found] == [("a", 3, 7), ("b", 12, 8), ("c", 0, 9)]
-    assert [size_of(one) for one in found] == [4, 4, 4]
+    # Of Aiven's plug-in an upload without a manifest is unfinished (TS-8).
+    assert [(one.topic, one.partition, one.base_offset) for one in found] == [("a", 3, 7), ("c", 0, 9)]
+    assert [size_of(one) for one in found] == [4, 4]
     make(bucket, "t/a-3-PnnzqOgSQ4yNq8gSgDWT-1/00000000000000000007-QnnzqOgSQ4yNq8gSgDWTTw.log")
     with pytest.raises(FileExistsError, match="uploaded a second time"):
         find_segments("s3://bucket" if is_remote else bucket)

@@ -303,6 +303,33 @@ def test_a_committed_read_ends_at_the_last_stable_offset(log: GrowingLog):
     assert trigger(from_the_start(log), upto(0)) == upto(10)
 
 
+def test_a_flipped_magic_is_an_error_and_no_transaction_that_never_ends(log: GrowingLog):
+    """TXN-8, S-V11: no checksum covers the magic."""
+    log.append(2)
+    log.in_transaction(3, producer_id=7)
+    log.marker("COMMIT", 7)
+    data = bytearray(log.segment.read_bytes())
+    second = ls.batches(bytes(data)).to_pylist()[1]["position"]
+    data[second + 16] = 3
+    log.segment.write_bytes(data)
+    for switch, said in (({}, "MAP-3"), ({"experimental": "true"}, "S-V11|PRM-4")):
+        reader = from_the_start(log, isolation="read_committed", **switch)
+        with pytest.raises(ls.RecordBatchError, match=said):
+            trigger(reader, upto(0))
+
+
+def test_batches_of_v3_are_followed_where_they_are_allowed(log: GrowingLog):
+    log.append(2, format="v3")
+    log.append(3, format="v3", transactional=True, producer_id=7, producer_epoch=0, base_sequence=0)
+    for options in ({}, {"mode": "DROPMALFORMED"}):
+        reader = from_the_start(log, experimental="true", **options)
+        assert trigger(reader, upto(0)) == upto(5)
+        assert offsets(reader, upto(0), upto(5)) == [0, 1, 2, 3, 4]
+    assert trigger(from_the_start(log, experimental="true", isolation="read_committed"), upto(0)) == upto(2)
+    with pytest.raises(ls.UnsupportedError, match="experimental"):
+        trigger(from_the_start(log), upto(0))
+
+
 def test_a_marker_behind_the_high_watermark_ends_nothing_yet(log: GrowingLog):
     log.in_transaction(3, producer_id=7)
     log.marker("COMMIT", 7)

@@ -34,6 +34,12 @@ def test_every_verb_takes_the_switch(segment: Path, switch: list[str], tmp_path:
     assert (cat.code, [line["offset"] for line in cat.lines]) == (0, [0, 1, 2])
     assert [line["magic"] for line in run("batches", "--json", *switch, segment).lines] == [3]
     assert run("verify", "--depth", "metadata", *switch, segment).code == 0
+    assert [line["children"][3]["value"] for line in run("explain", "--json", *switch, segment).lines] == [3]
+    (told,) = run("stats", "--json", *switch, segment).lines
+    assert (told["formats"], told["records"], told["damage"]) == ({"v3": 1}, 3, [])
+    saved = tmp_path / "saved.log"
+    assert run("salvage", "--output", saved, *switch, segment).code == 0
+    assert saved.read_bytes() == segment.read_bytes()
     v2, v3 = tmp_path / "v2.log", tmp_path / "v3.log"
     assert run("convert", *switch, "-o", v2, segment).code == 0
     assert v2.read_bytes() == ls.encode(SOURCE, compression="gzip")
@@ -42,10 +48,12 @@ def test_every_verb_takes_the_switch(segment: Path, switch: list[str], tmp_path:
 
 
 def test_without_it_every_verb_fails_and_names_it(segment: Path, tmp_path: Path):
-    for arguments in (["cat"], ["batches"], ["verify"], ["convert", "-o", str(tmp_path / "new.log")]):
+    for arguments in (["cat"], ["batches"], ["verify"], ["convert", "-o", str(tmp_path / "new.log")], ["explain"], ["stats"]):
         done = run(*arguments, segment)
-        assert done.code == 1
+        assert done.code == 1, arguments
         assert "experimental" in done.err + done.text
+    done = run("salvage", "--output", tmp_path / "saved.log", segment)
+    assert (done.code, (tmp_path / "saved.log").read_bytes()) == (3, b"")
 
 
 @pytest.mark.spark

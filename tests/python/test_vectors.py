@@ -279,7 +279,8 @@ def test_values_of_markers_that_hold_no_epoch_are_findings(vector: Vector):
     rows, error = decode(data)
     assert error is None
     assert rows[0]["value"] == value
-    findings = ls.validate(data).findings
+    # The transaction itself is not there (TRX-1).
+    findings = [finding for finding in ls.validate(data).findings if finding.rule != "TRX-1"]
     assert len(findings) == ("error" in vector["expected"])
     assert {finding.severity for finding in findings} <= {"warning"}
 

@@ -15,6 +15,8 @@ MOST_MARKERS = 10_000
 MOST_DAMAGE = 100
 FIELDS = [(name, name) for name in ("position", "size", "baseOffset", "lastOffset", "count", "magic", "compression", "timestampType")]
 FIELDS += [(name, name) for name in ("maxTimestamp", "producerId", "producerEpoch", "isTransactional", "isControl")]
+#: Of plugins that cannot unpack.
+PLUGIN_RULES = frozenset({"S-P6", "S-P19", "S-P20"})
 #: A timestamp that stands for none.
 NONE = -1
 
@@ -56,8 +58,8 @@ class Collector:
             for rows in stream:
                 for line in rows.to_jsonl(fields=FIELDS).splitlines():
                     self._count(json.loads(line), name, source if is_repeatable else None, options)
-            for finding in stream.findings[: MOST_DAMAGE - len(self.stats.damage)]:
-                self.stats.damage.append({"severity": finding.severity, "rule": finding.rule, "file": name} | _place(finding))
+            for finding in stream.findings:
+                self._damage(finding.severity, {"rule": finding.rule, "file": name} | _place(finding))
 
     def _count(self, row: dict[str, Any], name: str, source: Any, options: dict[str, Any]) -> None:
         stats, size = self.stats, row["size"]
@@ -80,7 +82,7 @@ class Collector:
         self._times(row, records)
         self._producers(row, records)
         if source is not None:
-            self._look_into(row, codec, source, options)
+            self._look_into(row | {"file": name}, codec, source, options)
 
     def _offsets(self, row: dict[str, Any], name: str, records: int) -> None:
         stats = self.stats
@@ -151,10 +153,25 @@ class Collector:
             kinds = [field.note for _, field in entry.walk() if field.name == "type"]
             _add(self.stats.markers, kinds[0] if kinds else "EMPTY")
         elif "unpacked" in parts and entry.ok:
-            packed = next(parts[name] for name in ("records", "value", "payload") if name in parts)
+            packed = next(parts[part] for part in ("records", "value", "payload") if part in parts)
             codec.sampled += 1
             codec.sampled_packed += packed.length
             codec.sampled_plain += parts["unpacked"].length
+        elif options.get("codecs") is not None:
+            self._blame_plugin(row, entry)
+
+    def _blame_plugin(self, row: dict[str, Any], entry: ls.Field) -> None:
+        """Tell why a plugin of the registry that was given has no ratio; other damage is for `validate`."""
+        for problem in (problem for _, field in entry.walk() for problem in field.problems):
+            if problem.rule in PLUGIN_RULES:
+                place = {"position": row["position"], "length": row["size"], "message": problem.message}
+                self._damage(problem.severity, {"rule": problem.rule, "file": row["file"]} | place)
+                return
+
+    def _damage(self, severity: str, told: dict[str, Any]) -> None:
+        _add(self.stats.damage_counts, severity)
+        if len(self.stats.damage) < MOST_DAMAGE:
+            self.stats.damage.append({"severity": severity} | told)
 
 
 def _place(finding: ls.Finding) -> dict[str, Any]:

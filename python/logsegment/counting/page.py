@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 
-from logsegment.counting import text
+from logsegment.counting import text, what_if
 from logsegment.counting.stats import Histogram, Series, Stats
+from logsegment.what_if import V3Savings
 
 STYLE = """
 :root{color-scheme:light dark;--ink:#1a1c20;--dim:#5b6270;--back:#fff;--card:#f4f5f8;--line:#d5d8e0;--bar:#2f6fde;--bad:#b3261e}
@@ -24,8 +25,8 @@ WIDTH, HEIGHT, LEFT, BOTTOM = 640, 200, 64, 22
 Told = Callable[[int], str]
 
 
-def page(stats: Stats, title: str) -> str:
-    """The whole page."""
+def page(stats: Stats, title: str, saved: V3Savings | None = None) -> str:
+    """The whole page; with what the proposed format v3 would save, where that was asked."""
     plots = [
         _plot("Bytes over offsets", _series(stats.by_offset, 1), text.number, text.size),
         _plot("Records over offsets", _series(stats.by_offset, 2), text.number, text.number),
@@ -36,7 +37,7 @@ def page(stats: Stats, title: str) -> str:
     ]
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title><style>{STYLE}</style>'
     body = [f"<h1>{escape(title)}</h1>", _summary(stats), f'<div class="grid">{"".join(plots)}</div>', _codecs(stats)]
-    body += [_producers(stats), _gaps(stats), _damage(stats)]
+    body += [_producers(stats), _gaps(stats), _damage(stats), _what_if(saved) if saved else ""]
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
 
 
@@ -96,7 +97,14 @@ def _gaps(stats: Stats) -> str:
 
 def _damage(stats: Stats) -> str:
     rows = [(one["file"], one["severity"], one["rule"], text.number(one["position"]), one["message"]) for one in stats.damage]
-    return _table("Damage", ("file", "severity", "rule", "byte", "what"), rows, "")
+    left = sum(stats.damage_counts.values()) - len(rows)
+    note = f'<p class="dim">and {text.number(left)} more</p>' if left else ""
+    return _table("Damage", ("file", "severity", "rule", "byte", "what"), rows, note)
+
+
+def _what_if(saved: V3Savings) -> str:
+    note = f'<p class="dim">{escape(what_if.summary(saved))}. {escape(what_if.NOTE)}</p>'
+    return _table("What if v3", what_if.COLUMNS, list(what_if.rows(saved)) if saved.batches else [("no batches", "", "", "")], note)
 
 
 def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], note: str) -> str:

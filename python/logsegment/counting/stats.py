@@ -124,7 +124,8 @@ class Stats:
         producers, other_producers: by id, and how many more there are.
         transactional, control: batches.
         markers: control records by type.
-        damage: findings of what was stepped over: severity, rule, file, position, message.
+        damage: the first findings of what was stepped over: severity, rule, file, position, message.
+        damage_counts: all of them, by severity.
     """
 
     files: int = 0
@@ -157,6 +158,7 @@ class Stats:
     control: int = 0
     markers: dict[str, int] = field(default_factory=dict)
     damage: list[dict[str, Any]] = field(default_factory=list)
+    damage_counts: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python, ready for JSON."""

@@ -16,8 +16,16 @@ def lines(stats: Stats) -> Iterator[str]:
     """What is worth knowing, in the order in which one asks."""
     files = f"{number(stats.files)} file{'' if stats.files == 1 else 's'}"
     yield f"{files}, {size(stats.bytes)} in {number(stats.batches)} batches, {records_text(stats)}"
-    if not stats.batches:
-        return
+    if stats.batches:
+        yield from _batch_lines(stats)
+    for found in stats.damage[:SHOWN]:
+        yield f"{found['severity']:11} {found['rule']} {found['file']} at byte {found['position']}: {found['message']}"
+    left = sum(stats.damage_counts.values()) - len(stats.damage[:SHOWN])
+    if left:
+        yield f"            and {number(left)} more: logsegment verify tells all"
+
+
+def _batch_lines(stats: Stats) -> Iterator[str]:
     yield f"offsets     {number(stats.first_offset)} to {number(stats.last_offset)}; {offsets_text(stats)}"
     yield f"times       {time(stats.first_time)} to {time(stats.last_time)}; {order_text(stats)}"
     yield f"batch size  {histogram_text(stats.sizes, size)}"
@@ -39,8 +47,6 @@ def lines(stats: Stats) -> Iterator[str]:
         yield f"gap         {count} offsets, {number(gap.first)} to {number(gap.last)}, before a batch of {gap.log}"
     if stats.gap_count > SHOWN:
         yield f"            and {number(stats.gap_count - SHOWN)} gaps more"
-    for found in stats.damage[:SHOWN]:
-        yield f"{found['severity']:11} {found['rule']} {found['file']} at byte {found['position']}: {found['message']}"
 
 
 def number(count: int | None) -> str:

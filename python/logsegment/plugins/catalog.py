@@ -68,10 +68,12 @@ class Catalog:
     Attributes:
         languages: language -> alias -> entry; a language whose registry is there and empty has an empty dict.
         damaged: records that are no entries.
+        ends: language -> the offset behind the last record of its topic, where there are topics.
     """
 
     languages: dict[str, dict[str, Entry]] = field(default_factory=dict)
     damaged: tuple[Damaged, ...] = ()
+    ends: dict[str, int] = field(default_factory=dict, compare=False)
 
     def of(self, alias: str) -> dict[str, Entry]:
         """The entries of one alias, by language."""
@@ -114,6 +116,7 @@ class CatalogBuilder:
 
     def __init__(self) -> None:
         self._records: dict[str, dict[str | None, tuple[object, int | None]]] = {}
+        self._ends: dict[str, int] = {}
 
     def language(self, language: str) -> None:
         """Name a language whose registry is there, also when it is empty."""
@@ -131,6 +134,10 @@ class CatalogBuilder:
         if value is not None or alias is None:
             records[alias] = (value, offset)
 
+    def end(self, language: str, offset: int) -> None:
+        """Note that a topic was read to its end."""
+        self._ends[language] = offset
+
     def finish(self) -> Catalog:
         """Parse what is left."""
         catalog, damaged = Catalog(), []
@@ -143,7 +150,7 @@ class CatalogBuilder:
                     damaged.append(Damaged(language, alias, error.message, error.field, offset))
                 else:
                     entries[entry.alias] = entry
-        return Catalog(catalog.languages, tuple(damaged))
+        return Catalog(catalog.languages, tuple(damaged), self._ends)
 
 
 def java_first(language: str) -> tuple[bool, str]:

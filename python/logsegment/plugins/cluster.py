@@ -6,6 +6,7 @@ What the records mean is known by `catalog`. librdkafka's own log is silent; wha
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +20,10 @@ TRANSACTIONAL_ID = "logsegment-plugins"
 _QUIET = logging.getLogger("logsegment.plugins.librdkafka")
 _QUIET.addHandler(logging.NullHandler())
 _QUIET.propagate = False
+#: Settings whose values nobody is to see.
+_SECRET = re.compile(r"password|passphrase|secret|token|key\.pem|oauthbearer\.config|jaas", re.IGNORECASE)
+#: A shorter piece of such a value would be found in words that have nothing to do with it.
+_LEAST_HIDDEN = 4
 
 
 class Cluster:
@@ -34,6 +39,10 @@ class Cluster:
         self.servers = servers
         self.settings = {_dotted(name): _text(value) for name, value in settings.items()}
         self.timeout = timeout
+
+    def __repr__(self) -> str:
+        # Settings may hold passwords.
+        return f"Cluster({self.servers!r})"
 
     def read(self, language: str | None) -> Catalog:
         """Read what is committed in the topic of a language, or of all languages that have one, to the end.
@@ -89,12 +98,23 @@ class Cluster:
         try:
             return client(options)
         except library().KafkaException as error:
-            raise ValueError(f"settings of Kafka at {self.servers}: {error.args[0].str()}") from None
+            raise ValueError(self._without_secrets(f"settings of Kafka at {self.servers}: {error.args[0].str()}")) from None
 
     def error(self, error: Any, told: list[str]) -> RegistryError:
         """An error of librdkafka in one sentence, with what it told before."""
+        return self._refusal(f"Kafka at {self.servers}: {error.str()}", told)
+
+    def _refusal(self, text: str, told: list[str]) -> RegistryError:
         more = f" ({'; '.join(dict.fromkeys(told[-_TOLD:]))})" if told else ""
-        return RegistryError(f"Kafka at {self.servers}: {error.str()}{more}")
+        return RegistryError(self._without_secrets(text + more))
+
+    def _without_secrets(self, text: str) -> str:
+        """The text without the words of secret settings: librdkafka quotes what it does not understand, or the rest of it."""
+        secret = " ".join(value for name, value in self.settings.items() if _SECRET.search(name) and isinstance(value, str))
+        for word in sorted(re.split(r"[\s=,;]+", secret), key=len, reverse=True):
+            if len(word) >= _LEAST_HIDDEN:
+                text = text.replace(word, "[hidden]")
+        return text
 
     def _topics(self, consumer: Any, language: str | None) -> dict[str, str]:
         """The topics to read, by name, with their languages."""
@@ -133,11 +153,11 @@ class Cluster:
                     builder.add(topics[message.topic()], message.key(), message.value(), message.offset())
                 elif error.code() == kafka.KafkaError._PARTITION_EOF:
                     waiting.discard(message.topic())
+                    builder.end(topics[message.topic()], message.offset() or 0)
                 else:
                     raise self.error(error, told)
             if waiting and time.monotonic() > deadline:
-                more = f" ({'; '.join(dict.fromkeys(told[-_TOLD:]))})" if told else ""
-                raise RegistryError(f"{min(waiting)} at {self.servers} could not be read to its end in {self.timeout:g} s{more}")
+                raise self._refusal(f"{min(waiting)} at {self.servers} could not be read to its end in {self.timeout:g} s", told)
         return builder.finish()
 
 

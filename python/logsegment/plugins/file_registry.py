@@ -29,7 +29,11 @@ from typing import Any, Self
 from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change, language_of, topic_of
 from logsegment.plugins.entries import refuse_constant
 from logsegment.plugins.locking import lock
-from logsegment.plugins.stored import Plan, RegistryError, StoredRegistry, T
+from logsegment.plugins.stored import Known, Plan, RegistryError, StoredRegistry, T
+
+
+class NotHere(RegistryError):
+    """There is no such file on this machine, or whoever works here may not read it."""
 
 
 class FileRegistry(StoredRegistry):
@@ -59,6 +63,7 @@ class FileRegistry(StoredRegistry):
     def __init__(self, path: str | os.PathLike[str], language: str = "python") -> None:
         super().__init__(language)
         self.path = os.fspath(path)
+        self._is_settled = False
 
     def __repr__(self) -> str:
         return f"FileRegistry({self.path!r}, {self.language!r})"
@@ -66,17 +71,20 @@ class FileRegistry(StoredRegistry):
     def settled(self) -> Self:
         """The same registry with its entries read, and a path that does not hang on the current directory.
 
+        Where the file is not, an unknown name is one that was not registered when it was read here.
+
         Raises:
             RegistryError: when the file cannot be read.
         """
         settled = copy(self)
         settled.path = os.path.abspath(self.path)
+        settled._is_settled = True
         settled.refresh()
         return settled
 
     def place(self) -> Hashable:
-        """What two registries have in common that read the same file."""
-        return type(self), self.path, self.language
+        """None: to read a file costs nothing, and under the same path another machine may have another one."""
+        return None
 
     def planned(self, plan: Callable[[Catalog], T]) -> T:
         """Tell what a plan makes of the catalog, and write nothing. Without a file the catalog is empty."""
@@ -103,6 +111,14 @@ class FileRegistry(StoredRegistry):
         self._learn(catalog.after(changes))
         return changes
 
+    def _again(self, name: int | str) -> Known:
+        try:
+            return super()._again(name)
+        except NotHere:
+            if self._known is None or not self._is_settled:
+                raise
+            return self._known
+
     def _load(self, language: str | None) -> Catalog:
         topics = self._topics()
         return _catalog(topics if language is None else {name: topics[name] for name in topics if name == topic_of(language)})
@@ -112,9 +128,10 @@ class FileRegistry(StoredRegistry):
             with open(self.path, "rb") as file:
                 content = file.read(_MAX_BYTES + 1)
         except FileNotFoundError:
-            raise RegistryError(f"there is no registry {self.path}; `logsegment plugins register` makes one") from None
+            raise NotHere(f"there is no registry {self.path}; `logsegment plugins register` makes one") from None
         except OSError as error:
-            raise RegistryError(f"the registry {self.path} cannot be read: {error.strerror}") from error
+            kind = NotHere if isinstance(error, PermissionError | NotADirectoryError) else RegistryError
+            raise kind(f"the registry {self.path} cannot be read: {error.strerror}") from error
         if len(content) > _MAX_BYTES:
             raise RegistryError(f"{self.path} is no registry: it has more than {_MAX_BYTES:,} bytes")
         try:

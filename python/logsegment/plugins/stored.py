@@ -25,7 +25,7 @@ Plan: TypeAlias = Callable[[Catalog], list[Change]]
 T = TypeVar("T")
 
 #: What could not be read, and until when (`time.monotonic`) that is taken for granted.
-NO_FAULT = ("", 0.0)
+NO_FAULT = ("", float("-inf"))
 
 
 class RegistryError(OSError):
@@ -48,10 +48,9 @@ class StoredRegistry(ABC):
         if not isinstance(language, str) or not rules.is_language(language):
             raise ValueError(f"language {language!r} must be lower-case letters, digits, '.', '_' and '-'")
         self.language = language
-        self._known: _Known | None = None
-        self._others: dict[str, Any] = {}
-        self._known_since = 0.0
-        self._is_old = False
+        self._known: Known | None = None
+        self._known_since = time.monotonic()
+        self._family = _Family()
         self._forget()
 
     def in_language(self, language: str) -> Self:
@@ -74,11 +73,13 @@ class StoredRegistry(ABC):
         if language == self.language:
             return self
         with self._lock:
-            if language not in self._others:
+            self._family.members.setdefault(self.language, self)
+            if language not in self._family.members:
                 other = copy.copy(self)
                 StoredRegistry.__init__(other, language)
-                self._others[language] = other
-            found: Self = self._others[language]
+                other._family = self._family
+                self._family.members[language] = other
+            found: Self = self._family.members[language]
             return found
 
     def by_id(self, plugin_id: int) -> Entry | None:
@@ -118,7 +119,8 @@ class StoredRegistry(ABC):
             RegistryError: when it cannot be read.
         """
         with self._lock:
-            self._others.clear()
+            for member in self._relatives():
+                member._unread()
             self._fault = NO_FAULT
             self._read()
 
@@ -183,22 +185,25 @@ class StoredRegistry(ABC):
 
     @abstractmethod
     def place(self) -> Hashable:
-        """What two registries have in common that read the same entries by the same means."""
+        """What two registries have in common that read the same entries by the same means; None for one that shares with none."""
 
     def learn_from(self, other: Self, seconds: float) -> None:
         """Take over what another registry of the same place knows, when that is newer.
+
+        Newer is what was read further into the place: the other may come from a machine whose clock is another.
 
         Args:
             other: the registry.
             seconds: what is older than this is read again when it is asked for, if the other knows nothing. Where that fails it stays.
         """
         with self._lock:
-            if other._known is not None and other._known_since > self._known_since:
-                self._known, self._known_since = other._known, other._known_since
-                self._asked.clear()
-                self._others.clear()
+            known = self._known
+            if other._known is not None and (known is None or other._known.end > known.end):
+                for member in self._relatives():
+                    member._unread()
+                self._take(other._known)
             elif other._known is None:
-                self._is_old = self._known is not None and time.time() - self._known_since > seconds
+                self._is_old = known is not None and time.monotonic() - self._known_since > seconds
 
     @abstractmethod
     def change(self, plan: Plan) -> list[Change]:
@@ -215,7 +220,7 @@ class StoredRegistry(ABC):
     def _load(self, language: str | None) -> Catalog:
         """Read one language, or all of them."""
 
-    def _find(self, look: Callable[[_Known], Entry | None], name: int | str) -> Entry | None:
+    def _find(self, look: Callable[[Known], Entry | None], name: int | str) -> Entry | None:
         known = self._ready()
         entry = look(known)
         if entry is None:
@@ -225,22 +230,22 @@ class StoredRegistry(ABC):
             known.ensure_sound(name)
         return entry
 
-    def _ready(self) -> _Known:
+    def _ready(self) -> Known:
         known = self._known
         if known is not None and not self._is_old:
             return known
         with self._lock:
             return self._renewed(self._known) if self._known else self._read()
 
-    def _renewed(self, known: _Known) -> _Known:
+    def _renewed(self, known: Known) -> Known:
         """What was read anew; who reads segments does not need the brokers for what it knew a minute ago."""
         if self._is_old:
-            self._is_old, self._known_since = False, time.time()
+            self._is_old, self._known_since = False, time.monotonic()
             with suppress(RegistryError, ValueError):
                 return self._read()
         return known
 
-    def _again(self, name: int | str) -> _Known:
+    def _again(self, name: int | str) -> Known:
         """Read again for a name that is unknown, unless that was done a moment ago."""
         with self._lock:
             now = time.monotonic()
@@ -252,44 +257,86 @@ class StoredRegistry(ABC):
             self._asked[name] = time.monotonic() + self.retry_seconds
             return known
 
-    def _read(self) -> _Known:
+    def _read(self) -> Known:
         told, until = self._fault
         if time.monotonic() < until:
             raise RegistryError(told)
         try:
-            since = time.time()
-            self._known = known = _Known(self.language, self._load(self.language))
-            self._known_since = since
+            since = time.monotonic()
+            known = Known(self.language, self._load(self.language))
         except RegistryError as error:
             self._fault = (str(error), time.monotonic() + self.fault_seconds)
             raise
-        self._fault = NO_FAULT
+        self._known, self._known_since, self._fault = known, since, NO_FAULT
         return known
 
     def _learn(self, catalog: Catalog) -> None:
-        """Take what was just read or written for what there is."""
+        """Take what was just written in all languages for what there is."""
         with self._lock:
-            self._known, self._known_since = _Known(self.language, catalog), time.time()
-            self._asked.clear()
-            self._others.clear()
+            for member in (self, *self._relatives()):
+                member._take(Known(member.language, catalog))
+
+    def _take(self, known: Known) -> None:
+        self._forget()
+        self._known = known
+
+    def _unread(self) -> None:
+        self._forget()
+        self._known = None
+
+    def _relatives(self) -> list[StoredRegistry]:
+        """The same registry as clients of other languages see it."""
+        return [member for member in self._family.members.values() if member is not self]
 
     def _forget(self) -> None:
-        self._lock = threading.RLock()
+        """Begin anew with what is known, as if it were just read: when that was on another machine, its clock would not tell."""
         self._asked: dict[int | str, float] = {}
         self._fault = NO_FAULT
+        self._known_since = time.monotonic()
+        self._is_old = False
+
+    @property
+    def _lock(self) -> threading.RLock:
+        return self._family.lock
+
+    def __copy__(self) -> Self:
+        """A registry of its own that knows what this one knows, and nothing of other languages."""
+        other = object.__new__(type(self))
+        other.__setstate__({**vars(self), "_family": _Family()})
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_asked", "_fault")}
+        return {name: value for name, value in vars(self).items() if name not in _OF_THE_PROCESS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._forget()
 
 
-class _Known:
-    """One language's entries as they were read, with what cannot be trusted among them."""
+class _Family:
+    """One registry as clients of several languages see it: what one of them writes, the others know."""
+
+    def __init__(self) -> None:
+        self.members: dict[str, Any] = {}
+        self.lock = threading.RLock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"members": self.members}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__()  # type: ignore[misc]
+        self.members.update(state["members"])
+
+
+class Known:
+    """One language's entries as they were read, with what cannot be trusted among them.
+
+    Attributes:
+        end: how far they were read; more is newer.
+    """
 
     def __init__(self, language: str, catalog: Catalog) -> None:
+        self.end = catalog.ends.get(language, 0)
         entries = catalog.languages.get(language, {}).values()
         holders = Counter(entry.plugin_id for entry in entries)
         self._ids = {entry.plugin_id: entry for entry in entries if holders[entry.plugin_id] == 1}
@@ -305,12 +352,15 @@ class _Known:
             self._faults |= {plugin_id: told} | {entry.alias: told for entry in entries if entry.plugin_id == plugin_id}
 
     def by_id(self, plugin_id: int) -> Entry | None:
+        """The entry with this id."""
         return self._ids.get(plugin_id)
 
     def by_alias(self, alias: str) -> Entry | None:
+        """The entry with this alias."""
         return self._aliases.get(alias)
 
     def entries(self) -> list[Entry]:
+        """All that can be trusted, in the order of their ids."""
         return [self._ids[plugin_id] for plugin_id in sorted(self._ids)]
 
     def ensure_sound(self, name: int | str) -> None:
@@ -322,5 +372,7 @@ class _Known:
             raise RegistryError(f"no readable entry has id {name}; {next(iter(self._faults.values()))}")
 
 
+#: What does not travel to another process.
+_OF_THE_PROCESS = frozenset({"_asked", "_fault", "_known_since", "_is_old"})
 #: Unknown names that are remembered; beyond them all are forgotten. Aliases come from users, so their number has no bound.
 _REMEMBERED = 1000

@@ -1,4 +1,4 @@
-"""Registries that travel with the tasks of a job: each process reads a registry once, however many tasks and batches it is given.
+"""Registries that travel with the tasks of a job: each process reads topics once, however many tasks and batches it is given.
 
 A registry goes in, one that pickles as what it may ask and what is known already comes out. How entries are read is known by `stored`.
 """
@@ -65,6 +65,8 @@ def arrived(registry: StoredRegistry) -> TravellingRegistry:
         hash(place)
     except TypeError:
         # A setting that is no text belongs to this one alone.
+        place = None
+    if place is None:
         return TravellingRegistry(registry)
     with _LOCK:
         here = _HERE.setdefault(place, registry)

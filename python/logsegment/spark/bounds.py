@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import logsegment as ls
 from logsegment.segments import SegmentFile
@@ -48,6 +48,7 @@ def ranges_of(
     *,
     fail_on_data_loss: bool = True,
     codecs: Registry | None = None,
+    experimental: bool = False,
 ) -> list[LogRange]:
     """Resolve both limits. Topic-partitions of which nothing is wanted are left out.
 
@@ -57,6 +58,7 @@ def ranges_of(
         ending: where to end.
         fail_on_data_loss: whether offsets that are not there are an error.
         codecs: a registry of plugins, for looking a time up in their batches.
+        experimental: look a time up in batches of magic 3 too.
 
     Raises:
         ValueError: when limits do not name what is read, no record is late enough for a starting time, or offsets are not there any more
@@ -72,7 +74,7 @@ def ranges_of(
     for name, segments in logs.items():
         first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
         looked_up: list[ls.Segment] = []
-        find = partial(_offset_for_timestamp, segments, looked_up, codecs)
+        find = partial(_offset_for_timestamp, segments, looked_up, {"codecs": codecs, "experimental": experimental})
         start, end = _place(name, starting, "starting", find), _place(name, ending, "ending", find)
         if start >= 0:
             ensure_boundary(name, segments, start, "starting")
@@ -112,12 +114,12 @@ def _place(name: TopicPartition, limit: OffsetLimit, edge: Edge, find: Callable[
 
 
 def _offset_for_timestamp(
-    segments: Sequence[SegmentFile], looked_up: list[ls.Segment], codecs: Registry | None, timestamp: int
+    segments: Sequence[SegmentFile], looked_up: list[ls.Segment], options: dict[str, Any], timestamp: int
 ) -> int | None:
     """Offset of the first record of this time (ms) or later in the segments of one log, or None; adds those in which it looked."""
     for segment in map(ls.Segment, segments):
         looked_up.append(segment)
-        found = segment.offset_for_timestamp(timestamp, codecs=codecs)
+        found = segment.offset_for_timestamp(timestamp, **options)
         if found is not None:
             return found
     return None

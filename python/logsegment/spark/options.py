@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from logsegment._internal import INTERNAL
 from logsegment._options import Isolation
 from logsegment.spark.modes import MODE_OPTIONS, ReadMode, parse_mode
 from logsegment.spark.offsets import OffsetLimit, batch_limits
@@ -29,7 +30,9 @@ BROKER_OPTIONS = ("kafka.", "kafkaconsumer.", "fetchoffset.", "groupidprefix")
 #: Kafka's own name of our option `isolation`: passed over, it would change the rows.
 KAFKA_ISOLATION = "kafka.isolation.level"
 
-PATHS = ("path", "paths")
+#: Private keys of tiered storage.
+KEYS = "keys"
+PATHS = ("path", "paths", KEYS)
 #: Of all that reads records.
 RECORDS = (
     *STRATEGIES,
@@ -40,6 +43,7 @@ RECORDS = (
     "batchSize",
     "batchBytes",
     "columns",
+    "decode",
     "experimental",
     *MODE_OPTIONS,
     IO_STATS,
@@ -201,7 +205,7 @@ def warn_of_ignored(given: Mapping[str, str], door: Door) -> None:
 
 
 def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Spark gives one path as `path`, several as a JSON array in `paths`.
+    """Spark gives one path as `path`, several as a JSON array in `paths`. With option `keys` they bring these along.
 
     Raises:
         ValueError: when there is none.
@@ -210,7 +214,32 @@ def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
     paths += json.loads(options.get("paths", "[]"))
     if not paths:
         raise ValueError('no path: give one to load(), or as option "path"')
-    return tuple(paths)
+    keys = keys_option(options)
+    if keys is None:
+        return tuple(paths)
+    from logsegment.tiered.places import tiered
+
+    return tuple(tiered(path, keys) for path in paths)
+
+
+def keys_option(options: Mapping[str, str]) -> dict[str, str] | None:
+    """Files of the private keys of tiered storage, by the ids of the keys; None when the option is not given.
+
+    Raises:
+        ValueError: when it is no JSON object of ids and files. The value is not told: it may be a key.
+    """
+    if KEYS not in options:
+        return None
+    from logsegment.tiered.keys import is_bare_key
+
+    try:
+        keys = json.loads(options[KEYS])
+    except ValueError:
+        keys = None
+    is_good = isinstance(keys, dict) and all(key.strip() and isinstance(file, str) and file for key, file in keys.items())
+    if not isinstance(keys, dict) or not is_good or any("-----BEGIN" in file or is_bare_key(file) for file in keys.values()):
+        raise ValueError('option keys must be JSON like {"key1": "/secrets/key1.pem"}: ids of keys, and files that the executors can read')
+    return keys
 
 
 def columns_option(options: Mapping[str, str]) -> tuple[str, ...] | None:
@@ -225,6 +254,17 @@ def columns_option(options: Mapping[str, str]) -> tuple[str, ...] | None:
     if not names or len(set(names)) < len(names):
         raise ValueError(f"option columns must be different names of columns with commas between them, not {options['columns']!r}")
     return names
+
+
+def decode_option(options: Mapping[str, str]) -> bool:
+    """Whether the option `decode` asks for what internal records say.
+
+    Raises:
+        ValueError: when it is no such word.
+    """
+    if options.get("decode", INTERNAL).lower() != INTERNAL:
+        raise ValueError(f"option decode must be {INTERNAL}, not {options['decode']!r}")
+    return "decode" in options
 
 
 def isolation_of(options: Mapping[str, str]) -> Isolation:

@@ -79,7 +79,14 @@ def plan_tasks(options: ReadOptions, wanted: Wanted | None = None) -> list[Input
     """
     wanted = wanted or Wanted()
     logs = discover(options.paths, options.selection, topic=options.topic, partition=options.partition)
-    ranges = ranges_of(logs, options.starting, options.ending, fail_on_data_loss=options.fail_on_data_loss, codecs=options.codecs)
+    ranges = ranges_of(
+        logs,
+        options.starting,
+        options.ending,
+        fail_on_data_loss=options.fail_on_data_loss,
+        codecs=options.codecs,
+        experimental=options.experimental,
+    )
     return plan_ranges([one for one in ranges if wanted.has(one.name)], options, wanted.timestamp, (wanted.start, wanted.end))
 
 
@@ -106,7 +113,7 @@ def plan_ranges(
     parts = _parts([piece for _, own in pieces for piece in own], options)
     tasks: list[InputPartition] = []
     for log, own in pieces:
-        known = _transactions(log, own, is_recovering=options.mode.skips) if options.isolation == "read_committed" else None
+        known = _transactions(log, own, options) if options.isolation == "read_committed" else None
         for piece in own:
             tasks += [_task(cut, known) for cut in _cut(piece, parts, options)]
     by_time = [segment for one in ranges for segment in one.looked_up]
@@ -237,7 +244,7 @@ def _is_looked_up(piece: Piece, parts: dict[str, int]) -> bool:
     return piece.begin > 0 or piece.stop is not None or parts[piece.segment.path] > 1
 
 
-def _transactions(log: LogRange, pieces: Sequence[Piece], *, is_recovering: bool) -> ls.Transactions | None:
+def _transactions(log: LogRange, pieces: Sequence[Piece], options: ReadOptions) -> ls.Transactions | None:
     """What all tasks of a log must know, when they cannot learn it each for itself.
 
     A producer snapshot tells what is open where a segment begins, so that a task can begin there. Without snapshots each would read all
@@ -249,7 +256,8 @@ def _transactions(log: LogRange, pieces: Sequence[Piece], *, is_recovering: bool
     if first.endswith(".kafka"):
         return ls.Transactions([])
     beside = segments_beside(log.segments[0])
-    return committed_transactions(beside, pieces[0].start, pieces[-1].end, is_recovering=is_recovering)
+    wanted = pieces[0].start, pieces[-1].end
+    return committed_transactions(beside, *wanted, is_recovering=options.mode.skips, experimental=options.experimental)
 
 
 def _task(piece: Piece, known: ls.Transactions | None) -> SegmentTask:

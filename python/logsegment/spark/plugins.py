@@ -6,10 +6,13 @@ A file is read on the driver, topics by the executors: once in each worker proce
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logsegment.plugins import FileRegistry, Registry, TopicRegistry
 from logsegment.plugins.travelling import travelling
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 #: Names of the options; what begins with `SETTING` are those of Spark's Kafka source.
 FILE = "plugins.path"
@@ -17,6 +20,10 @@ SETTING = "plugins.kafka."
 SERVERS = f"{SETTING}bootstrap.servers"
 TIMEOUT = "plugins.timeout"
 PLUGINS = (FILE, SERVERS, TIMEOUT)
+#: Which options' values Spark hides in plans. Its own pattern for all of its settings knows passwords, secrets and tokens, but not all of
+#: librdkafka's names, such as `ssl.key.pem`.
+REDACTION = "spark.sql.redaction.options.regex"
+HIDDEN = "(?i)plugins[.]kafka[.](?!bootstrap)"
 
 
 def is_plugin_setting(name: str) -> bool:
@@ -49,6 +56,13 @@ def plugins_option(options: Mapping[str, str]) -> Registry | None:
     if file is not None:
         return travelling(FileRegistry(file))
     return None if servers is None else travelling(TopicRegistry.of_settings(servers, settings, timeout=_seconds(options)))
+
+
+def hide_settings(spark: SparkSession) -> None:
+    """Let the plans of a session show no settings of brokers; what is hidden already stays hidden."""
+    pattern = spark.conf.get(REDACTION, "")
+    if pattern is None or HIDDEN not in pattern:
+        spark.conf.set(REDACTION, f"{pattern}|{HIDDEN}" if pattern else HIDDEN)
 
 
 def carrying(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from logsegment.spark.functions import batch_info_udf, convert_udf, decode_udf, encode_udf, validate_udf
+from logsegment.spark.plugins import hide_settings
 from logsegment.spark.source import LogSegmentSource
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def register(
 
     There are kafka_decode, kafka_encode, kafka_convert, kafka_batch_info and kafka_validate. Unless options say otherwise, kafka_encode
     writes magic 2 without compression, and kafka_convert converts to magic 2 with the codec of each entry.
-    The data source is also found without this, since PySpark imports `pyspark_logsegment` when it looks for one.
+    The data source is also found without this, since PySpark imports `pyspark_logsegment` when it looks for one. The plans of the session
+    hide the options `plugins.kafka.*` from here on (`spark.sql.redaction.options.regex`).
 
     Args:
         spark: the session, classic or Connect.
@@ -55,6 +57,7 @@ def register(
     Source: `SparkSession.dataSource` and `SparkSession.udf` in PySpark.
     """
     spark.dataSource.register(LogSegmentSource)
+    hide_settings(spark)
     shared: dict[str, Any] = {"codecs": codecs}
     functions = {
         "kafka_decode": decode_udf(**shared | dict(decode or {})),

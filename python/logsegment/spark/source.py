@@ -22,13 +22,23 @@ from pyspark.sql.datasource import (
 )
 
 import logsegment as ls
+from logsegment._internal import with_internal
 from logsegment.neighbours import committed_transactions
 from logsegment.segments import find_segments, segments_beside
 from logsegment.spark.damage import told_by
 from logsegment.spark.errors import located
 from logsegment.spark.filters import Wanted, wanted_by
 from logsegment.spark.modes import CorruptColumn, parse_mode
-from logsegment.spark.options import ReadOptions, boolean, columns_option, ensure_known_somewhere, lowered, parse_options, paths_of
+from logsegment.spark.options import (
+    ReadOptions,
+    boolean,
+    columns_option,
+    decode_option,
+    ensure_known_somewhere,
+    lowered,
+    parse_options,
+    paths_of,
+)
 from logsegment.spark.paths import local_paths
 from logsegment.spark.plan import SegmentTask, plan_tasks
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, columns_of, record_schema
@@ -74,8 +84,9 @@ class LogSegmentSource(DataSource):
         if view_of(self.given) != "records":
             return view_schema(self.given)
         named = columns_option(options)
-        usual = [*KAFKA_COLUMNS, HEADERS] if boolean(options, "includeHeaders", False) else KAFKA_COLUMNS
-        return parse_mode(options).widened(record_schema(usual if named is None else named))
+        usual = [*KAFKA_COLUMNS, HEADERS] if boolean(options, "includeHeaders", False) else [*KAFKA_COLUMNS]
+        chosen = usual if named is None else list(named)
+        return parse_mode(options).widened(record_schema(with_internal(chosen) if decode_option(options) else chosen))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in `schema`."""
@@ -95,7 +106,10 @@ class LogSegmentSource(DataSource):
         return stream_reader(self.given, self._columns(wanted), corrupt)
 
     def _columns(self, schema: StructType) -> list[str]:
-        named = columns_option(lowered(self.given))
+        options = lowered(self.given)
+        named = columns_option(options)
+        if decode_option(options) and named is not None:
+            named = tuple(with_internal(named))
         if named is not None and named != tuple(schema.fieldNames()):
             raise ValueError(f"option columns names {', '.join(named)}, but the schema {', '.join(schema.fieldNames())}")
         return columns_of(schema)
@@ -185,7 +199,7 @@ class SegmentReader(DataSourceReader):
     def _transactions(self, task: SegmentTask) -> ls.Transactions | None:
         if task.transactions is not None or self.options.isolation != "read_committed":
             return task.transactions
-        return transactions_of(task, is_recovering=self.options.mode.skips)
+        return transactions_of(task, is_recovering=self.options.mode.skips, experimental=self.options.experimental)
 
 
 class _PushFilters:
@@ -213,7 +227,7 @@ class PushingReader(SegmentReader):
         return _PushFilters(self)
 
 
-def transactions_of(task: SegmentTask, *, is_recovering: bool = False) -> ls.Transactions:
+def transactions_of(task: SegmentTask, *, is_recovering: bool = False, experimental: bool = False) -> ls.Transactions:
     """What a committed read of a task must know: from the producer snapshot of its segment, and the markers from there on.
 
     Raises:
@@ -226,4 +240,4 @@ def transactions_of(task: SegmentTask, *, is_recovering: bool = False) -> ls.Tra
     start = task.start if task.start is not None else segment.base_offset
     behind = [other.base_offset for other in beside if other.base_offset is not None and other.base_offset > (segment.base_offset or 0)]
     end = task.end if task.end is not None else min(behind, default=None)
-    return committed_transactions(beside, start, end, is_recovering=is_recovering)
+    return committed_transactions(beside, start, end, is_recovering=is_recovering, experimental=experimental)

@@ -62,7 +62,9 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.columns = list(columns)
         self.corrupt = corrupt or CorruptColumn(options.mode)
         is_committed = options.isolation == "read_committed"
-        self._reaches = Reaches(is_committed=is_committed, up_to=options.up_to, recovers=options.mode.skips)
+        self._reaches = Reaches(
+            is_committed=is_committed, up_to=options.up_to, recovers=options.mode.skips, experimental=options.experimental
+        )
         self._admission = Admission(options)
         self._initial: Offsets | None = None
         self._is_first = False
@@ -259,7 +261,7 @@ def _by_time(name: TopicPartition, options: StreamOptions, segments: Sequence[Se
     wanted = limit.timestamp if limit.timestamps is None else limit.timestamps[name]
     assert wanted is not None, "a limit says one of four things"
     for segment in segments:
-        found = ls.Segment(segment).offset_for_timestamp(wanted, codecs=options.codecs)
+        found = ls.Segment(segment).offset_for_timestamp(wanted, codecs=options.codecs, experimental=options.experimental)
         if found is not None and (reach.latest is None or found < reach.latest):
             return max(found, reach.earliest)
     if limit.no_match == "latest":

@@ -49,10 +49,12 @@ class Reaches:
         is_committed: `latest` is the last stable offset: that of the oldest open transaction, if there is one.
         up_to: whether high watermarks count.
         recovers: go on past damage to the last intact batch.
+        experimental: as in `logsegment.decode`; without it batches of magic 3 are an error.
     """
 
-    def __init__(self, *, is_committed: bool, up_to: UpTo, recovers: bool = False) -> None:
+    def __init__(self, *, is_committed: bool, up_to: UpTo, recovers: bool = False, experimental: bool = False) -> None:
         self._recovers = recovers
+        self._experimental = experimental
         self._is_committed = is_committed
         self._up_to = up_to
         self._ends: dict[TopicPartition, _LogEnd] = {}
@@ -78,22 +80,29 @@ class Reaches:
         return {name: self._reach(name, segments, marks[name], firsts[name]) for name, segments in logs.items()}
 
     def _reach(self, name: TopicPartition, segments: Sequence[SegmentFile], marks: Checkpoint | None, first: int) -> Reach:
-        end = self._ends.setdefault(name, _LogEnd(recovers=self._recovers)).find(segments[-1], is_checked=marks is None)
+        end = self._end_of(name).find(segments[-1], is_checked=marks is None)
         latest = end
         if marks is not None:
             if name not in marks:
                 return Reach(first, None, end)
             latest = min(end, marks[name])
         if self._is_committed:
-            latest = self._stable.setdefault(name, _StableOffset()).find(segments, latest)
+            latest = self._stable_of(name).find(segments, latest)
         return Reach(first, max(latest, first), max(end, first))
+
+    def _end_of(self, name: TopicPartition) -> _LogEnd:
+        return self._ends.setdefault(name, _LogEnd(recovers=self._recovers, experimental=self._experimental))
+
+    def _stable_of(self, name: TopicPartition) -> _StableOffset:
+        return self._stable.setdefault(name, _StableOffset(experimental=self._experimental))
 
 
 class _LogEnd:
     """The end of one log."""
 
-    def __init__(self, *, recovers: bool = False) -> None:
+    def __init__(self, *, recovers: bool = False, experimental: bool = False) -> None:
         self._recovers = recovers
+        self._experimental = experimental
         self._path: str | None = None
         self._since: Last | None = None
 
@@ -107,22 +116,34 @@ class _LogEnd:
     def _last(self, segment: SegmentFile, since: Last | None, *, is_checked: bool) -> Last | None:
         """The last batch, looked for behind `since`."""
         try:
-            followed = _core.follow_log(segment.path, base_of(segment), since=since, is_checked=is_checked)
+            followed = _core.follow_log(segment.path, base_of(segment), since=since, is_checked=is_checked, experimental=self._experimental)
         except _core.RecordBatchError:
             if not self._recovers:
                 raise
-            return _last_intact(segment, since)
+            return self._last_intact(segment, since)
         if followed is not None:
             # What seems to be the last batch may claim the bytes of others.
-            return _last_intact(segment, followed[0]) if self._recovers else followed[0]
+            return self._last_intact(segment, followed[0]) if self._recovers else followed[0]
         assert since is not None, "a walk from nowhere in particular is never turned away"
         return self._last(segment, None, is_checked=is_checked)
+
+    def _last_intact(self, segment: SegmentFile, since: Last | None) -> Last | None:
+        """The last batch whose checksum matches, past damage behind `since`."""
+        last = since
+        source = ls.FileSource(segment.path, since[0] if since else 0)
+        for rows in ls.batch_stream(source, on_error="skip", experimental=self._experimental):
+            table = rows.to_pyarrow()
+            columns = (table.column(name).to_pylist() for name in ("isValid", "position", "crc", "lastOffset"))
+            for is_valid, *batch in zip(*columns, strict=True):
+                last = (batch[0], batch[1], batch[2]) if is_valid else last
+        return last
 
 
 class _StableOffset:
     """The last stable offset of one log, from transaction markers (TXN-6)."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, experimental: bool = False) -> None:
+        self._experimental = experimental
         self._path: str | None = None
         self._since: Last | None = None
         self._open: list[tuple[int, int]] = []
@@ -140,7 +161,9 @@ class _StableOffset:
     def _walk(self, segments: Sequence[SegmentFile], until: int) -> bool:
         since = self._since
         for segment in segments:
-            walked = _core.follow_log(segment.path, base_of(segment), since=since, transactions=self._open, until=until)
+            walked = _core.follow_log(
+                segment.path, base_of(segment), since=since, transactions=self._open, until=until, experimental=self._experimental
+            )
             if walked is None:
                 return False
             last, has_more, self._open = walked
@@ -174,17 +197,6 @@ def base_of(segment: SegmentFile) -> int:
     """The first offset of a segment, by its name."""
     assert segment.base_offset is not None, "files without it were refused"
     return segment.base_offset
-
-
-def _last_intact(segment: SegmentFile, since: Last | None) -> Last | None:
-    """The last batch whose checksum matches, past damage behind `since`."""
-    last = since
-    for rows in ls.batch_stream(ls.FileSource(segment.path, since[0] if since else 0), on_error="skip"):
-        table = rows.to_pyarrow()
-        columns = (table.column(name).to_pylist() for name in ("isValid", "position", "crc", "lastOffset"))
-        for is_valid, *batch in zip(*columns, strict=True):
-            last = (batch[0], batch[1], batch[2]) if is_valid else last
-    return last
 
 
 def _offsets(path: str) -> Checkpoint | None:

@@ -71,7 +71,7 @@ def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str], 
     decoding: dict[str, Any] = {
         "columns": columns,
         "isolation": options.isolation,
-        "transactions": _transactions(task) if options.isolation == "read_committed" else None,
+        "transactions": _transactions(task, experimental=options.experimental) if options.isolation == "read_committed" else None,
         "topic": task.name.topic,
         "partition": task.name.partition,
         "batch_size": options.batch_size,
@@ -151,11 +151,11 @@ class _Reading:
         self._at = self._task.end
 
 
-def _transactions(task: RangeTask) -> ls.Transactions:
+def _transactions(task: RangeTask, *, experimental: bool) -> ls.Transactions:
     """What a committed read must know; all transactions that began before the last stable offset have ended."""
     for attempt in range(ATTEMPTS):
         try:
-            return committed_transactions(settled_segments(task.segment), task.start, task.end)
+            return committed_transactions(settled_segments(task.segment), task.start, task.end, experimental=experimental)
         except FileNotFoundError:
             if attempt == ATTEMPTS - 1:
                 raise

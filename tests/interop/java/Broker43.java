@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -30,7 +31,9 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * consume SERVERS TOPIC ISOLATION OUT    partition 0 from its start to its end, as rows     -> "ok COUNT"
  * produce SERVERS TOPIC SPEC             rows to partition 0, each batch of the SPEC apart  -> "ok COUNT"
  * append DIRECTORY ...                   see LogAppend                                      -> "ok FIRST LAST"
- * dump SEGMENT OUT                       what kafka-dump-log --deep-iteration prints        -> "ok LINES"
+ * dump SEGMENT OUT [OPTION...]           what kafka-dump-log --deep-iteration prints        -> "ok LINES"
+ * console ..., messages ...              see Formatters                                     -> "ok COUNT"
+ * judge, tell                            see Judge
  * </pre>
  */
 public final class Broker43 implements Peer.Driver {
@@ -57,9 +60,10 @@ public final class Broker43 implements Peer.Driver {
             case "append":
                 return appends.append(words);
             case "dump":
-                return String.valueOf(dump(words[1], Paths.get(words[2])));
+                return String.valueOf(dump(words[1], Paths.get(words[2]), Arrays.copyOfRange(words, 3, words.length)));
             default:
-                throw new UnsupportedOperationException(words[0]);
+                String answer = Formatters.answer(words);
+                return answer == null ? Judge.answer(words) : answer;
         }
     }
 
@@ -119,10 +123,12 @@ public final class Broker43 implements Peer.Driver {
         return sent.size();
     }
 
-    private static int dump(String segment, Path out) throws Exception {
+    private static int dump(String segment, Path out, String[] more) throws Exception {
         PrintStream before = System.out;
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
-        String[] arguments = {"--deep-iteration", "--print-data-log", "--files", segment};
+        List<String> words = new ArrayList<>(List.of("--deep-iteration", "--print-data-log", "--files", segment));
+        words.addAll(Arrays.asList(more));
+        String[] arguments = words.toArray(new String[0]);
         System.setOut(new PrintStream(printed, true, "UTF-8"));
         try {
             dumpTool().getMethod("main", String[].class).invoke(null, (Object) arguments);

@@ -28,4 +28,9 @@ public final class Client38 implements Peer.Driver {
         room.flip();
         return room;
     }
+
+    @Override
+    public String other(String[] words) throws Exception {
+        return Judge.answer(words);
+    }
 }

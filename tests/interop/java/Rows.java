@@ -94,8 +94,19 @@ public final class Rows {
         count++;
     }
 
+    /** Add all of others. */
+    public void addAll(Rows others) {
+        lines.append(others.lines);
+        count += others.count;
+    }
+
+    /** The rows as lines. */
+    public String text() {
+        return lines.toString();
+    }
+
     public void save(Path path) throws Exception {
-        Files.write(path, lines.toString().getBytes(StandardCharsets.UTF_8));
+        Files.write(path, text().getBytes(StandardCharsets.UTF_8));
     }
 
     public int count() {

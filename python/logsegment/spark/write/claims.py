@@ -7,7 +7,8 @@ segment is sent. Who made one lists all of them, so that of two tasks at least t
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -16,6 +17,9 @@ from logsegment.spark.write import places
 
 #: Claims that are sent at once: a task may have rows of very many partitions.
 THREADS = 8
+#: Seconds after which a claim is put anew, far below `places.ABANDONED_AFTER`: a task makes its segments here, and may work for
+#: longer than that before the store sees the first of them.
+RENEWED_AFTER = 60 * 60
 
 ADVICE = (
     'offsets cannot be patched in a store, so one task must write all rows of a partition, as after df.repartition("topic", "partition"), '
@@ -29,21 +33,28 @@ class Claims:
     Args:
         above: the directory of the claims of all tasks of a job.
         attempt: name of the try, which begins with `task-<number>-`.
+        clock: seconds.
     """
 
-    def __init__(self, above: str, attempt: str) -> None:
+    def __init__(self, above: str, attempt: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._above = above
         self._attempt = attempt
+        self._clock = clock
         self._own: list[str] = []
+        self._put_at = clock()
 
     def claim(self, logs: Sequence[str]) -> None:
-        """Claim partitions, by the names of their directories.
+        """Claim partitions, by the names of their directories. With none, say only that the job lives.
 
         Raises:
             ValueError: when another task has one of them.
             OSError: when the store does not answer.
         """
+        if not logs:
+            self._renew()
+            return
         self._own += logs
+        self._put_at = self._clock()
         with ThreadPoolExecutor(min(THREADS, len(logs)), "logsegment-claims") as threads:
             for _ in threads.map(self._put, logs):
                 pass
@@ -61,6 +72,13 @@ class Claims:
         for log in self._own:
             with suppress(OSError):
                 stores.remove(self._place(log))
+
+    def _renew(self) -> None:
+        if self._own and self._clock() - self._put_at >= RENEWED_AFTER:
+            self._put_at = self._clock()
+            # A store that does not answer now is asked again in an hour.
+            with suppress(OSError):
+                self._put(self._own[0])
 
     def _put(self, log: str) -> None:
         stores.put_bytes(self._place(log), b"")

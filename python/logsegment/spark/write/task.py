@@ -93,11 +93,12 @@ class Staging:
     def write_here(
         self, batches: Iterator[pa.RecordBatch], attempt: Attempt, above: str, claim: Callable[[Sequence[str]], None] | None = None
     ) -> StagedMessage:
-        """Stage the rows of one task in the directory of its attempt, which is below `above`; `claim` is told each partition it meets."""
+        """Stage the rows of one task in the directory of its attempt, below `above`. `claim` is told what partitions each batch brings."""
         writer, claimed = _core.StagedWriter(os.path.join(above, attempt.name), self._staged_options(attempt)), 0
         for batch in batches:
             writer.write(batch.select(list(self.columns)), time.time_ns() // 1_000_000)
-            if claim is not None and (met := writer.partitions(claimed)):
+            if claim is not None:
+                met = writer.partitions(claimed)
                 claim([f"{topic}-{number}" for topic, number in met])
                 claimed += len(met)
         rows = writer.finish()

@@ -1,0 +1,246 @@
+"""What each verb of the command line says when a plugin or a registry is at fault: exit code, plugin, batch, and the next batch.
+
+A plugin that never ends is the matter of test_plugin_hangs.py; a registry in the topics of a broker that of interop/test_plugin_topics.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import building
+import plugin_codecs
+from cli_process import Done
+from logsegment.cli import app
+from logsegment.plugins import FileRegistry, Plugin
+
+#: alias -> class of Python, rule of the finding, and what it says beside the name of the plugin.
+FAULTS = {
+    "raising": ("plugin_codecs:Raising", "S-P6", "it raised ArithmeticError: two and two is five"),
+    "little": ("plugin_codecs:TooLittle", "S-P6", "not the records of the batch"),
+    "much": ("plugin_codecs:TooMuch", "S-P6", "max_ratio"),
+    "garbage": ("plugin_codecs:Garbage", "S-P6", "not the records of the batch"),
+    "gone": ("no.such:Gone", "S-P20", "No module named 'no'"),
+    "nobody": ("", "S-P19", "Unknown compression name: plugin:15"),
+}
+NAME = "00000000000000000000.log"
+Here = Callable[..., Done]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A segment of three batches of a record each: plain, that of the plugin, plain; and what is to be said of the second."""
+
+    alias: str
+    plugin_id: int
+    registry: Path
+    segment: Path
+    at: int
+    end: int
+    rule: str
+    told: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        return self.segment.stat().st_size
+
+
+@pytest.fixture
+def here(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Here:
+    """The program in this process, which starts in no time."""
+    monkeypatch.setattr(app, "stop_on_signals", lambda: None)
+    monkeypatch.setenv("COLUMNS", "400")
+
+    def run(*arguments: str | Path) -> Done:
+        code = app.run([str(argument) for argument in arguments])
+        out, err = capfdbinary.readouterr()
+        assert b"Traceback" not in err
+        return Done(code, out, err.decode())
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("registry") / "plugins.json"
+    known = {alias: name for alias, (name, _, _) in FAULTS.items() if name}
+    FileRegistry(path).register([Plugin(alias, {"java": f"org.example.{alias}", "python": name}, "v1.4") for alias, name in known.items()])
+    assert plugin_codecs.Raising.__name__ in known["raising"]
+    return path
+
+
+@pytest.fixture(params=FAULTS)
+def case(request: pytest.FixtureRequest, registry: Path, tmp_path: Path) -> Case:
+    alias = request.param
+    name, rule, told = FAULTS[alias]
+    entry = FileRegistry(registry).by_alias(alias)
+    plugin_id = 15 if entry is None else entry.plugin_id
+    batches = [
+        building.batch(building.record(value=value), count=1, base_offset=offset, attributes=attributes)
+        for offset, (value, attributes) in enumerate([(b"first", 0), (b"packed", plugin_id << 8 | 5), (b"last", 0)])
+    ]
+    segment = tmp_path / "orders-0" / NAME
+    segment.parent.mkdir()
+    segment.write_bytes(b"".join(batches))
+    plugin = (f'"{alias}" (id {plugin_id}, class {name}', told) if name else (told,)
+    at = len(batches[0])
+    return Case(alias, plugin_id, registry, segment, at, at + len(batches[1]), rule, plugin)
+
+
+def ensure_told(text: str, case: Case) -> None:
+    """The rule, the plugin and the place of the batch."""
+    assert all(part in text for part in (f"[{case.rule}]", f"byte {case.at}", "base offset 1", *case.told)), text
+
+
+def values(done: Done) -> list[str]:
+    return [line["value"] for line in done.lines]
+
+
+def test_verify_finds_it_and_nothing_else(case: Case, here: Here):
+    done = here("verify", "--json", "-q", "--registry", case.registry, case.segment)
+    findings = [line for line in done.lines if line.get("severity") == "error"]
+    assert (done.code, [(one["rule"], one["position"], one["baseOffset"]) for one in findings]) == (1, [(case.rule, case.at, 1)])
+    assert all(part in findings[0]["message"] for part in case.told)
+    done = here("verify", "--registry", case.registry, case.segment)
+    assert done.code == 1
+    assert all(part in done.text for part in (case.rule, *case.told))
+
+
+def test_cat_ends_there_or_skips_it(case: Case, here: Here):
+    done = here("cat", "--registry", case.registry, case.segment)
+    assert done.code == 1
+    assert "last" not in values(done)
+    assert done.err.startswith(f"logsegment: {case.segment}: ")
+    ensure_told(done.err, case)
+    done = here("cat", "--on-error", "skip", "--registry", case.registry, case.segment)
+    assert (done.code, values(done)) == (1, ["first", "last"])
+    assert all(part in done.err for part in (case.rule, *case.told))
+    done = here("cat", "--offset", "2", "--registry", case.registry, case.segment)
+    assert (done.code, values(done), done.err) == (0, ["last"], ""), "who does not ask for it does not meet it"
+
+
+def test_batches_look_at_headers_only(case: Case, here: Here):
+    done = here("batches", "--json", "--registry", case.registry, case.segment)
+    name = f"plugin:{case.plugin_id}" if case.alias == "nobody" else case.alias
+    assert (done.code, done.err) == (0, "")
+    assert [line["compression"] for line in done.lines] == ["none", name, "none"]
+    assert here("batches", "--registry", case.registry, case.segment).text.count(name) == 1
+
+
+def test_convert_ends_there_and_leaves_no_output(case: Case, here: Here, tmp_path: Path):
+    target = tmp_path / "converted.log"
+    done = here("convert", "--compression", "gzip", "--registry", case.registry, case.segment, "-o", target)
+    assert (done.code, done.out, target.exists()) == (1, b"", False)
+    ensure_told(done.err, case)
+    assert here("convert", "-q", "--registry", case.registry, case.segment, "-o", target).code == 0
+    assert target.read_bytes() == case.segment.read_bytes(), "what need not be unpacked is copied"
+
+
+def test_salvage_keeps_what_is_intact_and_gets_past_what_is_not(case: Case, here: Here, tmp_path: Path):
+    target, aside = tmp_path / "whole.log", tmp_path / "aside.log"
+    done = here("salvage", "-q", "--registry", case.registry, case.segment, "-o", target)
+    assert (done.code, target.read_bytes() == case.segment.read_bytes()) == (0, True), "its checksum is right"
+    damaged = bytearray(case.segment.read_bytes())
+    damaged[case.at + 17] ^= 1
+    case.segment.write_bytes(damaged)
+    done = here("salvage", "--json", "-q", "--registry", case.registry, case.segment, "-o", target.with_name("rest.log"), "--aside", aside)
+    account = done.lines[-1]
+    assert (done.code, account["entries"], [(lost["position"], lost["rule"]) for lost in account["lost"]]) == (3, 2, [(case.at, "V2-31")])
+    assert not aside.exists(), "nothing of it can be read"
+
+
+def test_stats_count_it_and_tell_why_there_is_no_ratio(case: Case, here: Here):
+    done = here("stats", "--json", "--registry", case.registry, case.segment)
+    [told] = json.loads(done.out)["damage"]
+    assert (done.code, json.loads(done.out)["batches"], told["rule"], told["position"]) == (1, 3, case.rule, case.at)
+    assert all(part in told["message"] for part in case.told)
+    done = here("stats", "--no-ratios", "--registry", case.registry, case.segment)
+    assert (done.code, done.err) == (0, "")
+
+
+def test_explain_shows_the_header_and_marks_it(case: Case, here: Here):
+    done = here("explain", "--at", str(case.at), "--registry", case.registry, case.segment)
+    assert (done.code, done.err) == (1, "")
+    name = "plugin:15, " if case.alias == "nobody" else f"{case.alias} (plugin:{case.plugin_id}), "
+    assert all(part in done.text for part in (case.rule, "baseOffset", name, *case.told))
+    assert here("explain", "--offset", "2", "--registry", case.registry, case.segment).code == 0
+
+
+def test_check_tells_which_are_not_here(registry: Path, here: Here):
+    done = here("plugins", "check", "--installed", "--registry", registry)
+    assert (done.code, done.text.count("S-P20")) == (1, 1)
+    assert "'gone' v1.4: no.such:Gone is not available here: No module named 'no'" in done.text
+    assert here("plugins", "list", "--registry", registry).code == 0
+
+
+GOOD = {"pluginID": 1, "pluginAlias": "small", "pluginClassName": "logsegment.plugins.ready.bzip2:Bzip2", "pluginVersion": "v1.0"}
+#: What somebody did to Python's entries -> exit code of a verb that meets the batch, and what it says.
+STATES: dict[str, tuple[Any, int, str]] = {
+    "tombstone": ({"small": None}, 1, "Unknown compression name: plugin:1"),
+    "text": ({"small": '{"pluginID": 1,'}, 2, "plugin-python-topic: key 'small': "),
+    "damaged": ({"small": GOOD | {"pluginID": "1"}}, 2, "plugin-python-topic: key 'small': pluginID is a string"),
+    "out of range": ({"small": GOOD | {"pluginID": 16}}, 2, "pluginID is 16, not 0 to 15"),
+    "another key": ({"other": GOOD}, 2, "plugin-python-topic: key 'other': "),
+    "two of one id": ({"small": GOOD, "other": GOOD | {"pluginAlias": "other"}}, 2, "id 1 is that of 'small' and 'other'"),
+    "no file": (None, 2, "does not exist"),
+    "no JSON": ("{", 2, "is no registry: it is not JSON"),
+    "no registry": ("[]", 2, "is no registry: it holds no object"),
+}
+
+
+@pytest.fixture(params=STATES)
+def state(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path, int, str]:
+    """A segment whose only batch a plugin packed, the registry as it is now, the exit code and the words that belong to it."""
+    entries, code, told = STATES[request.param]
+    path, segment = tmp_path / "plugins.json", tmp_path / NAME
+    segment.write_bytes(building.batch(b"packed", count=1, attributes=0x0105))
+    if entries is not None:
+        java = {"small": GOOD | {"pluginClassName": "org.example.Small"}}
+        content = entries if isinstance(entries, str) else json.dumps({"plugin-java-topic": java, "plugin-python-topic": entries})
+        path.write_text(content)
+    return path, segment, code, told
+
+
+@pytest.mark.parametrize("verb", ["verify", "cat", "batches", "convert", "stats", "explain"])
+def test_a_verb_says_what_is_wrong_with_the_registry(verb: str, state: tuple[Path, Path, int, str], here: Here, tmp_path: Path):
+    path, segment, code, told = state
+    more = {"convert": ("--compression", "gzip", "-o", tmp_path / "out.log"), "cat": ("--on-error", "skip")}
+    done = here(verb, segment, "--registry", path, *more.get(verb, ()))
+    if verb == "batches" and code == 1:
+        assert (done.code, "plugin:1" in done.text, done.err) == (0, True, ""), "an id that nobody has is no fault of a header"
+        return
+    assert done.code == code, done
+    assert told in " ".join((done.err + done.text).split())
+    assert not (tmp_path / "out.log").exists()
+
+
+def test_the_admin_tool_finds_it_and_mends_it(state: tuple[Path, Path, int, str], here: Here):
+    path, _, _, told = state
+    plugin = {"pluginAlias": "new", "pluginVersion": "v1.0", "pluginClassName": {"java": "a.B", "python": "a:B"}}
+    wanted = path.with_name("new.json")
+    wanted.write_text(json.dumps([plugin]))
+    before = path.read_bytes() if path.exists() else None
+    is_read = before is not None and before.startswith(b'{"')
+    is_sound = '"plugin-python-topic": {"small": null}' in (before or b"").decode()
+    listed, checked = (here("plugins", verb, "--registry", path) for verb in ("list", "check"))
+    if not is_read:
+        assert (listed.code, checked.code) == (2, 2)
+        assert (told.replace("does not exist", "there is no registry") in listed.err, listed.err) == (True, checked.err)
+    else:
+        assert (listed.code, checked.code) == ((0, 0) if is_sound else (1, 1))
+        assert "org.example.Small" in listed.text
+        assert (checked.text, listed.err) == ("clean\n", "") if is_sound else "plugin-python-topic" in checked.text
+    done = here("plugins", "register", "--registry", path, wanted, "--partial")
+    if is_sound or before is None:
+        assert done.code == 0
+        return
+    assert (done.code, path.read_bytes()) == (1 if is_read else 2, before), "nothing is written over what is damaged"
+    if is_read:
+        for alias in json.loads(before or b"")["plugin-python-topic"]:
+            assert here("plugins", "remove", "-q", "--yes", "--language", "python", "--registry", path, alias).code == 0
+        assert here("plugins", "check", "--registry", path).code == 0
