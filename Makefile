@@ -13,11 +13,14 @@ STAMPS := $(VENV)/.stamps
 # In CI a Cargo.lock that does not fit is a fault; at a desk it is being edited.
 LOCKED := $(if $(CI),--locked)
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-# How long the property tests search: `make fuzz FUZZ_CASES=1000000`.
+# How long the fuzz targets search, in all: `make fuzz FUZZ_SECONDS=3600 ARGS="v2 lz4"` takes some of them; and the cases of each property test.
+FUZZ_SECONDS ?= 600
 FUZZ_CASES ?= 20000
+# How many of each clean file: `make mutations MUTATIONS=100000`.
+MUTATIONS ?= 10000
 # Optimised, but linked in seconds and with the checks of a debug build.
 FUZZ_TEST = CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
-	CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true cargo test --release $(LOCKED) --features arrow --target-dir target/fuzz propert
+	CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true cargo test --release $(LOCKED) --features arrow --target-dir target/properties propert
 # `make test-python ARGS="-k spark"`, `make bench ARGS="--sections headers"`, `make demo ARGS=...`.
 ARGS ?=
 
@@ -119,9 +122,16 @@ msrv: ## compile with the oldest Rust that Cargo.toml promises (rustup installs 
 	rustup run --install $(MSRV) cargo check $(LOCKED) --all-features
 
 .PHONY: fuzz
-fuzz: ## the Rust property tests with FUZZ_CASES cases each (there are no coverage-guided targets yet)
-	@echo "fuzz: every Rust test named after properties, $(FUZZ_CASES) cases each, overflow checks on"
-	@$(FUZZ_TEST) -- --list 2>/dev/null | grep -q ': test$$' || { echo "fuzz: no test has 'propert' in its name" >&2; exit 1; }
+fuzz: ## the coverage-guided targets of fuzz/ for FUZZ_SECONDS in all, under AddressSanitizer (nightly Rust, x86-64 Linux); docs/fuzzing.md
+	python3 tools/fuzz.py $(FUZZ_SECONDS) $(ARGS)
+
+.PHONY: fuzz-build
+fuzz-build: ## compile the targets of fuzz/, and no more
+	python3 tools/fuzz.py --build
+
+.PHONY: properties
+properties: ## every Rust test named after properties with FUZZ_CASES cases each, overflow checks on
+	@$(FUZZ_TEST) -- --list 2>/dev/null | grep -q ': test$$' || { echo "properties: no test has 'propert' in its name" >&2; exit 1; }
 	PROPTEST_CASES=$(FUZZ_CASES) $(FUZZ_TEST)
 
 .PHONY: interop
@@ -129,13 +139,20 @@ interop: $(BUILD) ## run every writer against every reader, record and print the
 	status=0; REQUIRE_INTEROP=1 INTEROP_RECORD=1 $(PY) -m pytest -m interop $(ARGS) || status=$$?; \
 		$(PY) tests/interop/record.py || status=$$?; exit $$status
 
+.PHONY: mutations
+mutations: ## MUTATIONS of every clean file of the corpus, optimised, overflow checks on: nothing panics, no record changes (docs/mutations.md)
+	MUTATIONS=$(MUTATIONS) CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
+		CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true cargo test --release $(LOCKED) --features arrow --target-dir target/properties --test rust \
+		-- --nocapture no_mutation
+
 .PHONY: soak
 soak: $(BUILD) ## streaming queries over a working broker, killed or stopped ten times in minutes (Java, Maven)
 	REQUIRE_INTEROP=1 STREAM_KILLS=10 STREAM_SECONDS=8 $(PY) -m pytest -s tests/interop/test_stream_broker.py $(ARGS)
 
 .PHONY: miri
-miri: ## the bytes-to-primitives room under Miri (nightly Rust with miri)
-	cargo +nightly miri test $(LOCKED) --lib wire::
+miri: ## the rooms with unsafe code of our own under Miri (nightly Rust with miri); what calls C is for `make asan`
+	@# Property tests take few cases: Miri is some hundred times slower.
+	PROPTEST_CASES=8 MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test $(LOCKED) --lib -- wire:: codec::room codec::matches codec::snappy
 
 .PHONY: asan
 asan: ## the Rust tests under AddressSanitizer (nightly Rust, x86-64 Linux)
