@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,24 +106,23 @@ def written(table: str, records: list[tuple[int, str, Schema | None, Schema]]) -
         place = next((place for start, place in APART.items() if name.startswith(start)), table)
         places.setdefault(place, []).append(schema)
     parts = sorted(place for place in places if place != table)
-    lines = [HEAD, "", *(f"use super::{part}::*;" for part in parts), *uses(places[table], "Record"), ""]
-    lines += ["/// The types of records, by their numbers.", "pub static RECORDS: &[Record] = &["]
+    lines = ["/// The types of records, by their numbers.", "pub static RECORDS: &[Record] = &["]
     for number, name, key, value in records:
         keyed = f"Some(&{constant(key['name'])})" if key else "None"
         lines.append(f'    Record {{ id: {number}, name: "{name}", key: {keyed}, value: &{constant(value["name"])} }},')
-    lines += ["];", ""]
-    yield table, formatted("\n".join(lines + message_lines(places[table], "")))
+    lines += ["];", "", *message_lines(places[table], "")]
+    yield table, source(lines, [f"use super::{part}::*;" for part in parts])
     for part in parts:
-        yield part, formatted("\n".join([HEAD, "", *uses(places[part]), "", *message_lines(places[part], "pub(super) ")]))
+        yield part, source(message_lines(places[part], "pub(super) "))
 
 
-def uses(schemas: list[Schema], *others: str) -> list[str]:
-    """The imports of a file of messages."""
-    names = ["Kind::*", "Message", *others, *(["field"] if schemas else []), *(["message"] if schemas else [])]
-    text = json.dumps(schemas)
-    names += ["array"] if '"[]' in text else []
-    names += ["group"] if re.search(r'"fields": \[\{[^]]*"fields": ', text) else []
-    return [f"use super::{{{', '.join(names)}}};"]
+def source(lines: list[str], imports: Sequence[str] = ()) -> str:
+    """A file of these lines, which imports what they name."""
+    text = "\n".join(lines)
+    calls = [name for name in ("array", "field", "group", "message") if f"{name}(" in text]
+    types = [name for name in ("Message", "Record") if re.search(rf": (&\[)?{name}\b", text)]
+    names = ", ".join(["Kind::*", *types, *calls])
+    return formatted("\n".join([HEAD, "", *imports, f"use super::{{{names}}};", "", text]))
 
 
 def message_lines(schemas: list[Schema], visible: str) -> list[str]:

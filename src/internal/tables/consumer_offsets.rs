@@ -3,7 +3,7 @@
 use super::consumer_groups::*;
 use super::share_groups::*;
 use super::streams_groups::*;
-use super::{Kind::*, Message, Record, array, field, message};
+use super::{Kind::*, Message, Record, array, field, group, message};
 
 /// The types of records, by their numbers.
 pub static RECORDS: &[Record] = &[

@@ -1,6 +1,6 @@
 //! Made by tools/message_tables.py from the message schemas of a release of Kafka; not edited by hand.
 
-use super::{Kind::*, Message, Record, array, field, message};
+use super::{Kind::*, Message, Record, array, field, group, message};
 
 /// The types of records, by their numbers.
 pub static RECORDS: &[Record] = &[

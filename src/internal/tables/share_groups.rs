@@ -1,6 +1,6 @@
 //! Made by tools/message_tables.py from the message schemas of a release of Kafka; not edited by hand.
 
-use super::{Kind::*, Message, array, field, message};
+use super::{Kind::*, Message, array, field, group, message};
 
 pub(super) static SHARE_GROUP_MEMBER_METADATA_KEY: Message =
     message("ShareGroupMemberMetadataKey", 0, 0, 32767, &[field("groupId", Text).since(0, 0), field("memberId", Text).since(0, 0)]);
