@@ -50,7 +50,7 @@ RULE_METHOD = re.compile(r"fn rule\(&self\)[^{]*\{(.*?)\n    \}", re.DOTALL)
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
-    """A directory with real segments, which is the current one. Uploads under keys are only there for the page about them: others read all."""
+    """A directory with real segments, which is the current one; with uploads under keys for the page about them alone."""
     for name, source in PLACES.items():
         (tmp_path / name).mkdir(exist_ok=True)
         for file in sorted((DATA / source).glob("*.log" if name == "." else "*")):
