@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from logsegment import _core
 from logsegment._core import ArrowTable, Limits, RecordStream, Transactions
-from logsegment._internal import is_internal, topic_of, with_internal
+from logsegment._internal import INTERNAL, is_internal, topic_of, with_internal
 from logsegment._options import Binary, Decode, Format, Isolation, OnError, dictionaries, entry_options, names, plugins
 
 if TYPE_CHECKING:
@@ -93,9 +93,10 @@ def decode(
         null_headers: null instead of an empty list for records without headers, as Spark's Kafka source gives them.
         transactions: aborted and open transactions of the partition, from `scan_transactions`.
         decode: "internal" adds the column `internal`: what records of Kafka's internal topics and control records say. Which topic it is
-            says `topic`, or the directory that a `FileSource` lies in. It is a struct of `type` (Kafka's name), `version` (of the value),
-            `key` and `value` (JSON text, null for null); of records of other topics it is null. What no table has is given as bytes,
-            `{"base64": ...}`, with a finding INT-1; bytes that are not what their table says too, with INT-2.
+            says `topic`, or the directory that a `FileSource` lies in. Naming the column in `columns` does the same, and gives null where
+            nothing says it. It is a struct of `type` (Kafka's name), `version` (of the value), `key` and `value` (JSON text, null for
+            null); of records of other topics it is null. What no table has is given as bytes, `{"base64": ...}`, with a finding INT-1;
+            bytes that are not what their table says too, with INT-2.
 
     Returns:
         A `RecordStream`. `timestamp` is timestamp[us, UTC]; -1 is 1969-12-31T23:59:59.999Z, and null stands for what does not fit.
@@ -115,8 +116,10 @@ def decode(
     """
     chosen = names(columns)
     if is_internal(decode):
-        chosen, topic = with_internal(chosen), topic_of(source) if topic is None else topic
-        if topic is None and not control:
+        chosen = with_internal(chosen)
+    if chosen and INTERNAL in chosen and topic is None:
+        topic = topic_of(source)
+        if topic is None and decode is not None and not control:
             raise ValueError('decode: which internal topic the records are of is not known; say topic="__consumer_offsets", for example')
     options = {
         "columns": chosen,

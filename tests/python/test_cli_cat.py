@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -46,6 +47,22 @@ def test_offsets_that_are_none_are_a_usage_error(asked: str):
     done = run("cat", CODEC, f"--offset={asked}")
     assert (done.code, done.out) == (2, b"")
     assert "--offset" in done.err
+
+
+def test_a_topic_is_a_name_where_no_directory_tells_one(tmp_path: Path):
+    unnamed = tmp_path / "found"
+    unnamed.mkdir()
+    shutil.copyfile(CODEC_FILE, unnamed / CODEC_FILE.name)
+    assert run("cat", unnamed, "--limit", "1").lines[0]["topic"] is None
+    assert run("cat", unnamed, "--topic", "orders", "--limit", "1").lines[0]["topic"] == "orders"
+    assert run("cat", CODEC, "--topic", "codec-lz4", "--limit", "1").lines[0]["topic"] == "codec-lz4"
+
+
+@pytest.mark.parametrize("verb", ["cat", "follow"])
+def test_a_topic_neither_chooses_nor_renames_what_directories_tell(verb: str):
+    done = run(verb, CODEC, MULTI, "--topic", "codec-lz4")
+    assert (done.code, done.out) == (2, b"")
+    assert "the directories tell the topic (multi-segment)" in done.err
 
 
 def test_segments_out_of_the_range_are_not_even_opened(tmp_path: Path):

@@ -139,6 +139,16 @@ def test_a_topic_that_nobody_tells_is_a_mistake():
     assert set(rows) == {None}
 
 
+def test_naming_the_column_finds_the_topic_too():
+    rows, _ = said(ls.FileSource(OFFSETS))
+    named = ls.decode(ls.FileSource(OFFSETS), columns=["topic", "internal"]).to_pyarrow()
+    assert (named["internal"].to_pylist(), set(named["topic"].to_pylist())) == (rows, {"__consumer_offsets"})
+    told = ls.decode(ls.FileSource(OFFSETS), columns=["internal"], topic="orders").to_pyarrow()
+    assert set(told["internal"].to_pylist()) == {None}
+    nobody = ls.decode(OFFSETS.read_bytes(), columns=["internal"]).to_pyarrow()
+    assert set(nobody["internal"].to_pylist()) == {None}
+
+
 def test_cat_decode_gives_json_in_json():
     done = run("cat", OFFSETS, "--decode")
     assert done.code == 0
@@ -161,6 +171,15 @@ def test_cat_decode_of_a_pipe_needs_the_topic(tmp_path: Path):
     assert run("cat", OFFSETS, "--decode", "--parquet", out).code == 0
     table = pq.read_table(out)
     assert table["internal"].to_pylist() == said(ls.FileSource(OFFSETS))[0]
+
+
+def test_cat_tells_internal_when_only_the_column_is_named():
+    done = run("cat", OFFSETS, "--columns", "offset,internal")
+    assert done.code == 0
+    assert [line["internal"] for line in done.lines] == [loaded(row) for row in said(ls.FileSource(OFFSETS))[0]]
+    refused = run("cat", "-", "--columns", "internal", stdin=OFFSETS.read_bytes())
+    assert (refused.code, refused.out) == (2, b"")
+    assert "--topic" in refused.err
 
 
 @pytest.mark.spark

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 import logsegment as ls
-from logsegment._internal import with_internal
+from logsegment._internal import INTERNAL, with_internal
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.files import ensure_output
 from logsegment.cli.findings import tell
@@ -32,7 +32,7 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import Segment, in_range, segments_of, whole_partition
+from logsegment.cli.paths import Segment, ensure_topic, in_range, segments_of, whole_partition
 from logsegment.cli.progress import Progress
 from logsegment.cli.records import Form, JsonLines, RecordSink, RecordTable, Rows
 from logsegment.cli.redact import redact_options, redactor_of
@@ -139,7 +139,8 @@ def cat(
     rows = Rows(since, until, wanted_keys or None, limit)
     wanted = Wanted(offsets, isolation, control, not no_crc, on_error, threads, entry_format, experimental, codecs, topic, redactor)
     segments = in_range(segments_of(paths), offsets.start, offsets.end)
-    if is_decoded and not control:
+    ensure_topic(topic, (segment.topic for segment in segments))
+    if (is_decoded or INTERNAL in (columns or ())) and not control:
         _ensure_topics(segments, topic)
     with ExitStack() as stack:
         sink: RecordSink
@@ -166,7 +167,7 @@ def _ensure_topics(segments: Sequence[Segment], topic: str | None) -> None:
     unknown = next((segment for segment in segments if (topic or segment.topic) is None), None)
     if unknown is not None:
         raise click.UsageError(
-            f"--decode: no directory tells which topic {unknown.name} is of; say --topic __consumer_offsets, for example"
+            f"internal: no directory tells which topic {unknown.name} is of; say --topic __consumer_offsets, for example"
         )
 
 
@@ -202,7 +203,7 @@ def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progres
             end_offset=wanted.offsets.end,
             batch_size=sink.batch_size,
             batch_bytes=sink.batch_bytes,
-            topic=segment.topic if wanted.topic is None else wanted.topic,
+            topic=wanted.topic if segment.topic is None else segment.topic,
             partition=segment.partition,
             threads=wanted.threads,
             format=wanted.format,  # type: ignore[arg-type]

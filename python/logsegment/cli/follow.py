@@ -22,7 +22,7 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import STDIN
+from logsegment.cli.paths import STDIN, ensure_topic
 from logsegment.cli.records import Form, JsonLines, Rows
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.following import Follower, Piece
@@ -81,7 +81,7 @@ class Following:
             control=self.control,
             start_offset=piece.start,
             end_offset=piece.end,
-            topic=piece.segment.topic if self.topic is None else self.topic,
+            topic=self.topic if piece.segment.topic is None else piece.segment.topic,
             partition=piece.segment.partition,
             experimental=self.experimental,
             codecs=self.codecs,
@@ -135,6 +135,7 @@ def follow(
     for path in paths:
         if path == STDIN or is_stored(path):
             raise click.UsageError(f"{path}: only directories and files of this machine grow; `logsegment cat` reads the rest")
+    ensure_topic(topic, (segment.topic for _, segments in partitions(paths) for segment in segments))
     redactor = redactor_of(is_redacted, redact_key, quiet=quiet)
     if redactor and form:
         raise click.UsageError("--bytes is about bytes, of which --redact shows none")

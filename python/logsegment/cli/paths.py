@@ -7,6 +7,8 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import click
+
 from logsegment.segments import SegmentFile, directory_of, find_segments, is_directory, segments_beside, size_of
 from logsegment.stores.uri import is_stored, shown
 
@@ -74,6 +76,18 @@ def segments_of(paths: Iterable[str]) -> list[Segment]:
         OSError: when a path does not exist, a directory cannot be listed or holds no segments.
     """
     return [segment for path in paths for segment in _named(path)]
+
+
+def ensure_topic(topic: str | None, told: Iterable[str | None]) -> None:
+    """Fail where --topic names a topic and directories tell others: it would neither choose among them nor give them another name.
+
+    Raises:
+        click.UsageError: then.
+    """
+    others = [] if topic is None else sorted({name for name in told if name is not None} - {topic})
+    if others:
+        known = ", ".join(others[:3]) + (", ..." if len(others) > 3 else "")
+        raise click.UsageError(f"--topic {topic}: the directories tell the topic ({known}); name those that are to be read")
 
 
 def whole_partition(segment: Segment) -> list[SegmentFile]:
