@@ -107,7 +107,9 @@ def java_value(alias: str, plugin_id: Any, **more: Any) -> bytes:
 def test_what_is_registered_is_found_in_every_language(broker: Broker, servers: str) -> None:
     with pytest.raises(RegistryError, match=f"there is no topic plugin-python-topic at {servers}; `logsegment plugins register` makes it"):
         TopicRegistry(servers).by_alias("fast")
-    assert registry_topics(broker) == [], "who only looks makes no topic"
+    with pytest.raises(RegistryError, match=f"there is no topic plugin-java-topic at {servers}; `logsegment plugins register` makes it"):
+        TopicRegistry(servers).remove(["fast"])
+    assert registry_topics(broker) == [], "who only looks makes no topic, and who removes what is not there neither"
     written = TopicRegistry(servers).register([FAST, SMALL])
     assert [(change.language, change.alias) for change in written] == [
         ("java", "fast"),

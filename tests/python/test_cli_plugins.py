@@ -226,6 +226,40 @@ def test_remove_takes_all_or_nothing(path: Path, here: Here):
     assert [entry.alias for entry in FileRegistry(path).entries()] == ["small"]
 
 
+def test_check_tells_entries_of_one_alias_that_differ(path: Path, here: Here):
+    """S-P13, 3."""
+    versions = Plugin("fast", BOTH, {"java": "v1.4", "python": "v2.0"})
+    FileRegistry(path).register([versions], compatible=True)
+    done = here("plugins", "check", "--registry", path, "--json")
+    [finding] = done.lines
+    told = (finding["rule"], finding["severity"], finding["path"], finding["message"])
+    text = "'fast' is v1.4 for java and v2.0 for python: all entries of an alias must be compatible"
+    assert (done.code, told) == (0, ("S-P13", "warning", "plugin-python-topic", text))
+    assert here("plugins", "check", "--registry", path, "--fail-on", "warning").code == 1
+    topics = json.loads(path.read_text())
+    for language, dictionary in (("java", "AAAA"), ("python", "BBBB")):
+        topics[f"plugin-{language}-topic"]["fast"] |= {"pluginVersion": "v1.0", "dictionary": dictionary}
+    path.write_text(json.dumps(topics))
+    done = here("plugins", "check", "--registry", path)
+    assert (done.code, "error" in done.text, "one dictionary for java and another for python" in done.text) == (1, True, True)
+    done = here("plugins", "list", "--registry", path)
+    assert (done.code, "plugin-python-topic: error [S-P13] 'fast' has one dictionary" in done.err) == (1, True)
+
+
+def test_remove_without_a_registry_says_so_and_leaves_nothing_behind(path: Path, here: Here):
+    done = here("plugins", "remove", "--registry", path, "--yes", "fast")
+    said = f"logsegment: there is no registry {path}; `logsegment plugins register` makes one\n"
+    assert (done.code, done.out, done.err) == (2, b"", said)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_registration_that_is_refused_makes_no_registry_and_no_lock(path: Path, here: Here):
+    file = path.with_name("list.json")
+    file.write_text(json.dumps([FAST | {"pluginAlias": "gzip"}]))
+    assert here("plugins", "register", "--registry", path, file).code == 1
+    assert list(path.parent.iterdir()) == [file]
+
+
 def test_check_tells_what_is_not_installed_only_when_it_is_asked_for(path: Path, here: Here):
     """S-P20."""
     bzip2 = Plugin("small", {"java": "a.B", "python": "logsegment.plugins.ready.bzip2:Bzip2"}, "v1.0")
@@ -373,6 +407,13 @@ def test_what_changed_between_showing_and_confirming_is_shown_again(path: Path, 
     terminal.answer("Write this?", "y")
     assert terminal.end() == 0
     assert [(entry.plugin_id, entry.alias) for entry in FileRegistry(path).entries()] == [(0, "small"), (1, "fast")]
+
+
+def test_removing_without_a_registry_does_not_ask(path: Path, at_terminal: Callable[..., Terminal]):
+    terminal = at_terminal("plugins", "remove", "--registry", path, "fast")
+    assert terminal.end() == 2
+    assert terminal.shown == f"logsegment: there is no registry {path}; `logsegment plugins register` makes one\n"
+    assert list(path.parent.iterdir()) == []
 
 
 def test_removing_asks_and_tells_what_it_costs(path: Path, at_terminal: Callable[..., Terminal]):

@@ -89,6 +89,14 @@ def test_a_refused_registration_writes_nothing(path: Path):
     assert (path.read_bytes(), path.stat().st_ino) == before
 
 
+def test_nothing_is_left_where_nothing_was_registered(path: Path):
+    with pytest.raises(RegistryError, match=f"there is no registry {path}"):
+        FileRegistry(path).remove(["fast"])
+    with pytest.raises(RegistrationError):
+        FileRegistry(path).register([Plugin("gzip", {"java": "a.B"}, "v1")])
+    assert list(path.parent.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

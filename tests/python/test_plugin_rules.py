@@ -129,6 +129,55 @@ def test_entries_of_one_alias_are_compatible_across_languages():
     assert refused(registration, there, [plugin("a", "python", version="v3")])[0][0] == "S-P13"
 
 
+def with_dictionary(language: str, dictionary: Any, version: str = "v1.0") -> Entry:
+    return Entry(0, "a", f"{language}.a", version, {"dictionary": dictionary})
+
+
+@pytest.mark.parametrize(
+    ("java", "python", "expected"),
+    [
+        (entry("a", 0, version="v1.4"), entry("a", 0, "python", "v2"), [("warning", "pluginVersion", "v1.4 for java and v2 for python")]),
+        (entry("a", 0, version="v1.4"), entry("a", 0, "python", "v1.0"), []),
+        (entry("a", 0, version="nightly"), entry("a", 0, "python", "v3"), []),
+        (
+            with_dictionary("java", "AAAA"),
+            with_dictionary("python", "BBBB"),
+            [("error", "dictionary", "one dictionary for java and another for python")],
+        ),
+        (with_dictionary("java", "AAAA"), with_dictionary("python", "AAAA"), []),
+        # The same bytes in base64, of which the last character's lowest bits say nothing.
+        (with_dictionary("java", "AA=="), with_dictionary("python", "AB=="), []),
+        (with_dictionary("java", "no base64"), with_dictionary("python", "nor this"), [("error", "dictionary", "one dictionary")]),
+        (with_dictionary("java", 3), with_dictionary("python", [3]), [("error", "dictionary", "one dictionary")]),
+        (with_dictionary("java", "AAAA"), entry("a", 0, "python"), []),
+        (
+            with_dictionary("java", "AAAA"),
+            with_dictionary("python", "BBBB", "v2"),
+            [("warning", "pluginVersion", "v1.0 for java and v2 for python"), ("error", "dictionary", "one dictionary")],
+        ),
+    ],
+)
+def test_what_is_registered_and_differs_between_languages_is_a_finding(java: Entry, python: Entry, expected: list[tuple[str, str, str]]):
+    """S-P13, 3: an administrator may have said that versions are compatible; dictionaries that differ never are."""
+    findings = judge(catalog(java=[java], python=[python]))
+    assert [(one.rule, one.path, one.severity, one.field) for one in findings] == [
+        ("S-P13", "plugin-python-topic", severity, field) for severity, field, _ in expected
+    ]
+    for finding, (_, _, said) in zip(findings, expected, strict=True):
+        assert said in finding.message
+        assert finding.message.endswith("all entries of an alias must be compatible")
+
+
+def test_what_differs_already_does_not_block_other_aliases_and_can_be_mended():
+    """S-P13, 3."""
+    there = catalog(java=[with_dictionary("java", "AAAA")], python=[with_dictionary("python", "BBBB")])
+    assert brief(registration(there, [plugin("b")])) == [("java", "b", 1), ("python", "b", 1)]
+    mending = Plugin("a", {"python": "python.a"}, "v1.0", extra={"dictionary": "AAAA"})
+    [(rule, told)] = refused(registration, there, [mending])
+    assert (rule, "'a' v1.0 would get another dictionary: an incompatible update must be a new plugin" in told) == ("S-P13", True)
+    assert judge(there.after(registration(there, [mending], compatible=True))) == []
+
+
 @pytest.mark.parametrize("alias", [*BUILT_IN, "GZIP", "plugin:3", "two words", "tab\t", "x" * 201, "nul\0"])
 def test_no_alias_is_a_built_in_name_or_no_name(alias: str):
     """S-P14."""

@@ -19,7 +19,7 @@ import corpus
 import logsegment as ls
 from cli_process import Done
 from logsegment.cli import app
-from logsegment.plugins import FileRegistry, MemoryRegistry, train
+from logsegment.plugins import FileRegistry, MemoryRegistry, Plugin, train
 from logsegment.plugins.training import _Samples, _trained
 
 #: Written by Kafka 4.1 with every codec: 15 batches of all kinds each.
@@ -108,6 +108,60 @@ def test_without_a_dictionary_there_is_no_file(here, tmp_path):
         assert (done.code, done.out) == (code, b""), done.err
         assert text in done.err
         assert (made.read_bytes(), list(tmp_path.iterdir())) == (b"before", [made])
+
+
+def test_the_dictionary_goes_to_stdout_and_what_is_told_of_it_to_stderr(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trained = train(sources())
+    done = cli_process.run("plugins", "train", *SEGMENTS, "-o", "-")
+    assert (done.code, done.out) == (0, trained.dictionary)
+    assert done.err.startswith(f"dictionary: {len(trained.dictionary):,} bytes from {trained.samples} batches\n")
+    assert cli_process.run("plugins", "train", *SEGMENTS, "-o", "-", "-q") == Done(0, trained.dictionary, "")
+    listed = cli_process.run("plugins", "train", *SEGMENTS, *CLASSES, "-o", "-", "-q")
+    assert b64decode(json.loads(listed.out)[0]["dictionary"]) == trained.dictionary
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_terminal_gets_no_dictionary_but_a_list(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = cli_process.run_on_terminal("plugins", "train", *SEGMENTS, "-o", "-", "-q", out=True, err=False)
+    assert (done.code, done.out) == (2, b"")
+    assert "standard output is a terminal, and a dictionary is no text" in done.err
+    done = cli_process.run_on_terminal("plugins", "train", *SEGMENTS, *CLASSES, "-o", "-", "-q", out=True, err=False)
+    assert (done.code, json.loads(done.out)[0]["pluginAlias"]) == (0, "orders")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_segments_that_plugins_wrote_are_learnt_from_with_their_registry(here, tmp_path):
+    registry, packed, made = tmp_path / "plugins.json", tmp_path / "packed.log", tmp_path / "orders.dict"
+    small = Plugin("small", {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready.bzip2:Bzip2"}, "v1.0")
+    FileRegistry(registry).register([small])
+    assert here("convert", SEGMENTS[0], "-o", packed, "--compression", "small", "--registry", registry).code == 0
+    expected = train([ls.FileSource(str(SEGMENTS[0]))]).dictionary
+    done = here("plugins", "train", packed, "-o", made, "-q")
+    assert (done.code, made.exists()) == (1, False)
+    assert "[S-P19]" in done.err
+    assert "plugin:0" in done.err
+    assert here("plugins", "train", packed, "-o", made, "-q", "--registry", registry) == Done(0, b"", "")
+    assert made.read_bytes() == expected
+    done = here("plugins", "train", packed, "-o", made, "-q", "--registry", registry, "--bootstrap-servers", "127.0.0.1:9")
+    assert (done.code, "one of --registry and --bootstrap-servers is needed" in done.err) == (2, True)
+    done = here("plugins", "train", packed, "-o", made, "-q", "--registry", SEGMENTS[0])
+    assert (done.code, "is no registry" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(("alias", "said"), [("gzip", "'gzip' is a built-in name"), ("two words", "'two words' is no name")])
+def test_an_alias_that_register_would_refuse_is_refused_before_anything_is_read(here, tmp_path, alias, said):
+    """S-P14."""
+    damaged, made = tmp_path.parent / "no-segment.log", tmp_path / "orders.json"
+    damaged.write_bytes(b"no segment at all")
+    done = here("plugins", "train", damaged, "--alias", alias, "--java-class", "org.example.OrdersZstd", "-o", made)
+    assert (done.code, done.out) == (1, b"")
+    assert f"plugin-java-topic: error [S-P14] {said}" in done.err
+    assert done.err.endswith("logsegment: nothing was written\n")
+    assert list(tmp_path.iterdir()) == []
+    done = here("plugins", "train", damaged, "--alias", "", "--java-class", "org.example.OrdersZstd", "-o", made)
+    assert (done.code, "pluginAlias is empty" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize(("size", "samples"), [(255, 1000), (None, 19)])

@@ -43,12 +43,8 @@ class OpenRegistry:
             click.UsageError: for a setting that cannot be used.
         """
         try:
-            yield self.made()
-        except RegistrationError as refused:
-            for finding in refused.findings:
-                say(f"{finding.path}: {finding.severity} [{finding.rule}] {finding.message}")
-            say("nothing was written")
-            raise Ended(FOUND) from None
+            with refusing():
+                yield self.made()
         except ValueError as mistake:
             raise click.UsageError(str(mistake)) from None
 
@@ -57,6 +53,18 @@ class OpenRegistry:
         if self.file is not None:
             return FileRegistry(self.file)
         return TopicRegistry.of_settings(str(self.servers), self.settings, timeout=self.timeout, replication_factor=self.replicas)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Inside of it, what breaks the rules of a registry is told, and ends the program."""
+    try:
+        yield
+    except RegistrationError as refused:
+        for finding in refused.findings:
+            say(f"{finding.path}: {finding.severity} [{finding.rule}] {finding.message}")
+        say("nothing was written")
+        raise Ended(FOUND) from None
 
 
 def noted(registry: Registry | None) -> Noting | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Generator
-from contextlib import closing
+from contextlib import closing, redirect_stdout
 from typing import Any
 
 import click
@@ -13,12 +14,14 @@ import logsegment as ls
 from logsegment.cli.ending import CLEAN, Damaged, ending
 from logsegment.cli.files import WholeFile, ensure_output
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import examples, paths_argument, quiet_option
+from logsegment.cli.options import examples, paths_argument, quiet_option, registry_option
 from logsegment.cli.paper import Paper
-from logsegment.cli.paths import Segment, segments_of
+from logsegment.cli.paths import STDIN, Segment, segments_of
+from logsegment.cli.plugin_registries import refusing
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.plugins.entries import EntryError
+from logsegment.plugins import Catalog, Plugin, Registry
+from logsegment.plugins.rules import registration
 from logsegment.plugins.training import LEAST_SAMPLES, LEAST_SIZE, Trained, train
 
 ADVICE = "name other segments: a dictionary is made of whole ones"
@@ -34,43 +37,81 @@ ADVICE = "name other segments: a dictionary is made of whole ones"
     ),
 )
 @paths_argument
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), metavar="FILE", help="Where the dictionary goes.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help="Where the dictionary goes; - for stdout.",
+)
 @click.option("--size", type=click.IntRange(LEAST_SIZE), metavar="BYTES", help="At most (default: 112640, or a tenth of the samples).")
 @click.option("--samples", type=click.IntRange(LEAST_SAMPLES), default=1000, show_default=True, metavar="N", help="Batches to keep.")
 @click.option("--level", type=click.IntRange(-100, 22), default=3, show_default=True, help="Of zstd.")
 @click.option("--alias", help="Write a list for `plugins register` instead, of a plugin with this alias.")
 @click.option("--java-class", metavar="CLASS", help="The class of that plugin in brokers and Java clients.")
+@registry_option
 @quiet_option
 @ending
 def train_(
-    paths: tuple[str, ...], output: str, size: int | None, samples: int, level: int, alias: str | None, java_class: str | None, quiet: bool
+    paths: tuple[str, ...],
+    output: str,
+    size: int | None,
+    samples: int,
+    level: int,
+    alias: str | None,
+    java_class: str | None,
+    codecs: Registry | None,
+    quiet: bool,
 ) -> int:
     """Make a zstd dictionary from the batches of every PATH, and tell what it gains on batches that it was not made of.
 
     FILE gets the dictionary itself, or with --alias what `logsegment plugins register` takes, with the codec that uses it. FILE appears
-    when it is complete. The same input gives the same dictionary.
+    when it is complete. The same input gives the same dictionary. Exit code 1 when a batch is bad, or the alias breaks a rule.
     """
-    if (alias is None) != (java_class is None):
-        raise click.UsageError("--alias and --java-class belong together: brokers unpack with a class of Java (S-P13)")
     segments = segments_of(paths)
-    ensure_output(output, segments)
+    _ensure_output(output, segments, is_text=alias is not None)
     try:
-        trained = _trained(segments, size, samples, level, quiet=quiet)
+        _ensure_plugin(alias, java_class)
+        trained = _trained(segments, size, samples, level, codecs, quiet=quiet)
         content = trained.dictionary if alias is None else _listed(trained, alias, str(java_class))
-    except (ValueError, EntryError) as mistake:
+    except ValueError as mistake:
         raise click.UsageError(str(mistake)) from None
     except ModuleNotFoundError as missing:
         if missing.name != "zstandard":
             raise
         raise click.UsageError("training needs zstandard: pip install 'logsegment[codecs]'") from None
-    with WholeFile(output) as file:
-        file.write(content)
+    _write(content, output)
     if not quiet:
-        _tell(trained)
+        _tell(trained, output)
     return CLEAN
 
 
-def _trained(segments: list[Segment], size: int | None, samples: int, level: int, *, quiet: bool) -> Trained:
+def _ensure_output(output: str, segments: list[Segment], *, is_text: bool) -> None:
+    if output != STDIN:
+        ensure_output(output, segments)
+    elif sys.stdout.isatty() and not is_text:
+        raise click.UsageError("standard output is a terminal, and a dictionary is no text: name a file, or a pipe")
+
+
+def _ensure_plugin(alias: str | None, java_class: str | None) -> None:
+    """Refuse before it is trained what `plugins register` would refuse of any registry."""
+    if (alias is None) != (java_class is None):
+        raise click.UsageError("--alias and --java-class belong together: brokers unpack with a class of Java (S-P13)")
+    if alias is not None and java_class is not None:
+        with refusing():
+            registration(Catalog(), [Plugin(alias, {"java": java_class}, "v1.0")])
+
+
+def _write(content: bytes, output: str) -> None:
+    if output == STDIN:
+        sys.stdout.buffer.write(content)
+        return
+    with WholeFile(output) as file:
+        file.write(content)
+
+
+def _trained(segments: list[Segment], size: int | None, samples: int, level: int, codecs: Registry | None, *, quiet: bool) -> Trained:
     read: list[Segment] = []
     with Progress(segments, is_wanted=not quiet) as progress:
 
@@ -83,7 +124,7 @@ def _trained(segments: list[Segment], size: int | None, samples: int, level: int
 
         with closing(sources()) as each:
             try:
-                return train(each, size=size, samples=samples, level=level)
+                return train(each, size=size, samples=samples, level=level, codecs=codecs)
             except ls.RecordBatchError as error:
                 raise Damaged(read[-1].name, error, ADVICE) from error
 
@@ -94,11 +135,20 @@ def _listed(trained: Trained, alias: str, java_class: str) -> bytes:
     return (json.dumps([fields], indent=2) + "\n").encode()
 
 
-def _tell(trained: Trained) -> None:
+def _tell(trained: Trained, output: str) -> None:
+    """On stdout, unless that has the dictionary."""
+    if output != STDIN:
+        _show(trained)
+    elif sys.stderr is not None:
+        with redirect_stdout(sys.stderr):
+            _show(trained)
+    if trained.dictionary_bytes >= trained.zstd_bytes:
+        say("these batches gain nothing from it: they are large enough for zstd alone, or have nothing in common")
+
+
+def _show(trained: Trained) -> None:
     paper = Paper()
     paper.line(f"dictionary: {count(len(trained.dictionary), 'byte')} from {count(trained.samples, 'batch')}")
     sizes = (("records", trained.plain_bytes), ("zstd", trained.zstd_bytes), ("with the dictionary", trained.dictionary_bytes))
     rows = [(name, f"{size:,}", f"{trained.plain_bytes / max(1, size):.2f}") for name, size in sizes]
     paper.table((count(trained.held_out, "other batch"), "bytes", "ratio"), rows)
-    if trained.dictionary_bytes >= trained.zstd_bytes:
-        say("these batches gain nothing from it: they are large enough for zstd alone, or have nothing in common")

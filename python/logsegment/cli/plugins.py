@@ -134,6 +134,7 @@ def remove(registry: OpenRegistry, aliases: tuple[str, ...], language: str | Non
     if not yes and not (sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError("standard input is no terminal to ask at; --yes removes without")
     with registry.opened(quiet=quiet) as opened:
+        opened.ensure_there()
         question = None if yes else f"{CANNOT_READ} Remove this?"
         return _write(opened, lambda catalog: removal(catalog, aliases, language), question, quiet=quiet)
 

@@ -102,6 +102,9 @@ class FileRegistry(StoredRegistry):
         Raises:
             RegistryError: when the file cannot be read or written.
         """
+        if not os.path.lexists(self.path):
+            # What is refused leaves nothing behind, no lock either.
+            plan(Catalog())
         with self._writing():
             topics = self._topics() if os.path.lexists(self.path) else {}
             catalog = _catalog(topics)

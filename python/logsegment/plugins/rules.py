@@ -7,9 +7,12 @@ Goes in: a `Catalog` and what an administrator wants. Comes out: the changes in 
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 from logsegment._core import Finding
 from logsegment.plugins.catalog import Catalog, Change, found, java_first, topic_of
@@ -65,12 +68,12 @@ def judge(catalog: Catalog) -> list[Finding]:
         catalog: what is registered.
 
     Returns:
-        A finding for each rule that is broken: errors, and warnings where some clients cannot read what others write.
+        A finding for each rule that is broken: errors, and warnings where some clients may not read what others write.
     """
-    findings = [one.finding for one in catalog.damaged]
+    findings = _broken(catalog)
     for alias in catalog.aliases():
-        findings += _judge_alias(alias, catalog.of(alias))
-    findings += _shared_ids(catalog)
+        for one in _disagreements(alias, catalog.of(alias)):
+            findings.append(found("S-P13", one.text, one.language, severity=_SEVERITIES[one.field], field=one.field))
     for alias in catalog.aliases():
         findings += _missing(catalog, alias, "warning")
     return findings
@@ -98,7 +101,7 @@ def registration(catalog: Catalog, plugins: Iterable[Plugin], *, compatible: boo
     ids = _ids(catalog, wanted, findings)
     changes = [change for plugin in wanted if plugin.alias in ids for change in _changes(catalog, plugin, ids[plugin.alias])]
     after = catalog.after(changes)
-    findings += [finding for finding in judge(after) if finding.severity == "error"]
+    findings += _broken(after)
     if not compatible:
         findings += _incompatible(changes, after)
     if not partial:
@@ -138,6 +141,14 @@ def removal(catalog: Catalog, aliases: Iterable[str], language: str | None = Non
     if findings:
         raise RegistrationError(findings)
     return sorted(changes, key=lambda change: java_first(change.language), reverse=True)
+
+
+def _broken(catalog: Catalog) -> list[Finding]:
+    """What no registration may leave behind."""
+    findings = [one.finding for one in catalog.damaged]
+    for alias in catalog.aliases():
+        findings += _judge_alias(alias, catalog.of(alias))
+    return [*findings, *_shared_ids(catalog)]
 
 
 def _judge_alias(alias: str, entries: dict[str, Entry]) -> Iterator[Finding]:
@@ -217,34 +228,58 @@ def _changes(catalog: Catalog, plugin: Plugin, plugin_id: int) -> Iterator[Chang
 
 
 def _incompatible(changes: list[Change], after: Catalog) -> Iterator[Finding]:
-    """Updates that their version says to be incompatible, and languages that differ so (S-P13, 3 and 4)."""
+    """Updates that say of themselves that they are incompatible, and languages that differ so (S-P13, 3 and 4)."""
     for change in changes:
-        if change.entry and change.before and _differ(change.entry, change.before):
-            text = (
-                f"{change.alias!r} {change.before.version} would become {change.entry.version}: an incompatible update must be a new plugin"
-            )
-            yield found("S-P13", f"{text}, with an alias of its own{_SAY_SO}", change.language, field="pluginVersion")
+        for field in _differences(change.entry, change.before) if change.entry and change.before else ():
+            become = "get another dictionary" if field == _DICTIONARY else f"become {change.entry.version}"
+            text = f"{change.alias!r} {change.before.version} would {become}: an incompatible update must be a new plugin"
+            yield found("S-P13", f"{text}, with an alias of its own{_SAY_SO}", change.language, field=field)
     for alias in dict.fromkeys(change.alias for change in changes):
-        for (one, first), (other, second) in combinations(sorted(after.of(alias).items(), key=lambda item: java_first(item[0])), 2):
-            if _differ(first, second):
-                text = (
-                    f"{alias!r} is {first.version} for {one} and {second.version} for {other}: all entries of an alias must be compatible"
-                )
-                yield found("S-P13", f"{text}{_SAY_SO}", other, field="pluginVersion")
+        for one in _disagreements(alias, after.of(alias)):
+            yield found("S-P13", f"{one.text}{_SAY_SO}", one.language, field=one.field)
 
 
-def _differ(one: Entry, other: Entry) -> bool:
-    """Whether the entries say that they are incompatible: by their major numbers or their dictionaries, where both have one.
+@dataclass(frozen=True)
+class _Disagreement:
+    """Two languages whose entries of an alias say that they are incompatible (S-P13, 3): in which field, and in words."""
+
+    language: str
+    field: str
+    text: str
+
+
+def _disagreements(alias: str, entries: dict[str, Entry]) -> Iterator[_Disagreement]:
+    for (one, first), (other, second) in combinations(sorted(entries.items(), key=lambda item: java_first(item[0])), 2):
+        for field in _differences(first, second):
+            if field == _DICTIONARY:
+                text = f"{alias!r} has one dictionary for {one} and another for {other}"
+            else:
+                text = f"{alias!r} is {first.version} for {one} and {second.version} for {other}"
+            yield _Disagreement(other, field, f"{text}: all entries of an alias must be compatible")
+
+
+def _differences(one: Entry, other: Entry) -> Iterator[str]:
+    """The fields by which entries say that they are incompatible: major numbers and dictionaries, where both have one.
 
     A dictionary does not stand in the batches (COD-Z5), so another one under the same id makes all that was written unreadable.
     """
     first, second = _MAJOR.match(one.version), _MAJOR.match(other.version)
-    is_major = bool(first and second and int(first[1]) != int(second[1]))
-    return is_major or ("dictionary" in one.extra and "dictionary" in other.extra and one.extra["dictionary"] != other.extra["dictionary"])
+    if first and second and int(first[1]) != int(second[1]):
+        yield "pluginVersion"
+    if _DICTIONARY in one.extra and _DICTIONARY in other.extra and _dictionary(one) != _dictionary(other):
+        yield _DICTIONARY
 
 
-def _made(entry: Entry) -> str:
-    return f"{entry.version} with its dictionary" if "dictionary" in entry.extra else entry.version
+def _dictionary(entry: Entry) -> Any:
+    """The bytes of its dictionary, or what stands there instead."""
+    given = entry.extra[_DICTIONARY]
+    try:
+        return b64decode(given, validate=True)
+    except (TypeError, ValueError):
+        return given
 
 
 _SAY_SO = " (if it reads and writes the same bytes, say that it is compatible)"
+_DICTIONARY = "dictionary"
+#: Of what is registered: versions may differ by somebody's word, which nobody keeps; dictionaries that differ never agree.
+_SEVERITIES = {"pluginVersion": "warning", _DICTIONARY: "error"}

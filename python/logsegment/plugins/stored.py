@@ -169,6 +169,7 @@ class StoredRegistry(ABC):
             RegistryError: when the registry cannot be read or written.
         """
         wanted = list(aliases)
+        self.ensure_there()
         return self.change(lambda catalog: rules.removal(catalog, wanted, language))
 
     def check(self) -> list[Finding]:
@@ -178,6 +179,14 @@ class StoredRegistry(ABC):
             RegistryError: when the registry cannot be read.
         """
         return rules.judge(self.catalog())
+
+    def ensure_there(self) -> None:
+        """Refuse a place where nothing was ever registered, before anything is made there.
+
+        Raises:
+            RegistryError: when it is refused, or cannot be read.
+        """
+        self.catalog()
 
     def settled(self) -> Self:
         """The same registry, as it can be used on another machine."""

@@ -90,6 +90,16 @@ class TopicRegistry(StoredRegistry):
         cluster = self._cluster
         return type(self), cluster.servers, self.language, cluster.timeout, tuple(sorted(cluster.settings.items()))
 
+    def ensure_there(self) -> None:
+        """Refuse a cluster without any topic of a registry, before a producer makes others.
+
+        Raises:
+            RegistryError: when it is refused, or the brokers do not answer.
+        """
+        if self._cluster.topics().keys() == {""}:
+            text = f"there is no topic {topic_of('java')} at {self._cluster.servers}"
+            raise RegistryError(f"{text}; `logsegment plugins register` makes it")
+
     def check(self) -> list[Finding]:
         """Hold all rules against what is registered, and look at the settings of the topics.
 
