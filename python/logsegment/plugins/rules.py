@@ -230,10 +230,11 @@ def _changes(catalog: Catalog, plugin: Plugin, plugin_id: int) -> Iterator[Chang
 def _incompatible(changes: list[Change], after: Catalog) -> Iterator[Finding]:
     """Updates that say of themselves that they are incompatible, and languages that differ so (S-P13, 3 and 4)."""
     for change in changes:
-        for field in _differences(change.entry, change.before) if change.entry and change.before else ():
-            become = "get another dictionary" if field == _DICTIONARY else f"become {change.entry.version}"
-            text = f"{change.alias!r} {change.before.version} would {become}: an incompatible update must be a new plugin"
-            yield found("S-P13", f"{text}, with an alias of its own{_SAY_SO}", change.language, field=field)
+        if change.entry and change.before:
+            for field in _differences(change.entry, change.before):
+                become = "get another dictionary" if field == _DICTIONARY else f"become {change.entry.version}"
+                text = f"{change.alias!r} {change.before.version} would {become}: an incompatible update must be a new plugin"
+                yield found("S-P13", f"{text}, with an alias of its own{_SAY_SO}", change.language, field=field)
     for alias in dict.fromkeys(change.alias for change in changes):
         for one in _disagreements(alias, after.of(alias)):
             yield found("S-P13", f"{one.text}{_SAY_SO}", one.language, field=one.field)
