@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from typing import Any
 
 import pyarrow as pa
@@ -85,6 +85,25 @@ def test_a_dictionary_makes_small_batches_smaller_and_is_needed(alias):
     other = registry(alias, dictionary=b64encode(b"nothing in common at all" * 9).decode())
     with pytest.raises(ls.CodecError, match=alias):
         ls.decode(data, codecs=other).read_all()
+
+
+def test_levels_of_lz4_are_those_of_its_high_compressor():
+    """What stands in docs/formats/plugins.md: 1 to 12, beyond them the last and its own default; without one the fast compressor."""
+    import lz4.block
+
+    codec = load(registry("lz4dict").entries()[0])
+    plain = b"".join(ORDERS)
+
+    def packed(level: int | None) -> bytes:
+        return bytes(codec.compress(memoryview(plain), level))
+
+    fast = lz4.block.compress(plain, dict=b64decode(DICTIONARY))
+    assert packed(None) == fast
+    assert len({len(packed(level)) for level in (None, 1, 9, 12)}) >= 3
+    assert len(packed(12)) < len(packed(1)) < len(fast)
+    assert [packed(level) for level in (0, -3, 13, 16, 1000)] == [packed(level) for level in (9, 9, 12, 12, 12)]
+    for level in (None, *range(1, 13)):
+        assert bytes(codec.decompress(memoryview(packed(level)), len(plain))) == plain
 
 
 @pytest.mark.parametrize(

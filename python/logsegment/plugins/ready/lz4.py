@@ -12,7 +12,10 @@ SIZE = 4
 
 
 class Lz4Dictionary:
-    """One LZ4 block behind its size (uint32, little-endian). Levels above 0 are those of the high compressor; without one the fast one.
+    """One LZ4 block behind its size (uint32, little-endian).
+
+    Levels are 1 to 12 of the high compressor (LZ4 HC): what is more is taken as 12, what is less as 9, its default. Without a level the
+    fast compressor packs.
 
     Args:
         dictionary: what the records have in common; the last 64 KiB of it are of use.
