@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 
 import logsegment
 from logsegment.spark import batch_info_udf, convert_udf, decode_batches, decode_udf, encode_udf, validate_udf
+from spark_cluster_plugins import plugins
 
 #: Executors are told where the package is: on a real cluster it is installed in the Python that PYSPARK_PYTHON names.
 PACKAGES = Path(logsegment.__file__).parents[1]
@@ -176,7 +177,7 @@ def source(spark: SparkSession, path: str) -> Any:
     return spark.read.format("logsegment").load(path)
 
 
-STEPS = {"rows": rows, "functions": functions, "written": written, "speculated": speculated, "faults": faults}
+STEPS = {"rows": rows, "functions": functions, "written": written, "speculated": speculated, "faults": faults, "plugins": plugins}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

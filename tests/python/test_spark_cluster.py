@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -83,6 +84,40 @@ def test_a_task_that_ran_twice_at_once_is_there_once(answers: dict[str, Any]) ->
     assert found["tries"] == 2
     assert found["rows"] == [20_000, 20_000, 20_000, 19_999]
     assert found["left"] == [".lock", "slow-0"]
+
+
+def plain_totals(answers: dict[str, Any]) -> list[int]:
+    """Records, sum of offsets (those that were written anew count from 0), bytes of values."""
+    totals = answers["rows"]["totals"]
+    counts = [count for _, _, count, _, _ in totals]
+    return [sum(counts), sum(count * (count - 1) // 2 for count in counts), sum(size for *_, size in totals)]
+
+
+@pytest.mark.parametrize("way", ["source", "decode_udf", "encode_udf"])
+def test_executors_resolve_plugins_by_what_travels_with_their_tasks(answers: dict[str, Any], way: str) -> None:
+    """Written with an alias, read when the registry's file was gone. The codec's module came by addPyFile."""
+    assert answers["plugins"]["codecs"] == ["sent"]
+    assert answers["plugins"][way] == plain_totals(answers)
+
+
+@pytest.mark.parametrize(
+    ("alias", "told"),
+    [
+        ("raising", r'CodecError: .*/raising-0/0+\.log: \[S-P6\] at byte \d+, base offset 1.*"raising".*ArithmeticError: two and two'),
+        ("gone", r'UnsupportedError: .*/gone-0/0+\.log: \[S-P20\] at byte \d+, base offset 1.*"gone".*no\.such:Gone.*v1\.0'),
+    ],
+)
+def test_a_broken_plugin_fails_its_task_with_one_readable_line(answers: dict[str, Any], alias: str, told: str) -> None:
+    """S-P6, S-P20: and nothing else; the executors go on."""
+    assert re.search(told, answers["plugins"]["refused"][alias]), answers["plugins"]["refused"][alias]
+    assert answers["plugins"]["rest"] == ["first", "last"], "in the mode that drops what is damaged"
+    assert answers["plugins"]["lost executors"] == []
+
+
+def test_a_worker_process_reads_the_registry_once_and_not_for_each_batch(answers: dict[str, Any]) -> None:
+    found = answers["plugins"]["readings"]
+    assert (found["decoded"], found["driver"]) == (400, 0)
+    assert found["readings"] == found["processes"] >= 2, "on both executors"
 
 
 @pytest.mark.parametrize(
