@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from logsegment._core import FileSource, scan_transactions
+from logsegment._core import FileSource, Finding, scan_markers
 from logsegment.reading import batch_stream
 from logsegment.segments import SegmentFile
+from logsegment.stores.uri import shown
 
-State = Literal["committed", "aborted", "open", "hanging"]
+State = Literal["committed", "aborted", "open", "hanging", "unknown"]
+#: Called with a file and what is damaged in it.
+Told = Callable[[SegmentFile, Finding], object]
 
 #: Kafka's `transaction.max.timeout.ms` by default: a coordinator aborts what is open longer.
 LONGEST_MS = 15 * 60 * 1000
 #: A timestamp that stands for none.
 NONE = -1
+#: A torn tail: usual in a file in use, damage in one that others follow.
+_TORN = "L8-14"
 
 _NAMES = ("position", "size", "baseOffset", "lastOffset", "count", "baseTimestamp", "maxTimestamp", "producerId", "producerEpoch")
-_FIELDS = [(name, name) for name in (*_NAMES, "isTransactional", "isControl")]
+_FIELDS = [(name, name) for name in (*_NAMES, "isTransactional", "isControl", "isValid")]
 
 
 @dataclass(slots=True)
@@ -28,6 +33,7 @@ class Transaction:
 
     Attributes:
         state: "committed" or "aborted" by its marker; "open" without one, "hanging" when it is open for longer than a coordinator allows.
+            "unknown" when damage lies behind its begin: its marker may have been there, and what follows may be of another transaction.
         producer_id: who wrote it.
         producer_epoch: in which epoch it began.
         first_offset: of its first batch.
@@ -57,13 +63,22 @@ class Transaction:
         return {_camel(name): value for name, value in asdict(self).items()}
 
 
-def transactions_of(files: Sequence[SegmentFile], *, longest_ms: int = LONGEST_MS, experimental: bool = False) -> Iterator[Transaction]:
-    """Follow the transactions of one partition; nothing is decompressed, damage is passed over.
+def transactions_of(
+    files: Sequence[SegmentFile],
+    *,
+    longest_ms: int = LONGEST_MS,
+    experimental: bool = False,
+    told: Told | None = None,
+) -> Iterator[Transaction]:
+    """Follow the transactions of one partition; nothing is decompressed.
+
+    A batch whose checksum does not match counts as not there, and so does its marker.
 
     Args:
         files: its segments in the order of their offsets, as `logsegment.segments.find_segments` gives them.
         longest_ms: what is open for longer hangs; 15 minutes are `transaction.max.timeout.ms` of a broker.
         experimental: batches of magic 3 begin and end transactions too; as in `logsegment.decode`.
+        told: called with each damage that was passed over, and its file.
 
     Yields:
         The ended ones in the order of their markers, then those that are open by their first offset. A transaction that began before
@@ -81,42 +96,100 @@ def transactions_of(files: Sequence[SegmentFile], *, longest_ms: int = LONGEST_M
 
     Source: KIP-98 and KIP-664; `TransactionsCommand` in Kafka's tools.
     """
-    sources = [FileSource(file.path) for file in files]
-    aborted = set(scan_transactions(sources, experimental=experimental).aborted)
-    follower = _Follower(aborted)
-    for source in sources:
-        with batch_stream(source, check_crc=False, on_error="skip", experimental=experimental) as stream:
+    follower = _Follower()
+    begun: int | None = None
+    for index, file in enumerate(files):
+        source, has_next = FileSource(file.path), index + 1 < len(files)
+        follower.ends = {(producer, offset): is_commit for producer, offset, is_commit in scan_markers(source, experimental=experimental)}
+        with batch_stream(source, on_error="skip", experimental=experimental) as stream:
+            first = None
+            seen = 0
             for rows in stream:
-                yield from follower.ended(map(json.loads, rows.to_jsonl(fields=_FIELDS).splitlines()))
+                found = [json.loads(line) for line in rows.to_jsonl(fields=_FIELDS).splitlines()]
+                first = next((row["baseOffset"] for row in found), None) if first is None else first
+                _ensure_order(begun, first, file)
+                seen += follower.damaged(file, stream.findings[seen:], told, has_next=has_next)
+                follower.damaged(file, [_bad_checksum(file, row) for row in found if row["isValid"] is False], told)
+                yield from follower.ended(row for row in found if row["isValid"] is not False)
+            follower.damaged(file, stream.findings[seen:], told, has_next=has_next)
+        follower.doubt_all()
+        begun = begun if first is None else first
     yield from follower.open(longest_ms)
 
 
-class _Follower:
-    """The transactions without a marker so far."""
+def _ensure_order(begun: int | None, first: int | None, file: SegmentFile) -> None:
+    if begun is not None and first is not None and first < begun:
+        raise ValueError(f"files must stand in the order of their offsets: {file.path} begins at offset {first}, one before it at {begun}")
 
-    def __init__(self, aborted: set[tuple[int, int, int]]) -> None:
-        self._aborted = aborted
+
+def _bad_checksum(file: SegmentFile, row: dict[str, Any]) -> Finding:
+    text = f"the batch of base offset {row['baseOffset']} does not have the checksum that it names"
+    place = f"{shown(file.path)}@{row['position']}"
+    return Finding("V2-31", "error", text, place, row["position"], row["size"], row["baseOffset"], row["lastOffset"])
+
+
+class _Follower:
+    """The transactions without a marker so far.
+
+    Attributes:
+        ends: the markers of the file that is read: whether they commit, by producer id and offset.
+    """
+
+    def __init__(self) -> None:
+        self.ends: dict[tuple[int, int], bool] = {}
         self._open: dict[int, Transaction] = {}
+        self._doubtful: set[int] = set()
+        self._damages: list[int] = []
         self._latest = NONE
 
-    def ended(self, rows: Iterator[dict[str, Any]]) -> Iterator[Transaction]:
+    def damaged(self, file: SegmentFile, findings: Sequence[Finding], told: Told | None, *, has_next: bool = False) -> int:
+        """Keep where the file is damaged, until the rows behind it come; give their number. A torn tail is none in the last."""
+        for finding in findings:
+            if finding.severity == "error" or (finding.rule == _TORN and has_next):
+                self._damages.append(finding.position)
+                if told is not None:
+                    told(file, finding)
+        return len(findings)
+
+    def ended(self, rows: Iterable[dict[str, Any]]) -> Iterator[Transaction]:
+        self._damages.sort(reverse=True)
         for row in rows:
+            if self._damages and self._damages[-1] <= row["position"]:
+                self._doubt(row["position"])
             self._latest = max(self._latest, row["maxTimestamp"] or NONE)
             if not row["isTransactional"] or row["producerId"] < 0:
                 continue
             if not row["isControl"]:
                 self._add(row)
-            elif (ended := self._open.pop(row["producerId"], None)) is not None:
-                is_aborted = (ended.producer_id, ended.first_offset, row["lastOffset"]) in self._aborted
-                ended.state = "aborted" if is_aborted else "committed"
-                ended.marker_offset = row["lastOffset"]
-                ended.duration_ms = _between(ended.first_timestamp, row["maxTimestamp"])
-                yield ended
+            elif (marker := (row["producerId"], row["lastOffset"])) in self.ends and row["producerId"] in self._open:
+                yield self._end(row, is_commit=self.ends[marker])
+
+    def doubt_all(self) -> None:
+        """The file ends: whatever is damaged in it lies behind."""
+        if self._damages:
+            self._doubt(max(self._damages))
+
+    def _doubt(self, position: int) -> None:
+        """The marker of each open transaction may have been in what is damaged."""
+        self._damages = [damage for damage in self._damages if damage > position]
+        self._doubtful.update(self._open)
+
+    def _end(self, row: dict[str, Any], *, is_commit: bool) -> Transaction:
+        ended = self._open.pop(row["producerId"])
+        ended.state = self._state(ended, "committed" if is_commit else "aborted")
+        ended.marker_offset = row["lastOffset"]
+        ended.duration_ms = _between(ended.first_timestamp, row["maxTimestamp"])
+        return ended
+
+    def _state(self, one: Transaction, state: State) -> State:
+        is_doubtful = one.producer_id in self._doubtful
+        self._doubtful.discard(one.producer_id)
+        return "unknown" if is_doubtful else state
 
     def open(self, longest_ms: int) -> Iterator[Transaction]:
         for one in sorted(self._open.values(), key=lambda one: one.first_offset):
             one.duration_ms = _between(one.first_timestamp, self._latest)
-            one.state = "hanging" if one.duration_ms > longest_ms else "open"
+            one.state = self._state(one, "hanging" if one.duration_ms > longest_ms else "open")
             yield one
 
     def _add(self, row: dict[str, Any]) -> None:

@@ -27,9 +27,21 @@ pub struct Scan {
     open: HashMap<i64, i64>,
     aborted: HashMap<i64, Vec<(i64, i64)>>,
     first_offset: Option<i64>,
+    /// Every COMMIT and ABORT, where somebody wants them one by one.
+    ends: Option<Vec<(i64, i64, ControlType)>>,
 }
 
 impl Scan {
+    /// A scan that keeps every marker that ends a transaction.
+    pub fn keeping_ends() -> Self {
+        Self { ends: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// The kept markers in their order: producer id, offset, and COMMIT or ABORT.
+    pub fn into_ends(self) -> Vec<(i64, i64, ControlType)> {
+        self.ends.unwrap_or_default()
+    }
+
     /// Looks at one entry. Entries that are not record batches carry no transactions and are passed over, and so are damaged markers:
     /// the decode that follows reports them.
     pub fn visit(&mut self, frame: Frame<'_>) {
@@ -54,6 +66,7 @@ impl Scan {
             return;
         }
         if let Some(marker) = marker {
+            self.keep(header, marker.control_type);
             self.close(header.producer.id, marker.control_type, header.last_offset);
         }
     }
@@ -83,6 +96,12 @@ impl Scan {
     /// The transactions seen so far; those without a marker are open.
     pub fn finish(self) -> Transactions {
         Transactions { last_stable_offset: self.open.into_values().min(), aborted: self.aborted }
+    }
+
+    fn keep(&mut self, header: &BatchHeader, marker: ControlType) {
+        if let (Some(ends), ControlType::Abort | ControlType::Commit) = (&mut self.ends, marker) {
+            ends.push((header.producer.id, header.last_offset, marker));
+        }
     }
 
     /// A marker belongs to its producer's data since the marker before (CTL-7: by producer id only).

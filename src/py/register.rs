@@ -26,6 +26,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(inspect::inspect_entry, module)?)?;
     module.add_function(wrap_pyfunction!(validate::findings_table, module)?)?;
     module.add_function(wrap_pyfunction!(transactions::scan_transactions, module)?)?;
+    module.add_function(wrap_pyfunction!(transactions::scan_markers, module)?)?;
     module.add_function(wrap_pyfunction!(files::decode_files, module)?)?;
     module.add_function(wrap_pyfunction!(files::batch_files, module)?)?;
     module.add_class::<segment::SegmentIndex>()?;

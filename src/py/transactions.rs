@@ -6,7 +6,7 @@ use super::source;
 use crate::decode::{ChecksumJudge, OffsetRange, transactions as core};
 use crate::limits::Limits;
 use crate::log::Committed;
-use crate::model::Formats;
+use crate::model::{ControlType, Formats};
 
 /// What a constructor call takes.
 type Parts = (Vec<(i64, i64, i64)>, Option<i64>);
@@ -90,6 +90,26 @@ pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, experim
         }
     }
     Ok(Transactions(scan.finish()))
+}
+
+/// Read the markers that end transactions in one segment. A marker whose batch fails its checksum is none.
+///
+/// Args:
+///     source: a buffer or a FileSource.
+///     experimental: batches of magic 3 too.
+///
+/// Returns:
+///     For each, in order, the producer id, the offset, and whether it commits.
+///
+/// Raises:
+///     OSError: when the file cannot be read.
+#[pyfunction]
+#[pyo3(signature = (source, *, experimental=false))]
+pub fn scan_markers(py: Python<'_>, source: &Bound<'_, PyAny>, experimental: bool) -> PyResult<Vec<(i64, i64, bool)>> {
+    let mut scan = core::Scan::keeping_ends();
+    let judge = ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), check_crc: true };
+    visit_source(py, source, &mut scan, judge)?;
+    Ok(scan.into_ends().into_iter().map(|(id, offset, kind)| (id, offset, kind == ControlType::Commit)).collect())
 }
 
 /// Reads one source that can be read again.

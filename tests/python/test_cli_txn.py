@@ -104,6 +104,71 @@ def test_a_transaction_that_goes_on_in_the_next_segment_is_one(tmp_path: Path):
     assert [json.loads(line)["lastOffset"] for line in both.out.splitlines()] == [3]
 
 
+@pytest.mark.parametrize("kind", ["ABORT", "COMMIT"])
+def test_what_ended_in_damage_is_neither_committed_nor_aborted(kind: str, tmp_path: Path):
+    """A flipped bit in a marker: the next marker of its producer may be that of another transaction."""
+    place = tmp_path / "orders-0"
+    place.mkdir()
+    parts = [batch(0, 1000), batch(2, 1000, producer_id=8), marker(4, 1100, kind), batch(5, 1200), marker(7, 1300, "COMMIT")]
+    parts += [marker(8, 1400, "ABORT", producer_id=8), batch(9, 1500), marker(11, 1600, "ABORT")]
+    sound = [("committed" if kind == "COMMIT" else "aborted", 0), ("committed", 5), ("aborted", 2), ("aborted", 9)]
+    log = place / f"{0:020}.log"
+    log.write_bytes(b"".join(parts))
+    assert [(one["state"], one["firstOffset"]) for one in found(place)] == sound
+    assert run("txn", place).code == 0
+    data = [*parts]
+    # The type in the marker's key: the batch still has its frame, but its checksum is another one.
+    data[2] = parts[2][:-10] + bytes([parts[2][-10] ^ 1]) + parts[2][-9:]
+    log.write_bytes(b"".join(data))
+    told: list[tuple[str, int]] = []
+    own = [one.to_dict() for one in transactions_of(find_segments(place), told=lambda file, one: told.append((one.rule, one.position)))]
+    assert [(one["state"], one["firstOffset"], one["markerOffset"]) for one in own] == [
+        ("unknown", 0, 7),
+        ("unknown", 2, 8),
+        ("aborted", 9, 11),
+    ]
+    assert told == [("V2-31", len(parts[0] + parts[1]))]
+    done = run("txn", place)
+    assert (done.code, done.out.decode().splitlines()[0].rpartition(": ")[2]) == (
+        1,
+        "0 committed, 1 aborted, 0 open, 0 hanging, 2 unknown",
+    )
+    assert "error [V2-31]" in done.err
+    log.write_bytes(b"".join(data[:3]))
+    assert {one["state"] for one in found(place)} == {"unknown"}, "an open one may have ended there as well"
+
+
+def test_a_torn_segment_that_others_follow_is_damage(tmp_path: Path):
+    place = tmp_path / "orders-0"
+    place.mkdir()
+    (place / f"{0:020}.log").write_bytes(batch(0, 1000) + marker(2, 1100, "ABORT")[:-1])
+    assert [one["state"] for one in found(place)] == ["open"], "the end of a log in use"
+    (place / f"{3:020}.log").write_bytes(batch(3, 1200) + marker(5, 1300, "COMMIT"))
+    assert [(one["state"], one["markerOffset"]) for one in found(place)] == [("unknown", 5)]
+    assert run("txn", place).code == 1
+
+
+def test_a_marker_of_another_kind_ends_nothing(tmp_path: Path):
+    place = tmp_path / "orders-0"
+    place.mkdir()
+    (place / f"{0:020}.log").write_bytes(batch(0, 1000) + marker(2, 1100, "LEADER_CHANGE") + batch(3, 1200))
+    assert [(one["state"], one["records"]) for one in found(place)] == [("open", 4)]
+
+
+def test_segments_belong_together_in_whatever_order_they_are_named(tmp_path: Path):
+    for name in ("orders-0", "orders-1"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{0:020}.log").write_bytes(batch(0, 1000))
+        (tmp_path / name / f"{2:020}.log").write_bytes(marker(2, 1100, "ABORT"))
+    mixed = [tmp_path / name / f"{offset:020}.log" for offset in (2, 0) for name in ("orders-1", "orders-0")]
+    done = run("txn", *mixed)
+    assert [line.rpartition(": ")[2] for line in done.out.decode().splitlines() if "committed" in line] == [
+        "0 committed, 1 aborted, 0 open, 0 hanging"
+    ] * 2
+    with pytest.raises(ValueError, match="must stand in the order of their offsets"):
+        list(transactions_of(find_segments(tmp_path / "orders-0")[::-1]))
+
+
 def test_json_has_an_object_a_transaction_and_the_committed_ones_only_with_all():
     place = DATA / "transactions-multi-segment-0"
     few, everything = run("txn", "--json", place).lines, run("txn", "--json", "--all", place).lines

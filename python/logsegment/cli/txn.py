@@ -6,16 +6,19 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 import click
 
+from logsegment import Finding
 from logsegment.cli.batch_rows import instant
 from logsegment.cli.ending import CLEAN, FOUND, ending
+from logsegment.cli.findings import tell
 from logsegment.cli.messages import printable
 from logsegment.cli.options import examples, experimental_option, json_option, paths_argument
 from logsegment.cli.paths import Segment, segments_of
+from logsegment.cli.progress import Progress
 from logsegment.segments import SegmentFile, directory_of
+from logsegment.stores.uri import shown
 from logsegment.transacting import LONGEST_MS, Transaction, transactions_of
 
 WIDTHS = (("state", 9), ("producer", 10), ("epoch", 5), ("first", 12), ("last", 12), ("marker", 12), ("batches", 7), ("records", 9))
@@ -43,24 +46,35 @@ HEAD = "  " + "  ".join(f"{name:>{width}}" for name, width in WIDTHS) + f"  {'by
 def txn(paths: tuple[str, ...], is_all: bool, longest_ms: int, experimental: bool, is_json: bool) -> int:
     """Tell which transactions of every partition of PATH are open, hang or were aborted: producer, offsets, size, duration.
 
-    Only headers and markers are read. The exit code is 1 when a transaction hangs.
+    Nothing is decompressed. The exit code is 1 when a transaction hangs, or something is damaged: how transactions ended that were open
+    there, nobody knows.
     """
     segments = segments_of(paths)
     for segment in segments:
         if segment.file is None or not segment.is_regular:
             raise click.UsageError(f"txn reads its input twice: {segment.name} can be read only once")
-    hangs = False
+    is_sound = True
     for name, files in partitions(segments):
-        found = transactions_of(files, longest_ms=longest_ms, experimental=experimental)
+        damage: list[tuple[SegmentFile, Finding]] = []
+        found = transactions_of(files, longest_ms=longest_ms, experimental=experimental, told=lambda *one, to=damage: to.append(one))
         counts = write_json(found, name, files, is_all) if is_json else write_text(found, name, is_all)
-        hangs |= counts["hanging"] > 0
-    return FOUND if hangs else CLEAN
+        with Progress(segments, is_wanted=False) as progress:
+            for file, finding in damage:
+                tell([finding], printable(shown(file.path)), progress, quiet=False)
+        is_sound &= not counts["hanging"] and not damage
+    return CLEAN if is_sound else FOUND
 
 
 def partitions(segments: Sequence[Segment]) -> Iterator[tuple[str, list[SegmentFile]]]:
-    """The segments that belong together in the order of their offsets, with the name of what holds them: a directory or a file."""
-    for name, group in groupby(segments, key=_place):
-        files = {segment.file.path: segment.file for segment in group if segment.file is not None}
+    """The segments that belong together in the order of their offsets, with the name of what holds them: a directory or a file.
+
+    They may be given in any order; who comes first is first.
+    """
+    places: dict[str, dict[str, SegmentFile]] = {}
+    for segment in segments:
+        if segment.file is not None:
+            places.setdefault(_place(segment), {})[segment.file.path] = segment.file
+    for name, files in places.items():
         yield printable(name), sorted(files.values(), key=lambda file: file.base_offset or 0)
 
 
@@ -76,7 +90,8 @@ def write_text(found: Iterator[Transaction], name: str, is_all: bool) -> Counter
         counts[one.state] += 1
         if is_all or one.state != "committed":
             lines.append(line(one))
-    told = ", ".join(f"{counts[state]:,} {state}" for state in ("committed", "aborted", "open", "hanging"))
+    states = ("committed", "aborted", "open", "hanging", *(("unknown",) if counts["unknown"] else ()))
+    told = ", ".join(f"{counts[state]:,} {state}" for state in states)
     sys.stdout.write(f"{name}: {told}\n")
     if lines:
         sys.stdout.write("\n".join([HEAD, *lines]) + "\n")
