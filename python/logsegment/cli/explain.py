@@ -12,7 +12,15 @@ import logsegment as ls
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.files import WholeFile, ensure_output
 from logsegment.cli.messages import printable
-from logsegment.cli.options import ParamType, examples, experimental_option, format_option, json_option, registry_option
+from logsegment.cli.options import (
+    ParamType,
+    examples,
+    experimental_option,
+    format_option,
+    json_option,
+    path_argument,
+    registry_option,
+)
 from logsegment.cli.paper import Paper
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.plugin_registries import noted, told
@@ -63,7 +71,7 @@ class CountType(ParamType):
         "logsegment explain copy.log --at 73216 --html batch.html",
     ),
 )
-@click.argument("path", metavar="PATH", type=click.Path(exists=False, allow_dash=True))
+@path_argument
 @click.option("--at", type=click.IntRange(min=0), metavar="POSITION", help="The batch at this byte; whatever stands there is shown.")
 @click.option("--offset", type=click.IntRange(min=0), metavar="N", help="The batch that holds this offset, or the first one behind it.")
 @click.option(

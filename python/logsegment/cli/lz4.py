@@ -13,7 +13,7 @@ from logsegment import _core
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.files import WholeFile, ensure_output
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import examples, paths_argument, quiet_option
+from logsegment.cli.options import examples, path_argument, paths_argument, quiet_option
 from logsegment.cli.paper import Paper
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
@@ -62,7 +62,7 @@ def check(paths: tuple[str, ...], quiet: bool) -> int:
 
 
 @lz4.command(short_help="Write a copy with correct checksums.")
-@click.argument("path", metavar="PATH", type=click.Path(allow_dash=True))
+@path_argument
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="Where to; - for stdout."
 )
@@ -77,7 +77,7 @@ def fix(path: str, output: str, quiet: bool) -> int:
 
 
 @lz4.command(name="break", short_help="Write a copy for Kafka 0.8.2 and 0.9.")
-@click.argument("path", metavar="PATH", type=click.Path(allow_dash=True))
+@path_argument
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="Where to; - for stdout."
 )

@@ -182,6 +182,12 @@ def paths_argument(function: F) -> F:
     return key_file_option(click.argument("paths", metavar="PATH...", nargs=-1, type=kind, callback=_checked_paths)(function))
 
 
+def path_argument(function: F) -> F:
+    """Add the argument PATH, for verbs that read one."""
+    kind = click.Path(exists=False, allow_dash=True)
+    return key_file_option(click.argument("path", metavar="PATH", type=kind, callback=_keyed_path)(function))
+
+
 def key_file_option(function: F) -> F:
     """Add --key-file. What it names stays in the context, where `keyed` takes it."""
     text = "Tiered storage: the RSA private key of this id (PKCS#8, PEM or DER); more than one is fine."
@@ -263,6 +269,10 @@ def _checked_paths(ctx: click.Context, param: click.Parameter, paths: tuple[str,
     if "-" in paths and (sys.stdin is None or sys.stdin.isatty()):
         raise click.BadParameter("standard input is no pipe and no file; - reads a log segment from one", ctx, param)
     return tuple(keyed(ctx, path) for path in paths)
+
+
+def _keyed_path(ctx: click.Context, param: click.Parameter, path: str) -> str:
+    return keyed(ctx, path)
 
 
 def _kept_keys(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> None:
