@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from pyspark.sql import SparkSession
 import corpus
 import logsegment as ls
 import tiered_corpus as tiered
+from logsegment.segments import find_segments
+from logsegment.tiered.places import tiered as placed
 from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
@@ -32,13 +35,16 @@ def keys(tmp_path: Path) -> str:
     return json.dumps({name: str(tmp_path / f"{name}.der") for name in tiered.KEYS})
 
 
-def test_every_mode_in_one_query(spark: SparkSession, keys: str):
+def test_every_mode_in_one_query(spark: SparkSession, keys: str, capsys: pytest.CaptureFixture[str]):
     frame = spark.read.format("logsegment").option("keys", keys).load(str(tiered.BUCKET))
     counts = {row["partition"]: row["count"] for row in frame.groupBy("partition").count().collect()}
     assert counts == dict.fromkeys(range(1, 14), 200)
-    plan = frame._jdf.queryExecution().toString()
-    assert "BEGIN" not in plan
-    assert ".der" not in plan
+    given = json.loads(keys)
+    frame.explain("extended")
+    shown = [frame._jdf.queryExecution().toString(), capsys.readouterr().out, repr(frame)]
+    assert not [text for text in shown if tiered.leaks(text, given) or ".der" in text]
+    assert all("logsegment" in text for text in shown[:2]), "the source is in the plan"
+    assert tiered.leaks(f"{shown[0]} {find_segments(placed(tiered.BUCKET, given))[0].path[:]}", given) == [*given], "as it would be seen"
 
 
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
@@ -56,10 +62,13 @@ def test_a_missing_key_and_damage_are_one_readable_message(spark: SparkSession, 
     source = spark.read.format("logsegment")
     with pytest.raises((PythonException, AnalysisException), match="is encrypted under the key 'key1': no keys were given"):
         source.load(str(tiered.folder("zstdenc"))).collect()
-    for wrong in ("key1=x", '["key1"]', '{"key1": "-----BEGIN PRIVATE KEY-----"}'):
+    pem = "\n".join(["-----BEGIN PRIVATE KEY-----", base64.b64encode(tiered.KEYS["key1"]).decode(), "-----END PRIVATE KEY-----"])
+    for wrong in ("key1=secret", '["key1-secret"]', json.dumps({"key1": pem}), json.dumps({"key1": pem.splitlines()[1]}), pem):
         with pytest.raises(AnalysisException, match="option keys must be JSON like") as raised:
             source.option("keys", wrong).load(str(tiered.BUCKET))
-        assert "BEGIN" not in str(raised.value)
+        assert not tiered.leaks(str(raised.value))
+        assert "secret" not in str(raised.value).replace("/secrets/key1.pem", "")
+    assert tiered.leaks(pem) == ["key1"], "as it would be seen"
     (log,) = tiered.Uploader(tmp_path, "payments", chunk_size=3000, key_id="key1").partition(
         corpus.CORPUS / "modern-4.1.0/data/codec-none-0"
     )

@@ -6,11 +6,13 @@ import base64
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import corpus
 import logsegment as ls
+from logsegment.tiered.keys import KeyRing
 
 TIERED = corpus.CORPUS / "tiered"
 BUCKET = TIERED / "bucket"
@@ -36,7 +38,27 @@ KEYS = {name: bytes.fromhex(text) for name, text in json.loads((TIERED / "keys.j
 TOPIC_ID = "MWJ6FHTfRYy67jzwZdeqSQ"
 FOLDER = BUCKET / f"some/prefix/to-pic.a-{TOPIC_ID}"
 STEM = "00000000000000001234-tqimKeZwStOEOwRzT3L5oQ"
+#: A text that shows more than twice as many characters of a key holds one of its pieces.
+_PIECE = 24
 INDEXES = (".index", ".timeindex", ".snapshot", "leader-epoch-checkpoint", ".txnindex")
+
+
+def leaks(text: str, keys: Mapping[str, object] = KEYS) -> list[str]:
+    """The ids of the keys of which a text shows something: bytes in hex or base64, or how they travel inside of a URI.
+
+    Args:
+        keys: as they were given to the verb: what stands for one, a path of a file too, is no more to be seen than the key.
+    """
+    ring = KeyRing(keys).to_text()
+    found = []
+    for key_id, key in keys.items():
+        own = KeyRing({key_id: key}).to_text()
+        der = KEYS.get(key_id, b"")
+        forms = [own, ring, der.hex(), base64.b64encode(der).decode(), base64.urlsafe_b64encode(der).decode(), repr(der)]
+        pieces = [form[at : at + _PIECE] for form in forms for at in range(0, len(form) - _PIECE, _PIECE)]
+        if any(piece in text for piece in pieces) or (not isinstance(key, bytes) and str(key) in text):
+            found.append(key_id)
+    return found
 
 
 def folder(mode: str) -> Path:
