@@ -10,7 +10,7 @@ Bytes are parsed by a native core (`logsegment._core`); this package holds argum
 command line. pyarrow, pyspark, polars and pandas are imported only by what needs them.
 """
 
-from logsegment import broker, compat, plugins, tiered
+from logsegment import broker, compat, plugins, polars, tiered
 from logsegment._core import (
     ArrowArray,
     ArrowBatch,
@@ -100,6 +100,7 @@ __all__ = [
     "inspect",
     "lz4_header_checksum",
     "plugins",
+    "polars",
     "restore",
     "salvage",
     "scan_transactions",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from inspect import Parameter, signature
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from logsegment import _core
 from logsegment._core import FileSource, RecordStream
@@ -96,18 +97,11 @@ class Log(Entries):
             8
         """
         ensure_known(options)
-        shared = dict(_defaults(), **options)
-        shared |= {"columns": names(options.get("columns")), "isolation": isolation, "codecs": plugins(options.get("codecs"))}
+        shared = shared_options(options, isolation)
         parts = []
         for segments in self._by_directory():
             asked = bounds(segments, (start_offset, end_offset), (start_timestamp, end_timestamp), options)
-            wanted = in_range(segments, *asked)
-            if not wanted:
-                continue
-            known = segments[0]._transactions(*asked, isolation, options)
-            own: dict[str, Any] = {"start_offset": asked[0], "end_offset": asked[1], "transactions": known}
-            own |= {"topic": segments[0].topic, "partition": segments[0].partition}
-            parts += [(FileSource(one.path, *one.byte_range(*asked)), shared | own) for one in wanted]
+            parts += parts_of(segments, asked, shared, partial(_byte_range, offsets=asked))
         return _core.decode_files(parts, shared)
 
     def offset_for_timestamp(self, timestamp: Timestamp, *, codecs: Registry | None = None, experimental: bool = False) -> int | None:
@@ -201,6 +195,42 @@ def in_range(segments: Sequence[_S], start: int | None, end: int | None) -> list
         if not (is_before or is_behind):
             wanted.append(one)
     return wanted
+
+
+def shared_options(options: RecordOptions, isolation: Isolation) -> dict[str, Any]:
+    """What `decode_files` is told about all parts, with the defaults of `decode`."""
+    own = {"columns": names(options.get("columns")), "isolation": isolation, "codecs": plugins(options.get("codecs"))}
+    return dict(_defaults(), **options) | own
+
+
+def parts_of(
+    segments: Sequence[Segment],
+    offsets: tuple[int | None, int | None],
+    shared: dict[str, Any],
+    range_of: Callable[[Segment], tuple[int, int | None] | None],
+) -> list[tuple[FileSource, dict[str, Any]]]:
+    """What `decode_files` reads of one partition, each part with its options.
+
+    Args:
+        segments: all of the partition.
+        offsets: first offset wanted and first one not wanted.
+        shared: as `shared_options` gives it.
+        range_of: bytes to read of a segment that may hold wanted offsets; None for none of it.
+
+    Raises:
+        OSError: when a file cannot be read.
+    """
+    sources = [FileSource(one.path, *found) for one in in_range(segments, *offsets) if (found := range_of(one)) is not None]
+    if not sources:
+        return []
+    known = segments[0]._transactions(*offsets, shared["isolation"], cast(RecordOptions, shared))
+    own: dict[str, Any] = {"start_offset": offsets[0], "end_offset": offsets[1], "transactions": known}
+    own |= {"topic": segments[0].topic, "partition": segments[0].partition}
+    return [(source, shared | own) for source in sources]
+
+
+def _byte_range(segment: Segment, offsets: tuple[int | None, int | None]) -> tuple[int, int | None]:
+    return segment.byte_range(*offsets)
 
 
 def _joined(kind: Any, parts: Sequence[Rows[Any]]) -> Rows[Any]:

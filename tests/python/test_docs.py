@@ -34,6 +34,7 @@ GUIDES |= {
     "damaged-segments.md",
     "internal-topics.md",
     "tiered-storage.md",
+    "other-engines.md",
 }
 #: What examples find in their directory: name -> directory of the corpus, as docs/guide/README.md lists it.
 PLACES = {".": "codec-zstd-0", "orders-0": "codec-zstd-0", "payments-0": "transactions-multi-segment-0"}
@@ -174,8 +175,9 @@ def test_functions_tell_arguments_result_errors_and_an_example(name: str):
 def test_docstring_examples_run(place: Path):
     documented = {"logsegment": ls.__doc__} | {name: getattr(ls, name).__doc__ for name in PUBLIC}
     documented |= {f"compat.{name}": getattr(ls.compat, name).__doc__ for name in ("produce", "fetch", "client")}
+    documented["polars.scan"] = ls.polars.scan.__doc__
     ran = {name: run_examples(text, name, {}) for name, text in documented.items() if text and ">>> " in text}
-    assert ran.keys() >= {"logsegment", "Limits", "FileSource", "decode", "batches", "batch_stream", "validate"}
+    assert ran.keys() >= {"logsegment", "Limits", "FileSource", "decode", "batches", "batch_stream", "validate", "polars.scan"}
     assert ran.keys() >= {"decode_array", "explode_array", "batch_info_array", "validate_array"}
     assert sum(ran.values()) >= 31
 

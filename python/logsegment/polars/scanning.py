@@ -1,0 +1,169 @@
+"""`scan`: a log as a lazy frame. Segments go in, frames of the columns and rows that a query wants come out, one after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Unpack
+
+from logsegment import _core
+from logsegment._core import Finding
+from logsegment._internal import COLUMNS
+from logsegment._options import Isolation, names
+from logsegment.log import Log, parts_of, shared_options
+from logsegment.polars.bounds import ANYTHING, Bounds
+from logsegment.polars.predicates import condition_of
+from logsegment.segment import RecordOptions, Segment, ensure_known
+from logsegment.segments import absolute
+from logsegment.stores.uri import shown
+from logsegment.tiered.keys import Keys
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def scan(
+    path: str | os.PathLike[str],
+    *,
+    keys: Keys | None = None,
+    isolation: Isolation = "read_uncommitted",
+    io_stats: dict[str, int] | None = None,
+    findings: list[Finding] | None = None,
+    **options: Unpack[RecordOptions],
+) -> pl.LazyFrame:
+    """Scan a log with Polars: nothing is read before the frame is collected, and then no more than the query wants.
+
+    Columns that a query does not name are not built. Of its filters, comparisons of `offset`, `timestamp`, `topic` and `partition` with
+    literals choose partitions by their names, segments by theirs, and batches through the indexes; all filters are applied to the rows that
+    are read. Rows come in frames of about `batch_bytes`, so that the streaming engine works in bounded memory. As with `Segment`, damage in
+    what need not be read goes unseen.
+
+    Args:
+        path: a segment, a partition's directory or a tree of them, here, in a store or in tiered storage; what lies there is found anew
+            whenever the frame is collected.
+        keys: as in `Segment`.
+        isolation: as in `Log.records`.
+        io_stats: counters by name, to which those of each read are added; what they count says `RecordStream.io_stats`.
+        findings: a list that takes what is found on the way, as `RecordStream.findings` has it.
+        options: as in `decode`. `columns` are those that a query can name; `binary` is "binary_view" unless it is said, which is what
+            Polars holds.
+
+    Returns:
+        A `polars.LazyFrame`, with topic and partition of the directories. Its schema is known before anything is read.
+
+    Raises:
+        ImportError: when there is no Polars.
+        ValueError, TypeError: for options that are none.
+        RecordBatchError, OSError: when the frame is collected, as `Log.records` raises them.
+
+    Example:
+        >>> import logsegment as ls
+        >>> import polars as pl
+        >>> orders = ls.polars.scan("orders-0")
+        >>> orders.filter(pl.col("offset").is_between(10, 12)).select("offset", "key").collect().rows()
+        [(10, ...), (11, ...), (12, ...)]
+
+    Source: `polars.io.plugins.register_io_source`.
+    """
+    register = _register()
+    ensure_known(options)
+    place = absolute(path)
+    columns = names(options.get("columns"))
+    chosen: RecordOptions = {**options, "columns": list(COLUMNS) if columns is None else columns}
+    chosen.setdefault("binary", "binary_view")
+    source = _Source(place, keys, isolation, chosen, {} if io_stats is None else io_stats, [] if findings is None else findings)
+    frame: pl.LazyFrame = register(
+        source.frames, schema=source.schema(), is_pure=True, explain_name="LOGSEGMENT", explain_detail=shown(place)
+    )
+    return frame
+
+
+def _register() -> Any:
+    try:
+        from polars.io.plugins import register_io_source
+    except ImportError:
+        raise ImportError('logs are scanned with Polars by its IO plugins: pip install "logsegment[polars]"') from None
+    return register_io_source
+
+
+@dataclass
+class _Source:
+    """What Polars asks for frames, each time that a query is run."""
+
+    path: str
+    keys: Keys | None
+    isolation: Isolation
+    options: RecordOptions
+    io_stats: dict[str, int]
+    findings: list[Finding] = field(repr=False)
+
+    def schema(self) -> dict[str, Any]:
+        """Polars' types of all columns that can be asked for, from the Arrow schema; no file is opened."""
+        import polars as pl
+
+        return dict(pl.DataFrame(_core.decode(b"", shared_options(self.options, "read_uncommitted"))).schema)
+
+    def frames(
+        self, with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        """The rows that Polars wants, in the order of the log.
+
+        Args:
+            with_columns: columns that are wanted, None for all.
+            predicate: rows that are wanted.
+            n_rows: how many of them, from the first one on.
+            batch_size: about how many rows a frame shall have.
+        """
+        import polars as pl
+
+        condition = condition_of(predicate)
+        columns = list(self.options["columns"] or ()) if with_columns is None else with_columns
+        needed = list(dict.fromkeys([*columns, *([] if predicate is None else predicate.meta.root_names())]))
+        sizes = [self.options.get("batch_size", 65536), batch_size, n_rows if predicate is None else None]
+        least = max(1, min(size for size in sizes if size is not None))
+        for segments in Log(self.path, keys=self.keys)._by_directory():
+            bounds = condition((segments[0].topic, segments[0].partition))
+            if bounds is None or n_rows == 0:
+                continue
+            for batch in self._batches(segments, bounds, {**self.options, "columns": needed, "batch_size": least}):
+                frame = pl.DataFrame(batch)
+                frame = (frame if predicate is None else frame.filter(predicate)).select(columns)
+                if n_rows is not None:
+                    frame = frame.head(n_rows)
+                    n_rows -= frame.height
+                yield frame
+                if n_rows == 0:
+                    return
+
+    def _batches(self, segments: list[Segment], bounds: Bounds, options: RecordOptions) -> Generator[_core.ArrowBatch]:
+        """The batches of one partition that may hold records within bounds."""
+        if _is_of_0_7(segments, options):
+            bounds = ANYTHING
+        shared = shared_options(options, self.isolation)
+        parts = parts_of(segments, (bounds.start, bounds.end), shared, lambda one: _range(one, bounds, options))
+        with _core.decode_files(parts, shared) as stream:
+            try:
+                yield from stream
+            finally:
+                for name, count in stream.io_stats.items():
+                    self.io_stats[name] = self.io_stats.get(name, 0) + count
+                self.findings += stream.findings
+
+
+def _is_of_0_7(segments: list[Segment], options: RecordOptions) -> bool:
+    """Offsets of Kafka 0.7 are positions behind messages, by which nothing can be looked up."""
+    return options.get("format") in ("0.7", "sniff") or any(one.path.endswith(".kafka") for one in segments)
+
+
+def _range(segment: Segment, bounds: Bounds, options: RecordOptions) -> tuple[int, int | None] | None:
+    """The bytes that are read of a segment. A damaged header must not lead a read past intact batches that shall go on."""
+    if options.get("on_error") == "skip":
+        return segment.intact_range(bounds.start, bounds.end)
+    begin, behind = segment.byte_range(bounds.start, bounds.end)
+    if bounds.timestamp is not None:
+        first = segment.position_for_timestamp(bounds.timestamp)
+        if first is None:
+            return None
+        begin = max(begin, first)
+    return (begin, behind) if behind is None or begin < behind else None
