@@ -231,6 +231,13 @@ def test_topics_that_would_lose_or_split_entries_are_refused(servers: str, broke
             call()
 
 
+def test_more_replicas_than_brokers_is_one_clear_error(servers: str, broker: Broker) -> None:
+    with pytest.raises(RegistryError, match=rf"Kafka at {servers}: .*(?i:replicat)"):
+        TopicRegistry(servers, replication_factor=2).register([FAST])
+    assert registry_topics(broker) == []
+    assert len(TopicRegistry(servers, replication_factor=1).register([FAST])) == 2
+
+
 def test_an_administrator_who_comes_in_between_is_seen(servers: str) -> None:
     """The broker fences the one who came first: it plans again, with what the other has committed."""
     first, second = TopicRegistry(servers), TopicRegistry(servers)

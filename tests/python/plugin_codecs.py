@@ -36,6 +36,12 @@ class Identity:
         return data
 
 
+class Shelf:
+    """Where codecs are that are made already."""
+
+    deflate = Deflate()
+
+
 class Keeping(Identity):
     """Keeps every view."""
 

@@ -6,6 +6,7 @@ import copy
 import errno
 import json
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -26,6 +27,20 @@ import sys
 from logsegment.plugins import FileRegistry, Plugin
 sys.stdin.readline()
 FileRegistry(sys.argv[1]).register([Plugin(sys.argv[2], {"java": "a.B", "python": "a:B"}, "v1")])
+"""
+#: Dies while it writes.
+DYING = """
+import json, os, signal, sys
+from logsegment.plugins import FileRegistry, Plugin
+
+def dump(topics, file, **options):
+    file.write(json.dumps(topics)[:20])
+    file.flush()
+    print("half", flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+json.dump = dump
+FileRegistry(sys.argv[1]).register([Plugin("small", {"java": "a.B", "python": "a:B"}, "v1")])
 """
 
 
@@ -213,6 +228,41 @@ def test_two_administrators_at_once_do_not_give_two_aliases_one_id(path: Path):
     assert [entry.plugin_id for entry in entries] == list(range(12))
     assert FileRegistry(path).check() == []
     assert sorted(file.name for file in path.parent.iterdir()) == ["plugins.json", "plugins.json.lock"]
+
+
+def test_a_writer_that_dies_leaves_the_old_registry_and_no_lock(path: Path):
+    """Killed with half of the new file written: readers see the old one, and the next writer does not wait."""
+    FileRegistry(path).register([FAST])
+    before = path.read_bytes()
+    dying = subprocess.run([sys.executable, "-c", DYING, path], stdout=subprocess.PIPE, check=False, timeout=60)
+    assert (dying.returncode, dying.stdout) == (-signal.SIGKILL, b"half\n")
+    assert path.read_bytes() == before
+    assert len(list(path.parent.glob(".plugins.json.*.part"))) == 1, "it died behind its first byte"
+    assert [change.entry.plugin_id for change in FileRegistry(path).register([SMALL]) if change.entry] == [1, 1]
+
+
+def test_readers_see_all_of_a_registration_or_nothing(path: Path):
+    FileRegistry(path).register([FAST])
+    ends = threading.Event()
+    seen: set[tuple[int, ...]] = set()
+
+    def read() -> None:
+        while not ends.is_set():
+            catalog = FileRegistry(path).catalog()
+            assert not catalog.damaged
+            seen.add(tuple(len(entries) for entries in catalog.languages.values()))
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for _ in range(50):
+        FileRegistry(path).register([SMALL])
+        FileRegistry(path).remove(["small"])
+    ends.set()
+    for reader in readers:
+        reader.join()
+    assert seen
+    assert seen <= {(1, 1), (2, 2)}
 
 
 def test_the_file_keeps_its_mode_and_a_link_goes_on_being_one(path: Path):

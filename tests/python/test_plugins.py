@@ -15,7 +15,7 @@ import corpus
 import logsegment as ls
 import plugin_codecs
 from logsegment.plugins import Entry, MemoryRegistry
-from plugin_codecs import Configured, Deflate, Identity, Incomplete, Keeping, Shaped, Unmakeable, registry
+from plugin_codecs import Configured, Deflate, Identity, Incomplete, Keeping, Shaped, Shelf, Unmakeable, registry
 
 TABLE = pa.table(
     {
@@ -438,6 +438,15 @@ def test_an_entry_may_configure_its_codec():
     assert rows(ls.encode(TABLE, compression="small", level=1, codecs=codecs), codecs=codecs) == PLAIN
     assert {call[3] for call in plugin_codecs.calls if call[0] == "compress"} == {9}
     assert Configured
+
+
+@pytest.mark.parametrize("name", ["plugin_codecs:Shelf.deflate", "plugin_codecs:Deflate"])
+def test_a_codec_is_a_class_or_an_object(name):
+    """Whatever stands behind the colon, with dots in it too."""
+    codecs = MemoryRegistry([Entry(0, "own", name, "v1.0")])
+    assert rows(ls.encode(TABLE, compression="own", codecs=codecs), codecs=codecs) == PLAIN
+    assert {call[0] for call in plugin_codecs.calls} == {"compress", "decompress"}
+    assert Shelf.deflate
 
 
 def test_entry_points_offer_codecs(tmp_path, monkeypatch):

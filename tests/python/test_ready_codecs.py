@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import sys
+import tomllib
 from base64 import b64decode, b64encode
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+import corpus
 import logsegment as ls
 from logsegment.plugins import Entry, MemoryRegistry
 from logsegment.plugins.loading import load
@@ -85,6 +88,21 @@ def test_a_dictionary_makes_small_batches_smaller_and_is_needed(alias):
     other = registry(alias, dictionary=b64encode(b"nothing in common at all" * 9).decode())
     with pytest.raises(ls.CodecError, match=alias):
         ls.decode(data, codecs=other).read_all()
+
+
+@pytest.mark.parametrize("alias", [alias for alias, (_, library, _, _) in READY.items() if library not in ("bz2", "lzma")])
+def test_a_library_that_is_missing_is_named_with_the_extra_that_brings_it(alias, monkeypatch):
+    """S-P20."""
+    name, library, own, _ = READY[alias]
+    package = library.partition(".")[0]
+    project = tomllib.loads((corpus.TESTS.parent / "pyproject.toml").read_text())["project"]
+    assert any(one.startswith(package) for one in project["optional-dependencies"]["codecs"])
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.delitem(sys.modules, name.partition(":")[0], raising=False)
+    codecs = MemoryRegistry([Entry(1, alias, name, "v7.1", own)])
+    with pytest.raises(ls.UnsupportedError, match=f"{alias}.*v7.1.*{package}.*pip install 'logsegment\\[codecs\\]'") as raised:
+        ls.encode(TABLE, compression=alias, codecs=codecs)
+    assert (raised.value.rule, raised.value.kafka_error_code) == ("S-P20", 76)
 
 
 def test_levels_of_lz4_are_those_of_its_high_compressor():

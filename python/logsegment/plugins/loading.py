@@ -13,6 +13,7 @@ from logsegment.plugins.entries import Entry
 
 #: Packages offer codecs under this group of entry points; the name is the one that an entry says as its class or as its alias.
 GROUP = "logsegment.codecs"
+_READY = "logsegment.plugins.ready."
 
 
 class PluginNotInstalled(ImportError):
@@ -52,7 +53,9 @@ def load(entry: Entry) -> Codec:
     except PluginNotInstalled:
         raise
     except ImportError as error:
-        raise PluginNotInstalled(str(error)) from error
+        # Those that come along have their libraries by an extra.
+        advice = "; pip install 'logsegment[codecs]'" if entry.class_name.startswith(_READY) else ""
+        raise PluginNotInstalled(f"{error}{advice}") from error
     except Exception as error:
         raise PluginNotInstalled(f"{entry.class_name} cannot be made: {type(error).__name__}: {error}") from error
     if not isinstance(codec, Codec) and not hasattr(codec, "__logsegment_codec__"):
