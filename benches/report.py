@@ -357,15 +357,18 @@ def plugins_row(row, built_in):
 
 
 def plugins_before_section(found):
-    rows = [[row["codec"], f"{row['before'] * 1e3:.2f}", f"{row['now'] * 1e3:.2f}", f"{row['ratio']:.3f}"] for row in found["rows"]]
+    rows = [
+        [f"{row['verb']}, {row['codec']}", f"{row['before'] * 1e3:.2f}", f"{row['now'] * 1e3:.2f}", f"{row['ratio']:.3f}"]
+        for row in sorted(found["rows"], key=lambda row: row["verb"])
+    ]
     lines = [
         "## Without plugins",
         "",
-        f"Decoding the same records without plugins, by commit {found['name']}, which knew of none, and by this one; processes of both",
-        "take turns, milliseconds, best of all; the ratio is the median of the turns'.",
+        f"Decoding and encoding the same records without plugins, by commit {found['name']}, which knew of none, and by this one;",
+        "processes of both take turns, milliseconds, best of all; the ratio is the median of the turns'.",
         "",
     ]
-    return "\n".join([*lines, *markdown(["codec", "before", "now", "ratio"], rows), ""])
+    return "\n".join([*lines, *markdown(["verb, codec", "before", "now", "ratio"], rows), ""])
 
 
 def python_section(rows):

@@ -288,10 +288,11 @@ def plugins(rows):
 
 
 def before_plugins(found):
-    """Decoding without plugins beside a build that knew none."""
-    for codec in ("none", "lz4"):
-        row = next((row for row in found.get("rows", []) if row["codec"] == codec), None)
-        yield Check("now / before there were plugins", f"decode, {codec}", row["ratio"] if row else None, BEFORE_LIMIT)
+    """Decoding and encoding without plugins beside a build that knew none."""
+    for verb in ("decode", "encode"):
+        for codec in CODECS:
+            row = next((row for row in found.get("rows", []) if (row["codec"], row["verb"]) == (codec, verb)), None)
+            yield Check("now / before there were plugins", f"{verb}, {codec}", row["ratio"] if row else None, BEFORE_LIMIT)
 
 
 def ratio(cells, case, above, below):
