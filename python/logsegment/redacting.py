@@ -104,6 +104,10 @@ class Redactor:
         """What a finding says besides its rule and its place."""
         return WITHHELD
 
+    def finding_fields(self, finding: Finding) -> dict[str, Any]:
+        """`Finding.to_dict` without its words, and without offsets: they stand in the header of what is damaged, if it is one."""
+        return finding.to_dict() | {"message": WITHHELD, "baseOffset": None, "lastOffset": None}
+
     def _line(self, record: Mapping[str, Any]) -> bytes:
         told = {name: self._told(name, value) for name, value in record.items()}
         # Names of headers are anybody's text: in ASCII none of them commands a terminal.

@@ -230,6 +230,29 @@ def test_messages_about_damage_do_not_tell_what_was_taken_for_a_length(broken: t
     assert [line["offset"] for line in done.lines] == [*range(4), *range(8, 12)]
 
 
+def test_verbs_that_show_places_hold_back_what_they_met_in_damage(tmp_path: Path):
+    """Of the second batch the beginning is gone, so that what is left of it begins with a value, of which a piece is taken for a length."""
+    path, intact = tmp_path / "00000000000000000000.log", tmp_path / "intact.log"
+    parts = [ls.encode(table(), base_offset=4 * at) or b"" for at in range(3)]
+    intact.write_bytes(b"".join(parts))
+    path.write_bytes(parts[0] + parts[1][parts[1].index(VALUES[0]) :] + parts[2])
+    length = f"{struct.unpack('>i', VALUES[0][8:12])[0] + 12}".encode()
+    for command in (
+        ["find", path, "--key", KEYS[1].decode()],
+        ["find", path, "--key", "none", "--on-error", "skip"],
+        ["diff", path, intact],
+        ["diff", "--json", path, intact],
+    ):
+        shown, done = run(*command), run(*command, "--redact")
+        assert (shown.code, length in everything(shown)) == (done.code, True)
+        assert done.code > 0
+        assert (length in everything(done), leaks(everything(done))) == (False, [])
+        assert b"held back" in everything(done)
+        assert str(len(parts[0])) in everything(done).decode()
+    (damage,) = [line for line in run("diff", "--json", "--redact", path, intact).lines if line["type"] == "damage"]
+    assert (damage["rule"], damage["baseOffset"], damage["lastOffset"]) == ("COD-6", None, None)
+
+
 def test_explain_of_a_damaged_batch_tells_its_header_where_it_is_proven_and_nothing_of_its_records(
     broken: tuple[Path, int, int], key_file: Path
 ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from typing import Any
 
 import click
@@ -22,9 +23,11 @@ from logsegment.cli.options import (
     registry_option,
 )
 from logsegment.cli.paths import STDIN
+from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.diffing import Comparison, Damage, Difference
 from logsegment.diffing import diff as compared
 from logsegment.plugins import Registry
+from logsegment.redacting import Redactor
 from logsegment.stores.uri import shown
 
 PATH = click.Path(exists=False, allow_dash=True)
@@ -46,6 +49,7 @@ VERDICTS = {"same": "the same", "different": "DIFFERENT", "damaged": "DAMAGED, a
 @click.option("--deep", is_flag=True, help="Decode also batches whose headers and checksums agree.")
 @click.option("--no-crc", is_flag=True, help="Believe the checksums that are stored, and where they agree read headers alone.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Tell N differences of a partition at most; all are counted.")
+@redact_messages_option
 @format_option
 @experimental_option
 @registry_option
@@ -59,6 +63,7 @@ def diff(
     deep: bool,
     no_crc: bool,
     limit: int | None,
+    is_redacted: bool,
     entry_format: str,
     experimental: bool,
     codecs: Registry | None,
@@ -74,12 +79,13 @@ def diff(
     options: dict[str, Any] = {"batches": with_batches, "deep": deep, "check_crc": not no_crc}
     options |= {"format": entry_format, "experimental": experimental, "codecs": codecs}
     ctx = click.get_current_context()
-    write = _write_json if is_json else _write_text
+    redactor = withholding(is_redacted)
+    write = partial(_write_json if is_json else _write_text, limit=limit, redactor=redactor, quiet=quiet)
     try:
         partitions = compared(keyed(ctx, a), keyed(ctx, b), **options)
-        states = [write(partition, limit, quiet) for partition in partitions]
+        states = [write(partition) for partition in partitions]
     except ls.RecordBatchError as error:
-        raise Damaged(f"{a} or {b}", error, "`logsegment verify` tells what is lost") from None
+        raise Damaged(f"{a} or {b}", error, "`logsegment verify` tells what is lost", redactor) from None
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     if len(states) > 1 and not quiet:
@@ -87,7 +93,7 @@ def diff(
     return CLEAN if set(states) == {"same"} else FOUND
 
 
-def _write_text(partition: Comparison, limit: int | None, quiet: bool) -> str:
+def _write_text(partition: Comparison, limit: int | None, redactor: Redactor | None, quiet: bool) -> str:
     name = printable(partition.name)
     told = 0
     for found in partition:
@@ -97,7 +103,7 @@ def _write_text(partition: Comparison, limit: int | None, quiet: bool) -> str:
                 continue
             line = _line(found)
         else:
-            line = _damage_line(found)
+            line = _damage_line(found, redactor)
         sys.stdout.write(f"{name}: {line}\n")
     if limit is not None and told > limit:
         sys.stdout.write(f"{name}: and {told - limit:,} more\n")
@@ -119,10 +125,11 @@ def _line(found: Difference) -> str:
     return f"{kind}: {where} ({', '.join(found.fields)})"
 
 
-def _damage_line(found: Damage) -> str:
+def _damage_line(found: Damage, redactor: Redactor | None) -> str:
     finding = found.finding
     path = printable(shown(found.path))
-    return f"{found.side.upper()} {path}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {finding.message}"
+    words = finding.message if redactor is None else redactor.finding(finding)
+    return f"{found.side.upper()} {path}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}"
 
 
 def _summary(partition: Comparison) -> str:
@@ -138,7 +145,7 @@ def _summary(partition: Comparison) -> str:
     return ", ".join([*told, count(totals.damage, "damaged place")] if totals.damage else told)
 
 
-def _write_json(partition: Comparison, limit: int | None, quiet: bool) -> str:
+def _write_json(partition: Comparison, limit: int | None, redactor: Redactor | None, quiet: bool) -> str:
     place = {"topic": partition.topic, "partition": partition.partition}
     told = 0
     for found in partition:
@@ -148,7 +155,8 @@ def _write_json(partition: Comparison, limit: int | None, quiet: bool) -> str:
                 fields = found.to_dict()
                 _print({"type": fields.pop("type"), **place, **fields})
         else:
-            _print({"type": "damage", **place, "side": found.side, "file": printable(shown(found.path)), **found.finding.to_dict()})
+            fields = found.finding.to_dict() if redactor is None else redactor.finding_fields(found.finding)
+            _print({"type": "damage", **place, "side": found.side, "file": printable(shown(found.path)), **fields})
     if not (quiet and partition.state == "same"):
         totals = partition.totals
         counts = {"sameRecords": totals.same_records, "sameBatches": totals.same_batches, "missingInA": totals.missing_a}

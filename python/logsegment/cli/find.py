@@ -33,8 +33,10 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
+from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.cli.txn import partitions
 from logsegment.plugins import Registry
+from logsegment.redacting import Redactor
 from logsegment.searching import Counters, Place, Search, Wanted
 
 #: As grep has it.
@@ -72,6 +74,7 @@ class HeaderType(ParamType):
 @click.option("--key-base64", "raw_keys", multiple=True, type=Base64Type(), help="The key is these bytes.")
 @click.option("--header", "headers", multiple=True, type=HeaderType(), help="There is such a header; each of several must be there.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N records.")
+@redact_messages_option
 @on_error_option
 @format_option
 @experimental_option
@@ -89,6 +92,7 @@ def find(
     raw_keys: tuple[bytes, ...],
     headers: tuple[tuple[str, bytes | None], ...],
     limit: int | None,
+    is_redacted: bool,
     on_error: str,
     entry_format: str,
     experimental: bool,
@@ -112,7 +116,7 @@ def find(
             raise click.UsageError(f"find reads by position: {segment.name} can be read only once; `logsegment cat` takes it")
     search = Search(wanted, on_error, entry_format, experimental, codecs)  # type: ignore[arg-type]
     lines = Lines(segments, limit, is_json=is_json)
-    is_whole = _search(search, segments, lines, quiet=quiet)
+    is_whole = _search(search, segments, lines, withholding(is_redacted), quiet=quiet)
     if not quiet:
         say(counted(search.counters, lines.written, time.perf_counter() - begun))
     return UNREADABLE if not is_whole else CLEAN if lines.written else NOT_FOUND
@@ -178,7 +182,7 @@ def _ensure_wanted(wanted: Wanted) -> None:
         raise click.UsageError("--time finds the first record of a time by itself; --since goes with other conditions")
 
 
-def _search(search: Search, segments: list[Segment], lines: Lines, *, quiet: bool) -> bool:
+def _search(search: Search, segments: list[Segment], lines: Lines, redactor: Redactor | None, *, quiet: bool) -> bool:
     """Write the places of every partition; false when something could not be read. Damage of one does not hide the others."""
     is_whole = True
     for _, files in partitions(segments):
@@ -189,12 +193,12 @@ def _search(search: Search, segments: list[Segment], lines: Lines, *, quiet: boo
                     if lines.is_full:
                         break
         except ls.RecordBatchError as error:
-            damaged = Damaged(lines.names[search.path], error)
+            damaged = Damaged(lines.names[search.path], error, redactor=redactor)
             say(str(damaged))
             say(damaged.advice)
             is_whole = False
         if lines.is_full:
             break
     with Progress(segments, is_wanted=False) as progress:
-        skipped = [tell([finding], lines.names[path], progress, quiet=quiet) for path, finding in search.findings]
+        skipped = [tell([one], lines.names[path], progress, quiet=quiet, redactor=redactor) for path, one in search.findings]
     return is_whole and not any(skipped)

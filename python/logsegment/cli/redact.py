@@ -27,6 +27,17 @@ def redact_options(function: F) -> F:
     return click.option("--redact", "is_redacted", is_flag=True, help=flag)(key(function))
 
 
+def redact_messages_option(function: F) -> F:
+    """Add --redact to a verb that shows where records are, and of them nothing but what it met in damaged ones; see `withholding`."""
+    text = "Messages about damage without what was met there, which may be a piece of a payload."
+    return click.option("--redact", "is_redacted", is_flag=True, help=text)(function)
+
+
+def withholding(is_redacted: bool) -> Redactor | None:
+    """What holds words back where nothing is hashed, so that no key matters."""
+    return Redactor(secrets.token_bytes(LEAST_KEY_BYTES)) if is_redacted else None
+
+
 def redactor_of(is_redacted: bool, path: str | None, *, quiet: bool = False) -> Redactor | None:
     """What replaces payloads; None when they are to be shown.
 
