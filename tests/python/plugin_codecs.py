@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from logsegment.plugins import Entry, MemoryRegistry
@@ -122,6 +124,21 @@ class Endless(Identity):
         print("begun", flush=True)
         while True:
             pass
+
+
+class Hanging(Endless):
+    """Never ends either, and leaves a file with the name of its process in the directory that its entry names."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = Path(directory)
+
+    @classmethod
+    def from_entry(cls, entry: Entry) -> Hanging:
+        return cls(str(entry.extra["directory"]))
+
+    def decompress(self, data: memoryview, max_output: int) -> bytes:
+        (self.directory / str(os.getpid())).touch()
+        return super().decompress(data, max_output)
 
 
 class Incomplete:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import threading
+import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -153,6 +156,52 @@ def test_a_plugin_that_is_not_installed_is_named(spark: SparkSession, registry: 
     with pytest.raises(Exception, match="Plugin compression is not supported"):
         frame.options(topic="t", compression="bz", format="v1").save(str(tmp_path / "log"))
     assert not (tmp_path / "log").exists()
+
+
+@pytest.mark.timeout(180)
+def test_a_plugin_that_hangs_ends_with_its_query(spark: SparkSession, written: Path, registry: FileRegistry, tmp_path: Path):
+    """There is no time limit; Spark ends the worker process of a task that does not end when it is told to."""
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    hanging = FileRegistry(tmp_path / "hanging.json")
+    hanging.register([Plugin("hanging", {"java": "a.B", "python": "plugin_codecs:Hanging"}, "v1.0", extra={"directory": str(begun)})])
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(building.batch(building.record(value=b"a"), count=1, attributes=0x0005))
+    told: list[str] = []
+
+    def ask() -> None:
+        spark.sparkContext.setJobGroup("hanging", "a plugin that never ends", interruptOnCancel=True)
+        try:
+            load(spark, path, plugins__path=hanging.path).count()
+        except Exception as error:
+            told.append(str(error))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    until(lambda: any(begun.iterdir()))
+    [process] = [int(one.name) for one in begun.iterdir()]
+    assert is_there(process)
+    spark.sparkContext.cancelJobGroup("hanging")
+    asking.join(60)
+    assert not asking.is_alive()
+    assert re.search(r"(?i)cancel", told[0])
+    until(lambda: not is_there(process))
+    assert values(load(spark, written, plugins__path=registry.path)) == sorted(VALUES), "the session goes on"
+
+
+def until(happens: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not happens():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def is_there(process: int) -> bool:
+    """Whether it runs. One that has ended may wait for its parent to take notice."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except FileNotFoundError:
+        return False
 
 
 def test_functions_carry_a_registry(spark: SparkSession, registry: FileRegistry, faulty: Path, written: Path):
