@@ -154,6 +154,36 @@ def test_salvage_keeps_what_is_intact_and_gets_past_what_is_not(case: Case, here
     assert not aside.exists(), "nothing of it can be read"
 
 
+def looking(verb: str, segment: Path, made: Path) -> list[str | Path]:
+    """A verb that looks into every batch of a segment, with what else it needs."""
+    if verb == "diff":
+        other = made.with_name("other.log")
+        other.write_bytes(b"".join(building.batch(building.record(value=b"a"), count=1, base_offset=offset) for offset in range(3)))
+        return [verb, segment, other]
+    more: dict[str, list[str | Path]] = {"find": ["--key", "x"], "follow": ["--offset", "0", "--idle-exit", "0.1"], "train": ["-o", made]}
+    return [*(["plugins", verb] if verb == "train" else [verb]), segment, *more[verb]]
+
+
+@pytest.mark.parametrize(("verb", "code"), [("find", 2), ("follow", 1), ("diff", 1), ("train", 1)])
+def test_verbs_that_look_into_every_batch_name_it(verb: str, code: int, case: Case, here: Here, tmp_path: Path):
+    """As the table of docs/guide/plugins.md has them."""
+    made = tmp_path / "made.dict"
+    done = here(*looking(verb, case.segment, made), "--registry", case.registry)
+    assert (done.code, made.exists()) == (code, False)
+    told = done.err + done.text
+    assert all(part in told for part in (f"[{case.rule}]", f"byte {case.at}", *case.told)), told
+
+
+@pytest.mark.parametrize("verb", ["find", "follow", "diff", "train"])
+def test_verbs_that_look_into_every_batch_say_what_is_wrong_with_the_registry(
+    verb: str, state: tuple[Path, Path, int, str], here: Here, tmp_path: Path
+):
+    path, segment, code, told = state
+    done = here(*looking(verb, segment, tmp_path / "made.dict"), "--registry", path)
+    assert done.code == (2 if verb == "find" else code), done
+    assert told in " ".join((done.err + done.text).split())
+
+
 def test_stats_count_it_and_tell_why_there_is_no_ratio(case: Case, here: Here):
     done = here("stats", "--json", "--registry", case.registry, case.segment)
     [told] = json.loads(done.out)["damage"]
