@@ -7,6 +7,7 @@ mod bitmap;
 pub mod chain;
 mod constant;
 mod converted;
+pub mod counting;
 pub mod encoded;
 pub mod findings;
 pub mod header_rows;

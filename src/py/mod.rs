@@ -11,6 +11,7 @@ mod c_stream;
 mod chunk;
 mod compat;
 mod convert;
+mod counting;
 mod decode;
 mod encode;
 mod encode_options;

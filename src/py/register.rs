@@ -1,8 +1,8 @@
 use pyo3::prelude::*;
 
 use super::{
-    array, arrow_out, batches, broker, compat, convert, decode, encode, errors, files, finding, inspect, limits, lz4, rebuild, salvage,
-    segment, source, staging, stream, table, tail, transactions, validate, validate_log, zstd_frame,
+    array, arrow_out, batches, broker, compat, convert, counting, decode, encode, errors, files, finding, inspect, limits, lz4, rebuild,
+    salvage, segment, source, staging, stream, table, tail, transactions, validate, validate_log, zstd_frame,
 };
 
 /// The native core of logsegment.
@@ -17,6 +17,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrow_out::ArrowBatch>()?;
     module.add_class::<arrow_out::ArrowArray>()?;
     module.add_class::<table::ArrowTable>()?;
+    module.add_class::<counting::BatchCounter>()?;
     module.add_class::<stream::RecordStream>()?;
     module.add_function(wrap_pyfunction!(decode::decode, module)?)?;
     module.add_function(wrap_pyfunction!(batches::batch_stream, module)?)?;

@@ -34,14 +34,14 @@ class Seen:
         return png(self.picture.read_bytes())
 
 
-def look_at(page: Path, directory: Path, *, is_dark: bool) -> Seen:
+def look_at(page: Path, directory: Path, *, is_dark: bool, size: tuple[int, int] = (1000, 1600)) -> Seen:
     """Open a page and take a screenshot."""
     name = "dark" if is_dark else "light"
     picture, log = directory / f"{name}.png", directory / f"{name}.netlog.json"
     scheme = 0 if is_dark else 1
     command = [chromium() or "", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr"]
     command += [f"--user-data-dir={directory / name}", f"--log-net-log={log}", f"--blink-settings=preferredColorScheme={scheme}"]
-    command += ["--disable-background-networking", "--window-size=1000,1600", f"--screenshot={picture}", page.as_uri()]
+    command += ["--disable-background-networking", f"--window-size={size[0]},{size[1]}", f"--screenshot={picture}", page.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert picture.exists(), done.stderr
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]

@@ -8,6 +8,7 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import corpus
@@ -15,8 +16,8 @@ import headless
 import logsegment as ls
 from cli_process import CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, run
 from logsegment.cli import stats as stats_verb
-from logsegment.counting import Collector, Histogram, Series, Stats
-from logsegment.counting.page import page
+from logsegment.counting import Collector, Stats, plots
+from logsegment.counting.page import STYLE, page
 
 
 def collected(directory: Path) -> Stats:
@@ -41,7 +42,17 @@ def test_counts_are_those_of_the_truth(name: str):
     assert stats.gap_count == len(stats.gaps) == sum(first > last + 1 for last, first in ends)
     assert (stats.first_offset, stats.last_offset) == (rows[0]["baseOffset"], rows[-1]["lastOffset"])
     assert sum(stats.sizes.counts.values()) == len(rows)
-    assert sum(size for _, size, _ in stats.by_offset.points()) == stats.bytes
+    assert sum(point.bytes for point in stats.by_offset.points) == stats.bytes
+    assert sum(point.records for point in stats.by_time.points) == stats.records
+    assert sum(point.late for point in stats.by_offset.points) == stats.late == late(rows)
+    times = [(point.first_time, point.last_time) for point in stats.by_offset.points if point.first_time is not None]
+    assert (min(first for first, _ in times), max(last for _, last in times)) == (stats.first_time, stats.last_time)
+
+
+def late(rows: list[dict]) -> int:
+    """Batches whose time is before that of an earlier one."""
+    times = [row["maxTimestamp"] for row in rows]
+    return sum(time < max(times[:index], default=time) for index, time in enumerate(times))
 
 
 def test_ratios_are_those_of_unpacked_batches():
@@ -61,14 +72,18 @@ def test_transactions_are_told():
 
 
 def test_series_and_histograms_are_bounded_and_lose_nothing():
-    series, histogram = Series(), Histogram()
-    for at in [0, 1, 5, 10**6, 2**62, -7, 123456]:
-        series.add(at, 10, 2)
-        histogram.add(max(at, 0))
-    points = series.points()
-    assert len(points) <= 121
-    assert (sum(size for _, size, _ in points), sum(records for _, _, records in points)) == (70, 14)
-    assert (histogram.total, histogram.least, histogram.most) == (7, 0, 2**62)
+    """Offsets that damage makes of it are over the whole range of numbers."""
+    one = ls.encode(pa.table({"value": [b"v", b"w"]}))
+    offsets = [0, 2, 10**6, 2**62, 123456, 2**63 - 8]
+    collector = Collector()
+    collector.add(b"".join(offset.to_bytes(8, "big") + one[8:] for offset in offsets), "a", None, is_repeatable=True)
+    stats = collector.stats
+    assert len(stats.by_offset.points) <= 120
+    assert sum(point.bytes for point in stats.by_offset.points) == stats.bytes == 6 * len(one)
+    assert sum(point.records for point in stats.by_offset.points) == stats.records == 12
+    assert (stats.sizes.total, stats.sizes.least, stats.sizes.most, stats.sizes.mean) == (6, len(one), len(one), len(one))
+    assert stats.counts.counts == {2: 6}
+    assert (stats.gap_count, stats.overlaps) == (3, 1)
 
 
 def test_stats_of_the_command_line(tmp_path: Path):
@@ -154,6 +169,48 @@ def test_a_browser_shows_the_page_without_a_request_or_an_error(tmp_path: Path):
         assert painted > 500, f"only {painted} pixels of the plots are painted"
         corners.append(sum(seen.pixels[2][2]))
     assert corners[0] > 600 > 200 > corners[1]
+
+
+@pytest.mark.skipif(
+    headless.chromium() is None and not os.environ.get("REQUIRE_BROWSER"),
+    reason="no Chromium on this machine; Debian has it as chromium-headless-shell",
+)
+def test_a_browser_shows_something_in_each_plot(tmp_path: Path):
+    """Each in a band of its own, so that one that is empty is seen."""
+    drawn = [plot for plot in plots.of(collected(MODERN / "idempotent-mixed-codecs-0")) if plot]
+    titles = [plot.split("</h2>")[0].rpartition(">")[2] for plot in drawn]
+    assert titles == [
+        "Bytes over offsets",
+        "Records over offsets",
+        "Times over offsets",
+        "Bytes over time",
+        "Records over time",
+        "Batches by size in bytes",
+        "Batches by records",
+        "Unpacked bytes for a packed one, by codec",
+    ]
+    band = 240
+    bands = "".join(f'<div style="height:{band}px;overflow:hidden">{plot}</div>' for plot in drawn)
+    html = tmp_path / "plots.html"
+    html.write_text(f'<!doctype html><meta charset="utf-8"><style>{STYLE} body{{padding:0}}</style>{bands}', encoding="utf-8")
+    seen = headless.look_at(html, tmp_path, is_dark=False, size=(480, band * len(drawn)))
+    assert (seen.console, seen.requests) == ([], [])
+    for index, title in enumerate(titles):
+        pixels = [pixel for row in seen.pixels[index * band : (index + 1) * band] for pixel in row]
+        shown = sum(pixel == (0x2F, 0x6F, 0xDE) for pixel in pixels) + sum(pixel == (0xB3, 0x26, 0x1E) for pixel in pixels)
+        assert shown > 100, f"{title}: only {shown} pixels are painted"
+    red = sum(pixel == (0xB3, 0x26, 0x1E) for row in seen.pixels[2 * band : 3 * band] for pixel in row)
+    assert red > 20, "batches that are late are not seen"
+
+
+def test_plots_without_anything_to_show_are_left_out():
+    """No ratios were taken, and no batch has a time."""
+    collector = Collector(is_sampling=False)
+    collector.add(ls.encode(pa.table({"value": [b"v"] * 9, "timestampMs": [-1] * 9}), compression="gzip"), "a", None, is_repeatable=True)
+    shown = "".join(plots.of(collector.stats))
+    assert "Bytes over offsets" in shown
+    assert "Times over" not in shown
+    assert "by codec" not in shown
 
 
 def test_many_torn_tails_do_not_hide_an_error(tmp_path: Path):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 
-from logsegment.counting import text, what_if
-from logsegment.counting.stats import Histogram, Series, Stats
+from logsegment.counting import plots, text, what_if
+from logsegment.counting.stats import Stats
 from logsegment.what_if import V3Savings
 
 STYLE = """
@@ -19,24 +19,14 @@ table{border-collapse:collapse}th,td{padding:.15rem .9rem .15rem 0;text-align:ri
 th:first-child,td:first-child{text-align:left}th,.dim{color:var(--dim);font-weight:normal}.bad{color:var(--bad)}
 .grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(26rem,1fr));gap:1rem}.grid section{margin:0}
 svg{width:100%;height:auto;display:block}svg text{fill:var(--dim);font:11px system-ui,sans-serif}
-svg .bar{fill:var(--bar)}svg .axis{stroke:var(--line);stroke-width:1}
+svg .bar{fill:var(--bar)}svg .late{fill:var(--bad)}svg .axis{stroke:var(--line);stroke-width:1}
 """
-WIDTH, HEIGHT, LEFT, BOTTOM = 640, 200, 64, 22
-Told = Callable[[int], str]
 
 
 def page(stats: Stats, title: str, saved: V3Savings | None = None) -> str:
     """The whole page; with what the proposed format v3 would save, where that was asked."""
-    plots = [
-        _plot("Bytes over offsets", _series(stats.by_offset, 1), text.number, text.size),
-        _plot("Records over offsets", _series(stats.by_offset, 2), text.number, text.number),
-        _plot("Bytes over time", _series(stats.by_time, 1), text.time, text.size),
-        _plot("Records over time", _series(stats.by_time, 2), text.time, text.number),
-        _plot("Batches by size in bytes", _powers(stats.sizes), text.size, text.number, is_labelled=True),
-        _plot("Batches by records", _powers(stats.counts), text.number, text.number, is_labelled=True),
-    ]
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title><style>{STYLE}</style>'
-    body = [f"<h1>{escape(title)}</h1>", _summary(stats), f'<div class="grid">{"".join(plots)}</div>', _codecs(stats)]
+    body = [f"<h1>{escape(title)}</h1>", _summary(stats), f'<div class="grid">{"".join(plots.of(stats))}</div>', _codecs(stats)]
     body += [_producers(stats), _gaps(stats), _damage(stats), _what_if(saved) if saved else ""]
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
 
@@ -117,39 +107,3 @@ def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], note
 
 def _ratio(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.2f}"
-
-
-def _series(series: Series, column: int) -> list[tuple[int, int]]:
-    return [(point[0], point[column]) for point in series.points()]
-
-
-def _powers(histogram: Histogram) -> list[tuple[int, int]]:
-    """The upper end of each bucket, and its count."""
-    if not histogram.counts:
-        return []
-    return [
-        ((1 << bucket) - 1 if bucket else 0, histogram.counts.get(bucket, 0))
-        for bucket in range(min(histogram.counts), max(histogram.counts) + 1)
-    ]
-
-
-def _plot(title: str, points: Sequence[tuple[int, int]], place: Told, value: Told, *, is_labelled: bool = False) -> str:
-    """Bars side by side. Each says its numbers when it is pointed at."""
-    if not points:
-        return ""
-    most = max(max(height for _, height in points), 1)
-    step = (WIDTH - LEFT) / len(points)
-    room = HEIGHT - BOTTOM - 12
-    bars = []
-    for index, (start, height) in enumerate(points):
-        tall = max(room * height / most, 1.0 if height else 0.0)
-        told = escape(f"{'up to ' if is_labelled else ''}{place(start)}: {value(height)}")
-        x, y = LEFT + index * step, 12 + room - tall
-        box = f'x="{x:.2f}" y="{y:.2f}" width="{max(step - 1, step * 0.8):.2f}" height="{tall:.2f}"'
-        bars.append(f'<rect class="bar" {box}><title>{told}</title></rect>')
-    ends = [(LEFT, "start", points[0][0]), (WIDTH, "end", points[-1][0])]
-    marks = [f'<text x="{x}" y="{HEIGHT - 6}" text-anchor="{anchor}">{escape(place(at))}</text>' for x, anchor, at in ends[: len(points)]]
-    marks.append(f'<text x="{LEFT - 6}" y="20" text-anchor="end">{escape(value(most))}</text>')
-    axis = f'<line class="axis" x1="{LEFT}" y1="{HEIGHT - BOTTOM}" x2="{WIDTH}" y2="{HEIGHT - BOTTOM}"/>'
-    drawing = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">{"".join(bars)}{axis}{"".join(marks)}</svg>'
-    return f"<section><h2>{escape(title)}</h2>{drawing}</section>"

@@ -5,44 +5,40 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-#: Buckets of a series; where more are needed, two of them become one.
-BUCKETS = 120
-#: Producers and gaps that are kept one by one; the others are only counted.
-MOST_PRODUCERS = 10_000
-MOST_GAPS = 1_000
+
+@dataclass(frozen=True)
+class Point:
+    """A bucket of a series.
+
+    Attributes:
+        start: its first offset, or its time in ms.
+        bytes, records: of its batches.
+        first_time, last_time: the earliest and the latest of their largest timestamps, in ms; None where there is none, and over times.
+        late: batches whose time is before that of an earlier one; 0 over times.
+    """
+
+    start: int
+    bytes: int
+    records: int
+    first_time: int | None
+    last_time: int | None
+    late: int
 
 
-@dataclass
+@dataclass(frozen=True)
 class Series:
-    """Bytes and records over offsets or times, in buckets whose width doubles as the range grows.
+    """Batches over offsets or times, in at most 120 buckets; the empty ones in between are there too.
 
     Attributes:
         width: of a bucket, in offsets or ms.
-        bytes, records: by the number of the bucket; bucket n begins at n * width.
+        points: the buckets.
     """
 
     width: int = 1
-    bytes: dict[int, int] = field(default_factory=dict)
-    records: dict[int, int] = field(default_factory=dict)
-
-    def add(self, at: int, size: int, records: int) -> None:
-        """Count a batch at an offset or time."""
-        bucket = at // self.width
-        self.bytes[bucket] = self.bytes.get(bucket, 0) + size
-        self.records[bucket] = self.records.get(bucket, 0) + records
-        while len(self.bytes) > 1 and max(self.bytes) - min(self.bytes) >= BUCKETS:
-            self.width *= 2
-            self.bytes, self.records = _halved(self.bytes), _halved(self.records)
-
-    def points(self) -> list[tuple[int, int, int]]:
-        """Start, bytes and records of each bucket from the first to the last, the empty ones too."""
-        if not self.bytes:
-            return []
-        buckets = range(min(self.bytes), max(self.bytes) + 1)
-        return [(bucket * self.width, self.bytes.get(bucket, 0), self.records.get(bucket, 0)) for bucket in buckets]
+    points: list[Point] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Histogram:
     """How many of which size, by powers of two: bucket n counts sizes from 2**(n-1) to before 2**n, bucket 0 those of 0."""
 
@@ -52,19 +48,19 @@ class Histogram:
     least: int | None = None
     most: int | None = None
 
-    def add(self, size: int) -> None:
-        """Count one."""
-        bucket = max(size, 0).bit_length()
-        self.counts[bucket] = self.counts.get(bucket, 0) + 1
-        self.total += 1
-        self.sum += size
-        self.least = size if self.least is None else min(self.least, size)
-        self.most = size if self.most is None else max(self.most, size)
-
     @property
     def mean(self) -> float | None:
         """The mean size."""
         return self.sum / self.total if self.total else None
+
+
+@dataclass
+class Sampled:
+    """Batches of a codec that were unpacked, and the bytes of their records, packed and plain."""
+
+    batches: int = 0
+    packed: int = 0
+    plain: int = 0
 
 
 @dataclass
@@ -160,20 +156,45 @@ class Stats:
     damage: list[dict[str, Any]] = field(default_factory=list)
     damage_counts: dict[str, int] = field(default_factory=dict)
 
+    @classmethod
+    def of(
+        cls,
+        counts: dict[str, Any],
+        sampled: dict[str, Sampled],
+        files: int,
+        markers: dict[str, int],
+        damage: tuple[list[dict[str, Any]], dict[str, int]],
+    ) -> Stats:
+        """What `BatchCounter.counts` gives, and what looking into batches has shown."""
+        codecs = {}
+        for name, told in counts["codecs"]:
+            sample = sampled.get(name, Sampled())
+            codecs[name] = CodecStats(*told, sample.batches, sample.packed, sample.plain)
+        parts = {
+            "codecs": codecs,
+            "gaps": [Gap(*gap) for gap in counts["gaps"]],
+            "producers": {producer_id: ProducerStats(*told) for producer_id, told in counts["producers"]},
+            "sizes": _histogram(*counts["sizes"]),
+            "counts": _histogram(*counts["counts"]),
+            "by_offset": _series(*counts["by_offset"]),
+            "by_time": _series(*counts["by_time"]),
+        }
+        told_damage = {"damage": list(damage[0]), "damage_counts": dict(damage[1])}
+        return cls(**counts | parts | told_damage, files=files, markers=dict(markers))
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python, ready for JSON."""
         told = asdict(self)
-        for name in ("by_offset", "by_time"):
-            series: Series = getattr(self, name)
-            points = [{"start": start, "bytes": size, "records": records} for start, size, records in series.points()]
-            told[name] = {"width": series.width, "points": points}
+        for point in told["by_time"]["points"]:
+            del point["first_time"], point["last_time"], point["late"]
         for name, codec in self.codecs.items():
             told["codecs"][name]["ratio"] = codec.ratio
         return told
 
 
-def _halved(buckets: dict[int, int]) -> dict[int, int]:
-    halved: dict[int, int] = {}
-    for bucket, count in buckets.items():
-        halved[bucket // 2] = halved.get(bucket // 2, 0) + count
-    return halved
+def _histogram(counts: list[tuple[int, int]], total: int, sum_: int, least: int | None, most: int | None) -> Histogram:
+    return Histogram(dict(counts), total, sum_, least, most)
+
+
+def _series(width: int, points: list[tuple[int, int, int, tuple[int, int] | None, int]]) -> Series:
+    return Series(width, [Point(start, size, records, *(times or (None, None)), late) for start, size, records, times, late in points])

@@ -86,7 +86,7 @@ def duration(ms: int) -> str:
 
 def spark(series: Series) -> str:
     """Bytes of a series as a row of bars."""
-    points = [size_ for _, size_, _ in series.points()]
+    points = [point.bytes for point in series.points]
     most = max(points, default=0)
     return "".join(BARS[-(-8 * point // most) if most else 0] for point in points)
 
