@@ -30,8 +30,8 @@ struct Known {
     epoch: i16,
     /// Of its last batch with a sequence.
     last_sequence: Option<i32>,
-    /// Of its last marker.
-    coordinator_epoch: Option<i32>,
+    /// Of its last marker, and how many gaps there were before that.
+    coordinator_epoch: Option<(i32, u64)>,
     /// Its open transaction.
     open: Option<Open>,
     /// How many gaps there were before its last batch.
@@ -154,10 +154,11 @@ impl ProducerRules {
             tell(What::MarkerWithoutData { producer_id }, Severity::Info, "producerId");
         }
         let epoch = marker.coordinator_epoch;
-        if let Some(previous) = known.coordinator_epoch.filter(|previous| (0..*previous).contains(&epoch)) {
+        let is_behind = |(previous, then): &(i32, u64)| *then == gaps && (0..*previous).contains(&epoch);
+        if let Some((previous, _)) = known.coordinator_epoch.filter(is_behind) {
             tell(What::CoordinatorEpochBehind { producer_id, epoch, previous }, Severity::Warning, "records");
         }
-        known.coordinator_epoch = Some(epoch).filter(|epoch| *epoch >= 0).or(known.coordinator_epoch);
+        known.coordinator_epoch = Some((epoch, gaps)).filter(|(epoch, _)| *epoch >= 0).or(known.coordinator_epoch);
         known.open = None;
         known.gaps = gaps;
     }

@@ -169,6 +169,16 @@ def test_trx_3_a_coordinator_of_an_older_epoch_is_told() -> None:
     assert rules(data, ends, again, marker(1, 7, 3, coordinator_epoch=3)) == [("TRX-3", "warning", 3)]
 
 
+def test_trx_3_is_not_told_over_a_gap() -> None:
+    """A broker forgets a producer that is silent for long, and the coordinator's epoch with it; a copy may hold pieces of several logs."""
+    data, ends = transactional_batch([b"a"], 7, 0), marker(1, 7, 1, coordinator_epoch=4)
+    far = transactional_batch([b"a"], 7, 9, sequence=1)
+    assert rules(data, ends, far, marker(1, 7, 10, coordinator_epoch=3)) == [("ORD-3", "info", 9)]
+    # Behind the gap they are held against each other again.
+    behind = rules(data, ends, far, marker(1, 7, 10, coordinator_epoch=3), marker(1, 7, 11, coordinator_epoch=2))
+    assert ("TRX-3", "warning", 11) in behind
+
+
 def test_offsets_that_are_there_are_not_missing_behind_a_copy() -> None:
     """ORD-3 beside ORD-1: what stood before is not forgotten."""
     first, second, last = simple_batch([b"a", b"b"], 0), simple_batch([b"c", b"d"], 2), simple_batch([b"e"], 4)
