@@ -5,10 +5,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use super::finding::{self, Finding};
+use super::fresh_bytes;
 use super::interrupt::Signals;
 use super::options::{EntryArguments, option};
 use super::output::Output;
-use super::{fresh_bytes, source};
+use super::source::Snapshot;
 use crate::error::Result;
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
@@ -47,7 +48,8 @@ pub fn salvage<'py>(
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let mut decode = arguments.to_decode()?;
-    let mut opened = source::open(source, &signals)?;
+    let snapshot = Snapshot::of(source, &signals)?;
+    let mut opened = snapshot.open(&signals)?;
     if is_sorted && !opened.is_repeatable {
         let fault = "order \"offset\" reads the source more than once, which a file object does not allow: give a FileSource or a buffer";
         return Err(PyValueError::new_err(fault));
@@ -61,7 +63,7 @@ pub fn salvage<'py>(
     };
     let mut log = Outlet::new(Some(Output::of(out, &signals)?));
     let mut beside = Outlet::new(if is_aside_kept || aside.is_some() { Some(Output::of(aside, &signals)?) } else { None });
-    let again = || source::open(source, &signals).map(|opened| opened.source);
+    let again = || snapshot.open(&signals).map(|opened| opened.source);
     let raised = |error| signals.raised(py, &error);
 
     let mut nowhere = Outlet::new(None);

@@ -10,6 +10,7 @@ use pyo3::types::PyString;
 use super::interrupt::Signals;
 use super::{beside, buffer, file_object, store};
 use crate::framing::Source;
+use crate::io::FileRange;
 
 /// What a constructor call takes.
 type Parts<'py> = (Bound<'py, PyAny>, u64, Option<u64>);
@@ -128,6 +129,40 @@ pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Opene
             Ok(OpenedSource { source, is_repeatable: false, kafka_07: None })
         }
         None => Err(no_source(object)?),
+    }
+}
+
+/// A source for those who read it several times: a file that grows meanwhile is read as long as it was, and one that gets the name of
+/// another file in its place is not looked at.
+pub enum Snapshot<'py> {
+    /// A file of this machine, open and not read from: it, where its bytes begin, and the position that a name of Kafka 0.7 tells.
+    File(FileRange, u64, Option<i64>),
+    /// Everything else: memory, and a file of a store, which is written whole and asked at the end whether it is still the same.
+    Other(Bound<'py, PyAny>),
+}
+
+impl<'py> Snapshot<'py> {
+    /// What a user gave, as it is now.
+    pub fn of(object: &Bound<'py, PyAny>, signals: &Arc<Signals>) -> PyResult<Self> {
+        let Ok(file) = object.cast::<FileSource>() else { return Ok(Self::Other(object.clone())) };
+        let FileSource { path, start, end } = file.get();
+        if store::is_stored(path) {
+            return Ok(Self::Other(object.clone()));
+        }
+        let range = FileRange::open(path, *start, *end);
+        let range = range.map_err(|error| beside::raised(object.py(), &error, path, signals))?;
+        Ok(Self::File(range, *start, position_07(path)))
+    }
+
+    /// Its bytes, from the first on.
+    pub fn open(&self, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
+        match self {
+            Self::Other(object) => open(object, signals),
+            Self::File(range, start, kafka_07) => {
+                let source = Source::reader(Box::new(range.again()?), *start);
+                Ok(OpenedSource { source, is_repeatable: true, kafka_07: *kafka_07 })
+            }
+        }
     }
 }
 

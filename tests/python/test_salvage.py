@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import random
 from collections.abc import Callable
 from functools import cache
@@ -200,7 +201,7 @@ def test_a_source_that_changes_between_two_readings_is_an_error(kind: str, is_so
     def change() -> None:
         with path.open("r+b") as file:
             if kind == "cut":
-                file.truncate(len(data) - 5)
+                file.truncate(len(data) - len(big) + 70)
             else:
                 file.seek(len(data) - (1 if kind == "flip" else len(big) - 7))
                 file.write(b"\x63")
@@ -211,6 +212,34 @@ def test_a_source_that_changes_between_two_readings_is_an_error(kind: str, is_so
     taken = io.BytesIO()
     assert ls.salvage(ls.FileSource(path), out=taken, order="offset").ok
     assert taken.getvalue() == b"".join(batches)
+
+
+@pytest.mark.parametrize("is_sorted", [True, False])
+@pytest.mark.parametrize("kind", ["grow", "trim", "rename"])
+def test_a_segment_that_a_broker_goes_on_with_is_salvaged_as_it_was(kind: str, is_sorted: bool, tmp_path: Path) -> None:
+    """Appended batches, trimmed zeros of a preallocated file and a new file of the same name change nothing of what was opened."""
+    one, other = simple_batch([b"a"], 0), simple_batch([b"b"], 1)
+    big = ls.encode(pa.table({"value": [bytes(1 << 20)]}))
+    later = [offset.to_bytes(8, "big") + big[8:] for offset in range(2, 12)]
+    data = b"".join([*([one, other] if is_sorted else [other, one]), *later]) + (bytes(64 << 20) if kind == "trim" else b"")
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(data)
+
+    def change() -> None:
+        if kind == "rename":
+            (tmp_path / "new").write_bytes(b"".join(later))
+            (tmp_path / "new").replace(path)
+        elif kind == "trim":
+            os.truncate(path, len(data) - (64 << 20))
+        else:
+            with path.open("ab") as file:
+                file.write((12).to_bytes(8, "big") + big[8:])
+
+    taken, expected = Meddler(change), ls.salvage(data, order="offset")
+    found = ls.salvage(ls.FileSource(path), out=taken, order="offset")
+    assert taken.getvalue() == expected.data == b"".join([one, other, *later])
+    assert (found.kept, found.lost, found.findings) == (expected.kept, expected.lost, expected.findings)
+    assert path.stat().st_size != len(data)
 
 
 def test_an_intact_entry_inside_of_a_broken_one_comes_back() -> None:
