@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::beside::{self, Segment};
 use super::finding::{self, Finding};
 use super::interrupt::Signals;
-use super::store;
+use super::store::{self, StoredLog};
 use super::transactions::Transactions;
 use crate::decode::{ChecksumJudge, OffsetRange};
 use crate::error::Result;
@@ -30,19 +30,14 @@ pub struct SegmentIndex {
     offsets: OnceLock<Parsed<OffsetEntry>>,
     times: OnceLock<Parsed<TimeEntry>>,
     /// The log in a store, opened once: each time is a question to the store. A file here may grow, and is opened for each look-up.
-    stored: OnceLock<Log>,
-    signals: Arc<Signals>,
+    stored: OnceLock<StoredLog>,
 }
-
-/// A log and its bytes.
-type Log = (Box<dyn ReadAt>, u64);
 
 #[pymethods]
 impl SegmentIndex {
     #[new]
     fn new(path: PathBuf, base_offset: i64) -> Self {
-        let (signals, _) = Signals::new();
-        Self { path, base_offset, offsets: OnceLock::new(), times: OnceLock::new(), stored: OnceLock::new(), signals }
+        Self { path, base_offset, offsets: OnceLock::new(), times: OnceLock::new(), stored: OnceLock::new() }
     }
 
     /// The entries of the `.index`: offset and position.
@@ -70,25 +65,23 @@ impl SegmentIndex {
     /// The first batch whose largest timestamp is at or after `timestamp` (ms).
     fn find_timestamp(&self, py: Python<'_>, timestamp: i64) -> PyResult<Found> {
         let times = sound(self.times(py)?);
-        self.look_up_by(py, times, |lookup| lookup.timestamp(timestamp)).map(told)
+        self.look_up_by(py, times, AtDamage::Fail, |lookup| lookup.timestamp(timestamp)).map(told)
     }
 
     /// Positions of batches about every `step` bytes, behind `start`, where a batch begins, and before `end`; only of intact ones if that
     /// is said.
     #[pyo3(signature = (start, end, step, *, intact=false))]
     fn cuts(&self, py: Python<'_>, start: u64, end: u64, step: u64, intact: bool) -> PyResult<Vec<u64>> {
-        self.past_damage(|| {
-            self.look_up(py, |lookup| {
-                let cuts = lookup.cuts(start, end, step)?;
-                if intact { lookup.intact_cuts(cuts) } else { Ok(cuts) }
-            })
+        self.look_past_damage(py, |lookup| {
+            let cuts = lookup.cuts(start, end, step)?;
+            if intact { lookup.intact_cuts(cuts) } else { Ok(cuts) }
         })
     }
 
     /// The bytes that hold all intact batches of wanted offsets, and the one before them, whatever damaged headers claim.
     #[pyo3(signature = (start_offset=None, end_offset=None))]
     fn intact_range(&self, py: Python<'_>, start_offset: Option<i64>, end_offset: Option<i64>) -> PyResult<(u64, Option<u64>)> {
-        self.past_damage(|| self.look_up(py, |lookup| lookup.intact_range(start_offset, end_offset)))
+        self.look_past_damage(py, |lookup| lookup.intact_range(start_offset, end_offset))
     }
 
     /// What is wrong with a sound `.index`, as a look-up of `offset` has shown that ended at `position`: its entries led to no batch of
@@ -102,13 +95,13 @@ impl SegmentIndex {
     fn misled_by_timestamp(&self, py: Python<'_>, timestamp: i64, position: u64, by_index: bool) -> PyResult<Option<Finding>> {
         let times = sound(self.times(py)?);
         let place = Place { header: None, position, by_index };
-        let fault = self.look_up_by(py, times, |lookup| misled::by_timestamp(lookup, timestamp, &place))?;
+        let fault = self.look_up_by(py, times, AtDamage::Fail, |lookup| misled::by_timestamp(lookup, timestamp, &place))?;
         Ok(fault.and_then(|fault| self.told(fault, "timeindex")))
     }
 
     /// Cuts into pieces of at most `step` offsets: the first offset of a piece, where it begins, where the bytes of the one before end.
     fn offset_cuts(&self, py: Python<'_>, start: i64, end: i64, step: i64) -> PyResult<Vec<(i64, u64, u64)>> {
-        let cuts = self.past_damage(|| self.look_up(py, |lookup| lookup.offset_cuts(start, end, step)))?;
+        let cuts = self.look_past_damage(py, |lookup| lookup.offset_cuts(start, end, step))?;
         Ok(cuts.into_iter().map(|cut| (cut.offset, cut.position, cut.end_before)).collect())
     }
 
@@ -139,52 +132,63 @@ impl SegmentIndex {
             return Ok(parsed);
         }
         let path = self.path.with_extension(suffix);
-        let read = py.detach(|| beside::read(&path, &self.signals));
-        let bytes = read.map_err(|error| beside::raised(py, &error, &path, &self.signals))?;
+        let (signals, _) = Signals::new();
+        let read = py.detach(|| beside::read(&path, &signals));
+        let bytes = read.map_err(|error| beside::raised(py, &error, &path, &signals))?;
         Ok(known.get_or_init(|| bytes.map_or_else(missing, |bytes| parse(&bytes))))
     }
 
     /// Looks something up with the entries of the `.index`.
     fn look_up<T: Send>(&self, py: Python<'_>, look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync) -> PyResult<T> {
-        self.look_up_by(py, &[], look_up)
-    }
-
-    fn look_up_by<T: Send>(&self, py: Python<'_>, times: &[TimeEntry], look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync) -> PyResult<T> {
-        let offsets = sound(self.offsets(py)?);
-        let opened;
-        let (log, len) = if store::is_stored(&self.path) {
-            self.stored(py)?
-        } else {
-            opened = self.open(py)?;
-            &opened
-        };
-        let lookup = Lookup { log: &**log, len: *len, limits: Limits::default(), offsets, times };
-        py.detach(|| look_up(&lookup)).map_err(|error| self.signals.raised(py, &error))
+        self.look_up_by(py, &[], AtDamage::Fail, look_up)
     }
 
     /// Goes on past what a store gives damaged: where to cut can be told without it, and whoever reads the pieces tells of it.
-    fn past_damage<T>(&self, look_up: impl FnOnce() -> T) -> T {
-        self.signals.skip_damage(true);
-        let found = look_up();
-        self.signals.skip_damage(false);
-        found
+    fn look_past_damage<T: Send>(&self, py: Python<'_>, look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync) -> PyResult<T> {
+        self.look_up_by(py, &[], AtDamage::GoOn, look_up)
+    }
+
+    /// Each look-up has its own signals: other threads may look something up in the meantime.
+    fn look_up_by<T: Send>(
+        &self,
+        py: Python<'_>,
+        times: &[TimeEntry],
+        at_damage: AtDamage,
+        look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync,
+    ) -> PyResult<T> {
+        let offsets = sound(self.offsets(py)?);
+        let (signals, _) = Signals::new();
+        signals.skip_damage(at_damage == AtDamage::GoOn);
+        let opened = py.detach(|| self.open(&signals));
+        let (log, len) = opened.map_err(|error| beside::raised(py, &error, &self.path, &signals))?;
+        let lookup = Lookup { log: &*log, len, limits: Limits::default(), offsets, times };
+        py.detach(|| look_up(&lookup)).map_err(|error| signals.raised(py, &error))
+    }
+
+    fn open(&self, signals: &Arc<Signals>) -> std::io::Result<(Box<dyn ReadAt>, u64)> {
+        if !store::is_stored(&self.path) {
+            return beside::open(&self.path, signals);
+        }
+        let stored = match self.stored.get() {
+            Some(stored) => stored,
+            None => {
+                let opened = StoredLog::open(&self.path, signals)?;
+                self.stored.get_or_init(|| opened)
+            }
+        };
+        Ok((Box::new(stored.asked_by(signals)), stored.len()))
     }
 
     fn told(&self, fault: Fault, suffix: &str) -> Option<Finding> {
         finding::to_py(&found(&[fault], &self.path.with_extension(suffix))).pop()
     }
+}
 
-    fn stored(&self, py: Python<'_>) -> PyResult<&Log> {
-        if let Some(log) = self.stored.get() {
-            return Ok(log);
-        }
-        let log = self.open(py)?;
-        Ok(self.stored.get_or_init(|| log))
-    }
-
-    fn open(&self, py: Python<'_>) -> PyResult<Log> {
-        beside::open(&self.path, &self.signals).map_err(|error| beside::raised(py, &error, &self.path, &self.signals))
-    }
+/// What a look-up does at bytes that a store gives damaged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AtDamage {
+    Fail,
+    GoOn,
 }
 
 fn told(place: Place) -> Found {

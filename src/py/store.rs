@@ -3,7 +3,7 @@
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -16,11 +16,17 @@ use crate::wire::as_u64;
 
 /// A file of a store, read at any position through one window of bytes that grows while the reading goes on front to back.
 pub struct StoredLog {
-    object: Py<PyAny>,
+    opened: Arc<Opened>,
     /// Where the wanted bytes end.
     end: u64,
-    window: Mutex<Window>,
+    /// Of whoever asks: whether it reads on past damage, and what it is told.
     signals: Arc<Signals>,
+}
+
+/// What all that ask have in common.
+struct Opened {
+    object: Py<PyAny>,
+    window: Mutex<Window>,
 }
 
 struct Window {
@@ -28,6 +34,8 @@ struct Window {
     bytes: Option<PyBackedBytes>,
     /// What is asked for at once.
     size: u64,
+    /// Some of the bytes stand for damaged ones, for those who read on past them.
+    is_damaged: bool,
 }
 
 /// Smallest request: a look-up goes by the header of a batch and a few that follow it.
@@ -44,9 +52,16 @@ impl StoredLog {
         kept(signals, |py| {
             let object = module(py)?.call_method1(intern!(py, "open_file"), (text(uri),))?;
             let end = object.getattr(intern!(py, "size"))?.extract()?;
-            let window = Mutex::new(Window { position: 0, bytes: None, size: LEAST / 2 });
-            Ok(Self { object: object.unbind(), end, window, signals: Arc::clone(signals) })
+            let window = Mutex::new(Window { position: 0, bytes: None, size: LEAST / 2, is_damaged: false });
+            let opened = Arc::new(Opened { object: object.unbind(), window });
+            Ok(Self { opened, end, signals: Arc::clone(signals) })
         })
+    }
+
+    /// The same open file for somebody else, whose question has its own signals.
+    #[must_use]
+    pub fn asked_by(&self, signals: &Arc<Signals>) -> Self {
+        Self { opened: Arc::clone(&self.opened), end: self.end, signals: Arc::clone(signals) }
     }
 
     /// Its bytes, when it was opened.
@@ -57,24 +72,26 @@ impl StoredLog {
     /// Nothing from `end` on is wanted; what is wanted is known, so that large requests are right from the start.
     fn up_to(mut self, end: u64) -> Self {
         self.end = self.end.min(end);
-        self.window.get_mut().unwrap_or_else(PoisonError::into_inner).size = MOST;
+        self.opened.window().size = MOST;
         self
     }
 
     /// Fails when the file is another one by now.
     fn ensure_same(&self) -> io::Result<()> {
-        kept(&self.signals, |py| self.object.call_method0(py, intern!(py, "ensure_same")).map(drop))
+        kept(&self.signals, |py| self.opened.object.call_method0(py, intern!(py, "ensure_same")).map(drop))
     }
 
-    fn fetch(&self, position: u64, len: u64) -> io::Result<PyBackedBytes> {
+    /// Some bytes, and whether damaged ones are among them.
+    fn fetch(&self, position: u64, len: u64) -> io::Result<(PyBackedBytes, bool)> {
         kept(&self.signals, |py| {
+            let object = &self.opened.object;
             let read = if self.signals.skips_damage() { intern!(py, "read_past_damage") } else { intern!(py, "read_at") };
-            let bytes = self.object.call_method1(py, read, (position, len));
-            let taken = self.object.bind(py).call_method0(intern!(py, "taken"))?;
+            let bytes = object.call_method1(py, read, (position, len));
+            let taken = object.bind(py).call_method0(intern!(py, "taken"))?;
             let (requests, fetched, findings): (u64, u64, Vec<PyRef<'_, Finding>>) = taken.extract()?;
             self.signals.fetched(requests, fetched);
             self.signals.note(findings.iter().map(|finding| Finding::clone(finding)).collect());
-            bytes?.extract::<PyBackedBytes>(py).map_err(PyErr::from)
+            Ok((bytes?.extract::<PyBackedBytes>(py)?, !findings.is_empty()))
         })
     }
 }
@@ -84,12 +101,12 @@ impl ReadAt for StoredLog {
         if position >= self.end || to.is_empty() {
             return Ok(0);
         }
-        let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
-        if window.from(position).is_empty() {
+        let mut window = self.opened.window();
+        if window.from(position).is_empty() || (window.is_damaged && !self.signals.skips_damage()) {
             let size = window.next_size(position).max(as_u64(to.len()).min(MOST));
             let stop = aligned(position, size).min(self.end);
-            let bytes = self.fetch(position, stop.saturating_sub(position))?;
-            *window = Window { position, bytes: Some(bytes), size };
+            let (bytes, is_damaged) = self.fetch(position, stop.saturating_sub(position))?;
+            *window = Window { position, bytes: Some(bytes), size, is_damaged };
         }
         let given = window.from(position);
         let len = given.len().min(to.len());
@@ -97,6 +114,12 @@ impl ReadAt for StoredLog {
             to.copy_from_slice(given);
         }
         Ok(len)
+    }
+}
+
+impl Opened {
+    fn window(&self) -> MutexGuard<'_, Window> {
+        self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+import sys
 import textwrap
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,42 @@ def test_damaged_neighbours_are_looked_past(damaged: tuple[int, ...], bucket: Pa
     ]
     found = [one for one in segment.validate().findings if one.rule == "TS-45"]
     assert [(one.baseOffset, one.lastOffset) for one in found] == expected
+
+
+def test_threads_that_look_up_in_one_segment_do_not_take_each_others_damage(bucket: Path):
+    """One goes on past damage for where to cut, the other must hear of it, whoever of them fetched the bytes."""
+    segment = log_of("enc", bucket)
+    file = stores.open_file(segment.path)
+    damage(Path(str(segment.path)), file._table[3].stored_position + 14)
+    CACHE.clear()
+    index = segment._index
+    cuts = index.cuts(0, file.size, 500)
+    (row, *_) = (row for row in ls.batches(tiered.original("enc")).to_pylist() if 3000 <= row["position"] < 4000)
+
+    def strict() -> list[type]:
+        met = []
+        for _ in range(100):
+            try:
+                index.find_offset(row["lastOffset"])
+                met.append(type(None))
+            except ChunkError as error:
+                met.append(type(error))
+        return met
+
+    def lenient() -> list[list[int]]:
+        return [index.cuts(0, file.size, 500) for _ in range(100)]
+
+    assert strict() == [ChunkError] * 100
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            asked = [pool.submit(ask) for ask in (strict, lenient, strict, lenient)]
+            strictly, leniently = [one.result() for one in asked[::2]], [one.result() for one in asked[1::2]]
+    finally:
+        sys.setswitchinterval(before)
+    assert strictly == [[ChunkError] * 100] * 2
+    assert leniently == [[cuts] * 100] * 2
 
 
 def test_damage_in_front_of_a_compressed_message(tmp_path: Path):
