@@ -10,6 +10,7 @@ use arrow_buffer::ScalarBuffer;
 use self::internal::{InternalColumn, data_type};
 use super::schema::{Column, Projection};
 use super::slots::Slots;
+use crate::limits::Limits;
 use crate::model::{BatchHeader, ControlType};
 use crate::validate::Finding;
 
@@ -24,7 +25,7 @@ pub struct RareColumns {
 
 impl RareColumns {
     /// The columns that are asked for; `None` when none is.
-    pub fn of(projection: &Projection, topic: Option<&str>) -> Option<Self> {
+    pub fn of(projection: &Projection, topic: Option<&str>, limits: &Limits) -> Option<Self> {
         let has = |column| projection.has(column);
         let wanted = [Column::Attributes, Column::Sequence, Column::IndexInEntry, Column::ControlType, Column::Internal];
         wanted.iter().any(|column| has(*column)).then(|| Self {
@@ -32,7 +33,7 @@ impl RareColumns {
             sequence: has(Column::Sequence).then(Slots::new),
             index_in_entry: has(Column::IndexInEntry).then(Slots::new),
             control_type: has(Column::ControlType).then(Vec::new),
-            internal: has(Column::Internal).then(|| InternalColumn::new(topic)),
+            internal: has(Column::Internal).then(|| InternalColumn::new(topic, limits)),
         })
     }
 

@@ -15,8 +15,7 @@ use super::perbatch::BatchRuns;
 use super::rare::RareColumns;
 use super::schema::{Column, Projection};
 use super::slots::Slots;
-use crate::codec::Plugins;
-use crate::decode::{OffsetRange, Opened};
+use crate::decode::{DecodeOptions, OffsetRange, Opened};
 use crate::error::Result;
 use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
 use crate::validate::Finding;
@@ -46,7 +45,7 @@ const US_PER_MS: i64 = 1000;
 
 impl<B: BytesColumn> RecordColumns<B> {
     /// Empty columns. `topic` and `partition` are not in the bytes; the caller knows them or not, and so it is with the aliases of plugins.
-    pub fn new(projection: Projection, topic: Option<String>, partition: Option<i32>, plugins: Plugins) -> Self {
+    pub fn new(projection: Projection, topic: Option<String>, partition: Option<i32>, decode: &DecodeOptions) -> Self {
         let has = |column| projection.has(column);
         let bytes = |column| has(column).then(B::new);
         let integers = |column| has(column).then(Slots::new);
@@ -62,8 +61,8 @@ impl<B: BytesColumn> RecordColumns<B> {
             timestamp: integers(Column::Timestamp),
             timestamp_nulls: Vec::new(),
             timestamp_ms: integers(Column::TimestampMs),
-            rare: RareColumns::of(&projection, topic.as_deref()),
-            batches: BatchRuns::of(&projection, plugins),
+            rare: RareColumns::of(&projection, topic.as_deref(), &decode.limits),
+            batches: BatchRuns::of(&projection, decode.codecs.plugins.clone()),
             topic: Constant::new(topic),
             partition: Constant::new(partition),
             projection,

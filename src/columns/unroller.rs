@@ -53,12 +53,7 @@ impl<B: BytesColumn> Unroller<B> {
     pub fn new(options: StreamOptions) -> Self {
         let decoder = Decoder::new(options.decode.clone());
         Self {
-            columns: RecordColumns::new(
-                options.projection.clone(),
-                options.topic.clone(),
-                options.partition,
-                options.decode.codecs.plugins.clone(),
-            ),
+            columns: RecordColumns::new(options.projection.clone(), options.topic.clone(), options.partition, &options.decode),
             decoder: if options.on_error == OnError::Raise { decoder } else { decoder.trusting_framing() },
             findings: Findings::default(),
             run: None,

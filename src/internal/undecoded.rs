@@ -28,10 +28,12 @@ pub enum Undecoded {
         /// What is wrong there.
         fault: &'static str,
     },
-    /// INT-2: the fields take more room than a column has.
+    /// INT-2: the fields take more room than the records of a batch may, or than a column has.
     Long {
         /// The type.
         name: &'static str,
+        /// Bytes that there may be.
+        most: u64,
     },
 }
 
@@ -68,7 +70,12 @@ impl fmt::Display for Undecoded {
             Self::Malformed { name, field, fault } => {
                 write!(f, "the bytes are no {name}: {fault}, at {field}; they are given as they are")
             }
-            Self::Long { name } => write!(f, "the text of {name} takes more than 2 GiB: it is left out"),
+            Self::Long { name, most } => {
+                write!(
+                    f,
+                    "the text of {name} is left out: with it, those of the batch take more than {most} bytes (max_decompressed_bytes)"
+                )
+            }
         }
     }
 }

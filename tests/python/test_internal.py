@@ -115,6 +115,23 @@ def test_int_2_bytes_that_are_not_what_they_say_stay_bytes_with_a_warning():
     assert "metadata" in findings[0].message
 
 
+def test_int_2_text_of_a_batch_beyond_the_limits_is_left_out():
+    """Bytes of an array may become a hundred times as many of JSON: the limit of what a batch may be unpacked holds for them too."""
+    key, most = bytes.fromhex("00 02 00 01 67"), 60
+    data = entry(*[(key, None)] * 9)
+    whole, fine = said(data, topic="__consumer_offsets")
+    rows, findings = said(data * 2, topic="__consumer_offsets", limits=ls.Limits(max_decompressed_bytes=most))
+    assert all(row["key"] for row in whole)
+    lengths = [sum(len(row[name] or "") for name in ("key", "value")) for row in rows]
+    for batch in (lengths[:9], lengths[9:]):
+        assert 0 < sum(batch) <= most
+        assert batch[-1] == 0
+    assert [row["type"] for row in rows] == [row["type"] for row in whole] * 2
+    left_out = [one for one in findings if f"more than {most} bytes (max_decompressed_bytes)" in one.message]
+    assert [(one.rule, one.severity) for one in left_out] == [("INT-2", "warning")] * lengths.count(0)
+    assert fine == []
+
+
 def test_a_batch_that_ends_badly_takes_back_what_was_decoded_of_it():
     """The first of its records are decoded before the last one is met, which claims more bytes than there are."""
     good = entry((b"\x00\x63k", b"v"))

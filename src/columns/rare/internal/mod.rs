@@ -12,10 +12,12 @@ use arrow_array::{ArrayRef, Int16Array, StringArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Fields};
 
-use self::json::Json;
+use self::json::{Json, MOST_BYTES};
 use crate::internal::{Identified, Topic, Undecoded, identify};
+use crate::limits::Limits;
 use crate::model::BatchHeader;
 use crate::validate::{Finding, Severity, What};
+use crate::wire::as_u64;
 
 /// The column under construction.
 pub struct InternalColumn {
@@ -25,6 +27,17 @@ pub struct InternalColumn {
     keys: Vec<u8>,
     values: Vec<u8>,
     findings: Vec<(usize, Finding)>,
+    /// Bytes of JSON that the records of one entry may become.
+    most: usize,
+    entry: Option<Spent>,
+}
+
+/// What was spent on an entry: its position, the last record of it, bytes of JSON.
+#[derive(Clone, Copy)]
+struct Spent {
+    position: u64,
+    index: usize,
+    bytes: usize,
 }
 
 /// A row: what it is, and where its JSON ends.
@@ -44,14 +57,12 @@ struct Text {
     is_some: bool,
 }
 
-/// Most bytes behind 32-bit offsets.
-const MOST_BYTES: usize = 0x7fff_ffff;
-
 impl InternalColumn {
-    /// An empty column for records of this topic.
-    pub fn new(topic: Option<&str>) -> Self {
+    /// An empty column for records of this topic. The JSON of an entry takes at most as many bytes as the entry itself may, unpacked.
+    pub fn new(topic: Option<&str>, limits: &Limits) -> Self {
         let topic = topic.and_then(Topic::named);
-        Self { topic, rows: Vec::new(), keys: Vec::new(), values: Vec::new(), findings: Vec::new() }
+        let most = usize::try_from(limits.max_decompressed_bytes).unwrap_or(usize::MAX);
+        Self { topic, rows: Vec::new(), keys: Vec::new(), values: Vec::new(), findings: Vec::new(), most, entry: None }
     }
 
     /// Writes one row: the record with this index in its batch.
@@ -63,9 +74,15 @@ impl InternalColumn {
             self.rows.push(Row { name: None, version: None, key, value, is_internal: false });
             return;
         };
-        let key_fault = record.visit(&record.key, &mut Json::new(&mut self.keys));
-        let value_fault = record.visit(&record.value, &mut Json::new(&mut self.values));
-        let long = self.push(&record);
+        let mut spent = self.spent(header.position, index);
+        let mut json = Json::new(&mut self.keys, self.most - spent.bytes);
+        let (key_fault, key_len) = (record.visit(&record.key, &mut json), json.written());
+        let mut json = Json::new(&mut self.values, self.most - spent.bytes - key_len.unwrap_or(0));
+        let (value_fault, value_len) = (record.visit(&record.value, &mut json), json.written());
+        let len = key_len.zip(value_len).map(|(key, value)| key + value);
+        spent.bytes += len.unwrap_or(0);
+        self.entry = Some(spent);
+        let long = self.push(&record, len.is_none());
         if let Some(undecoded) = record.undecoded.or(key_fault).or(value_fault).or(long) {
             self.findings.push((row, finding(undecoded, header, index)));
         }
@@ -105,13 +122,19 @@ impl InternalColumn {
         Arc::new(StructArray::new(fields(), vec![Arc::new(names), Arc::new(versions), keys, values], Some(nulls)))
     }
 
-    /// Closes a row. Text that 32-bit offsets cannot end is left out.
-    fn push(&mut self, record: &Identified<'_>) -> Option<Undecoded> {
-        let is_long = [&self.keys, &self.values].into_iter().any(|texts| texts.len() > MOST_BYTES);
+    /// What was spent on an entry before this record of it.
+    fn spent(&self, position: u64, index: usize) -> Spent {
+        // Values of a column all begin at 0.
+        let bytes = self.entry.filter(|entry| entry.position == position && entry.index < index).map_or(0, |entry| entry.bytes);
+        Spent { position, index, bytes }
+    }
+
+    /// Closes a row. Text that has no room is left out.
+    fn push(&mut self, record: &Identified<'_>, is_long: bool) -> Option<Undecoded> {
         let key = self.end_of_keys(!record.key.is_null() && !is_long);
         let value = self.end_of_values(!record.value.is_null() && !is_long);
         self.rows.push(Row { name: record.name, version: record.version, key, value, is_internal: true });
-        is_long.then(|| Undecoded::Long { name: record.name.unwrap_or_default() })
+        is_long.then(|| Undecoded::Long { name: record.name.unwrap_or_default(), most: as_u64(self.most.min(MOST_BYTES)) })
     }
 
     /// Where the text of a key ends. What is null has no text.
