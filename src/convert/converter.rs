@@ -195,13 +195,15 @@ impl Converter {
         let keeps_codec = self.options.compression.is_none() || header.is_control() || header.count == Some(0);
         let is_repacked = !keeps_codec && (self.options.compression != Some(header.compression()) || self.options.level.is_some());
         let packing = if keeps_codec { Packing::new(header.compression(), None)? } else { self.packing_of(header)? };
-        if let Some(opened) = self.decoder.open(frame)?
-            && !self.is_dry
-        {
+        if let Some(opened) = self.decoder.open(frame)? {
             let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
             self.ensure_records(&opened, &section)?;
             let wanted = Wanted { format: self.options.to, is_metadata_first: self.options.is_metadata_first, packing, is_repacked };
-            let recast = self.recaster.recast((&opened, frame.bytes), &section, wanted, (self.rebuilder.packer(), out));
+            let recast = if self.is_dry {
+                self.recaster.ensure(&opened, &section, wanted)
+            } else {
+                self.recaster.recast((&opened, frame.bytes), &section, wanted, (self.rebuilder.packer(), out))
+            };
             recast.map_err(|error| self.decoder.judged(header, error))?;
         }
         Ok(frame.bytes.len())

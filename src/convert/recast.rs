@@ -44,6 +44,20 @@ impl Layout {
     fn of(header: &BatchHeader) -> Self {
         Self { has_attributes: header.has_record_attributes(), is_metadata_first: header.is_metadata_first() }
     }
+
+    /// How the records of a batch are to be laid out. Magic 3 has attributes only where they say something.
+    fn wanted(wanted: Wanted, opened: &Opened, section: &Section<'_>) -> Result<Self> {
+        let has_attributes = Self::of(&opened.header).has_attributes;
+        Ok(Self {
+            has_attributes: wanted.format == RecordFormat::V2 || has_attributes && uses_attributes(opened, section)?,
+            is_metadata_first: wanted.format == RecordFormat::V3 && wanted.is_metadata_first,
+        })
+    }
+}
+
+/// Whether the records stay as they stand.
+fn is_same(opened: &Opened, to: Layout) -> bool {
+    Layout::of(&opened.header) == to || opened.header.count == Some(0)
 }
 
 impl Recaster {
@@ -59,11 +73,8 @@ impl Recaster {
         (packer, out): (&mut Packer, &mut Sink),
     ) -> Result<()> {
         let (header, from) = (opened.header, Layout::of(&opened.header));
-        let to = Layout {
-            has_attributes: wanted.format == RecordFormat::V2 || from.has_attributes && uses_attributes(opened, section)?,
-            is_metadata_first: wanted.format == RecordFormat::V3 && wanted.is_metadata_first,
-        };
-        let is_same = from == to || header.count == Some(0);
+        let to = Layout::wanted(wanted, opened, section)?;
+        let is_same = is_same(opened, to);
         let compression = wanted.packing.map_or(CompressionType::None, Packing::compression_type);
         let start = out.len();
         let new = BatchHeader { attributes: attributes(&header, wanted.format, to).with_compression(compression), ..header };
@@ -85,6 +96,15 @@ impl Recaster {
             RecordFormat::V3 => v3::seal(out, start),
             _ => v2::seal(out, start, &new),
         }
+    }
+
+    /// Fails where `recast` would because of the records, and writes no batch.
+    ///
+    /// # Errors
+    /// What is wrong with the records.
+    pub fn ensure(&mut self, opened: &Opened, section: &Section<'_>, wanted: Wanted) -> Result<()> {
+        let to = Layout::wanted(wanted, opened, section)?;
+        if is_same(opened, to) { Ok(()) } else { self.write(opened, section, Layout::of(&opened.header), to).map(drop) }
     }
 
     /// The records in the other layout, and how many of their bytes are metadata that stands before all payloads.

@@ -171,3 +171,59 @@ proptest! {
         prop_assert_eq!(convert(&convert(&input, RecordFormat::V2, Some(codec)), RecordFormat::V2, Some(CompressionType::None)), input);
     }
 }
+
+/// Everything of `bytes` in another format: what was lost, and what ended it.
+fn converted(bytes: &[u8], to: RecordFormat, compression: Option<CompressionType>, is_dry: bool) -> (String, Option<String>) {
+    let options = ConvertOptions {
+        decode: DecodeOptions { formats: Formats::Experimental, ..DecodeOptions::default() },
+        to,
+        compression,
+        is_metadata_first: to == RecordFormat::V3,
+        level: None,
+        is_up_wanted: true,
+        first_offset: None,
+        batch_bytes: 1000,
+    };
+    let mut converter = Converter::new(Source::memory(Bytes::copy_from_slice(bytes)), options, false).unwrap();
+    if is_dry {
+        converter.run_dry();
+    }
+    let mut out = Sink::default();
+    let ended = loop {
+        match converter.advance(&mut out) {
+            Ok(true) => {}
+            Ok(false) => break None,
+            Err(error) => break Some(error.to_string()),
+        }
+    };
+    assert!(!is_dry || out.is_empty(), "a dry run has written {} bytes", out.len());
+    (converter.losses().to_string(), ended)
+}
+
+#[test]
+fn a_dry_run_finds_what_a_real_one_finds() {
+    // A refusal that names the losses behind the first one must not pass over a batch that cannot be converted.
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
+    let (mut seen, mut refused) = (0, 0);
+    for folder in ["data", "v3"] {
+        for file in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = file.unwrap().path();
+            if path.extension().is_none_or(|suffix| suffix != "log") {
+                continue;
+            }
+            let bytes = std::fs::read(&path).unwrap();
+            for (to, compression) in [
+                (RecordFormat::V3, None),
+                (RecordFormat::V2, Some(CompressionType::Gzip)),
+                (RecordFormat::V2, None),
+                (RecordFormat::V1, None),
+            ] {
+                let real = converted(&bytes, to, compression, false);
+                assert_eq!(converted(&bytes, to, compression, true), real, "{} to {to:?}", path.display());
+                seen += 1;
+                refused += usize::from(real.1.is_some());
+            }
+        }
+    }
+    assert!(seen > 400 && refused > 200, "{seen} conversions, {refused} refused");
+}
