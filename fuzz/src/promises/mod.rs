@@ -9,6 +9,7 @@ pub mod converting;
 pub mod damage;
 pub mod identity;
 pub mod inspecting;
+pub mod internals;
 pub mod looking_up;
 pub mod mending;
 pub mod plugging;
@@ -26,7 +27,7 @@ use logsegment::model::{CompressionType, Formats, RecordFormat};
 pub type Check = fn(&[u8]);
 
 /// Every target, by the name of its program.
-pub const TARGETS: [(&str, Check); 18] = [
+pub const TARGETS: [(&str, Check); 19] = [
     ("auto", |bytes| reading::check(bytes, &reading::options(Formats::Auto))),
     ("v07", |bytes| reading::check(bytes, &reading::options(Formats::Only(RecordFormat::V07)))),
     ("v0_v1", |bytes| {
@@ -48,6 +49,7 @@ pub const TARGETS: [(&str, Check); 18] = [
     ("damage", damage::check),
     ("salvage", salvaging::check),
     ("inspect", inspecting::check),
+    ("internal", internals::check),
 ];
 
 /// The header checksum as the specification has it, and any.
