@@ -179,6 +179,24 @@ def test_skipping_accounts_for_what_it_left_out(case: HostileCase):
         at = end
 
 
+@all_cases
+def test_skipping_and_validating_share_one_judgement(case: HostileCase):
+    """What is stepped over is what `validate` calls an error: the same rules at the same bytes. (`verify` and Spark's view show what
+    `validate` finds: test_cli_verify.py, test_spark_views.py.)"""
+    data = case.read()
+    stream = ls.decode(data, columns=["offset"], control=True, on_error="skip", **case.options)
+    drained = sum(batch.num_rows for batch in stream)
+    found = [place_of(one) for one in ls.validate(data, **case.options).findings]
+    skipped = [place_of(one) for one in stream.findings]
+    assert [one for one in found if one[1] == "error"] == [one for one in skipped if one[1] == "error"]
+    assert set(skipped) <= set(found)
+    assert drained == hostile.outcomes()[case.name]["kept"]
+
+
+def place_of(found: ls.Finding) -> tuple[str, str, int, int]:
+    return found.rule, found.severity, found.position, found.length
+
+
 def size_of(data: bytes, position: int, family: str) -> int:
     """Bytes of the entry at a position, by its length field."""
     if family == "0.7":

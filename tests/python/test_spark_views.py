@@ -14,6 +14,7 @@ from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import DataFrame, SparkSession
 
 import corpus
+import hostile
 import logsegment as ls
 from corpus import Row, rows_of
 from logsegment.neighbours import validate_segment
@@ -155,6 +156,26 @@ def test_findings_are_those_of_validate(spark: SparkSession, tree: Path):
     found = [row.asDict() for row in frame.select(*FINDINGS).collect()]
     assert found == [{name: one[name] for name in FINDINGS} for one in expected]
     assert {row["path"] for row in frame.where("rule like 'L8%'").collect()} == {segment.path}
+
+
+def test_findings_of_every_hostile_case_are_those_of_validate(spark: SparkSession, tmp_path: Path):
+    """The same rules at the same bytes, whoever asks: all of them in one query."""
+    cases = [case for case in hostile.cases() if case.format == "auto" and not case.is_bomb]
+    places = {}
+    for number, case in enumerate(cases):
+        directory = tmp_path / f"hostile-{number}"
+        directory.mkdir()
+        places[str(directory / SEGMENT.name)] = case
+        (directory / SEGMENT.name).write_bytes(case.read())
+    found: dict[str, list[Row]] = {path: [] for path in places}
+    for row in load(spark, "findings", tmp_path).select("path", *FINDINGS).collect():
+        # Those of the files beside a segment have a path of their own.
+        if row["path"] in found:
+            found[row["path"]].append({name: row[name] for name in FINDINGS})
+    corpus.seen_all(places, 300)
+    for path, case in places.items():
+        expected = [one.to_dict() for one in ls.validate(case.read()).findings]
+        assert found[path] == [{name: one[name] for name in FINDINGS} for one in expected], case.name
 
 
 def test_files_beside_a_segment_are_told_once_by_their_own_path(spark: SparkSession, tmp_path: Path):
