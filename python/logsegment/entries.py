@@ -105,7 +105,8 @@ class Entries(ABC):
             check_crc=check_crc, strict_tail=strict_tail, format=format, experimental=experimental, codecs=codecs, limits=limits
         )
         files, above = self._validated()
-        return Report(*_core.validate_log(files, above, depth, options))
+        findings, stats = _core.validate_log(files, above, depth, options)
+        return Report([*findings, *self._left_out()], stats)
 
     @abstractmethod
     def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:
@@ -114,3 +115,7 @@ class Entries(ABC):
     @abstractmethod
     def _validated(self) -> tuple[list[tuple[str, int | None]], list[str]]:
         """The files with their first offsets, and directories above whose checkpoints are looked at too."""
+
+    def _left_out(self) -> list[_core.Finding]:
+        """What is told of files that belong to the log and are not read."""
+        return []

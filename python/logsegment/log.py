@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from inspect import Parameter, signature
@@ -16,10 +15,11 @@ from logsegment._options import Isolation, names, plugins
 from logsegment._times import Timestamp
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
+from logsegment.file_names import SNAPSHOT
 from logsegment.neighbours import named
 from logsegment.reading import decode
 from logsegment.segment import Mapped, RecordOptions, Segment, bounds, ensure_known, first_offset_at
-from logsegment.segments import absolute, directory_of, find_segments, is_directory, names_in
+from logsegment.segments import absolute, directory_of, found_in, is_directory, is_gap, names_in
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.places import tiered
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
 _S = TypeVar("_S", bound=Segment)
-SNAPSHOT = re.compile(r"[0-9]{20}\.snapshot")
 
 
 class Log(Entries):
@@ -41,6 +40,7 @@ class Log(Entries):
     Attributes:
         path (str): as given, absolute.
         segments (list[Segment]): partition by partition, in the order of their offsets; a log has their number and goes through them.
+        left_out (list[Finding]): uploads of tiered storage that are not read, or not to their end, and why.
 
     Raises:
         FileNotFoundError: when there is no such path, or no segment in it.
@@ -57,7 +57,7 @@ class Log(Entries):
 
     def __init__(self, path: str | os.PathLike[str], *, mmap: Mapped = "auto", keys: Keys | None = None) -> None:
         self.path = absolute(path) if keys is None else tiered(path, keys)
-        self._files = find_segments(self.path)
+        self._files, self.left_out = found_in(self.path)
         self.segments = [Segment(file, mmap=mmap) for file in self._files]
 
     @property
@@ -87,6 +87,7 @@ class Log(Entries):
 
         Returns:
             A `RecordStream`. The `path` of its findings begins with the file; `entryPosition` counts in the file of the record.
+            Offsets that only an upload of tiered storage has that cannot be read are a finding.
 
         Raises:
             As `decode`.
@@ -102,7 +103,7 @@ class Log(Entries):
         for segments in self._by_directory():
             asked = bounds(segments, (start_offset, end_offset), (start_timestamp, end_timestamp), options)
             parts += parts_of(segments, asked, shared, partial(_byte_range, offsets=asked))
-        return _core.decode_files(parts, shared)
+        return _core.decode_files(parts, shared, [one for one in self.left_out if is_gap(one, start_offset, end_offset)])
 
     def offset_for_timestamp(self, timestamp: Timestamp, *, codecs: Registry | None = None, experimental: bool = False) -> int | None:
         """Find the offset of the first record of this time or later in a log of one partition; None when there is none.
@@ -174,6 +175,9 @@ class Log(Entries):
 
     def _validated(self) -> tuple[list[tuple[str, int | None]], list[str]]:
         return list(map(named, self._files)), [self.path] if is_directory(self.path) else []
+
+    def _left_out(self) -> list[_core.Finding]:
+        return self.left_out
 
     def _by_directory(self) -> list[list[Segment]]:
         return [list(group) for _, group in groupby(self.segments, lambda one: os.path.dirname(one.path))]

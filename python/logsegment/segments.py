@@ -1,8 +1,8 @@
 """Find log segments: paths go in, segment files with their topic, partition and base offset come out, in reading order.
 
-Nothing is opened here. A path is one of this machine, a `file:` URI or a URI of a store (`logsegment.stores`). Names are Kafka's
-(`LogFileUtils`, `LocalLog.parseTopicPartitionName`): `<topic>-<partition>` for the directory of a partition, twenty digits and `.log` for a
-segment (`.kafka` before Kafka 0.8), or those of its tiered storage (SEG-12), which `logsegment.tiered` tells.
+Nothing is opened here. A path is one of this machine, a `file:` URI or a URI of a store (`logsegment.stores`). Names are Kafka's:
+`<topic>-<partition>` for the directory of a partition, twenty digits and `.log` for a segment (`.kafka` before Kafka 0.8), or those of its
+tiered storage (SEG-12), which `logsegment.tiered` tells.
 """
 
 from __future__ import annotations
@@ -11,28 +11,18 @@ import errno
 import glob
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from logsegment.file_names import MOST_PARTITION, PARTITION, SEGMENT, is_upload, object_name, place_of
 from logsegment.stores.uri import StoreUri, is_stored, is_tiered, placed, shown, untiered
 
 if TYPE_CHECKING:
+    from logsegment._core import Finding
     from logsegment.stores import Entry
     from logsegment.tiered.objects import Info
 
-#: Tiered storage adds an id to the name.
-_SEGMENT = re.compile(r"([0-9]{20})(-[A-Za-z0-9_-]+)?\.(?:log|kafka)")
-#: What tells that a directory holds uploads, and everything that belongs to one.
-_UPLOAD = re.compile(r"[0-9]{20}-[A-Za-z0-9_-]{22}\.(?:log|rsm-manifest)")
-_NAMED = re.compile(r"[0-9]{20}(?:-[A-Za-z0-9_-]+)?\.[a-z_-]+")
-#: The third group marks a partition that is being deleted, moved to another disk, or given up.
-_PARTITION = re.compile(r"([A-Za-z0-9._-]{1,249})-([0-9]{1,10})(\.[0-9a-f]{32}-(?:delete|future|stray))?")
-#: Kafka's LocalTieredStorage puts the id of the topic behind the partition (TS-60), Aiven's plug-in has a directory for each (TS-1).
-_TIERED = re.compile(r"([A-Za-z0-9._-]{1,249})-([0-9]{1,10})-[A-Za-z0-9_-]{22}")
-_TIERED_TOPIC = re.compile(r"([A-Za-z0-9._-]{1,249})-[A-Za-z0-9_-]{22}")
-_MAX_PARTITION = 2**31 - 1
 Partition = tuple[str, int] | tuple[None, None]
 
 
@@ -75,7 +65,6 @@ def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
     Raises:
         FileNotFoundError: when there is no such path, or no segment in the directory and below.
         FileExistsError: when tiered storage holds two uploads of the same offsets, and nothing tells which one counts.
-        ManifestError: when the manifest of an upload cannot be read.
         OSError: when a directory cannot be listed.
 
     Example:
@@ -84,6 +73,15 @@ def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
         0
 
     Source: `LogManager.loadLogs` and `LocalLog` in Kafka.
+    """
+    return found_in(path)[0]
+
+
+def found_in(path: str | os.PathLike[str]) -> tuple[list[SegmentFile], list[Finding]]:
+    """The same, and what is told of uploads in tiered storage that are not read, or not to their end.
+
+    Raises:
+        As `find_segments`.
     """
     place = placed(path)
     base = untiered(place) if is_tiered(place) else place
@@ -94,11 +92,24 @@ def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
         found = _walk(base, frozenset(), uploads)
     else:
         os.stat(base)
-        return [uploads.file(base) or _segment(base)]
+        return [uploads.file(base) or _segment(base)], []
     if not found:
         text = "no log segments (twenty digits and .log or .kafka) in this directory or below"
-        raise FileNotFoundError(errno.ENOENT, "; ".join([text, *uploads.reasons[:1]]), shown(place))
-    return _single_uploads(sorted(found, key=_reading_order))
+        reasons = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in uploads.findings[:1]]
+        raise FileNotFoundError(errno.ENOENT, "; ".join([text, *reasons]), shown(place))
+    return _single_uploads(sorted(found, key=_reading_order)), uploads.findings
+
+
+def is_gap(finding: Finding, start: int | None = None, end: int | None = None) -> bool:
+    """True for what is told of an upload that alone has offsets which are not read, in a range of them.
+
+    Args:
+        finding: as `found_in` tells it.
+        start: first offset of the range.
+        end: behind its last.
+    """
+    first, last = finding.baseOffset or 0, finding.lastOffset
+    return finding.severity == "warning" and last is not None and (start is None or last >= start) and (end is None or first < end)
 
 
 def segments_beside(segment: SegmentFile) -> list[SegmentFile]:
@@ -113,9 +124,9 @@ def segments_beside(segment: SegmentFile) -> list[SegmentFile]:
         from logsegment.stores import entries
 
         files = [entry for entry in entries(segment.directory) if not entry.is_directory]
-        return sorted((_segment(file.uri, file.size) for file in files if _SEGMENT.fullmatch(file.name)), key=_reading_order)
+        return sorted((_segment(file.uri, file.size) for file in files if SEGMENT.fullmatch(file.name)), key=_reading_order)
     with os.scandir(segment.directory) as listing:
-        names = [entry.name for entry in listing if _SEGMENT.fullmatch(entry.name) and not entry.is_dir()]
+        names = [entry.name for entry in listing if SEGMENT.fullmatch(entry.name) and not entry.is_dir()]
     above = os.path.dirname(segment.path)
     return sorted((_segment(os.path.join(above, name)) for name in names), key=_reading_order)
 
@@ -127,7 +138,7 @@ def segment_at(path: str | os.PathLike[str]) -> SegmentFile:
 
 def partition_of(directory: str) -> Partition:
     """Topic and partition that the name of a directory tells; (None, None) when it is no partition's."""
-    return _partition(_PARTITION.fullmatch(os.path.basename(directory)))
+    return _partition(PARTITION.fullmatch(os.path.basename(directory)))
 
 
 def directory_of(path: str) -> str:
@@ -208,15 +219,15 @@ def matching(pattern: str | os.PathLike[str]) -> list[str]:
 
 
 class _Uploads:
-    """Uploads of tiered storage on the way, and why some of them are not read. `keys_of` is the URI that brings keys."""
+    """Uploads of tiered storage on the way, and what is told of those that are not read. `keys_of` is the URI that brings keys."""
 
     def __init__(self, keys_of: str | None) -> None:
         self.keys_of = keys_of
-        self.reasons: list[str] = []
+        self.findings: list[Finding] = []
 
     def file(self, path: str) -> SegmentFile | None:
         """The upload whose log this is."""
-        match = _SEGMENT.fullmatch(os.path.basename(path[:]))
+        match = SEGMENT.fullmatch(os.path.basename(path[:]))
         if match is None or match[2] is None:
             return None
         from logsegment.tiered.finding import uploaded_at
@@ -224,12 +235,12 @@ class _Uploads:
         found = uploaded_at(path, self.keys_of)
         return None if found is None else SegmentFile(*found)
 
-    def directory(self, path: str, infos: Sequence[Info] | None = None) -> list[SegmentFile]:
+    def directory(self, path: str, infos: list[Info] | None = None) -> list[SegmentFile]:
         """All that are read of a directory."""
         from logsegment.tiered.finding import uploaded_in
 
-        found, reasons = uploaded_in(path, self.keys_of, infos)
-        self.reasons += reasons
+        found, findings = uploaded_in(path, self.keys_of, infos)
+        self.findings += findings
         return [SegmentFile(*one) for one in found]
 
 
@@ -242,16 +253,16 @@ def _stored(place: str, uploads: _Uploads) -> list[SegmentFile]:
         return [uploads.file(place) or _segment(place, entry.size)]
     directories: dict[str, list[Entry]] = {}
     for file in walk(place):
-        if _NAMED.fullmatch(file.name) and not any(map(_is_left_out, _between(place, file.uri))):
+        if (SEGMENT.fullmatch(file.name) or object_name(file.name)) and not any(map(_is_left_out, _between(place, file.uri))):
             directories.setdefault(os.path.dirname(file.uri[:]), []).append(file)
     found = []
     for directory, files in directories.items():
-        if any(_is_upload(file.name) for file in files):
+        if any(is_upload(file.name) for file in files):
             from logsegment.tiered.objects import info_of_entry
 
             found += uploads.directory(StoreUri(directory), [info_of_entry(file) for file in files])
-            files = [file for file in files if not _is_upload(file.name)]
-        found += [_segment(file.uri, file.size) for file in files if _SEGMENT.fullmatch(file.name)]
+            files = [file for file in files if not is_upload(file.name)]
+        found += [_segment(file.uri, file.size) for file in files if SEGMENT.fullmatch(file.name)]
     return found
 
 
@@ -269,8 +280,8 @@ def _walk(directory: str, above: frozenset[tuple[int, int]], uploads: _Uploads) 
     with os.scandir(directory) as listing:
         entries = list(listing)
     files = [entry for entry in entries if not entry.is_dir()]
-    found = [_segment(entry.path) for entry in files if _SEGMENT.fullmatch(entry.name) and not _is_upload(entry.name)]
-    if any(_is_upload(entry.name) for entry in files):
+    found = [_segment(entry.path) for entry in files if SEGMENT.fullmatch(entry.name) and not is_upload(entry.name)]
+    if any(is_upload(entry.name) for entry in files):
         found += uploads.directory(directory)
     for entry in entries:
         if entry.is_dir() and not _is_left_out(entry.name):
@@ -278,19 +289,14 @@ def _walk(directory: str, above: frozenset[tuple[int, int]], uploads: _Uploads) 
     return found
 
 
-def _is_upload(name: str) -> bool:
-    """True for the log or the manifest of an upload."""
-    return _UPLOAD.fullmatch(name) is not None
-
-
 def _is_left_out(name: str) -> bool:
-    match = _PARTITION.fullmatch(name)
+    match = PARTITION.fullmatch(name)
     return name == "lost+found" or (match is not None and match[3] is not None)
 
 
 def _segment(path: str, size: int | None = None) -> SegmentFile:
     directory, name = os.path.split(path[:])
-    match = _SEGMENT.fullmatch(name)
+    match = SEGMENT.fullmatch(name)
     above = directory if is_stored(path) else os.path.abspath(directory)
     topic, partition = _tiered(above) if match and match[2] else (None, None)
     if topic is None:
@@ -300,15 +306,12 @@ def _segment(path: str, size: int | None = None) -> SegmentFile:
 
 def _tiered(directory: str) -> Partition:
     """Topic and partition that the directory of an uploaded segment tells."""
-    above, name = os.path.split(directory)
-    topic = _TIERED_TOPIC.fullmatch(os.path.basename(above))
-    if topic and name.isdecimal() and int(name) <= _MAX_PARTITION:
-        return topic[1], int(name)
-    return _partition(_TIERED.fullmatch(name))
+    place = place_of(directory[:])
+    return (place.topic, place.partition) if place.topic is not None and place.partition is not None else (None, None)
 
 
 def _partition(match: re.Match[str] | None) -> Partition:
-    if match is None or int(match[2]) > _MAX_PARTITION:
+    if match is None or int(match[2]) > MOST_PARTITION:
         return None, None
     return match[1], int(match[2])
 
@@ -324,7 +327,7 @@ def _single_uploads(segments: list[SegmentFile]) -> list[SegmentFile]:
 
 
 def _is_uploaded(segment: SegmentFile) -> bool:
-    match = _SEGMENT.fullmatch(os.path.basename(segment.path))
+    match = SEGMENT.fullmatch(os.path.basename(segment.path))
     return match is not None and match[2] is not None
 
 

@@ -7,6 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::finding::Finding;
 use super::interrupt::Signals;
 use super::options::{EntryArguments, Reading, RecordArguments, committed};
 use super::source::FileSource;
@@ -21,10 +22,17 @@ use crate::framing::Source;
 
 /// Open a stream of records over files, one after the other, with the options of each; see `logsegment.Log.records`.
 ///
-/// `options` are those that all of them share. A committed read brings its transactions along.
+/// `options` are those that all of them share. A committed read brings its transactions along. `notes` are findings of the stream from its
+/// beginning on: what is known of the files as a whole.
 #[pyfunction]
-pub fn decode_files(parts: Vec<(Bound<'_, FileSource>, Bound<'_, PyDict>)>, options: &Bound<'_, PyDict>) -> PyResult<RecordStream> {
+#[pyo3(signature = (parts, options, notes=Vec::new()))]
+pub fn decode_files(
+    parts: Vec<(Bound<'_, FileSource>, Bound<'_, PyDict>)>,
+    options: &Bound<'_, PyDict>,
+    notes: Vec<PyRef<'_, Finding>>,
+) -> PyResult<RecordStream> {
     let (signals, interrupt) = Signals::new();
+    signals.note(notes.iter().map(|finding| Finding::clone(finding)).collect());
     let shared = RecordArguments::from_dict(options)?.to_stream(interrupt.clone())?;
     signals.skip_damage(shared.on_error == OnError::Skip);
     let schema = stream::schema_of(&shared);

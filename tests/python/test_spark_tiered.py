@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException, PythonException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrameReader, Row, SparkSession
 
 import corpus
 import logsegment as ls
@@ -81,3 +81,38 @@ def test_a_missing_key_and_damage_are_one_readable_message(spark: SparkSession, 
     view = spark.read.format("logsegment").option("keys", keys).option("view", "findings").load(str(tmp_path / "prefix"))
     (found,) = view.where("rule = 'TS-45'").collect()
     assert (found["path"], found["position"], found["topic"], found["severity"]) == (str(log), 3000, "payments", "error")
+
+
+def test_a_damaged_manifest_and_a_gap_are_told(spark: SparkSession, tmp_path: Path):
+    """FAILFAST fails at what cannot be read; a gap that an unfinished upload leaves is a warning of the plan; the view tells both."""
+    paths = tiered.Uploader(tmp_path, "payments").partition(TRANSACTIONS)
+    bases = [int(path.name[:20]) for path in paths]
+    paths[1].with_suffix(".rsm-manifest").unlink()
+    place = str(tmp_path / "prefix")
+    source = spark.read.format("logsegment")
+    with pytest.warns(UserWarning, match=rf"uploads are left out: .*no other upload holds offsets {bases[1]} to {bases[2] - 1}"):
+        offsets = [row["offset"] for row in plan(source, place)]
+    assert offsets == [
+        row["offset"]
+        for row in ls.Log(TRANSACTIONS).records(columns=["offset"]).read_all().to_pylist()
+        if not bases[1] <= row["offset"] < bases[2]
+    ]
+    manifest = paths[3].with_suffix(".rsm-manifest")
+    manifest.write_text("{")
+    with pytest.raises(PythonException, match=r"rsm-manifest: the manifest is no JSON"):
+        source.load(place).collect()
+    few = source.option("endingOffsets", json.dumps({"payments": {"0": bases[3]}})).load(place)
+    assert {row["offset"] for row in few.collect()} == {offset for offset in offsets if offset < bases[3]}
+    rest = spark.read.format("logsegment").option("mode", "DROPMALFORMED").load(place)
+    assert {row["offset"] for row in rest.collect()} == {offset for offset in offsets if not bases[3] <= offset < bases[4]}
+    view = spark.read.format("logsegment").option("view", "findings").load(place)
+    found = {(row["rule"], row["severity"], row["path"], row["baseOffset"]) for row in view.where("rule LIKE 'TS-%'").collect()}
+    assert found == {("TS-8", "warning", str(paths[1]), bases[1]), ("TS-10", "error", str(manifest), bases[3])}
+
+
+def plan(source: DataFrameReader, place: str) -> list[Row]:
+    """The rows, read here: a warning of Spark's planner does not reach this process."""
+    from logsegment.spark.source import LogSegmentSource
+
+    reader = LogSegmentSource({"path": place}).reader(source.load(place).schema)
+    return [Row(**row) for task in reader.partitions() for rows in reader.read(task) for row in rows.to_pylist()]

@@ -16,17 +16,17 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment import stores
+from logsegment.file_names import object_name, place_of
 from logsegment.segments import find_segments
 from logsegment.tiered.chunk_table import parse_chunk_table, parse_sizes
 from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 from logsegment.tiered.finding import uploaded_in
-from logsegment.tiered.folder import uploads_in
 from logsegment.tiered.keys import KeyRing
 from logsegment.tiered.manifest import parse_data_key, parse_manifest
-from logsegment.tiered.names import object_name, place_of
 from logsegment.tiered.places import ring_of
 from logsegment.tiered.places import tiered as placed
+from logsegment.tiered.views import view_of
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 TRANSACTIONS = DATA / "transactions-multi-segment-0"
@@ -388,12 +388,15 @@ def test_an_object_that_was_cut(bucket: Path):
 def test_a_bad_manifest_is_told_with_its_path(bucket: Path):
     (manifest,) = (bucket / "some/prefix" / f"to-pic.a-{tiered.TOPIC_ID}/2").glob("*.rsm-manifest")
     manifest.write_text('{"version":"2"}')
+    log = ls.Log(bucket, keys=tiered.KEYS)
+    assert log.partitions == [("to-pic.a", partition) for partition in range(1, 14)], "the others can be read"
+    assert log.segments[0].records(columns=["offset"]).read_all().num_rows == 200
     with pytest.raises(ManifestError, match=f"{tiered.STEM}.rsm-manifest: the manifest must be of version"):
-        ls.Log(bucket, keys=tiered.KEYS)
+        log.records(columns=["offset"]).read_all()
 
 
 def states(folder: Path) -> list[tuple[int, str]]:
-    return [(one.upload.base_offset, one.upload.state) for one in uploads_in(str(folder), KeyRing(tiered.KEYS))]
+    return [(one.upload.base_offset, one.upload.state) for one in view_of(str(folder), KeyRing(tiered.KEYS)).found]
 
 
 def test_an_upload_without_its_manifest_is_none(tmp_path: Path):
@@ -411,11 +414,34 @@ def test_an_upload_without_its_manifest_is_none(tmp_path: Path):
         "unfinished",
         "unfinished",
     ]
-    found, reasons = uploaded_in(str(uploader.folder()))
-    assert len(found) == len(ls.Log(tmp_path)) == 3
-    assert [reason.partition(": ")[2] for reason in reasons] == [
-        f"unfinished, or being deleted: there is no .{name}" for name in ("rsm-manifest", "log", "indexes")
+    found, findings = uploaded_in(str(uploader.folder()))
+    log = ls.Log(tmp_path)
+    assert len(found) == len(log) == 3
+    bases = [int(path.name[:20]) for path in paths]
+    gap = f"; no other upload holds offsets {bases[2]} to {bases[3] - 1}"
+    assert [(one.rule, one.severity, one.message, one.baseOffset) for one in findings] == [
+        ("TS-8", "warning", f"unfinished, or being deleted: there is no .rsm-manifest{gap}", bases[2]),
+        ("TS-8", "info", "unfinished, or being deleted: there is no .log", bases[4]),
+        ("TS-8", "info", "unfinished, or being deleted: there is no .indexes", bases[5]),
     ]
+    assert [one.path for one in findings] == [f"{paths[at]}@0" for at in (2, 4, 5)]
+    assert log.left_out == findings
+    assert [one for one in log.validate().findings if one.rule.startswith("TS-")] == findings
+    stream = log.records(columns=["offset"])
+    stream.read_all()
+    assert stream.findings == findings[:1], "a gap is told by every read across it"
+    assert log.records(columns=["offset"], start_offset=bases[3]).findings == []
+    assert log.records(columns=["offset"], end_offset=bases[2]).findings == []
+    done = run("cat", tmp_path / "prefix", "--columns", "offset")
+    assert (done.code, done.err.count(gap)) == (0, 1)
+    done = run("verify", tmp_path / "prefix", "--json")
+    assert [(one["rule"], one["severity"]) for one in done.lines if one["type"] == "finding" and one["rule"].startswith("TS-")] == [
+        ("TS-8", "warning"),
+        ("TS-8", "info"),
+        ("TS-8", "info"),
+    ]
+    assert gap in run("verify", tmp_path / "prefix").text
+    assert run("verify", tmp_path / "prefix", "--fail-on", "warning").code == 1
     for path in uploader.folder().glob("*.rsm-manifest"):
         path.unlink()
     with pytest.raises(FileNotFoundError, match=r"there is no \.rsm-manifest"):
@@ -428,7 +454,7 @@ def test_a_segment_that_was_uploaded_twice_is_read_once(tmp_path: Path):
     first, *_ = uploader.partition(TRANSACTIONS)
     segments = ls.Log(TRANSACTIONS).segments
     again = uploader.segment(Path(segments[0].path), segments[1].base_offset - 1, event=7, name="again")
-    found = {one.stem: one.upload for one in uploads_in(str(uploader.folder()), KeyRing({}))}
+    found = {one.stem: one.upload for one in view_of(str(uploader.folder()), KeyRing({})).found}
     assert (found[first.stem].state, found[again.stem].state) == ("duplicate", "finished")
     assert again.stem in found[first.stem].reason
     assert sorted(upload.state for upload in ls.tiered.uploads(tmp_path)) == ["duplicate"] + ["finished"] * len(segments)
@@ -447,10 +473,15 @@ def test_the_newest_checkpoint_decides_between_leaders(tmp_path: Path):
     for one, end, epochs in zip(segments, bounds[1:], terms, strict=True):
         uploader.segment(Path(one.path), end - 1, epochs=epochs)
     lost = uploader.segment(Path(segments[1].path), bounds[2] - 1, epochs={"1": bounds[1]}, event=99, name="lost")
-    found = {one.stem: one.upload.state for one in uploads_in(str(uploader.folder()), KeyRing(tiered.KEYS))}
+    found = {one.stem: one.upload.state for one in view_of(str(uploader.folder()), KeyRing(tiered.KEYS)).found}
     assert found[lost.stem] == "superseded"
     assert list(found.values()).count("finished") == len(segments)
-    undecided = uploader.segment(Path(segments[1].path), bounds[2] + 1, epochs={"2": bounds[1]}, name="longer")
+    columns = ["offset", "value"]
+    assert (
+        ls.Log(tmp_path / "prefix", keys=tiered.KEYS).records(columns=columns).to_pyarrow()
+        == ls.Log(place).records(columns=columns).to_pyarrow()
+    )
+    undecided = uploader.segment(Path(segments[1].path), bounds[2] + 1, epochs={"2": bounds[2] + 1}, name="longer")
     with pytest.raises(FileExistsError, match="nothing tells which one counts"):
         ls.Log(tmp_path / "prefix", keys=tiered.KEYS)
     assert ls.Log(undecided, keys=tiered.KEYS).records(columns=["offset"]).read_all().num_rows, "named by itself it is read"

@@ -19,12 +19,11 @@ import tiered_corpus as tiered
 from cli_process import run
 from logsegment import stores
 from logsegment.spark.options import keys_option
-from logsegment.tiered.choice import chosen
+from logsegment.tiered.choice import Span, chosen
 from logsegment.tiered.chunk_table import ChunkTable
 from logsegment.tiered.chunks import CACHE, ChunkedFile
 from logsegment.tiered.errors import ChunkError
 from logsegment.tiered.keys import KeyRing
-from logsegment.tiered.manifest import Manifest
 from logsegment.tiered.sealing import Opener
 
 
@@ -121,8 +120,8 @@ def test_damage_in_front_of_a_compressed_message(tmp_path: Path):
     assert (found.baseOffset, found.lastOffset) == (0, behind["baseOffset"] - 1)
 
 
-def manifest_of(start: int, end: int, epochs: dict[int, int], event: int = 0) -> Manifest:
-    return Manifest(ChunkTable(1, 1), False, None, None, start_offset=start, end_offset=end, event_timestamp=event, epochs=epochs)
+def span_of(start: int, end: int, epochs: dict[int, int], written: int = 0) -> Span:
+    return Span(start, end, tuple((first, term) for term, first in epochs.items()), written)
 
 
 @pytest.mark.parametrize(
@@ -132,23 +131,43 @@ def manifest_of(start: int, end: int, epochs: dict[int, int], event: int = 0) ->
         ([(400, 600, {5: 400}, 1), (400, 600, {5: 400}, 2)], [(5, 500)], ["duplicate", None]),
         # An unclean election: the older leader had written further.
         ([(0, 150, {1: 0}), (0, 100, {1: 0}), (101, 120, {2: 101})], [(1, 0), (2, 101)], ["superseded", None, None]),
-        ([(0, 100, {1: 0}), (50, 150, {2: 50}), (101, 160, {1: 101})], [(1, 0), (2, 50)], [None, None, "superseded"]),
-        # The only holder of offsets of the log is left to whoever reads, who is told that it overlaps.
-        ([(0, 150, {1: 0}), (101, 120, {2: 101})], [(1, 0), (2, 101)], [None, None]),
+        ([(0, 100, {1: 0}), (50, 150, {2: 50}), (101, 160, {1: 101})], [(1, 0), (2, 50)], [50, None, "superseded"]),
+        # The only holder of offsets of the log is read as far as they are of the log.
+        ([(0, 150, {1: 0}), (101, 120, {2: 101})], [(1, 0), (2, 101)], [101, None]),
+        # A leader whose segments have other borders: each ends where the next one begins, as in Kafka.
+        ([(0, 99, {1: 0}), (50, 149, {1: 50, 2: 120}), (130, 199, {2: 130})], [(1, 0), (2, 120)], [50, 130, None]),
+        # The new leader's segment is nested in that of the old one, whose end was cut off.
+        ([(0, 199, {1: 0}), (50, 99, {1: 50, 2: 80}), (100, 120, {2: 100})], [(1, 0), (2, 80)], [50, None, None]),
+        # Without a checkpoint the newest upload tells the terms of its own offsets.
+        ([(0, 99, {1: 0}), (50, 149, {2: 50})], [], [50, None]),
+        # In front of the checkpoint nobody tells which of two leaders' records were kept.
+        ([(0, 99, {1: 0}), (50, 149, {2: 50})], [(3, 200)], [None, "?"]),
+        ([(0, 99, {}), (50, 149, {2: 50})], [(2, 0)], [None, "?"]),
     ],
 )
-def test_which_of_overlapping_uploads_counts(given: list[tuple], checkpoint: list[tuple[int, int]], expected: list[str | None]):
-    """TS-44: the checkpoint of the latest leader decides, as far as it goes back, and nothing that the log holds is left out twice."""
-    manifests = {str(at): manifest_of(*one) for at, one in enumerate(given)}
-    left_out = chosen(manifests, lambda name: checkpoint)
-    assert [left_out[name][0] if name in left_out else None for name in manifests] == expected
+def test_which_of_overlapping_uploads_counts(given: list[tuple], checkpoint: list[tuple[int, int]], expected: list[object]):
+    """TS-44: the checkpoint of the latest leader decides, as far as it goes back, and each offset is read once."""
+    spans = {str(at): span_of(*one) for at, one in enumerate(given)}
+    choice = chosen(spans, lambda name: checkpoint)
+    told: list[object] = []
+    for name in spans:
+        cut = choice.cuts[name].offset if name in choice.cuts else None
+        told.append(choice.left_out[name].state if name in choice.left_out else "?" if name in choice.undecided else cut)
+    assert told == expected
+    if "?" not in expected:
+        read = [range(one.start, choice.cuts[name].offset if name in choice.cuts else one.end + 1) for name, one in spans.items()]
+        offsets = [offset for name, own in zip(spans, read, strict=True) if name not in choice.left_out for offset in own]
+        assert len(set(offsets)) == len(offsets), "once"
+        assert set(offsets) >= set(range(min(offsets), max(offsets) + 1)), "and none is missing"
 
 
 def test_the_checkpoint_that_decides_is_that_of_the_latest_term():
-    """TS-44: not that of the greatest offset."""
+    """TS-44: not that of the greatest offset; and none is asked for where leaders agree."""
     asked = []
-    manifests = {"a": manifest_of(0, 150, {1: 0}, 9), "b": manifest_of(0, 100, {1: 0}), "c": manifest_of(101, 120, {2: 101})}
-    chosen(manifests, lambda name: asked.append(name) or [])
+    spans = {"a": span_of(0, 150, {1: 0}, 9), "b": span_of(0, 100, {1: 0}), "c": span_of(101, 120, {2: 101})}
+    chosen(spans, lambda name: asked.append(name) or [])
+    assert asked == ["c"]
+    chosen({name: spans[name] for name in "ab"}, lambda name: asked.append(name) or [])
     assert asked == ["c"]
 
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 import click
 
-from logsegment.segments import SegmentFile, directory_of, find_segments, is_directory, segments_beside, size_of
+from logsegment._core import Finding
+from logsegment.cli.messages import say
+from logsegment.segments import SegmentFile, directory_of, found_in, is_directory, is_gap, segments_beside, size_of
 from logsegment.stores.uri import is_stored, shown
 
 STDIN = "-"
@@ -69,13 +71,24 @@ class Segment:
         return self.file.base_offset if self.file else None
 
 
-def segments_of(paths: Iterable[str]) -> list[Segment]:
+def segments_of(paths: Iterable[str], left_out: list[Finding] | None = None) -> list[Segment]:
     """All segments that the paths name, in their order; of a directory in the order of topic, partition and offset.
+
+    Args:
+        paths: as they were given.
+        left_out: gets what is told of uploads in tiered storage that are not read; without it, offsets that none of them has are told.
 
     Raises:
         OSError: when a path does not exist, a directory cannot be listed or holds no segments.
     """
-    return [segment for path in paths for segment in _named(path)]
+    told: list[Finding] = []
+    segments = [segment for path in paths for segment in _named(path, told)]
+    if left_out is None:
+        for finding in filter(is_gap, told):
+            say(f"{finding.path.rpartition('@')[0]}: {finding.severity} [{finding.rule}]: {finding.message}")
+    else:
+        left_out += told
+    return segments
 
 
 def ensure_topic(topic: str | None, told: Iterable[str | None]) -> None:
@@ -104,11 +117,13 @@ def in_range(segments: Sequence[Segment], start: int | None, end: int | None) ->
     return [segment for segment, behind in _with_next(segments) if not _is_outside(segment, behind, start, end)]
 
 
-def _named(path: str) -> list[Segment]:
+def _named(path: str, left_out: list[Finding]) -> list[Segment]:
     if path == STDIN:
         return [Segment(STDIN)]
     is_listed = is_directory(path)
-    return [_input(file, is_listed) for file in find_segments(path)]
+    files, told = found_in(path)
+    left_out += told
+    return [_input(file, is_listed) for file in files]
 
 
 def _input(file: SegmentFile, is_listed: bool) -> Segment:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, Literal, cast
 
 import click
@@ -23,11 +23,13 @@ from logsegment.cli.survey import survey
 from logsegment.cli.verdict import Verdict, write_json, write_words
 from logsegment.neighbours import validate_files
 from logsegment.plugins import Registry
+from logsegment.segments import directory_of
 from logsegment.stores.uri import shown
 
 Depth = Literal["headers", "metadata", "full"]
 #: Options without which a file may not be read as it was validated.
 READING = ("format", "experimental", "codecs")
+_NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0}
 
 
 @click.command(
@@ -73,7 +75,8 @@ def verify(
 
     With --quiet only files with findings are told.
     """
-    segments, missing = _found(paths)
+    left_out: list[ls.Finding] = []
+    segments, missing = _found(paths, left_out)
     options = {
         "depth": cast(Depth, depth),
         "check_crc": not no_crc,
@@ -99,7 +102,7 @@ def verify(
             if not (quiet and verdict.state == "clean"):
                 with progress.aside():
                     _write(verdict, paper)
-        for verdict in _beside(segments):
+        for verdict in chain(_beside(segments), _uploads(left_out)):
             seen.update(verdict.counts)
             if not (quiet and verdict.state == "clean"):
                 with progress.aside():
@@ -109,13 +112,13 @@ def verify(
     return _code(seen, fail_on)
 
 
-def _found(paths: tuple[str, ...]) -> tuple[list[Segment], int]:
+def _found(paths: tuple[str, ...], left_out: list[ls.Finding]) -> tuple[list[Segment], int]:
     """The segments of all paths that are there, and how many are not."""
     segments: list[Segment] = []
     missing = 0
     for path in paths:
         try:
-            segments += segments_of([path])
+            segments += segments_of([path], left_out)
         except OSError as error:
             missing += 1
             say(words_of(error))
@@ -154,6 +157,12 @@ def _beside(segments: list[Segment]) -> Iterator[Verdict]:
             continue
         if report.findings:
             yield Verdict(shown(directory), report, None, is_beside=True)
+
+
+def _uploads(left_out: list[ls.Finding]) -> Iterator[Verdict]:
+    """What is told of uploads in tiered storage that are not read, for each directory."""
+    for directory, findings in groupby(left_out, lambda finding: directory_of(finding.path)):
+        yield Verdict(directory, ls.Report(list(findings), _NOTHING_READ), None, is_beside=True)
 
 
 def _write(verdict: Verdict, paper: Paper | None) -> None:

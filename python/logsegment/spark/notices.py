@@ -1,4 +1,4 @@
-"""What a user is told without an error: indexes that are missing or damaged, in one warning for a plan."""
+"""What a user is told without an error, each in one warning for a plan: indexes that are missing or damaged, uploads that are left out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable
 
 import logsegment as ls
+from logsegment.segments import is_gap
 
 #: Files that are named; of the others the number is told.
 NAMED = 3
@@ -18,6 +19,14 @@ def warn_of_indexes(segments: Iterable[ls.Segment]) -> None:
         told = list(found.values())
         more = f"; and {len(told) - NAMED} more" if len(told) > NAMED else ""
         warnings.warn(f"indexes do not help, batch headers were read instead: {'; '.join(told[:NAMED])}{more}", UserWarning, stacklevel=4)
+
+
+def warn_of_gaps(left_out: Iterable[ls.Finding]) -> None:
+    """Say once which offsets no upload of tiered storage has that can be read: they are missing among the rows."""
+    told = [f"{one.path.rpartition('@')[0]}: [{one.rule}] {one.message}" for one in left_out if is_gap(one)]
+    if told:
+        more = f"; and {len(told) - NAMED} more" if len(told) > NAMED else ""
+        warnings.warn(f"uploads are left out: {'; '.join(told[:NAMED])}{more}", UserWarning, stacklevel=4)
 
 
 def _findings(segment: ls.Segment) -> list[ls.Finding]:

@@ -18,7 +18,7 @@ from logsegment.neighbours import committed_transactions
 from logsegment.segments import SegmentFile, segments_beside
 from logsegment.spark.bounds import LogRange, ranges_of
 from logsegment.spark.filters import Wanted
-from logsegment.spark.notices import warn_of_indexes
+from logsegment.spark.notices import warn_of_gaps, warn_of_indexes
 from logsegment.spark.options import ReadOptions
 from logsegment.spark.topics import TopicPartition, discover
 
@@ -78,7 +78,9 @@ def plan_tasks(options: ReadOptions, wanted: Wanted | None = None) -> list[Input
         RecordBatchError: when bytes on the way to a time cannot be read.
     """
     wanted = wanted or Wanted()
-    logs = discover(options.paths, options.selection, topic=options.topic, partition=options.partition)
+    left_out: list[ls.Finding] = []
+    logs = discover(options.paths, options.selection, topic=options.topic, partition=options.partition, left_out=left_out)
+    warn_of_gaps(left_out)
     ranges = ranges_of(
         logs,
         options.starting,

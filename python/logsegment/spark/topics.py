@@ -11,8 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from logsegment.segments import SegmentFile, find_segments
+from logsegment._core import Finding
+from logsegment.segments import SegmentFile, directory_of, found_in
 from logsegment.spark.paths import local_paths
+from logsegment.stores.uri import shown
 
 #: The options, of which at most one may be given.
 STRATEGIES = ("subscribe", "subscribePattern", "assign")
@@ -115,6 +117,7 @@ def discover(
     topic: str | None = None,
     partition: int | None = None,
     has_replicas: bool = False,
+    left_out: list[Finding] | None = None,
 ) -> dict[TopicPartition, list[SegmentFile]]:
     """Find the segments of the topic-partitions that are to be read.
 
@@ -124,6 +127,7 @@ def discover(
         topic: of files that lie in no partition directory.
         partition: of files that lie in no partition directory.
         has_replicas: take a partition that lies in several directories.
+        left_out: gets what is told of uploads in tiered storage that are not read, of the partitions that are.
 
     Returns:
         The segments of each, in the order of their offsets.
@@ -134,7 +138,8 @@ def discover(
         ValueError: when a topic that was named is not there, or two directories tell the same topic and partition.
     """
     unnamed = TopicPartition(topic, partition)
-    found = {segment.path: segment for path in local_paths(tuple(paths)) for segment in find_segments(path)}
+    looked = [found_in(path) for path in local_paths(tuple(paths))]
+    found = {segment.path: segment for segments, _ in looked for segment in segments}
     logs: dict[TopicPartition, list[SegmentFile]] = {}
     for segment in found.values():
         name = unnamed if segment.topic is None else TopicPartition(segment.topic, segment.partition)
@@ -145,6 +150,10 @@ def discover(
     for name, segments in logs.items():
         if not has_replicas:
             _ensure_one_directory(name, segments)
+    if left_out is not None:
+        directories = {shown(segment.directory) for segments in logs.values() for segment in segments}
+        told = {finding.path: finding for _, findings in looked for finding in findings}
+        left_out += [finding for finding in told.values() if directory_of(finding.path) in directories]
     return logs
 
 

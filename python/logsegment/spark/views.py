@@ -17,14 +17,15 @@ import logsegment as ls
 from logsegment._core import findings_table
 from logsegment._options import Depth
 from logsegment.neighbours import validate_segment
-from logsegment.segments import SegmentFile
+from logsegment.segments import SegmentFile, directory_of
 from logsegment.spark.errors import located
 from logsegment.spark.modes import CorruptColumn, ReadMode, parse_mode
 from logsegment.spark.options import BATCHES_VIEW, FINDINGS_VIEW, Door, boolean, ensure_known, integer, lowered, paths_of, warn_of_ignored
 from logsegment.spark.plugins import plugins_option
 from logsegment.spark.schema import chosen_of
 from logsegment.spark.task_stats import TaskStats, io_stats_option
-from logsegment.spark.topics import Selection, discover, parse_selection
+from logsegment.spark.topics import Selection, TopicPartition, discover, parse_selection
+from logsegment.stores.uri import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,12 +67,13 @@ class ViewOptions:
 
 @dataclass(frozen=True)
 class Part:
-    """A segment of a task. `is_first` is said of one segment in each directory, which also tells of files that belong to none."""
+    """A segment of a task. `is_first` is said of one in each directory, which also tells of files of none, and of uploads left out."""
 
     file: SegmentFile
     topic: str | None
     partition: int | None
     is_first: bool
+    left_out: tuple[ls.Finding, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -167,9 +169,20 @@ class ViewReader(DataSourceReader):
         """The tasks: a segment each, or several small ones."""
         options = self.options
         # Which replica of a partition is damaged is worth asking, so all of them are looked at.
-        logs = discover(options.paths, options.selection, topic=options.topic, partition=options.partition, has_replicas=True)
+        told: list[ls.Finding] = []
+        logs = discover(
+            options.paths, options.selection, topic=options.topic, partition=options.partition, has_replicas=True, left_out=told
+        )
         firsts = {file.directory: file for files in logs.values() for file in reversed(files)}
-        parts = [Part(file, *name, firsts[file.directory] is file) for name, files in logs.items() for file in files]
+        left_out: dict[str, list[ls.Finding]] = {}
+        for finding in told:
+            left_out.setdefault(directory_of(finding.path), []).append(finding)
+
+        def part(file: SegmentFile, name: TopicPartition) -> Part:
+            is_first = firsts[file.directory] is file
+            return Part(file, *name, is_first, tuple(left_out.get(shown(file.directory), ())) if is_first else ())
+
+        parts = [part(file, name) for name, files in logs.items() for file in files]
         return list(_packed(parts, TASK_BYTES[options.view]))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -247,7 +260,7 @@ class FindingsReader(ViewReader):
             except OSError as other:
                 return [_unreadable(other, path)]
         stats.note(report.io_stats, path, part.topic, part.partition)
-        return [*report.findings, *unreadable]
+        return [*report.findings, *unreadable, *part.left_out]
 
 
 def _packed(parts: Iterable[Part], most_bytes: int) -> Iterator[ViewTask]:
@@ -280,10 +293,10 @@ def _unreadable(error: OSError, path: str) -> ls.Finding:
 def _file_of(one: ls.Finding, part: Part) -> str:
     """The file that a finding is about: the segment, or one beside it (`<file>@<position>`)."""
     file, at, _ = one.path.rpartition("@")
-    return file if at and not file.endswith(("/entry", "entry")) else part.file.path
+    return file if at and not file.endswith(("/entry", "entry")) else shown(part.file.path)
 
 
 def _is_told_here(one: ls.Finding, part: Part) -> bool:
     """Files that belong to no segment alone (snapshots, epochs) are looked at with each; what they hold by themselves is told once."""
-    stem, file = part.file.path.rsplit(".", 1)[0], _file_of(one, part)
+    stem, file = shown(part.file.path).rpartition(".")[0], _file_of(one, part)
     return part.is_first or one.rule.startswith("IDX-") or (file.startswith(stem) and not file.endswith(".snapshot"))

@@ -12,12 +12,16 @@ import re
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
+from logsegment.file_names import ID
+
 #: Two letters at least: `C:` is a drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 #: Hadoop's names of the same stores.
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 #: In front of the scheme: uploaded segments, seen as log directories (`logsegment.tiered`).
 TIERED = "tiered+"
+#: In the name of an upload that is not read to its end: the first offset that is not.
+_CUT = re.compile(rf"(?<=[0-9]{{20}}-{ID})-before-([0-9]{{20}})(?=\.[a-z_-]+\Z)")
 #: The user part names the container there.
 _AZURE = ("abfs", "abfss")
 #: Settings that tell where a store is, not who may read it.
@@ -131,13 +135,31 @@ def is_tiered(path: str) -> bool:
 
 
 def untiered(uri: str) -> str:
-    """Where uploaded segments lie: a path of this machine or a URI, without the keys."""
+    """Where uploaded segments lie: a path of this machine or a URI, without the keys, and without the offset before which one ends."""
     parts = parts_of(uri)
+    parts = parts._replace(path=_CUT.sub("", parts.path))
     scheme = parts.scheme.removeprefix(TIERED)
     if scheme == "file":
         return f"/{parts.path}"
     query = "&".join(setting for setting in parts.query.split("&") if not setting.startswith("keys="))
     return joined(parts._replace(scheme=scheme, query=query))
+
+
+def cut_name(name: str, before: int | None) -> str:
+    """The name of a file of an upload of which nothing is read from an offset on; None for one that is read whole."""
+    stem, dot, suffix = name.partition(".")
+    return name if before is None else f"{stem}-before-{before:020d}{dot}{suffix}"
+
+
+def uncut_name(name: str) -> str:
+    """The name of the object itself."""
+    return _CUT.sub("", name)
+
+
+def cut_of(uri: str) -> int | None:
+    """The offset before which an uploaded segment ends; None when it is read whole."""
+    match = _CUT.search(parts_of(uri).path) if is_tiered(uri) else None
+    return int(match[1]) if match else None
 
 
 def here(path: str) -> str | None:

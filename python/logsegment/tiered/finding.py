@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from logsegment.stores.uri import is_stored, untiered
-from logsegment.tiered.folder import Found, Upload, ensure_readable, uploads_in
+from logsegment._core import Finding
+from logsegment.file_names import LOG, MANIFEST, object_name, place_of
+from logsegment.stores.uri import cut_name, cut_of, is_stored, untiered
+from logsegment.tiered.errors import ManifestError
+from logsegment.tiered.folder import Found, Upload
 from logsegment.tiered.keys import Keys
-from logsegment.tiered.names import LOG, MANIFEST, object_name, place_of
 from logsegment.tiered.objects import Info, info_of, joined_path
 from logsegment.tiered.places import ring_of, tiered
 from logsegment.tiered.segment_objects import read_manifest
+from logsegment.tiered.views import view_of
 
 
 class Uploaded(NamedTuple):
@@ -49,7 +52,7 @@ def uploads(path: str | os.PathLike[str], *, keys: Keys | None = None) -> list[U
     base = untiered(source)
     info_of(base)
     folders = dict.fromkeys(folder for folder, name in _files_below(base) if object_name(name) is not None)
-    return [one.upload for folder in folders for one in uploads_in(type(base)(folder), ring_of(source))]
+    return [one.upload for folder in folders for one in view_of(type(base)(folder), ring_of(source), is_anew=True).found]
 
 
 def _files_below(base: str) -> Iterator[tuple[str, str]]:
@@ -64,8 +67,8 @@ def _files_below(base: str) -> Iterator[tuple[str, str]]:
         yield from ((folder, name) for name in sorted(names))
 
 
-def uploaded_in(directory: str, keys_of: str | None = None, infos: Sequence[Info] | None = None) -> tuple[list[Uploaded], list[str]]:
-    """The uploads of a folder that are read, and why the others are not.
+def uploaded_in(directory: str, keys_of: str | None = None, infos: list[Info] | None = None) -> tuple[list[Uploaded], list[Finding]]:
+    """The uploads of a folder that are read, and what is told of those that are not, or not to their end.
 
     Args:
         directory: where the objects lie.
@@ -73,38 +76,43 @@ def uploaded_in(directory: str, keys_of: str | None = None, infos: Sequence[Info
         infos: what lies there, when it was listed already.
 
     Raises:
-        ManifestError: when a manifest cannot be read.
         FileExistsError: when two uploads overlap and nothing tells which one counts.
         OSError: when the folder cannot be listed or read.
     """
-    found = uploads_in(directory, ring_of(keys_of or ""), infos)
-    reasons = [f"{one.upload.path}: {one.upload.reason}" for one in found if one.upload.reason]
-    return [_uploaded(directory, one, keys_of) for one in ensure_readable(found)], reasons
+    view = view_of(directory, ring_of(keys_of or ""), infos, is_anew=True)
+    return [_uploaded(directory, one, keys_of) for one in view.read], view.findings
 
 
 def uploaded_at(path: str, keys_of: str | None = None) -> Uploaded | None:
-    """The upload whose log is at a path; None when that is a file like any other.
+    """The upload whose log is at a path; None when that is a file like any other. One without a sound manifest fails when it is read.
+
+    Args:
+        path: of the object.
+        keys_of: a URI that brings keys, and perhaps the offset before which the upload ends.
 
     Raises:
-        ManifestError: when its manifest cannot be read.
         OSError: when a store does not answer.
     """
     directory, last = os.path.split(path[:])
     name = object_name(last)
     if name is None or name.suffix != LOG:
         return None
-    uri = tiered(path, ring_of(keys_of or ""))
+    before = None if keys_of is None else cut_of(keys_of)
+    uri = tiered(joined_path(type(path)(directory), cut_name(last, before)), ring_of(keys_of or ""))
     place = place_of(directory)
     try:
         manifest = read_manifest(info_of(joined_path(type(path)(directory), f"{name.stem}.{MANIFEST}")))
     except FileNotFoundError:
         # Without one it is what it is: LocalTieredStorage's, or an unfinished upload that somebody wants to see.
-        return Uploaded(uri, place.topic, place.partition, name.base_offset, info_of(path).size)
+        return Uploaded(uri, place.topic, place.partition, name.base_offset, info_of(path).size if before is None else None)
+    except ManifestError:
+        return Uploaded(uri, place.topic, place.partition, name.base_offset, None)
     topic, partition = (place.topic, place.partition) if manifest.topic is None else (manifest.topic, manifest.partition)
-    return Uploaded(uri, topic, partition, name.base_offset, manifest.chunks.file_size)
+    return Uploaded(uri, topic, partition, name.base_offset, manifest.chunks.file_size if before is None else None)
 
 
 def _uploaded(directory: str, one: Found, keys_of: str | None) -> Uploaded:
     upload = one.upload
-    path = tiered(joined_path(directory, f"{one.stem}.{LOG}"), ring_of(keys_of or ""))
-    return Uploaded(path, upload.topic, upload.partition, upload.base_offset, upload.size)
+    name = cut_name(f"{one.stem}.{LOG}", one.before)
+    path = tiered(joined_path(directory, name), ring_of(keys_of or ""))
+    return Uploaded(path, upload.topic, upload.partition, upload.base_offset, None if one.before is not None else upload.size)

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from logsegment import _core
+from logsegment._core import Finding
+from logsegment.file_names import EPOCH_SUFFIXES, INDEXES, LOG, MANIFEST, ObjectName, Place, is_of_aiven, object_name, place_of
 from logsegment.stores.uri import is_stored, shown
-from logsegment.tiered.choice import chosen
+from logsegment.tiered.choice import Span
 from logsegment.tiered.errors import ManifestError
-from logsegment.tiered.keys import KeyRing
 from logsegment.tiered.manifest import Manifest
-from logsegment.tiered.names import INDEXES, LOG, MANIFEST, ObjectName, Place, is_of_aiven, object_name, place_of
-from logsegment.tiered.objects import Info, joined_path, listed
-from logsegment.tiered.segment_objects import SegmentObjects, read_manifest
+from logsegment.tiered.objects import Info, joined_path, listed, read_object
+from logsegment.tiered.segment_objects import read_manifest
 
 State: TypeAlias = Literal["finished", "duplicate", "superseded", "unfinished", "damaged"]
-#: Manifests that are asked of a store at once.
+#: Manifests and logs that are asked of a store at once.
 _REQUESTS = 16
+_MOST_CHECKPOINT = 1 << 24
+#: Spans that are kept: an object under a name never changes, but for tests and copies, which its time and size tell.
+_MOST_KEPT = 4096
+_SPANS: OrderedDict[tuple[str, int, float | None], Span] = OrderedDict()
+_LOCK = threading.Lock()
+_I = TypeVar("_I")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +43,8 @@ class Upload:
         size: bytes of the segment; None when nothing tells them.
         state: "finished": it is read. "duplicate": another upload holds the same records. "superseded": its leader's term is none that
             the newest checkpoint of the partition knows there. "unfinished": objects are missing. "damaged": its manifest cannot be read.
-        reason: why it is not read, in words; empty for one that is.
+        reason: why it, or the rest of it, is not read, in words; empty for one that is read whole.
+        last_read: the last offset that is read of it, where another upload holds those that follow; else None.
     """
 
     path: str
@@ -48,30 +57,54 @@ class Upload:
     size: int | None = None
     state: State = "finished"
     reason: str = ""
+    last_read: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An upload with what is needed to read it."""
+    """An upload with what is needed to read it.
+
+    Attributes:
+        span: its offsets and their leaders, where they are known.
+        rule: what its manifest breaks.
+        is_lost: nothing else holds its offsets, and it cannot be read: it stands in the log as a segment of which every read fails.
+        rival: the path of an upload that overlaps, where nothing tells which of the two counts.
+        finding: what is told of it where it is not read, or not read whole.
+    """
 
     upload: Upload
     stem: str
     manifest: Manifest | None
     names: frozenset[str]
+    span: Span | None = None
+    rule: str = ""
+    is_lost: bool = False
+    rival: str = ""
+    finding: Finding | None = None
+
+    @property
+    def is_read(self) -> bool:
+        """It is a segment of the log."""
+        return self.upload.state == "finished" or self.is_lost
+
+    @property
+    def before(self) -> int | None:
+        """The first offset that is not read of it; None for one that is read whole."""
+        return None if self.upload.last_read is None else self.upload.last_read + 1
+
+    @property
+    def last_offset(self) -> int | None:
+        """The last offset that is read of it; None where nobody knows."""
+        if self.upload.last_read is not None:
+            return self.upload.last_read
+        return self.span.end if self.span else None
 
 
-def has_uploads(names: Iterable[str]) -> bool:
-    """True when one of the names is that of the log or the manifest of an upload."""
-    parts = map(object_name, names)
-    return any(part is not None and part.suffix in (LOG, MANIFEST) for part in parts)
-
-
-def uploads_in(directory: str, ring: KeyRing, infos: Sequence[Info] | None = None) -> list[Found]:
-    """All uploads of a folder, in the order of their offsets.
+def uploads_in(directory: str, infos: Sequence[Info] | None = None) -> list[Found]:
+    """All uploads of a folder, in the order of their offsets, each as its own objects tell.
 
     Args:
         directory: where the objects lie; a path of this machine or a URI.
-        ring: keys, which are needed where only the newest checkpoint can tell which upload counts.
         infos: what lies there, when it was listed already.
 
     Raises:
@@ -82,40 +115,24 @@ def uploads_in(directory: str, ring: KeyRing, infos: Sequence[Info] | None = Non
         name = None if info.is_directory else object_name(info.name)
         if name is not None:
             objects.setdefault(name.stem, {})[name.suffix] = info
-    manifests = _manifests([own[MANIFEST] for own in objects.values() if MANIFEST in own], is_remote=is_stored(directory))
+    is_remote = is_stored(directory)
+    manifests = _asked(_manifest, [own[MANIFEST] for own in objects.values() if MANIFEST in own], is_remote=is_remote)
+    told = {info.name: manifest for info, manifest in manifests}
     place, is_aiven = place_of(directory[:]), is_of_aiven(directory[:])
-    found = [_found(directory, stem, own, manifests, place, is_aiven) for stem, own in sorted(objects.items())]
-    return _with_states(directory, [one for one in found if one is not None], ring)
+    given = [_found(directory, stem, own, told, place, is_aiven) for stem, own in sorted(objects.items())]
+    found = [one for one in given if one is not None]
+    plain = [one for one in found if _is_plain(one)]
+    local = _asked(lambda one: _local_span(directory, one, objects[one.stem][LOG]), plain, is_remote=is_remote)
+    spans = {one.stem: span for one, span in local}
+    return [replace(one, span=spans[one.stem]) if one.stem in spans else one for one in found]
 
 
-def ensure_readable(found: Sequence[Found]) -> list[Found]:
-    """The uploads that are read.
-
-    Raises:
-        ManifestError: when the manifest of one cannot be read.
-        FileExistsError: when two overlap and nothing tells which one counts.
-    """
-    for one in found:
-        if one.upload.state == "damaged":
-            raise ManifestError(one.upload.reason)
-    wanted = [one for one in found if one.upload.state == "finished"]
-    for before, behind in pairwise(wanted):
-        if behind.upload.base_offset <= _last(before.upload):
-            ids = f"{before.upload.path} and {behind.upload.path}"
-            text = f"uploaded a second time, and nothing tells which one counts: {ids} overlap; name the segments that are to be read"
-            raise FileExistsError(17, text, before.upload.path)
-    return wanted
-
-
-def _last(upload: Upload) -> int:
-    return upload.base_offset if upload.end_offset is None else upload.end_offset
-
-
-def _manifests(infos: Sequence[Info], *, is_remote: bool) -> dict[str, Manifest | ManifestError]:
-    if not is_remote or len(infos) < 2:
-        return {info.name: _manifest(info) for info in infos}
-    with ThreadPoolExecutor(min(_REQUESTS, len(infos))) as pool:
-        return dict(zip((info.name for info in infos), pool.map(_manifest, infos), strict=True))
+def _asked(ask: Callable[[_I], _T], of: Sequence[_I], *, is_remote: bool) -> list[tuple[_I, _T]]:
+    """Each with what is known of it."""
+    if not is_remote or len(of) < 2:
+        return [(one, ask(one)) for one in of]
+    with ThreadPoolExecutor(min(_REQUESTS, len(of))) as pool:
+        return list(zip(of, pool.map(ask, of), strict=True))
 
 
 def _manifest(info: Info) -> Manifest | ManifestError:
@@ -132,18 +149,21 @@ def _found(
     if name is None or not (LOG in own or MANIFEST in own or is_aiven):
         return None
     told = manifests.get(f"{stem}.{MANIFEST}")
-    path = shown(joined_path(directory, f"{stem}.{LOG}"))
-    upload = _upload(path, name, place, told if isinstance(told, Manifest) else None)
+    manifest = told if isinstance(told, Manifest) else None
+    upload = _upload(shown(joined_path(directory, f"{stem}.{LOG}")), name, place, manifest)
     missing = [suffix for suffix in (LOG, MANIFEST) if suffix not in own and (is_aiven or MANIFEST in own)]
-    if isinstance(told, Manifest) and told.parts is not None and INDEXES not in own and any(part.size for part in told.parts.values()):
+    if manifest is not None and manifest.parts is not None and INDEXES not in own and any(part.size for part in manifest.parts.values()):
         missing.append(INDEXES)
+    rule = ""
     if missing:
-        upload = replace(upload, state="unfinished", reason=f"unfinished, or being deleted: there is no .{' and no .'.join(missing)}")
+        rule, reason = "TS-8", f"unfinished, or being deleted: there is no .{' and no .'.join(missing)}"
+        upload = replace(upload, state="unfinished", reason=reason)
     elif isinstance(told, ManifestError):
+        rule = told.rule or "TS-10"
         upload = replace(upload, state="damaged", reason=str(told))
     elif told is None:
         upload = replace(upload, size=own[LOG].size)
-    return Found(upload, stem, told if isinstance(told, Manifest) else None, frozenset(own))
+    return Found(upload, stem, manifest, frozenset(own), None if manifest is None else _span(manifest), rule)
 
 
 def _upload(path: str, name: ObjectName, place: Place, manifest: Manifest | None) -> Upload:
@@ -154,22 +174,52 @@ def _upload(path: str, name: ObjectName, place: Place, manifest: Manifest | None
     return Upload(path, told.topic, told.topic_id, told.partition, name.base_offset, name.segment_id, end, size)
 
 
-def _with_states(directory: str, found: list[Found], ring: KeyRing) -> list[Found]:
-    """The same, with what is left out of uploads that overlap."""
-    candidates = {one.stem: one.manifest for one in found if one.upload.state == "finished" and one.manifest is not None}
+def _span(manifest: Manifest) -> Span | None:
+    start, end = manifest.start_offset, manifest.end_offset
+    if start is None or end is None:
+        return None
+    return Span(start, end, tuple(sorted((first, term) for term, first in manifest.epochs.items())), manifest.event_timestamp)
 
-    def newest_epochs(stem: str) -> list[tuple[int, int]]:
-        data = SegmentObjects(directory, stem, ring, candidates[stem]).index("leaderEpoch") or b""
-        return parse_epochs(data)
 
-    left_out = chosen(candidates, newest_epochs)
-    result = []
-    for one in found:
-        if one.stem in left_out:
-            state, reason = left_out[one.stem]
-            one = replace(one, upload=replace(one.upload, state=state, reason=reason))
-        result.append(one)
-    return result
+def _is_plain(one: Found) -> bool:
+    """Of Kafka's LocalTieredStorage (TS-62): no manifest tells its offsets."""
+    return one.upload.state == "finished" and one.manifest is None
+
+
+def _local_span(directory: str, one: Found, log: Info) -> Span | None:
+    """The offsets of a segment that lies there as it is, from the headers of its log, and their leaders from its own checkpoint (TS-61)."""
+    with _LOCK:
+        known = _SPANS.get(log.version)
+    if known is not None:
+        return known
+    end = _end_of(log.path, one.upload.base_offset)
+    if end is None:
+        return None
+    epochs = parse_epochs(local_epochs(directory, one))
+    span = Span(one.upload.base_offset, end, tuple(sorted((first, term) for term, first in epochs if first <= end)))
+    with _LOCK:
+        _SPANS[log.version] = span
+        while len(_SPANS) > _MOST_KEPT:
+            _SPANS.popitem(last=False)
+    return span
+
+
+def _end_of(log: str, base_offset: int) -> int | None:
+    try:
+        last = _core.SegmentIndex(log, base_offset).last_batch()
+    except _core.RecordBatchError:
+        return None
+    return None if last is None else last[2]
+
+
+def local_epochs(directory: str, one: Found) -> bytes:
+    """The bytes of its own checkpoint; none when it has none.
+
+    Raises:
+        OSError: when it cannot be read.
+    """
+    names = [joined_path(directory, f"{one.stem}.{suffix}") for suffix in EPOCH_SUFFIXES if suffix in one.names]
+    return (read_object(names[0], _MOST_CHECKPOINT) if names else None) or b""
 
 
 def parse_epochs(data: bytes) -> list[tuple[int, int]]:
@@ -177,12 +227,3 @@ def parse_epochs(data: bytes) -> list[tuple[int, int]]:
     lines = [line.split() for line in data.decode("ascii", "replace").splitlines()[2:]]
     pairs = [(int(line[0]), int(line[1])) for line in lines if len(line) == 2 and all(word.isascii() and word.isdigit() for word in line)]
     return pairs if len(pairs) == len(lines) else []
-
-
-def end_of_local(directory: str, stem: str) -> int | None:
-    """The last offset of a segment that lies there as it is, from the headers of its log."""
-    try:
-        last = _core.SegmentIndex(joined_path(directory, f"{stem}.{LOG}"), int(stem[:20])).last_batch()
-    except _core.RecordBatchError:
-        return None
-    return None if last is None else last[2]

@@ -6,20 +6,25 @@ under the offset behind the segment, where a broker has it, and the newest `lead
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from logsegment._core import Finding
+from logsegment.file_names import CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, object_name, snapshot_offset
 from logsegment.stores.listing import Entry
-from logsegment.stores.uri import untiered
-from logsegment.tiered.errors import ChunkError
-from logsegment.tiered.folder import Found, end_of_local, ensure_readable, has_uploads, uploads_in
-from logsegment.tiered.names import CHECKPOINT, EPOCH_SUFFIXES, LOG, object_name, snapshot_offset
-from logsegment.tiered.objects import Info, info_of, joined_path, listed, open_object, read_object
+from logsegment.stores.uri import cut_name, cut_of, shown, untiered
+from logsegment.tiered.cut import CutFile, cut_index, cut_position
+from logsegment.tiered.errors import ChunkError, ManifestError
+from logsegment.tiered.folder import Found
+from logsegment.tiered.lost import LostFile
+from logsegment.tiered.objects import Info, info_of, joined_path, open_object, read_object
 from logsegment.tiered.places import ring_of, tiered
 from logsegment.tiered.segment_objects import SegmentObjects
+from logsegment.tiered.views import View, view_of
 
 #: Indexes under the name of their segment, as a manifest calls them.
 _BESIDE = {"index": "offset", "timeindex": "timestamp", "txnindex": "transaction"}
@@ -31,14 +36,15 @@ def open_file(uri: str) -> Any:
     Raises:
         FileNotFoundError: when there is no such file.
         SegmentKeyError: when a key is missing or wrong.
-        ManifestError: when a manifest cannot be read.
         OSError: when a store does not answer.
     """
     directory, name = _parted(uri)
-    objects = _objects(uri, directory, name)
-    if objects is not None and name.endswith(f".{LOG}"):
-        return objects.log()
-    data = _virtual(uri, directory, name, objects)
+    if name.endswith(f".{LOG}") and object_name(name) is not None:
+        return _open_log(uri, directory, name)
+    try:
+        data = _virtual(uri, directory, name, _objects(uri, directory, name))
+    except ManifestError:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown(uri)) from None
     return MemoryFile(data) if data is not None else open_object(untiered(uri))
 
 
@@ -51,12 +57,12 @@ def read_file(uri: str, most: int) -> bytes | None:
         OSError: when a store does not answer.
     """
     directory, name = _parted(uri)
-    objects = _objects(uri, directory, name)
-    if objects is not None and name.endswith(f".{LOG}"):
-        return objects.log().read_at(0, most)
+    if name.endswith(f".{LOG}") and object_name(name) is not None:
+        return bytes(_open_log(uri, directory, name).read_at(0, most))
     try:
+        objects = _objects(uri, directory, name)
         data = _virtual(uri, directory, name, objects)
-    except ChunkError:
+    except (ChunkError, ManifestError):
         return None
     if data is None and objects is None:
         data = read_object(untiered(uri), most)
@@ -77,14 +83,14 @@ def entries(uri: str) -> list[Entry]:
         OSError: when it cannot be listed.
     """
     directory = untiered(uri)
-    infos = listed(directory)
+    view = view_of(directory, ring_of(uri))
+    infos = view.infos.values()
     found = [_entry(uri, info.name, info.size, info) for info in infos if object_name(info.name) is None or info.is_directory]
-    if has_uploads(info.name for info in infos):
-        wanted = ensure_readable(uploads_in(directory, ring_of(uri), infos))
+    if view.found:
+        wanted = view.read
         there = {entry.name for entry in found}
-        sizes = {info.name: info.size for info in infos}
-        own = {name: size for one in wanted for name, size in _files(uri, directory, one, sizes).items()}
-        own |= dict.fromkeys(_shared(directory, wanted), 0)
+        own = {name: size for one in wanted for name, size in _files(uri, directory, one, view).items()}
+        own |= dict.fromkeys(_shared(wanted), 0)
         found += [_entry(uri, name, size) for name, size in own.items() if name not in there]
     return sorted(found, key=lambda entry: entry.name)
 
@@ -110,28 +116,27 @@ def entry_of(uri: str) -> Entry:
         OSError: when a store does not answer.
     """
     directory, name = _parted(uri)
-    objects = _objects(uri, directory, name)
-    if objects is not None and name.endswith(f".{LOG}"):
+    if name.endswith(f".{LOG}") and object_name(name) is not None:
         info = info_of(untiered(uri))
-        return Entry(tiered(uri), name, False, objects.manifest.chunks.file_size, info.modified)
+        size = info.size if info.is_directory else _open_log(uri, directory, name).size
+        return Entry(tiered(uri), cut_name(name, cut_of(uri)), info.is_directory, size, info.modified)
+    objects = _objects(uri, directory, name)
     data = _virtual(uri, directory, name, objects)
     if data is not None:
-        return Entry(tiered(uri), name, False, len(data))
+        return Entry(tiered(uri), cut_name(name, cut_of(uri)), False, len(data))
     info = info_of(untiered(uri))
     return Entry(tiered(uri), info.name, info.is_directory, info.size, info.modified)
 
 
-def snapshots_of(directory: str, found: list[Found]) -> dict[int, Found]:
+def snapshots_of(found: list[Found]) -> dict[int, Found]:
     """The uploads that brought a producer snapshot, by the offset that it is of: the one behind the segment (TS-38, TS-43)."""
     offsets = {}
     for one, behind in zip(found, [*found[1:], None], strict=True):
-        if one.manifest is None and "snapshot" not in one.names:
+        if one.is_lost or one.before is not None or (one.manifest is None and "snapshot" not in one.names):
             continue
-        end = one.upload.end_offset
+        end = one.last_offset
         if end is None and behind is not None:
             end = behind.upload.base_offset - 1
-        elif end is None:
-            end = end_of_local(directory, one.stem)
         if end is not None:
             offsets[end + 1] = one
     return offsets
@@ -166,6 +171,28 @@ def _parted(uri: str) -> tuple[str, str]:
     return type(place)(directory), name
 
 
+def _open_log(uri: str, directory: str, name: str) -> Any:
+    """The segment that an object is, up to where it is read."""
+    before, base_offset = cut_of(uri), int(name[:20])
+    try:
+        objects = _objects(uri, directory, name)
+        file = open_object(untiered(uri)) if objects is None else objects.log()
+    except ManifestError as error:
+        return _lost(uri, directory, name, error)
+    if before is None:
+        return file
+    position = cut_position(tiered(untiered(uri), ring_of(uri)), base_offset, before, file.version)
+    return file if position is None else CutFile(file, position)
+
+
+def _lost(uri: str, directory: str, name: str, error: ManifestError) -> LostFile:
+    view = view_of(directory, ring_of(uri))
+    first = int(name[:20])
+    behind = min((one.upload.base_offset for one in view.found if one.is_read and one.upload.base_offset > first), default=None)
+    manifest = shown(joined_path(directory, f"{name.removesuffix(LOG)}{MANIFEST}"))
+    return LostFile(error, manifest, (first, None if behind is None else behind - 1), info_of(untiered(uri)).size)
+
+
 def _objects(uri: str, directory: str, name: str) -> SegmentObjects | None:
     """The upload that a name belongs to; None when it is of none, or of one without a manifest."""
     parts = object_name(name)
@@ -178,23 +205,31 @@ def _objects(uri: str, directory: str, name: str) -> SegmentObjects | None:
 
 
 def _virtual(uri: str, directory: str, name: str, objects: SegmentObjects | None) -> bytes | None:
-    """The bytes of a file that is no object by itself; None when the name is of none."""
-    if objects is not None:
-        return objects.index(_BESIDE[name.rpartition(".")[2]])
+    """The bytes of a file that is no object by itself, or of which only the front is wanted; None when the name is of none."""
+    parts, before = object_name(name), cut_of(uri)
+    if parts is not None and (objects is not None or before is not None):
+        data = read_object(untiered(uri), 1 << 28) if objects is None else objects.index(_BESIDE[parts.suffix])
+        return data if data is None or before is None else cut_index(data, parts.suffix, parts.base_offset, before)
     offset = snapshot_offset(name)
     if offset is None and name != CHECKPOINT:
         return None
     try:
-        infos = listed(directory)
+        view = view_of(directory, ring_of(uri))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if any(info.name == name for info in infos) or not has_uploads(info.name for info in infos):
+    if name in view.infos or not view.found:
         return None
-    found = ensure_readable(uploads_in(directory, ring_of(uri), infos))
+    found = view.read
     if offset is None:
-        return _index(uri, directory, found[-1], "leaderEpoch", EPOCH_SUFFIXES) if found else None
-    one = snapshots_of(directory, found).get(offset)
+        newest = _newest(found)
+        return _index(uri, directory, newest, "leaderEpoch", EPOCH_SUFFIXES) if newest else None
+    one = snapshots_of(found).get(offset)
     return _index(uri, directory, one, "producerSnapshot", ("snapshot",)) if one else None
+
+
+def _newest(found: list[Found]) -> Found | None:
+    """The last one that is read whole: the checkpoint of what is cut off may tell of another log."""
+    return next((one for one in reversed(found) if not one.is_lost and one.before is None), None)
 
 
 def _index(uri: str, directory: str, one: Found, name: str, suffixes: tuple[str, ...]) -> bytes | None:
@@ -203,20 +238,35 @@ def _index(uri: str, directory: str, one: Found, name: str, suffixes: tuple[str,
     return next((read_object(joined_path(directory, f"{one.stem}.{suffix}"), 1 << 28) for suffix in suffixes if suffix in one.names), None)
 
 
-def _files(uri: str, directory: str, one: Found, sizes: dict[str, int]) -> dict[str, int]:
+def _files(uri: str, directory: str, one: Found, view: View) -> dict[str, int]:
     """Names and bytes of the files of one upload."""
-    files = {f"{one.stem}.{LOG}": one.upload.size or 0}
+    log = f"{one.stem}.{LOG}"
+    if one.is_lost:
+        return {log: view.infos[log].size}
+    if one.before is not None:
+        return _cut_files(uri, directory, one)
+    files = {log: one.upload.size or 0}
     if one.manifest is None or one.manifest.parts is None:
-        return files | {name: sizes[name] for suffix in _BESIDE if (name := f"{one.stem}.{suffix}") in sizes}
+        return files | {name: view.infos[name].size for suffix in _BESIDE if (name := f"{one.stem}.{suffix}") in view.infos}
     objects = SegmentObjects(directory, one.stem, ring_of(uri), one.manifest)
     told = {f"{one.stem}.{suffix}": objects.index_size(name) for suffix, name in _BESIDE.items()}
     return files | {name: size for name, size in told.items() if size is not None}
 
 
-def _shared(directory: str, found: list[Found]) -> list[str]:
+def _cut_files(uri: str, directory: str, one: Found) -> dict[str, int]:
+    files = {}
+    for suffix in (LOG, *_BESIDE):
+        place = tiered(joined_path(directory, cut_name(f"{one.stem}.{suffix}", one.before)), ring_of(uri))
+        with suppress(FileNotFoundError, ChunkError):
+            files[cut_name(f"{one.stem}.{suffix}", one.before)] = int(open_file(place).size)
+    return files
+
+
+def _shared(found: list[Found]) -> list[str]:
     """Names of the files that belong to the whole partition."""
-    names = [f"{offset:020d}.snapshot" for offset in snapshots_of(directory, found)]
-    has_epochs = found and (found[-1].manifest is not None or not found[-1].names.isdisjoint(EPOCH_SUFFIXES))
+    names = [f"{offset:020d}.snapshot" for offset in snapshots_of(found)]
+    newest = _newest(found)
+    has_epochs = newest is not None and (newest.manifest is not None or not newest.names.isdisjoint(EPOCH_SUFFIXES))
     return [*names, CHECKPOINT] if has_epochs else names
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
-from logsegment.stores.uri import TIERED, StoreUri, is_stored, is_tiered, joined, parts_of, placed, untiered
+from logsegment.stores.uri import TIERED, StoreUri, is_stored, is_tiered, joined, parts_of, placed
 from logsegment.tiered.keys import KeyRing, Keys
 
 _KEYS = "keys"
@@ -28,14 +28,15 @@ def tiered(path: str | os.PathLike[str], keys: Keys | KeyRing | None = None) -> 
     place = placed(path)
     if is_tiered(place):
         ring = KeyRing.of_text(_setting(place)) if keys is None else _ring(keys)
-        place = untiered(place)
+        parts = parts_of(place)
     else:
         ring = _ring(keys)
-    if not is_stored(place):
-        place = joined(parts_of("file:///")._replace(path=os.path.abspath(place).lstrip("/")))
-    parts = parts_of(place)
-    settings = [part for part in (parts.query, f"{_KEYS}={ring.to_text()}" if ring.ids else "") if part]
-    return joined(parts._replace(scheme=TIERED + parts.scheme, query="&".join(settings)))
+        if not is_stored(place):
+            place = joined(parts_of("file:///")._replace(path=os.path.abspath(place).lstrip("/")))
+        parts = parts_of(place)
+        parts = parts._replace(scheme=TIERED + parts.scheme)
+    settings = [setting for setting in parts.query.split("&") if setting and not setting.startswith(f"{_KEYS}=")]
+    return joined(parts._replace(query="&".join([*settings, *([f"{_KEYS}={ring.to_text()}"] if ring.ids else [])])))
 
 
 def ring_of(uri: str) -> KeyRing:

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from logsegment.file_names import object_name, place_of
 from logsegment.segments import SegmentFile, find_segments, is_directory
-from logsegment.stores.uri import is_stored, is_tiered, placed, shown, untiered
-from logsegment.tiered.finding import uploaded_in
+from logsegment.stores.uri import is_stored, is_tiered, placed, shown, uncut_name, untiered
 from logsegment.tiered.keys import Keys
-from logsegment.tiered.names import object_name, place_of
 from logsegment.tiered.overlay import entries, open_file
 from logsegment.tiered.places import ring_of, tiered
+from logsegment.tiered.views import view_of
 
 #: Bytes that are in memory at a time, and a chunk.
 _STEP = 8 << 20
@@ -109,7 +109,7 @@ def _partition(folder: str, target: Path) -> int:
 
 def _local_name(name: str) -> str | None:
     """The name of a file in a broker's directory; None when it has no business there."""
-    upload = object_name(name)
+    upload = object_name(uncut_name(name))
     name = name if upload is None else f"{upload.base_offset:020d}.{upload.suffix}"
     stem, suffix = os.path.splitext(name)
     is_numbered = suffix in _SUFFIXES and len(stem) == 20 and stem.isdecimal()
@@ -136,7 +136,8 @@ def _name(file: SegmentFile) -> str:
 
 def _left_out(files: Iterable[SegmentFile], source: str) -> list[str]:
     places = dict.fromkeys(untiered(file.directory) for file in files if is_tiered(file.path))
-    return [reason for place in places for reason in uploaded_in(place, source)[1]]
+    findings = (finding for place in places for finding in view_of(place, ring_of(source)).findings)
+    return [f"{finding.path.rpartition('@')[0]}: {finding.message}" for finding in findings]
 
 
 @contextmanager

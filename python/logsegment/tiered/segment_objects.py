@@ -6,12 +6,12 @@ import threading
 from collections import OrderedDict
 from functools import cached_property
 
+from logsegment.file_names import INDEXES, LOG, MANIFEST
 from logsegment.stores.uri import shown
 from logsegment.tiered.chunks import ChunkedFile
 from logsegment.tiered.errors import ChunkError, ManifestError
 from logsegment.tiered.keys import KeyRing
 from logsegment.tiered.manifest import INDEX_SUFFIXES, MOST_BYTES, Manifest, parse_manifest
-from logsegment.tiered.names import INDEXES, LOG, MANIFEST
 from logsegment.tiered.objects import Info, info_of, joined_path, open_object, read_object
 from logsegment.tiered.sealing import SEAL_BYTES, Opener
 

@@ -1,4 +1,7 @@
-"""Names of uploaded objects: what a path tells of topic, partition, offset and ids (TS-1 to TS-5, TS-60, TS-61)."""
+"""Names of segments, partitions and uploaded objects: what a path tells of topic, partition, offset and ids.
+
+They are Kafka's (`LogFileUtils`, `LocalLog.parseTopicPartitionName`) and those of tiered storage (TS-1 to TS-5, TS-60, TS-61).
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,18 @@ import re
 from typing import NamedTuple
 
 #: 16 bytes as base64url without padding; they may hold a `-`, so a name is split by length, never at a `-` (TS-4).
-_ID = r"[A-Za-z0-9_-]{22}"
-_OBJECT = re.compile(rf"([0-9]{{20}})-({_ID})\.([a-z_-]+)")
-_AIVEN_TOPIC = re.compile(rf"([A-Za-z0-9._-]{{1,249}})-({_ID})")
-_LOCAL_PARTITION = re.compile(rf"([A-Za-z0-9._-]{{1,249}})-([0-9]{{1,10}})-({_ID})")
-_SNAPSHOT = re.compile(r"([0-9]{20})\.snapshot")
+ID = r"[A-Za-z0-9_-]{22}"
+_TOPIC = r"[A-Za-z0-9._-]{1,249}"
+#: Tiered storage adds an id to the name, and we where an upload ends that is not read whole.
+SEGMENT = re.compile(r"([0-9]{20})(-[A-Za-z0-9_-]+)?\.(?:log|kafka)")
+#: The third group marks a partition that is being deleted, moved to another disk, or given up.
+PARTITION = re.compile(rf"({_TOPIC})-([0-9]{{1,10}})(\.[0-9a-f]{{32}}-(?:delete|future|stray))?")
+MOST_PARTITION = 2**31 - 1
+_OBJECT = re.compile(rf"([0-9]{{20}})-({ID})\.([a-z_-]+)")
+#: Aiven's plug-in has a directory for each topic (TS-1), Kafka's LocalTieredStorage puts the id of the topic behind the partition (TS-60).
+_AIVEN_TOPIC = re.compile(rf"({_TOPIC})-({ID})")
+_LOCAL_PARTITION = re.compile(rf"({_TOPIC})-([0-9]{{1,10}})-({ID})")
+SNAPSHOT = re.compile(r"([0-9]{20})\.snapshot")
 
 LOG = "log"
 MANIFEST = "rsm-manifest"
@@ -47,7 +57,7 @@ def object_name(name: str) -> ObjectName | None:
     """The parts of a name; None when it is not that of an uploaded object.
 
     Example:
-        >>> from logsegment.tiered.names import object_name
+        >>> from logsegment.file_names import object_name
         >>> object_name("00000000000000001234-AAAAAAAAAAAAAAAAAAAAAA.log").base_offset
         1234
     """
@@ -55,20 +65,26 @@ def object_name(name: str) -> ObjectName | None:
     return ObjectName(int(match[1]), match[2], match[3]) if match else None
 
 
+def is_upload(name: str) -> bool:
+    """True for the log or the manifest of an upload: what tells that a directory holds some."""
+    parts = object_name(name)
+    return parts is not None and parts.suffix in (LOG, MANIFEST)
+
+
 def snapshot_offset(name: str) -> int | None:
     """The offset that the name of a producer snapshot tells."""
-    match = _SNAPSHOT.fullmatch(name)
+    match = SNAPSHOT.fullmatch(name)
     return int(match[1]) if match else None
 
 
 def place_of(directory: str) -> Place:
-    """Topic, its id and partition, as the last one or two names of a directory tell."""
+    """Topic, its id and partition, as the last one or two names of a directory of uploads tell."""
     above, _, name = directory.rstrip("/").rpartition("/")
     topic = _AIVEN_TOPIC.fullmatch(above.rpartition("/")[2])
-    if topic and name.isdecimal():
+    if topic and name.isdecimal() and int(name) <= MOST_PARTITION:
         return Place(topic[1], topic[2], int(name))
     local = _LOCAL_PARTITION.fullmatch(name)
-    return Place(local[1], local[3], int(local[2])) if local else Place()
+    return Place(local[1], local[3], int(local[2])) if local and int(local[2]) <= MOST_PARTITION else Place()
 
 
 def is_of_aiven(directory: str) -> bool:

@@ -1,0 +1,84 @@
+"""Folders as they were seen last: who reads a partition asks for each of its files, and a listing tells of all of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from logsegment._core import Finding
+from logsegment.file_names import is_upload
+from logsegment.tiered.folder import Found, uploads_in
+from logsegment.tiered.keys import KeyRing
+from logsegment.tiered.objects import Info, listed
+from logsegment.tiered.states import ensure_readable, judged
+
+#: A view is kept so many times as long as it took to make: looking anew takes less than a tenth of the time, and changes are soon seen.
+_KEPT_TIMES = 10
+_MOST_KEPT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What lies in a folder.
+
+    Attributes:
+        infos: all of it, by name.
+        found: the uploads; none where it holds none.
+    """
+
+    infos: dict[str, Info]
+    found: list[Found]
+
+    @property
+    def read(self) -> list[Found]:
+        """The uploads that are read.
+
+        Raises:
+            FileExistsError: when two overlap and nothing tells which one counts.
+        """
+        return ensure_readable(self.found)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is told of the others."""
+        return [one.finding for one in self.found if one.finding is not None]
+
+
+_VIEWS: OrderedDict[tuple[str, str], tuple[float, View]] = OrderedDict()
+_LOCK = threading.Lock()
+
+
+def view_of(directory: str, ring: KeyRing, infos: list[Info] | None = None, *, is_anew: bool = False) -> View:
+    """What lies in a folder.
+
+    Args:
+        directory: a path of this machine or a URI.
+        ring: keys, as in `judged`.
+        infos: what lies there, when it was listed just now.
+        is_anew: look even when it was seen a moment ago, as who begins something does.
+
+    Raises:
+        SegmentKeyError: when a key is needed, and missing or wrong.
+        OSError: when it cannot be listed or read.
+    """
+    key = directory[:], ring.to_text()
+    with _LOCK:
+        until, view = _VIEWS.get(key, (0.0, None))
+    if view is not None and infos is None and not is_anew and time.monotonic() < until:
+        return view
+    begun = time.monotonic()
+    listing = listed(directory) if infos is None else infos
+    found = judged(directory, uploads_in(directory, listing), ring) if any(is_upload(info.name) for info in listing) else []
+    view = View({info.name: info for info in listing}, found)
+    if infos is not None:
+        # Of a tree, only what belongs to segments was kept.
+        return view
+    ended = time.monotonic()
+    with _LOCK:
+        _VIEWS[key] = ended + _KEPT_TIMES * (ended - begun), view
+        _VIEWS.move_to_end(key)
+        while len(_VIEWS) > _MOST_KEPT:
+            _VIEWS.popitem(last=False)
+    return view
