@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -465,15 +466,9 @@ def test_a_reader_is_told_what_is_wrong_with_the_registry(
     ensure_each_verb_tells(segment, servers, f"there is no topic {topic} at {servers}", capfd)
 
 
-@pytest.mark.spark
-def test_spark_knows_only_the_servers(servers: str, broker: Broker, tmp_path: Path) -> None:
-    """Written with an alias and read by many tasks, over TLS and SASL. The broker is asked by each process, not by each task or batch."""
-    from logsegment.spark import decode_udf
-    from spark_session import spark_session
-
-    spark = spark_session()
-    TopicRegistry(servers).register([FAST, Plugin("small", BZIP2, "v1.0")])
-    secure = {
+def secure_options(broker: Broker) -> dict[str, str]:
+    """Spark's options of the registry, over TLS and SASL."""
+    return {
         "plugins.kafka.bootstrap.servers": broker.secure,
         "plugins.kafka.security.protocol": "SASL_SSL",
         "plugins.kafka.ssl.ca.location": str(broker.ca),
@@ -482,6 +477,47 @@ def test_spark_knows_only_the_servers(servers: str, broker: Broker, tmp_path: Pa
         "plugins.kafka.sasl.username": "admin",
         "plugins.kafka.sasl.password": PASSWORD,
     }
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.timeout(660)
+def test_executors_of_a_cluster_know_only_the_servers(servers: str, broker: Broker, tmp_path: Path) -> None:
+    """Two executors that are processes of their own: settings travel with the tasks, and no batch or task is a connection."""
+    from spark_cluster import standalone
+
+    TopicRegistry(servers).register([FAST, Plugin("small", BZIP2, "v1.0")])
+    target = tmp_path / "log"
+    application = Path(__file__).with_name("plugin_cluster_main.py")
+    packages = os.pathsep.join([str(Path(ls.__file__).parents[1]), *sys.path])
+    environment = os.environ | {"PYTHONPATH": packages, "SPARK_LOCAL_IP": "127.0.0.1"}
+    with standalone(tmp_path) as master, counting(servers) as proxy:
+        known = {"plugins.kafka.bootstrap.servers": proxy.servers}
+        command = [sys.executable, str(application), master, str(target), json.dumps(secure_options(broker)), json.dumps(known)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr[-6000:]
+    assert PASSWORD not in done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    names = list((target / "orders-0").glob("*.log"))
+    assert {row["compression"] for name in names for row in ls.batches(name.read_bytes(), codecs=TopicRegistry(servers)).to_pylist()} == {
+        "small"
+    }
+    assert found["secure"]["values"] == sorted(value.decode() for value in SMALL_VALUES)
+    assert (found["secure"]["tasks"] >= 10, found["secure"]["executors"]) == (True, 2)
+    assert (found["known"], found["by function"]) == ([len(SMALL_VALUES)] * 3, len(SMALL_VALUES))
+    # On a slow machine processes are started anew, and what is known grows old.
+    assert 2 <= proxy.connections < 20, "for more than 40 tasks, and more batches"
+
+
+@pytest.mark.spark
+def test_spark_knows_only_the_servers(servers: str, broker: Broker, tmp_path: Path) -> None:
+    """Written with an alias and read by many tasks, over TLS and SASL. The broker is asked by each process, not by each task or batch."""
+    from logsegment.spark import decode_udf
+    from spark_session import spark_session
+
+    spark = spark_session()
+    TopicRegistry(servers).register([FAST, Plugin("small", BZIP2, "v1.0")])
+    secure = secure_options(broker)
     frame = spark.createDataFrame([(bytearray(value),) for value in SMALL_VALUES], "value binary").coalesce(1)
     target = str(tmp_path / "log")
     options = {"topic": "orders", "compression": "small", "batchBytes": "200", "segmentBytes": "800"}
