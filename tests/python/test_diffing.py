@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import struct
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from building import crc32c
 from cli_process import run
-from logsegment.diffing import Comparison, Damage, Difference, diff
+from logsegment.diffing import Comparison, Damage, Difference, diff, headers
 from made_logs import make_partition
 
 DATA = corpus.CORPUS / "modern-4.1.0" / "data"
@@ -260,6 +262,54 @@ def test_what_is_told_is_what_a_dictionary_of_all_records_tells(seed: int, tmp_p
             counts[kind] = counts.get(kind, 0) + one.records
         assert counts == {kind: len(offsets) for kind, offsets in expected.items()}
         assert partition.totals.same_records == len(ours.keys() & theirs.keys()) - partition.totals.changed
+
+
+def outcome(a: Path, b: Path) -> tuple[Any, ...]:
+    partition, found, damage = compared(a, b)
+    return partition.state, partition.totals, told(found), [(one.side, one.path, one.finding.rule, one.finding.position) for one in damage]
+
+
+@pytest.mark.parametrize("chunk", [1, 300])
+def test_what_is_read_ahead_in_a_thread_is_told_in_its_turn(chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Headers that are damaged, torn or missing, in one segment or the next, with a chunk of them on the way."""
+    make_partition(tmp_path / "a", "orders", 0, [list(range(at, at + 400)) for at in (0, 400, 800)], value_bytes=12_000)
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    places = tmp_path / "a/orders-0", tmp_path / "b/orders-0"
+    logs = sorted(places[1].glob("*.log"))
+    expected = [outcome(*places)]
+    data = logs[1].read_bytes()
+    logs[1].write_bytes(data.replace(b"0600", b"0611"))
+    expected.append(outcome(*places))
+    logs[0].write_bytes(logs[0].read_bytes()[:-30])
+    logs[2].write_bytes(logs[2].read_bytes()[:-30])
+    expected.append(outcome(*places))
+    assert [len(one[3]) for one in expected] == [0, 1, 3]
+    assert len(list(ls.batch_stream(ls.FileSource(logs[0]), batch_size=1))) > 2
+    monkeypatch.setattr(headers, "CHUNK", chunk)
+    assert outcome(*places) == expected[2]
+    logs[0].write_bytes((places[0] / logs[0].name).read_bytes())
+    logs[2].write_bytes((places[0] / logs[2].name).read_bytes())
+    assert outcome(*places) == expected[1]
+    logs[1].write_bytes((places[0] / logs[1].name).read_bytes())
+    assert outcome(*places) == expected[0]
+
+
+def test_a_comparison_that_is_given_up_or_fails_leaves_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    make_partition(tmp_path, "orders", 0, [list(range(at, at + 400)) for at in (0, 400, 800)], value_bytes=1000)
+    shutil.copytree(tmp_path / "orders-0", tmp_path / "other-0")
+    os.remove(tmp_path / "other-0" / f"{0:020}.log")
+    monkeypatch.setattr(headers, "CHUNK", 1)
+    (partition,) = diff(tmp_path / "orders-0", tmp_path / "other-0")
+    next(iter(partition))
+    assert any(thread.name.startswith("logsegment-diff") for thread in threading.enumerate())
+    del partition
+    assert not any(thread.name.startswith("logsegment-diff") for thread in threading.enumerate())
+    (partition,) = diff(tmp_path / "orders-0", tmp_path / "other-0")
+    os.remove(tmp_path / "orders-0" / f"{400:020}.log")
+    with pytest.raises(FileNotFoundError):
+        list(partition)
+    del partition
+    assert not any(thread.name.startswith("logsegment-diff") for thread in threading.enumerate())
 
 
 def test_large_stretches_are_compared_as_columns_and_tell_the_same(tmp_path: Path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Literal
 
 from logsegment._core import Limits
@@ -109,5 +110,5 @@ def diff(
 
 def _found(pair: Pair, options: Options, totals: Totals, *, is_deep: bool, with_batches: bool) -> Iterator[Difference | Damage]:
     if pair.a and pair.b:
-        sides = Side("a", pair.a, options), Side("b", pair.b, options)
-        yield from Comparing(*sides, totals, is_deep=is_deep, with_batches=with_batches).found()
+        with closing(Side("a", pair.a, options)) as a, closing(Side("b", pair.b, options)) as b:
+            yield from Comparing(a, b, totals, is_deep=is_deep, with_batches=with_batches).found()

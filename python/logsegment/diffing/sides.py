@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,8 +13,9 @@ from typing import Any
 from logsegment import _core
 from logsegment._core import ArrowBatch, FileSource, Finding
 from logsegment.diffing.differences import Damage, Which
+from logsegment.diffing.headers import headers_of
 from logsegment.inspecting import Field, inspect
-from logsegment.reading import batch_stream, batches, decode
+from logsegment.reading import batches, decode
 from logsegment.report import validate
 from logsegment.segments import SegmentFile
 
@@ -26,9 +28,6 @@ BATCHING += ("producerEpoch", "baseSequence", "partitionLeaderEpoch", "isTransac
 UNCOVERED = "partitionLeaderEpoch"
 #: What is compared of a record, and its name where that is another one. The offset is first: `Records.offset` counts on it.
 RECORD = {"offset": "offset", "timestampMs": "timestamp", "isControl": "isControl", "key": "key", "value": "value", "headersRaw": "headers"}
-#: Headers that are looked at in one go.
-CHUNK = 8192
-INVALID = b'"isValid":false'
 #: No offset lies beyond.
 FIRST, LAST = -(2**63), 2**63 - 1
 #: A file that ends inside an entry.
@@ -90,6 +89,10 @@ class Side:
         self._chunks = self._read()
         self._next()
 
+    def close(self) -> None:
+        """Read no further."""
+        self._chunks.close()
+
     def advance(self) -> None:
         """Go to the next batch."""
         self.at += 1
@@ -131,28 +134,27 @@ class Side:
         self.at = 0
         self.chunk = next(self._chunks, None)
 
-    def _read(self) -> Iterator[Chunk]:
-        for file in self._files:
-            yield from self._read_file(file.path)
+    def _read(self) -> Generator[Chunk]:
+        gaps = deque[Finding]()
+        how = dict(self._options.reading, check_crc=self._options.check_crc, on_error="skip")
+        with closing(headers_of([file.path for file in self._files], self._options.fields, how)) as headers:
+            for one in headers:
+                gaps.extend(filter(_is_damage, one.findings))
+                if one.rows is None:
+                    self._end_file(one.path, gaps)
+                elif gaps or self._is_lost or one.has_invalid:
+                    yield from self._intact(one.path, one.lines, one.rows, gaps)
+                else:
+                    totals = _core.header_totals(one.rows)
+                    self._last = totals[1] if totals else json.loads(one.lines[-1])["lastOffset"]
+                    yield Chunk(one.path, one.lines, one.rows)
         if self._is_lost:
             self._lose(LAST if self._torn is None else _end_of_torn(*self._torn, self._options.reading))
 
-    def _read_file(self, path: str) -> Iterator[Chunk]:
-        how = dict(self._options.reading, check_crc=self._options.check_crc, on_error="skip", batch_size=CHUNK)
-        seen, gaps = 0, deque[Finding]()
-        with batch_stream(FileSource(path), **how) as stream:
-            for rows in stream:
-                gaps.extend(filter(_is_damage, stream.findings[seen:]))
-                seen = len(stream.findings)
-                text = rows.to_jsonl(fields=[(name, name) for name in self._options.fields])
-                if gaps or self._is_lost or INVALID in text:
-                    yield from self._intact(path, text.splitlines(), rows, gaps)
-                else:
-                    totals = _core.header_totals(rows)
-                    self._last = totals[1] if totals else json.loads(text[text.rindex(b"{") :])["lastOffset"]
-                    yield Chunk(path, text.splitlines(), rows)
-            gaps.extend(filter(_is_damage, stream.findings[seen:]))
-        for gap in gaps:
+    def _end_file(self, path: str, gaps: deque[Finding]) -> None:
+        """Damage with no intact batch of the file behind it."""
+        while gaps:
+            gap = gaps.popleft()
             self._is_lost = True
             self._torn = (path, gap) if gap.rule == TORN else None
             self.damage.append(Damage(self.name, path, gap))
