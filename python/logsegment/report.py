@@ -33,9 +33,11 @@ class Report:
         {'error': 0, 'warning': 0, 'info': 0}
     """
 
-    def __init__(self, findings: list[Finding], io_stats: dict[str, int]) -> None:
+    def __init__(self, findings: list[Finding], io_stats: dict[str, int], totals: tuple[int, int, int, int] | None = None) -> None:
         self.findings = findings
         self.io_stats = io_stats
+        # First and last offset, entries and records by all headers; None when one does not tell. The command line says them.
+        self._totals = totals
 
     @property
     def counts(self) -> dict[str, int]:

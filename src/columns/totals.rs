@@ -4,16 +4,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 
-/// Batches that follow each other, in short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Totals {
-    /// The lowest first offset.
-    pub first_offset: i64,
-    /// The highest last offset.
-    pub last_offset: i64,
-    /// Records, as the headers count them.
-    pub records: i64,
-}
+use crate::model::Totals;
+use crate::wire::as_u64;
 
 /// The totals of rows with `baseOffset`, `lastOffset` and `count`; `None` when there are no rows, or one does not tell one of them (L8-28).
 pub fn totals(rows: &RecordBatch) -> Option<Totals> {
@@ -24,6 +16,7 @@ pub fn totals(rows: &RecordBatch) -> Option<Totals> {
     Some(Totals {
         first_offset: first.values().iter().copied().min()?,
         last_offset: last.values().iter().copied().max()?,
+        batches: as_u64(rows.num_rows()),
         records: counts.values().iter().copied().map(i64::from).sum(),
     })
 }

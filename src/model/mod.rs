@@ -22,6 +22,8 @@ pub mod section;
 pub mod sink;
 /// Timestamp types.
 pub mod timestamp;
+/// What headers add up to.
+pub mod totals;
 
 pub use attributes::Attributes;
 pub use batch::{BatchHeader, Producer};
@@ -34,3 +36,4 @@ pub use record_format::RecordFormat;
 pub use section::Section;
 pub use sink::{Discard, RecordSink};
 pub use timestamp::TimestampType;
+pub use totals::Totals;

@@ -15,7 +15,10 @@ use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::validate as core;
 
-/// Findings of a source, and counters of what was read; see `logsegment.validate`.
+/// Lowest first offset, highest last offset, entries, and the records that their headers count.
+type Headers = (i64, i64, u64, i64);
+
+/// Findings of a source, counters of what was read, and what the headers add up to, unless one does not tell; see `logsegment.validate`.
 #[pyfunction]
 #[pyo3(signature = (source, depth_name, options))]
 pub fn validate_findings(
@@ -23,7 +26,7 @@ pub fn validate_findings(
     source: &Bound<'_, PyAny>,
     depth_name: &str,
     options: &Bound<'_, PyDict>,
-) -> PyResult<(Vec<Finding>, Py<PyAny>)> {
+) -> PyResult<(Vec<Finding>, Py<PyAny>, Option<Headers>)> {
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
@@ -39,7 +42,8 @@ pub fn validate_findings(
     };
     let findings = findings.map_err(|error| signals.raised(py, &error))?;
     let findings = [finding::to_py(&findings), signals.notes()].concat();
-    Ok((findings, finding::counters(py, &validator.stats(), signals.fetches())?))
+    let totals = validator.totals().map(|all| (all.first_offset, all.last_offset, all.batches, all.records));
+    Ok((findings, finding::counters(py, &validator.stats(), signals.fetches())?, totals))
 }
 
 /// Findings as an Arrow table, one row each.

@@ -16,7 +16,9 @@ use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, Opened, Stats, Walk, 
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::interrupt::Interrupt;
-use crate::model::{BatchHeader, CompressionType, ControlType, Discard, HeaderRef, RecordFormat, RecordRef, RecordSink, Section, control};
+use crate::model::{
+    BatchHeader, CompressionType, ControlType, Discard, HeaderRef, RecordFormat, RecordRef, RecordSink, Section, Totals, control,
+};
 use crate::wire::as_u64;
 
 /// How far validation goes.
@@ -47,6 +49,16 @@ pub struct Validator {
     tells_experimental: bool,
     remarks: Vec<Remark>,
     records: u64,
+    totals: Whole,
+}
+
+/// What the headers so far add up to.
+#[derive(Clone, Copy, Debug)]
+enum Whole {
+    Nothing,
+    Known(Totals),
+    /// One of them does not tell.
+    Unknown,
 }
 
 /// What the batches so far say about the next ones: of one source, or of the segments of a partition one after the other.
@@ -89,6 +101,7 @@ impl Validator {
             tells_experimental,
             remarks: Vec::new(),
             records: 0,
+            totals: Whole::Nothing,
         }
     }
 
@@ -141,6 +154,12 @@ impl Validator {
     /// What was done so far.
     pub fn stats(&self) -> Stats {
         Stats { bytes_read: self.runs.bytes_read(), records: self.records, ..self.decoder.stats }
+    }
+
+    /// What the headers of all entries add up to; `None` when there are none, or one does not count its records. Where something is damaged
+    /// these are not the totals of what can be read.
+    pub fn totals(&self) -> Option<Totals> {
+        if let Whole::Known(totals) = self.totals { Some(totals) } else { None }
     }
 
     /// Moves what was found to the findings.
@@ -227,6 +246,11 @@ impl Validator {
 
     /// Holds a batch against those before it.
     fn hold(&mut self, header: &BatchHeader, bytes: &[u8]) {
+        self.totals = match (self.totals, Totals::of(header)) {
+            (Whole::Nothing, Some(one)) => Whole::Known(one),
+            (Whole::Known(all), Some(one)) => Whole::Known(all.and(one)),
+            _ => Whole::Unknown,
+        };
         self.before.neighbours.visit(header, &mut self.fresh);
         self.before.gaps.visit(header, &mut self.fresh);
         let marker = if is_marker(header) { marker(header, bytes).ok().flatten() } else { None };

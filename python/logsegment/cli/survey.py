@@ -63,18 +63,20 @@ class Survey:
         return sum(place.length for place in self.lost)
 
 
-def survey(path: str, findings: Sequence[ls.Finding], validate_from: Callable[[int], Sequence[ls.Finding]], **reading: Any) -> Survey:
+def survey(path: str, report: ls.Report, validate_from: Callable[[int], Sequence[ls.Finding]], **reading: Any) -> Survey:
     """Look at the headers of everything that validation did not find damaged; nothing is decompressed.
 
     Args:
         path: a regular file.
-        findings: what validation found in it.
+        report: of its validation. Headers that it added up are not read again when nothing is damaged.
         validate_from: validates what stands from a position on.
         reading: `format`, `experimental` and `codecs` of `logsegment.batch_stream`.
     """
-    places, is_complete = _damaged(findings, validate_from)
+    places, is_complete = _damaged(report.findings, validate_from)
     if not is_complete or len(places) > MOST_PLACES:
         return Survey(lost=[Lost(start, end - start) for start, end in places], is_complete=False)
+    if not places and report._totals:
+        return Survey(intact=[Intact(*report._totals)])
     found = Survey()
     begin = 0
     for start, end in places:

@@ -140,7 +140,7 @@ def _verify(segment: Segment, options: dict[str, Any], progress: Progress) -> Ve
 
     # The name of a segment of Kafka 0.7 tells how it is read.
     reading = {} if segment.is_of_0_7 else {name: options[name] for name in READING}
-    found = survey(segment.path, report.findings, validate_from, **reading)
+    found = survey(segment.path, report, validate_from, **reading)
     report.findings.extend(name_findings(segment, found))
     return Verdict(segment.name, report, found)
 

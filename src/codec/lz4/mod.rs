@@ -71,9 +71,12 @@ fn remark(frame: &Frame, checksum: Option<u32>, rest: &[u8], out: &Output<'_>, r
     if let Some(declared) = frame.content_size.filter(|declared| *declared != found) {
         remarks.push(Remark::ContentSize { declared, found });
     }
-    let computed = xxh32(out.from(0), 0);
-    if let Some(stored) = checksum.filter(|stored| *stored != computed) {
-        remarks.push(Remark::ContentChecksum { stored, computed });
+    // Kafka's own writers store no checksum of the content, and to compute one takes a fifth of the time.
+    if let Some(stored) = checksum {
+        let computed = xxh32(out.from(0), 0);
+        if stored != computed {
+            remarks.push(Remark::ContentChecksum { stored, computed });
+        }
     }
     if !rest.is_empty() {
         remarks.push(Remark::TrailingBytes { bytes: as_u64(rest.len()) });
