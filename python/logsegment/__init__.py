@@ -10,7 +10,9 @@ Bytes are parsed by a native core (`logsegment._core`); this package holds argum
 command line. pyarrow, pyspark, polars and pandas are imported only by what needs them.
 """
 
-from logsegment import broker, compat, plugins, polars, tiered
+from typing import TYPE_CHECKING
+
+from logsegment import compat
 from logsegment._core import (
     ArrowArray,
     ArrowBatch,
@@ -34,6 +36,7 @@ from logsegment._core import (
     __version__,
     scan_transactions,
 )
+from logsegment._lazy import lazily
 from logsegment.arrays import batch_info_array, decode_array, explode_array, validate_array
 from logsegment.converting import Converted, Loss, StoppedAt, convert, convert_array
 from logsegment.inspecting import Field, Problem, inspect
@@ -44,8 +47,14 @@ from logsegment.reading import BatchTable, batch_stream, batches, decode
 from logsegment.report import Report, validate
 from logsegment.salvaging import Kept, Lost, Salvage, salvage
 from logsegment.segment import Segment
-from logsegment.tiered.restoring import restore
 from logsegment.writing import encode, encode_array
+
+if TYPE_CHECKING:
+    from logsegment import broker, plugins, polars, tiered
+    from logsegment.tiered.restoring import restore
+
+_PLACES = {name: f"logsegment.{name}" for name in ("broker", "plugins", "polars", "tiered")}
+__getattr__, __dir__ = lazily(__name__, {**_PLACES, "restore": "logsegment.tiered.restoring"})
 
 __all__ = [
     "ArrowArray",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -29,7 +29,9 @@ from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.plugin_registries import noted, told
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.plugins import Registry
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 
 class BatchSink(Protocol):

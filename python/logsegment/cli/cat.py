@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -38,8 +38,10 @@ from logsegment.cli.records import Form, JsonLines, RecordSink, RecordTable, Row
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
 from logsegment.neighbours import committed_transactions
-from logsegment.plugins import Registry
 from logsegment.redacting import Redactor
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 #: What a record is by default, as JSON and as columns.
 JSON_COLUMNS = ["topic", "partition", "offset", "timestamp", "timestampType", "key", "value", "headers"]

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -20,7 +20,9 @@ from logsegment.cli.options import CodecType, examples, experimental_option, for
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.plugins import Registry
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 ADVICE = "nothing was written; `logsegment verify` tells what is damaged"
 

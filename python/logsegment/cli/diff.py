@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,9 +26,11 @@ from logsegment.cli.paths import STDIN
 from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.diffing import Comparison, Damage, Difference
 from logsegment.diffing import diff as compared
-from logsegment.plugins import Registry
 from logsegment.redacting import Redactor
 from logsegment.stores.uri import shown
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 PATH = click.Path(exists=False, allow_dash=True)
 VERDICTS = {"same": "the same", "different": "DIFFERENT", "damaged": "DAMAGED, and else the same"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -29,9 +29,11 @@ from logsegment.cli.sources import opened
 from logsegment.inspect_html import page
 from logsegment.inspect_text import lines
 from logsegment.inspecting import RECORDS
-from logsegment.plugins import Registry
 from logsegment.redacted_fields import begins_entry, is_intact, redacted
 from logsegment.redacting import Redactor
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 #: How the pieces of a line look on a terminal.
 STYLES = {

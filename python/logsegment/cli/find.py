@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,9 +35,11 @@ from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.cli.txn import partitions
-from logsegment.plugins import Registry
 from logsegment.redacting import Redactor
 from logsegment.searching import Counters, Place, Search, Wanted
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 #: As grep has it.
 NOT_FOUND = 1

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,10 +27,12 @@ from logsegment.cli.paths import STDIN, ensure_topic
 from logsegment.cli.records import Form, JsonLines, Rows
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.following import Follower, Piece
-from logsegment.plugins import Registry
 from logsegment.redacting import Redactor
 from logsegment.segments import SegmentFile, find_segments
 from logsegment.stores.uri import is_stored
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 #: Seconds between two looks.
 INTERVAL = 0.5

@@ -15,11 +15,12 @@ import click
 from click.shell_completion import CompletionItem
 
 from logsegment.cli.plugin_registries import chosen, codecs_options
-from logsegment.plugins import Registry
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
+    from logsegment.plugins import Registry
+
     # Generic only from click 8.2 on.
     ParamType = click.ParamType[Any]
 else:

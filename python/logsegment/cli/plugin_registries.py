@@ -6,14 +6,16 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from logsegment.cli.ending import FOUND, UNREADABLE, Ended, words_of
 from logsegment.cli.messages import say
-from logsegment.plugins import Entry, FileRegistry, RegistrationError, Registry, TopicRegistry
-from logsegment.plugins.stored import StoredRegistry
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Entry, Registry
+    from logsegment.plugins.stored import StoredRegistry
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -50,6 +52,8 @@ class OpenRegistry:
 
     def made(self) -> StoredRegistry:
         """The registry, of which nothing was read."""
+        from logsegment.plugins import FileRegistry, TopicRegistry
+
         if self.file is not None:
             return FileRegistry(self.file)
         return TopicRegistry.of_settings(str(self.servers), self.settings, timeout=self.timeout, replication_factor=self.replicas)
@@ -58,6 +62,8 @@ class OpenRegistry:
 @contextmanager
 def refusing() -> Iterator[None]:
     """Inside of it, what breaks the rules of a registry is told, and ends the program."""
+    from logsegment.plugins import RegistrationError
+
     try:
         yield
     except RegistrationError as refused:

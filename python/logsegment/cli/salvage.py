@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +23,9 @@ from logsegment.cli.options import examples, experimental_option, format_option,
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.plugins import Registry
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 #: Places of a file that are told in words; JSON lines have all.
 SHOWN = 20

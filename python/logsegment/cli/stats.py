@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,9 +29,11 @@ from logsegment.counting import Collector, Stats
 from logsegment.counting.page import page
 from logsegment.counting.text import lines
 from logsegment.counting.what_if import lines as what_if_lines
-from logsegment.plugins import Registry
 from logsegment.stores.uri import shown
 from logsegment.what_if import V3Savings, v3_savings
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 
 @click.command(

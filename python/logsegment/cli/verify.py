@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, groupby
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import click
 
@@ -22,9 +22,11 @@ from logsegment.cli.sources import opened
 from logsegment.cli.survey import survey
 from logsegment.cli.verdict import Verdict, write_json, write_words
 from logsegment.neighbours import validate_files
-from logsegment.plugins import Registry
 from logsegment.segments import directory_of
 from logsegment.stores.uri import shown
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
 
 Depth = Literal["headers", "metadata", "full"]
 #: Options without which a file may not be read as it was validated.

@@ -9,8 +9,15 @@
 which uploads there are, the errors, and giving a log directory back. Rules (TS) are those of the guide's page on tiered storage.
 """
 
+from typing import TYPE_CHECKING
+
+from logsegment._lazy import lazily
 from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
-from logsegment.tiered.finding import uploads
-from logsegment.tiered.folder import Upload
+
+if TYPE_CHECKING:
+    from logsegment.tiered.finding import uploads
+    from logsegment.tiered.folder import Upload
+
+__getattr__, __dir__ = lazily(__name__, {"uploads": "logsegment.tiered.finding", "Upload": "logsegment.tiered.folder"})
 
 __all__ = ["ChunkError", "ManifestError", "SegmentKeyError", "Upload", "uploads"]
