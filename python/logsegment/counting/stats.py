@@ -167,9 +167,9 @@ class Stats:
     ) -> Stats:
         """What `BatchCounter.counts` gives, and what looking into batches has shown."""
         codecs = {}
-        for name, told in counts["codecs"]:
+        for name, (batches, records, size) in counts["codecs"]:
             sample = sampled.get(name, Sampled())
-            codecs[name] = CodecStats(*told, sample.batches, sample.packed, sample.plain)
+            codecs[name] = CodecStats(batches, records, size, sample.batches, sample.packed, sample.plain)
         parts = {
             "codecs": codecs,
             "gaps": [Gap(*gap) for gap in counts["gaps"]],
@@ -197,4 +197,8 @@ def _histogram(counts: list[tuple[int, int]], total: int, sum_: int, least: int 
 
 
 def _series(width: int, points: list[tuple[int, int, int, tuple[int, int] | None, int]]) -> Series:
-    return Series(width, [Point(start, size, records, *(times or (None, None)), late) for start, size, records, times, late in points])
+    told = []
+    for start, size, records, times, late in points:
+        first, last = times or (None, None)
+        told.append(Point(start, size, records, first, last, late))
+    return Series(width, told)
