@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import os
 import random
+import zlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -240,6 +242,39 @@ def test_a_segment_that_a_broker_goes_on_with_is_salvaged_as_it_was(kind: str, i
     assert taken.getvalue() == expected.data == b"".join([one, other, *later])
     assert (found.kept, found.lost, found.findings) == (expected.kept, expected.lost, expected.findings)
     assert path.stat().st_size != len(data)
+
+
+def stored_set(first: int, count: int) -> bytes:
+    """A compressed message of magic 1 that gzip stored as it was, as it does with what is encrypted: its offsets count from 0."""
+    inner = b"".join(message(random.Random(first + delta).randbytes(100), magic=1, offset=delta) for delta in range(count))
+    packer = zlib.compressobj(0, zlib.DEFLATED, 31)
+    return message(packer.compress(inner) + packer.flush(), magic=1, offset=first + count - 1, attributes=1)
+
+
+@pytest.mark.parametrize("kind", ["size", "header", "checksum"])
+def test_messages_of_a_damaged_set_are_no_part_of_the_log(kind: str) -> None:
+    """No checksum covers an offset: only the offsets of the log tell that these are none of it."""
+    first, broken, last = stored_set(100, 5), stored_set(105, 5), stored_set(110, 5)
+    match kind:
+        case "size":
+            broken = broken[:8] + (999_999).to_bytes(4, "big") + broken[12:]
+        case "header":
+            broken = bytes(100) + broken[100:]
+        case _:
+            broken = broken[:12] + bytes([broken[12] ^ 1]) + broken[13:]
+    data = first + broken + last
+    found = ls.salvage(data, order="offset", first_offset=100, aside=True)
+    assert found.data == first + last
+    assert offsets_of(found.aside) == ([1, 2, 3, 4] if kind == "header" else [0, 1, 2, 3, 4])
+    assert_whole(found, data)
+    # A reader that skips does not look for them where the length of the set is believed; elsewhere their order tells.
+    read = offsets_of(data, on_error="skip")
+    assert (kind == "checksum") == (read == [*range(100, 105), *range(110, 115)])
+    assert (kind != "checksum") == ("ORD-1" in {one.rule for one in ls.validate(data).findings})
+
+
+def offsets_of(data: bytes | None, **options: Any) -> list[int]:
+    return ls.decode(data, columns=["offset"], **options).to_pyarrow()["offset"].to_pylist()
 
 
 def test_an_intact_entry_inside_of_a_broken_one_comes_back() -> None:
