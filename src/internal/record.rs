@@ -24,7 +24,7 @@ pub struct Identified<'a> {
 
 /// The rule that a key or value breaks which is too short to say what it is.
 const RULE: &str = "INT-2";
-/// The one version of the frame of metadata records (`MetadataRecordSerde`).
+/// The one version of the frame of metadata records (`AbstractApiMessageSerde`).
 const FRAME: u32 = 1;
 
 /// What a record is. `None` for an ordinary record of a topic that is not internal.
@@ -35,8 +35,7 @@ pub fn identify<'a>(topic: Option<Topic>, is_control: bool, key: Option<&'a [u8]
     let topic = topic?;
     Some(match topic.layout() {
         Layout::Coordinator => coordinator(topic, key, value),
-        Layout::Framed => metadata(topic, key, value, true),
-        Layout::Bare => metadata(topic, key, value, false),
+        Layout::Framed => metadata(topic, key, value),
     })
 }
 
@@ -60,13 +59,13 @@ fn coordinator<'a>(topic: Topic, key: Option<&'a [u8]>, value: Option<&'a [u8]>)
     Identified::of(record, key, version.map(|version| (version, cursor.left())), all)
 }
 
-fn metadata<'a>(topic: Topic, key: Option<&'a [u8]>, value: Option<&'a [u8]>, is_framed: bool) -> Identified<'a> {
+fn metadata<'a>(topic: Topic, key: Option<&'a [u8]>, value: Option<&'a [u8]>) -> Identified<'a> {
     let key_part = key.map_or(Part::Null, Part::Raw);
     let Some(all) = value else {
         return Identified { name: None, version: None, key: key_part, value: Part::Null, undecoded: None };
     };
     let mut cursor = Cursor::new(all, RULE);
-    let begun = begin(&mut cursor, is_framed);
+    let begun = begin(&mut cursor);
     let (frame, id, version) = match begun {
         Ok(begun) => begun,
         Err(error) => return Identified::raw(key, value, Undecoded::of(topic.name(), &error)),
@@ -81,9 +80,8 @@ fn metadata<'a>(topic: Topic, key: Option<&'a [u8]>, value: Option<&'a [u8]>, is
 }
 
 /// Version of the frame, number of the type, version of the type.
-fn begin(cursor: &mut Cursor<'_>, is_framed: bool) -> Result<(u32, u32, u32)> {
-    let frame = if is_framed { cursor.take_uvarint("frameVersion")? } else { FRAME };
-    Ok((frame, cursor.take_uvarint("apiKey")?, cursor.take_uvarint("version")?))
+fn begin(cursor: &mut Cursor<'_>) -> Result<(u32, u32, u32)> {
+    Ok((cursor.take_uvarint("frameVersion")?, cursor.take_uvarint("apiKey")?, cursor.take_uvarint("version")?))
 }
 
 /// The value of a marker begins with its version; the values of KRaft begin with a field of that name (CTL-4, CTL-8).

@@ -23,8 +23,6 @@ pub(super) enum Layout {
     Coordinator,
     /// The value begins with the version of the frame, the number of the type and its version (unsigned varints).
     Framed,
-    /// As framed, without a version of the frame.
-    Bare,
 }
 
 impl Topic {
@@ -62,8 +60,7 @@ impl Topic {
     pub(super) fn layout(self) -> Layout {
         match self {
             Self::ConsumerOffsets | Self::TransactionState | Self::ShareGroupState => Layout::Coordinator,
-            Self::ClusterMetadata => Layout::Framed,
-            Self::RemoteLogMetadata => Layout::Bare,
+            Self::ClusterMetadata | Self::RemoteLogMetadata => Layout::Framed,
         }
     }
 }

@@ -80,8 +80,7 @@ def _record(tables: ModuleType, topic: str, key: Schema | None, schema: Schema, 
     package, number = PACKAGES[topic], schema["apiKey"]
     value = Message(f"{package}.{schema['name']}", version, _Writer(tables, schema, version, dice).out)
     if schema["type"] == "metadata":
-        frame = b"\x01" if topic == "__cluster_metadata" else b""
-        head = frame + uvarint(number) + uvarint(version)
+        head = b"\x01" + uvarint(number) + uvarint(version)
         return Made(topic, tables.constant(schema["name"]), None, head + value.body, None, value)
     assert key is not None
     keyed = Message(f"{package}.{key['name']}", 0, _Writer(tables, key, 0, dice).out)

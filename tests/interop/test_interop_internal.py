@@ -191,3 +191,45 @@ def compare_control(line: str, internal: dict[str, Any]) -> None:
     else:
         assert "LeaderChange" in line or "LEADER_CHANGE" in line, line
         assert internal["type"] == "LEADER_CHANGE"
+
+
+#: What Kafka's own serializer wrote: a copied segment without and with the tag of Kafka 4, an update, a deletion (TV-11, TV-12).
+IDS = "09746f2d7069632e6131627a1474df458cbaee3cf065d7aa490000000100"
+SEGMENT = f"{IDS}b6a8a629e6704ad3843b04734f72f9a100"
+COPIED = f"010000{SEGMENT}00000000000004d20000000000000599000000070000018bcfe56d990000018bcfe56fd003"
+COPIED += "0000000000000000000004d2000000000300000000000005140000003144" + "0000"
+REMOTE = [
+    f"{COPIED}00",
+    f"{COPIED}01000101",
+    f"010100{SEGMENT}000000070000018bcfe573b8040102030100",
+    f"010200{IDS}000000070000018bcfe577a00000",
+]
+
+
+def test_the_metadata_of_remote_logs_says_what_the_console_consumer_prints(kafka: Peer, tmp_path: Path) -> None:
+    path = tmp_path / "__remote_log_metadata-0" / "00000000000000000000.log"
+    path.parent.mkdir()
+    values = pa.array(map(bytes.fromhex, REMOTE), pa.binary())
+    ls.encode(pa.table({"key": pa.nulls(len(REMOTE), pa.binary()), "value": values}), out=path)
+    out = tmp_path / "printed"
+    formatter = "org.apache.kafka.server.log.remote.metadata.storage.serialization.RemoteLogMetadataSerde$RemoteLogMetadataFormatter"
+    kafka.ask("console", formatter, str(path), "__remote_log_metadata", str(out))
+    printed = [line.partition("\t")[2] for line in out.read_text().splitlines()]
+    own = [row["internal"] for row in decoded(path)]
+    kinds = [re.search(r"value: (\w+)\{", line)[1] for line in printed]
+    assert kinds == [
+        "RemoteLogSegmentMetadata",
+        "RemoteLogSegmentMetadata",
+        "RemoteLogSegmentMetadataUpdate",
+        "RemotePartitionDeleteMetadata",
+    ]
+    assert [row["type"].replace("_", "").removesuffix("RECORD").lower() for row in own] == [kind.lower() for kind in kinds]
+    for line, row in zip(printed, own, strict=True):
+        numbers = {name: value for name, value in row["value"].items() if isinstance(value, int) and not name.endswith("State")}
+        assert numbers["brokerId"] == 7
+        for name, value in numbers.items():
+            theirs = re.search(rf"\b(?:{name}|is{name[0].upper()}{name[1:]})=(\w+)", line)
+            assert theirs is None or theirs[1].lower() == str(value).lower(), name
+        assert f"brokerId={numbers['brokerId']}," in line
+        place = row["value"].get("remoteLogSegmentId", row["value"])["topicIdPartition"]
+        assert f"{place['id']}:{place['name']}-{place['partition']}" in line
