@@ -15,6 +15,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from kraft import Broker
 from s3_server import Fetched, Server
+from tiered_leaders import two_leaders, upload, whole_bytes
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
 SOURCE = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
@@ -42,6 +43,27 @@ def test_a_broker_starts_on_a_restored_directory(new_broker: Callable[[], Broker
     assert len(served) == ls.Log(SOURCE).records(columns=["offset"], isolation="read_committed").read_all().num_rows
     for path in SOURCE.glob("*.log"):
         assert (broker.partition("payments") / path.name).read_bytes() == path.read_bytes()
+
+
+def test_a_broker_starts_on_what_two_leaders_uploaded(new_broker: Callable[[], Broker], tmp_path: Path):
+    """TS-44: their segments overlap, and a broker that loads a directory takes no offset twice."""
+    first, second = two_leaders(tmp_path / "replicas", SOURCE)
+    uploader = tiered.Uploader(tmp_path, "payments", chunk_size=3000, compresses=True, key_id="key1")
+    upload(uploader, first, "first", 1, most=3)
+    upload(uploader, second, "second", 2, skip=1)
+    done = ls.restore(tmp_path / "prefix", tmp_path / "restored", keys=tiered.KEYS)
+    assert len(done.left_out) >= 2
+    broker = new_broker()
+    broker.start()
+    broker.create_topics(["payments"])
+    broker.stop()
+    files = sorted(path for path in (tmp_path / "restored/payments-0").iterdir() if path.name != "partition.metadata")
+    broker.replace("payments", files)
+    broker.start()
+    served = librdkafka.consume(broker.servers, ["payments"])["payments"]
+    broker.stop()
+    assert len(served) == ls.Log(SOURCE).records(columns=["offset"], isolation="read_committed").read_all().num_rows
+    assert whole_bytes(ls.Log(broker.partition("payments"))) == whole_bytes(ls.Log(second))
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from logsegment.segments import find_segments
 from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.errors import ManifestError
 from logsegment.transacting import transactions_of
+from tiered_leaders import resegmented, two_leaders, upload, whole_bytes
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 TRANSACTIONS = DATA / "transactions-multi-segment-0"
@@ -33,61 +34,9 @@ def rows(log: ls.Log, **options: Any) -> list[dict[str, Any]]:
     return log.records(columns=COLUMNS, control=True, **options).read_all().to_pylist()
 
 
-def whole_bytes(log: ls.Log) -> bytes:
-    return b"".join(Path(one.path).read_bytes() for one in log)
-
-
-def resegmented(directory: Path, target: Path, *borders: int, term: int = 1 << 60) -> Path:
-    """The log of a directory with other borders of segments, as another replica has it, with indexes and snapshots made anew.
-
-    The batches from `term` on are of leader epoch 1: no checksum covers it.
-    """
-    target.mkdir(parents=True)
-    data = bytearray(whole_bytes(ls.Log(directory)))
-    batches = ls.batches(bytes(data)).to_pylist()
-    for row in batches:
-        data[row["position"] + 12 : row["position"] + 16] = (row["baseOffset"] >= term).to_bytes(4)
-    starts = [batches[0]["baseOffset"], *borders]
-    for start, stop in zip(starts, [*borders, 1 << 60], strict=True):
-        own = [row for row in batches if start <= row["baseOffset"] < stop]
-        assert own
-        assert own[0]["baseOffset"] == start
-        (target / f"{start:020d}.log").write_bytes(b"".join(data[row["position"] : row["position"] + row["size"]] for row in own))
-    from logsegment import _core
-
-    _core.rebuild_indexes([(path, int(path.name[:20])) for path in sorted(target.glob("*.log"))], target)
-    return target
-
-
 @pytest.fixture(scope="module")
 def replicas(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A leader's log, and that of the leader after it: the same batches, other borders."""
-    root = tmp_path_factory.mktemp("replicas")
-    data = b"".join(Path(one.path).read_bytes() for one in ls.Log(TRANSACTIONS))
-    bases = [row["baseOffset"] for row in ls.batches(data).to_pylist()]
-    term = bases[20]
-    first = resegmented(TRANSACTIONS, root / "first/orders-0", *bases[8::8], term=term)
-    second = resegmented(TRANSACTIONS, root / "second/orders-0", *bases[5::9], term=term)
-    for place, epochs in ((first, f"0 0\n1 {term}"), (second, f"0 0\n1 {term}")):
-        (place / "leader-epoch-checkpoint").write_text(f"0\n{len(epochs.splitlines())}\n{epochs}\n")
-    return first, second
-
-
-def upload(uploader: tiered.Uploader, directory: Path, name: str, event: int, *, skip: int = 0, most: int = 99) -> list[Path]:
-    """Upload some segments of a replica, with the leaders' terms that its checkpoint tells of each."""
-    log = ls.Log(directory)
-    ends = [*(one.base_offset - 1 for one in log.segments[1:]), log.segments[-1].next_offset() - 1]
-    epochs = list(log.leader_epochs)
-    paths = []
-    for one, end in list(zip(log.segments, ends, strict=True))[skip:most]:
-        behind = [epoch.start_offset for epoch in epochs[1:]] + [1 << 60]
-        own = {
-            str(epoch.epoch): max(epoch.start_offset, one.base_offset)
-            for epoch, next_ in zip(epochs, behind, strict=True)
-            if epoch.start_offset <= end and next_ > one.base_offset
-        }
-        paths.append(uploader.segment(Path(one.path), end, epochs=own, event=event, name=name))
-    return paths
+    return two_leaders(tmp_path_factory.mktemp("replicas"), TRANSACTIONS)
 
 
 @pytest.fixture(params=[(False, None), (True, "key1")], ids=["plain", "zstdenc"])
@@ -327,3 +276,22 @@ def test_a_partition_of_many_segments_is_listed_a_few_times(tmp_path: Path, monk
     assert len(log) == len(batches) > 10
     assert 0 < len(listings) <= 4
     assert json.dumps(listings)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+def test_spark_reads_each_offset_once(overlapping: Path, isolation: str, tmp_path: Path):
+    from spark_session import spark_session
+
+    (tmp_path / "key1.der").write_bytes(tiered.KEYS["key1"])
+    options = {"keys": json.dumps({"key1": str(tmp_path / "key1.der")}), "isolation": isolation, "minPartitions": "9"}
+    read = spark_session().read.format("logsegment").options(**options)
+    found = sorted((row["offset"], row["value"]) for row in read.load(str(overlapping)).select("offset", "value").collect())
+    whole = ls.Log(TRANSACTIONS).records(columns=["offset", "value"], isolation=isolation).read_all().to_pylist()
+    assert found == [(row["offset"], row["value"]) for row in whole]
+    keys = {"keys": options["keys"], "view": "findings"}
+    view = spark_session().read.format("logsegment").options(**keys).load(str(overlapping))
+    told = {(row["path"], row["baseOffset"]) for row in view.where("rule = 'TS-44'").collect()}
+    log = ls.Log(overlapping, keys=tiered.KEYS)
+    assert told == {(finding.path.rpartition("@")[0], finding.baseOffset) for finding in log.left_out}
+    assert len(told) >= 2

@@ -84,13 +84,19 @@ def entries(uri: str) -> list[Entry]:
     """
     directory = untiered(uri)
     view = view_of(directory, ring_of(uri))
+    if view.entries is None:
+        view.entries = _entries(uri, directory, view)
+    return [*view.entries]
+
+
+def _entries(uri: str, directory: str, view: View) -> list[Entry]:
     infos = view.infos.values()
     found = [_entry(uri, info.name, info.size, info) for info in infos if object_name(info.name) is None or info.is_directory]
     if view.found:
         wanted = view.read
         there = {entry.name for entry in found}
         own = {name: size for one in wanted for name, size in _files(uri, directory, one, view).items()}
-        own |= dict.fromkeys(_shared(wanted), 0)
+        own |= dict.fromkeys(_shared(view), 0)
         found += [_entry(uri, name, size) for name, size in own.items() if name not in there]
     return sorted(found, key=lambda entry: entry.name)
 
@@ -126,20 +132,6 @@ def entry_of(uri: str) -> Entry:
         return Entry(tiered(uri), cut_name(name, cut_of(uri)), False, len(data))
     info = info_of(untiered(uri))
     return Entry(tiered(uri), info.name, info.is_directory, info.size, info.modified)
-
-
-def snapshots_of(found: list[Found]) -> dict[int, Found]:
-    """The uploads that brought a producer snapshot, by the offset that it is of: the one behind the segment (TS-38, TS-43)."""
-    offsets = {}
-    for one, behind in zip(found, [*found[1:], None], strict=True):
-        if one.is_lost or one.before is not None or (one.manifest is None and "snapshot" not in one.names):
-            continue
-        end = one.last_offset
-        if end is None and behind is not None:
-            end = behind.upload.base_offset - 1
-        if end is not None:
-            offsets[end + 1] = one
-    return offsets
 
 
 class MemoryFile:
@@ -219,11 +211,10 @@ def _virtual(uri: str, directory: str, name: str, objects: SegmentObjects | None
         return None
     if name in view.infos or not view.found:
         return None
-    found = view.read
     if offset is None:
-        newest = _newest(found)
+        newest = _newest(view.read)
         return _index(uri, directory, newest, "leaderEpoch", EPOCH_SUFFIXES) if newest else None
-    one = snapshots_of(found).get(offset)
+    one = view.snapshots.get(offset)
     return _index(uri, directory, one, "producerSnapshot", ("snapshot",)) if one else None
 
 
@@ -262,10 +253,10 @@ def _cut_files(uri: str, directory: str, one: Found) -> dict[str, int]:
     return files
 
 
-def _shared(found: list[Found]) -> list[str]:
+def _shared(view: View) -> list[str]:
     """Names of the files that belong to the whole partition."""
-    names = [f"{offset:020d}.snapshot" for offset in snapshots_of(found)]
-    newest = _newest(found)
+    names = [f"{offset:020d}.snapshot" for offset in view.snapshots]
+    newest = _newest(view.read)
     has_epochs = newest is not None and (newest.manifest is not None or not newest.names.isdisjoint(EPOCH_SUFFIXES))
     return [*names, CHECKPOINT] if has_epochs else names
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from functools import cached_property
 
 from logsegment._core import Finding
 from logsegment.file_names import is_upload
+from logsegment.stores.listing import Entry
 from logsegment.tiered.folder import Found, uploads_in
 from logsegment.tiered.keys import KeyRing
 from logsegment.tiered.objects import Info, listed
@@ -19,19 +20,23 @@ _KEPT_TIMES = 10
 _MOST_KEPT = 16
 
 
-@dataclass(frozen=True, slots=True)
 class View:
     """What lies in a folder.
 
-    Attributes:
+    Args:
         infos: all of it, by name.
         found: the uploads; none where it holds none.
+
+    Attributes:
+        entries: what lies there for who sees it as a log directory, once somebody asked.
     """
 
-    infos: dict[str, Info]
-    found: list[Found]
+    def __init__(self, infos: dict[str, Info], found: list[Found]) -> None:
+        self.infos = infos
+        self.found = found
+        self.entries: list[Entry] | None = None
 
-    @property
+    @cached_property
     def read(self) -> list[Found]:
         """The uploads that are read.
 
@@ -40,10 +45,28 @@ class View:
         """
         return ensure_readable(self.found)
 
-    @property
+    @cached_property
     def findings(self) -> list[Finding]:
         """What is told of the others."""
         return [one.finding for one in self.found if one.finding is not None]
+
+    @cached_property
+    def snapshots(self) -> dict[int, Found]:
+        """The uploads that are read and brought a producer snapshot, by its offset: the one behind the segment (TS-38, TS-43).
+
+        Raises:
+            As `read`.
+        """
+        offsets = {}
+        for one, behind in zip(self.read, [*self.read[1:], None], strict=True):
+            if one.is_lost or one.before is not None or (one.manifest is None and "snapshot" not in one.names):
+                continue
+            end = one.last_offset
+            if end is None and behind is not None:
+                end = behind.upload.base_offset - 1
+            if end is not None:
+                offsets[end + 1] = one
+        return offsets
 
 
 _VIEWS: OrderedDict[tuple[str, str], tuple[float, View]] = OrderedDict()
