@@ -21,6 +21,7 @@ from polars.testing import assert_frame_equal
 
 import corpus
 import logsegment as ls
+import tiered_corpus as tiered
 from logsegment.polars import scanning
 from logsegment.polars.bounds import Bounds
 from logsegment.polars.predicates import condition_of
@@ -295,6 +296,29 @@ def test_committed_reads_are_those_of_a_log():
         whole = ls.Log(TRANSACTIONS).records(columns=["offset", "value"], isolation="read_committed").to_polars()
         frame = ls.polars.scan(TRANSACTIONS, columns=["offset", "value"], isolation="read_committed")
         assert_frame_equal(frame.filter(predicate).collect(), whole.filter(predicate))
+
+
+def test_tiered_storage_is_scanned_as_a_log_is():
+    log = ls.Log(tiered.BUCKET, keys=tiered.KEYS)
+    names = ["topic", "partition", "offset", "timestamp", "value"]
+    whole = log.records(columns=names).to_polars()
+    frame = ls.polars.scan(tiered.BUCKET, keys=tiered.KEYS, columns=names)
+    middle = whole["timestamp"].sort()[whole.height // 2]
+    for predicate in (col("offset") >= 0, col("offset").is_between(5, 20), col("timestamp") >= middle, col("topic") == whole["topic"][-1]):
+        assert_frame_equal(frame.filter(predicate).collect(), whole.filter(predicate))
+
+
+def test_an_upload_that_cannot_be_read_is_told(tmp_path: Path):
+    paths = tiered.Uploader(tmp_path, "payments").partition(TRANSACTIONS)
+    paths[2].with_suffix(".rsm-manifest").write_text("{")
+    findings: list[ls.Finding] = []
+    frame = ls.polars.scan(tmp_path, columns=["offset", "value"], on_error="skip", findings=findings)
+    stream = ls.Log(tmp_path).records(columns=["offset", "value"], on_error="skip")
+    assert_frame_equal(frame.collect(), stream.to_polars())
+    assert sorted(map(str, findings)) == sorted(map(str, stream.findings))
+    assert [finding.severity for finding in findings] == ["error"]
+    with pytest.raises(ls.tiered.ManifestError):
+        ls.polars.scan(tmp_path).collect()
 
 
 def test_duckdb_asks_the_lazy_frame_for_the_columns_and_rows_that_it_wants(tree: Path):

@@ -15,7 +15,7 @@ from logsegment.log import Log, parts_of, shared_options
 from logsegment.polars.bounds import ANYTHING, Bounds
 from logsegment.polars.predicates import condition_of
 from logsegment.segment import RecordOptions, Segment, ensure_known
-from logsegment.segments import absolute
+from logsegment.segments import absolute, is_gap
 from logsegment.stores.uri import shown
 from logsegment.tiered.keys import Keys
 
@@ -45,7 +45,8 @@ def scan(
         keys: as in `Segment`.
         isolation: as in `Log.records`.
         io_stats: counters by name, to which those of each read are added; what they count says `RecordStream.io_stats`.
-        findings: a list that takes what is found on the way, as `RecordStream.findings` has it.
+        findings: a list that takes what is found on the way, as `RecordStream.findings` has it, and offsets that only uploads of tiered
+            storage have which cannot be read.
         options: as in `decode`. `columns` are those that a query can name; `binary` is "binary_view" unless it is said, which is what
             Polars holds.
 
@@ -122,7 +123,9 @@ class _Source:
         needed = list(dict.fromkeys([*columns, *([] if predicate is None else predicate.meta.root_names())]))
         sizes = [self.options.get("batch_size", 65536), batch_size, n_rows if predicate is None else None]
         least = max(1, min(size for size in sizes if size is not None))
-        for segments in Log(self.path, keys=self.keys)._by_directory():
+        log = Log(self.path, keys=self.keys)
+        self.findings += filter(is_gap, log.left_out)
+        for segments in log._by_directory():
             bounds = condition((segments[0].topic, segments[0].partition))
             if bounds is None or n_rows == 0:
                 continue
