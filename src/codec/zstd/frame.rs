@@ -33,6 +33,8 @@ pub(super) enum Part<'a> {
 pub(super) struct Frame<'a> {
     /// All its bytes, from the magic to the checksum.
     pub(super) bytes: &'a [u8],
+    /// Where its first block starts.
+    pub(super) blocks_at: usize,
     /// What it unpacks to at most, from its content size and its blocks.
     pub(super) bound: usize,
     /// Bytes that a decoder keeps to unpack it piece by piece.
@@ -48,8 +50,9 @@ pub(super) fn split(input: &[u8]) -> Result<(Part<'_>, &[u8])> {
         MAGIC => {
             let header = Header::parse(behind)?;
             let (bound, rest) = walk(&header)?;
-            let (bytes, window) = (input.get(..input.len() - rest.len()).unwrap_or_default(), header.window);
-            Ok((Part::Frame(Frame { bytes, bound, window, dictionary: header.dictionary }), rest))
+            let bytes = input.get(..input.len() - rest.len()).unwrap_or_default();
+            let blocks_at = input.len() - header.blocks.len();
+            Ok((Part::Frame(Frame { bytes, blocks_at, bound, window: header.window, dictionary: header.dictionary }), rest))
         }
         _ if magic & SKIPPABLE_MASK == SKIPPABLE => {
             let (len, behind) = take_u32(behind).ok_or_else(cut)?;
@@ -89,26 +92,53 @@ impl<'a> Header<'a> {
     }
 }
 
-/// Walks over the blocks and the checksum: the most they unpack to, and what follows the frame.
-fn walk<'a>(header: &Header<'a>) -> Result<(usize, &'a [u8])> {
-    let mut rest = header.blocks;
-    let mut bound: usize = 0;
-    loop {
-        let (&[low, middle, high], behind) = rest.split_first_chunk::<3>().ok_or_else(cut)?;
+impl Frame<'_> {
+    /// Where the block ends that starts at `at`, and the frame when it is the last one.
+    pub(super) fn block_end(&self, at: usize) -> usize {
+        match Block::parse(self.bytes.get(at..).unwrap_or_default()) {
+            Ok(block) if !block.is_last => self.bytes.len().min(at + block.len),
+            _ => self.bytes.len(),
+        }
+    }
+}
+
+/// What the header of a block says.
+struct Block {
+    is_last: bool,
+    /// Bytes of it, its header included.
+    len: usize,
+    /// Bytes that it unpacks to; `None` when that is not told.
+    unpacked: Option<usize>,
+}
+
+impl Block {
+    fn parse(bytes: &[u8]) -> Result<Self> {
+        let &[low, middle, high] = bytes.first_chunk::<3>().ok_or_else(cut)?;
         let word = u32::from_le_bytes([low, middle, high, 0]);
         let size = to_len(word >> 3);
         if size > BLOCK_MAXIMUM {
             return Err(fault("COD-Z6", "a block is larger than 128 KiB"));
         }
         let (packed, unpacked) = match (word >> 1) & 0b11 {
-            0 => (size, size),
-            1 => (1, size),
-            2 => (size, header.block_maximum),
+            0 => (size, Some(size)),
+            1 => (1, Some(size)),
+            2 => (size, None),
             _ => return Err(fault("COD-Z6", "a block is of the reserved type")),
         };
+        Ok(Self { is_last: word & 1 != 0, len: 3 + packed, unpacked })
+    }
+}
+
+/// Walks over the blocks and the checksum: the most they unpack to, and what follows the frame.
+fn walk<'a>(header: &Header<'a>) -> Result<(usize, &'a [u8])> {
+    let mut rest = header.blocks;
+    let mut bound: usize = 0;
+    loop {
+        let block = Block::parse(rest)?;
+        let unpacked = block.unpacked.unwrap_or(header.block_maximum);
         bound = bound.saturating_add(unpacked);
-        rest = behind.get(packed..).ok_or_else(cut)?;
-        if word & 1 != 0 {
+        rest = rest.get(block.len..).ok_or_else(cut)?;
+        if block.is_last {
             break;
         }
     }

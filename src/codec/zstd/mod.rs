@@ -61,11 +61,13 @@ impl Decompressor {
         Ok(())
     }
 
-    /// Unpacks one frame piece by piece, until no more is wanted.
+    /// Unpacks one frame piece by piece, until no more is wanted. The decoder is given block by block: it would go on with the next one as
+    /// long as the piece has room, and a block is unpacked as a whole.
     fn stream_frame(&mut self, frame: &Frame<'_>, out: &mut Output<'_>) -> Result<()> {
         let context = made(&mut self.streaming)?;
         context.reset(ResetDirective::SessionOnly).map_err(failed)?;
-        let mut input = InBuffer::around(frame.bytes);
+        let mut end = frame.block_end(frame.blocks_at);
+        let mut at = 0;
         loop {
             let room = out.room(PIECE)?;
             let given = room.len().min(PIECE);
@@ -73,15 +75,20 @@ impl Decompressor {
                 // Whoever wants more than the budget gets no more, whether there is more or not.
                 return out.ensure(1);
             }
+            let mut input = InBuffer { src: frame.bytes.get(..end).unwrap_or_default(), pos: at };
             let mut piece = OutBuffer::around(room.get_mut(..given).unwrap_or_default());
             let more = context.decompress_stream(&mut piece, &mut input).map_err(failed)?;
             let written = piece.pos();
+            at = input.pos;
             out.fill(written);
             if more == 0 || out.is_enough() {
                 return Ok(());
             }
-            if written < given && input.pos == frame.bytes.len() {
-                return Err(fault("COD-Z6", "a frame is cut short"));
+            if written < given && at == end {
+                if end == frame.bytes.len() {
+                    return Err(fault("COD-Z6", "a frame is cut short"));
+                }
+                end = frame.block_end(end);
             }
         }
     }
