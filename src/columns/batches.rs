@@ -10,7 +10,7 @@ use super::stream::{BatchSource, RUN_LEN, StreamOptions, runs_of, step_over, tai
 use crate::decode::{DecodeOptions, Decoder, Stats, checksummed, parse_header, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, step};
-use crate::model::BatchHeader;
+use crate::model::{BatchHeader, RecordFormat};
 use crate::validate::{Finding, Findings};
 use crate::wire::as_u64;
 
@@ -20,16 +20,27 @@ pub(super) struct Gathered {
     schema: SchemaRef,
     failed: Option<Error>,
     pub is_done: bool,
+    /// The format never shipped, was named and not allowed, and that was not told yet.
+    tells_experimental: bool,
 }
 
 impl Gathered {
     pub fn new(options: &StreamOptions) -> Self {
         let columns = BatchColumns::new(&options.decode.codecs.plugins);
-        Self { columns, schema: Arc::new(Schema::new(batch_fields())), failed: None, is_done: false }
+        let schema = Arc::new(Schema::new(batch_fields()));
+        Self { columns, schema, failed: None, is_done: false, tells_experimental: options.decode.tells_experimental }
     }
 
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
+    }
+
+    /// Writes the row of a header; that its format is experimental is told once.
+    pub fn push(&mut self, header: &BatchHeader, is_valid: Option<bool>, findings: &mut Findings) {
+        if header.format == RecordFormat::V3 && std::mem::take(&mut self.tells_experimental) {
+            findings.push(Finding::of_experimental(header.format, header.position));
+        }
+        self.columns.push(header, is_valid);
     }
 
     /// Gives what was gathered: rows before an error first, then the error, then nothing.
@@ -127,7 +138,7 @@ impl BatchRows {
             self.stats.bytes_checksummed += checksummed(header);
             verify(bytes, header).is_ok()
         });
-        self.gathered.columns.push(header, is_valid);
+        self.gathered.push(header, is_valid, &mut self.findings);
     }
 }
 

@@ -65,7 +65,7 @@ impl HeaderRows {
             match self.walk.next_header() {
                 Ok(Some(header)) => {
                     self.stats.entries_read += 1;
-                    self.gathered.columns.push(&header, None);
+                    self.gathered.push(&header, None, &mut self.findings);
                 }
                 Ok(None) if self.recovers() && matches!(self.walk.tail(), Some(Tail::Torn { .. })) => return self.search(),
                 Ok(None) => {
@@ -87,7 +87,9 @@ impl HeaderRows {
     fn search(&mut self) -> Result<()> {
         self.gathered.is_done = true;
         let source = (self.reopen)(self.walk.position())?;
-        self.rest = Some(BatchRows::new(source, self.options.clone()));
+        let mut options = self.options.clone();
+        options.decode.tells_experimental &= self.stats.entries_read == 0;
+        self.rest = Some(BatchRows::new(source, options));
         Ok(())
     }
 }

@@ -65,3 +65,14 @@ def test_spark_takes_the_option(spark: Any, segment: Path):
     assert [row.rule for row in found if row.severity != "info"] == []
     with pytest.raises(Exception, match='format="v3" or experimental=True'):
         spark.read.format("logsegment").load(str(segment.parent)).collect()
+
+
+def test_the_table_of_batches_says_that_they_are_experimental(segment: Path, tmp_path: Path):
+    for switch in (["--experimental"], ["--format", "v3"]):
+        assert run("batches", *switch, segment).text.count("EXPERIMENTAL v3") == 1
+        assert "v3 (experimental): 1" in run("stats", *switch, segment).text
+    assert "[EXPERIMENTAL]" in run("batches", "--format", "v3", segment).err
+    assert "[EXPERIMENTAL]" not in run("batches", "--experimental", segment).err
+    modern = tmp_path / "v2.log"
+    modern.write_bytes(ls.encode(SOURCE))
+    assert "EXPERIMENTAL" not in run("batches", "--experimental", modern).text

@@ -65,7 +65,9 @@ class Collector:
                     elif self._is_sampling:
                         self._sample(position, codec, name, source, options)
             for finding in stream.findings:
-                self._tell(finding, name, _place(finding))
+                # That a format never shipped is no damage; the line of the formats tells it.
+                if finding.rule != "EXPERIMENTAL":
+                    self._tell(finding, name, _place(finding))
 
     def _look_for_type(self, position: int, source: Any, options: dict[str, Any]) -> None:
         entry = ls.inspect(source, at=position, records=1, value_bytes=0, **options)

@@ -41,7 +41,7 @@ def _summary(stats: Stats) -> str:
         ("order of times", text.order_text(stats)),
         ("batch size", text.histogram_text(stats.sizes, text.size)),
         ("records in a batch", text.histogram_text(stats.counts, text.number)),
-        ("formats", ", ".join(f"{name}: {text.number(count)}" for name, count in sorted(stats.formats.items()))),
+        ("formats", text.formats(stats)),
         ("transactions", text.transactions_text(stats).removeprefix("transactions ")),
     ]
     cells = "".join(f'<tr><td class="dim">{escape(name)}</td><td style="text-align:left">{escape(told)}</td></tr>' for name, told in rows)

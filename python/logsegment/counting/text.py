@@ -32,7 +32,7 @@ def _batch_lines(stats: Stats) -> Iterator[str]:
     yield f"records     {histogram_text(stats.counts, number)} in a batch"
     yield f"over offsets  {spark(stats.by_offset)}  bytes, each bar {number(stats.by_offset.width)} offsets"
     yield f"over time     {spark(stats.by_time)}  bytes, each bar {duration(stats.by_time.width)}"
-    yield f"formats     {', '.join(f'{name}: {number(count)}' for name, count in sorted(stats.formats.items()))}"
+    yield f"formats     {formats(stats)}"
     yield "codec        batches     records       bytes   ratio"
     for name, codec in sorted(stats.codecs.items(), key=lambda item: -item[1].bytes):
         ratio = "-" if codec.ratio is None else f"{codec.ratio:.2f}"
@@ -47,6 +47,12 @@ def _batch_lines(stats: Stats) -> Iterator[str]:
         yield f"gap         {count} offsets, {number(gap.first)} to {number(gap.last)}, before a batch of {gap.log}"
     if stats.gap_count > SHOWN:
         yield f"            and {number(stats.gap_count - SHOWN)} gaps more"
+
+
+def formats(stats: Stats) -> str:
+    """Batches by format; of the one that never shipped it is said."""
+    names = {name: f"{name} (experimental)" if name == "v3" else name for name in stats.formats}
+    return ", ".join(f"{names[name]}: {number(count)}" for name, count in sorted(stats.formats.items()))
 
 
 def number(count: int | None) -> str:
