@@ -55,33 +55,66 @@ fn write(scribe: &mut Scribe<'_>, base: Base) {
 
 /// Records of magic 3 whose metadata stands before their payloads (S-H1).
 pub(super) fn write_in_two_parts(scribe: &mut Scribe<'_>, base: Base, wanted: &Wanted<'_>) {
-    let mut lengths = Vec::new();
+    let mut records = Vec::new();
+    let is_next = |records: &[Lengths]| i128::try_from(records.len()).unwrap_or(i128::MAX) < base.count;
     scribe.group("metadata", |inner| {
-        while i128::try_from(lengths.len()).unwrap_or(i128::MAX) < base.count && inner.goes_on() {
-            let index = lengths.len();
-            inner.group(format!("record[{index}]"), |record| {
-                let fields = RECORD_FIELDS.iter().filter(|field| field.kind != Kind::Bytes);
-                let fields: Vec<_> = fields.filter(|field| base.has_attributes || field.name != "attributes").copied().collect();
-                let numbers: Vec<_> = fields.iter().map_while(|field| Some((field.name, record.number(*field)?))).collect();
-                let of = |name| numbers.iter().find(|(known, _)| *known == name).map_or(0, |(_, number)| *number);
-                lengths.push((of("keyLength"), of("valueLength"), of("headersCount")));
-            });
+        while is_next(&records) && inner.goes_on() {
+            inner.group(format!("record[{}]", records.len()), |record| records.push(write_metadata(record, base)));
         }
     });
-    let shown = lengths.into_iter().take(wanted.shown.records);
+    if is_next(&records) {
+        scribe.mark(format!("{} of {} records are there", records.len(), base.count));
+    }
+    let (shown, others) = records.split_at(records.len().min(wanted.shown.records));
     scribe.group("payloads", |inner| {
-        for (index, (key, value, headers)) in shown.enumerate() {
-            inner.group(format!("record[{index}]"), |record| {
-                record.data("key", key);
-                record.data("value", value);
-                write_headers(record, headers);
-            });
+        for (index, lengths) in shown.iter().enumerate() {
+            inner.group(format!("record[{index}]"), |record| write_payload(record, *lengths));
         }
-        if inner.goes_on() {
-            inner.rest("notShown");
-            inner.note("payloads of the other records");
+        if !others.is_empty() && inner.goes_on() {
+            // What lies behind the payloads is nobody's, and told as left over.
+            inner.data("notShown", others.iter().map(|lengths| lengths.payload.max(0)).sum());
+            inner.note(format!("payloads of records {} to {}", shown.len(), records.len() - 1));
         }
     });
+}
+
+/// What the metadata of a record says about its payload, in bytes, and the number of headers.
+#[derive(Clone, Copy)]
+struct Lengths {
+    payload: i128,
+    key: i128,
+    value: i128,
+    headers: i128,
+}
+
+fn write_metadata(scribe: &mut Scribe<'_>, base: Base) -> Lengths {
+    let fields = RECORD_FIELDS.iter().filter(|field| field.kind != Kind::Bytes && (base.has_attributes || field.name != "attributes"));
+    let mut lengths = Lengths { payload: 0, key: 0, value: 0, headers: 0 };
+    let mut body = scribe.position();
+    for field in fields {
+        let Some(number) = scribe.number(*field) else { break };
+        match field.name {
+            "length" => (lengths.payload, body) = (number, scribe.position()),
+            "keyLength" => lengths.key = number,
+            "valueLength" => lengths.value = number,
+            "headersCount" => lengths.headers = number,
+            _ => {}
+        }
+    }
+    // `length` counts both parts (S-H2).
+    lengths.payload -= i128::from(scribe.position() - body);
+    lengths
+}
+
+fn write_payload(scribe: &mut Scribe<'_>, lengths: Lengths) {
+    let left = scribe.left().len();
+    let is_bounded = scribe.bound(lengths.payload).is_some();
+    scribe.data("key", lengths.key);
+    scribe.data("value", lengths.value);
+    write_headers(scribe, lengths.headers);
+    if !is_bounded {
+        scribe.mark(format!("{} bytes are claimed, {left} are there", lengths.payload));
+    }
 }
 
 enum Part<'a> {
