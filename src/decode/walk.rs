@@ -7,10 +7,8 @@ use crate::wire::prefetch::Ahead;
 /// A walk over the records of an opened entry; it can stop after any record and go on later. Chosen once per entry, never per record.
 #[derive(Clone, Copy, Debug)]
 pub enum Walk {
-    /// Records of a batch, magic 2.
+    /// Records of a batch, magic 2 and 3.
     Batch(v2::records::Walk),
-    /// Records of a batch, magic 3, without the attributes byte.
-    Bare(v3::BareWalk),
     /// Records of a batch, magic 3, metadata first.
     MetadataFirst(v3::metadata::Walk),
     /// Messages, magic 0 and 1.
@@ -30,10 +28,7 @@ impl Walk {
             let prefix = v3::metadata::Prefix::new(count, header.has_record_attributes(), limits);
             return v3::metadata::Walk::new(prefix, section).map(Self::MetadataFirst);
         }
-        Ok(match header.has_record_attributes() {
-            true => Self::Batch(v2::records::Walk::new(count, limits)),
-            false => Self::Bare(v3::BareWalk::new(count, limits)),
-        })
+        Ok(Self::Batch(v2::records::Walk::new(count, header.has_record_attributes(), limits)))
     }
 
     /// Records that have not been given yet.
@@ -41,7 +36,6 @@ impl Walk {
     pub fn left(&self) -> usize {
         match self {
             Self::Batch(walk) => walk.left(),
-            Self::Bare(walk) => walk.left(),
             Self::MetadataFirst(walk) => walk.left(),
             Self::Messages(walk) => walk.left(),
             Self::V07(walk) => walk.left(),
@@ -53,7 +47,6 @@ impl Walk {
     pub fn position(&self) -> usize {
         match self {
             Self::Batch(walk) => walk.position(),
-            Self::Bare(walk) => walk.position(),
             Self::MetadataFirst(walk) => walk.position(),
             Self::Messages(walk) => walk.position(),
             Self::V07(walk) => walk.position(),
@@ -69,7 +62,6 @@ impl Walk {
     pub fn next_len(&self, section: &Section<'_>) -> usize {
         match self {
             Self::Batch(walk) => walk.next_len(section),
-            Self::Bare(walk) => walk.next_len(section),
             Self::MetadataFirst(walk) => walk.next_len(section),
             Self::Messages(walk) => walk.next_len(section),
             Self::V07(walk) => walk.next_len(section),
@@ -93,11 +85,18 @@ impl Walk {
     pub fn advance_asking<S: RecordSink>(&mut self, section: &Section<'_>, records: usize, ahead: Ahead<'_>, sink: &mut S) -> Result<()> {
         match self {
             Self::Batch(walk) => walk.advance_asking(section, records, ahead, sink),
-            Self::Bare(walk) => advance_bare(walk, section, records, ahead, sink),
-            Self::MetadataFirst(walk) => advance_metadata_first(walk, section, records, sink),
+            Self::MetadataFirst(walk) => advance_metadata_first(walk, section, records, ahead, sink),
             Self::Messages(walk) => advance_messages(walk, section, records, sink),
             Self::V07(walk) => advance_v07(walk, section, records, sink),
         }
+    }
+
+    /// Checks that no record would be given the payload of others, as may be where metadata stands before all payloads.
+    ///
+    /// # Errors
+    /// What is wrong with the metadata, or with the payloads as a whole.
+    pub fn ensure_placed(&self, section: &Section<'_>) -> Result<()> {
+        if let Self::MetadataFirst(walk) = self { walk.ensure_placed(section) } else { Ok(()) }
     }
 
     /// Checks that the last record ends where the section ends, where the format asks for it.
@@ -107,9 +106,7 @@ impl Walk {
     pub fn finish(&self, section: &Section<'_>) -> Result<()> {
         match self {
             Self::Batch(walk) => walk.finish(section),
-            Self::Bare(walk) => walk.finish(section),
-            // Held against the section before the first record.
-            Self::MetadataFirst(_) => Ok(()),
+            Self::MetadataFirst(walk) => walk.finish(section),
             // Java passes over what is left (L8-23, L7-21); it is a finding.
             Self::Messages(_) | Self::V07(_) => Ok(()),
         }
@@ -123,19 +120,14 @@ fn advance_messages<S: RecordSink>(walk: &mut v0_v1::records::Walk, section: &Se
 }
 
 #[inline(never)]
-fn advance_bare<S: RecordSink>(
-    walk: &mut v3::BareWalk,
+fn advance_metadata_first<S: RecordSink>(
+    walk: &mut v3::metadata::Walk,
     section: &Section<'_>,
     records: usize,
     ahead: Ahead<'_>,
     sink: &mut S,
 ) -> Result<()> {
     walk.advance_asking(section, records, ahead, sink)
-}
-
-#[inline(never)]
-fn advance_metadata_first<S: RecordSink>(walk: &mut v3::metadata::Walk, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
-    walk.advance(section, records, sink)
 }
 
 #[inline(never)]

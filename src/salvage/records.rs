@@ -36,6 +36,9 @@ impl Rescue {
             return 0;
         }
         let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
+        if opened.walk.ensure_placed(&section).is_err() {
+            return 0;
+        }
         self.builder.discard();
         let (headers, fault) = (Vec::new(), None);
         let mut taker = Taker {

@@ -36,6 +36,22 @@ pub fn take(bytes: &[u8], max_len: usize) -> Result<(u64, &[u8]), Fault> {
     Err(Fault::TooLong)
 }
 
+/// The integer that eight bytes begin with: its raw value and its length, without a loop. `None` when it is longer.
+#[inline(always)]
+pub fn within_eight(bytes: [u8; 8]) -> Option<(u64, usize)> {
+    /// The highest bit of each byte: it is clear in the last byte of an integer.
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let word = u64::from_le_bytes(bytes);
+    let ends = !word & HIGH;
+    let last = ends.checked_sub(1)?;
+    // The groups of this integer alone, then closed up in twos, in fours, and all.
+    let groups = word & (ends ^ last) & !HIGH;
+    let twos = (groups & 0x007f_007f_007f_007f) | ((groups & 0x7f00_7f00_7f00_7f00) >> 1);
+    let fours = (twos & 0x0000_3fff_0000_3fff) | ((twos & 0x3fff_0000_3fff_0000) >> 2);
+    let raw = (fours & 0x0fff_ffff) | ((fours & 0x0fff_ffff_0000_0000) >> 4);
+    Some((raw, usize::try_from(ends.trailing_zeros() / 8).unwrap_or(0) + 1))
+}
+
 /// Reads integers one after the other out of `N` bytes; `N` is a power of two.
 pub struct Window<'a, const N: usize> {
     bytes: &'a [u8; N],
@@ -158,6 +174,21 @@ mod tests {
         assert_eq!(window.raw(MAX_VARLONG_LEN), Some(raw));
         assert_eq!(window.read_len(), hex.len() - rest.len());
         (zigzag_i64(raw), hex.len() - rest.len())
+    }
+
+    #[test]
+    fn prm_1_eight_bytes_give_the_integer_that_the_loop_gives() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        for round in 0..20_000_u32 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Bytes that go on, as many as the round says, and one that does not.
+            let going_on = 0x80_8080_8080_8080_u64 & ((1 << (8 * (round % 9).min(7))) - 1);
+            let end = 0x80_u64.checked_shl(8 * (round % 9)).filter(|_| round % 9 < 8).unwrap_or(0);
+            let bytes = (((state | going_on) & !end) | if round % 9 == 8 { 0x8080_8080_8080_8080 } else { 0 }).to_le_bytes();
+            let expected = take(&bytes, MAX_VARLONG_LEN).ok().map(|(raw, rest)| (raw, 8 - rest.len()));
+            assert_eq!(within_eight(bytes), expected, "{bytes:02x?}");
+            assert_eq!(expected.map_or(9, |(_, len)| len), usize::try_from(round % 9 + 1).unwrap());
+        }
     }
 
     #[test]

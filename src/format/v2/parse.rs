@@ -55,7 +55,7 @@ fn compare(stored: u32, computed: u32) -> Result<()> {
 /// `Count` when it is negative (V2-32), or larger than the bytes allow (V2-35, V2-37): nothing is reserved on its word.
 #[inline]
 pub fn ensure_count(count: i32, section_len: usize, is_unpacked: bool) -> Result<usize> {
-    ensure_count_of(MIN_RECORD_LEN, count, section_len, is_unpacked)
+    ensure_count_of::<MIN_RECORD_LEN>(count, section_len, is_unpacked)
 }
 
 /// The same for records of at least so many bytes.
@@ -63,8 +63,9 @@ pub fn ensure_count(count: i32, section_len: usize, is_unpacked: bool) -> Result
 /// # Errors
 /// As `ensure_count`.
 #[inline]
-pub fn ensure_count_of(min_record_len: usize, count: i32, section_len: usize, is_unpacked: bool) -> Result<usize> {
-    let most = section_len / min_record_len.max(1);
+pub fn ensure_count_of<const MIN_LEN: usize>(count: i32, section_len: usize, is_unpacked: bool) -> Result<usize> {
+    const { assert!(MIN_LEN > 0) };
+    let most = section_len / MIN_LEN;
     match usize::try_from(count) {
         Ok(count) if count <= most => Ok(count),
         Ok(_) => Err(count_error(if is_unpacked { "V2-37" } else { "V2-35" }, count, most)),

@@ -10,13 +10,20 @@ use crate::wire::prefetch::Ahead;
 use crate::wire::varint::Window;
 use crate::wire::{Cursor, as_u64};
 
-/// A walk over the records of one section; it can stop after any record and go on later. `HAS_ATTRIBUTES` tells whether a record has the
-/// attributes byte, as it always has in magic 2.
+/// A walk over the records of one section; it can stop after any record and go on later.
 #[derive(Clone, Copy, Debug)]
-pub struct Walk<const HAS_ATTRIBUTES: bool = true> {
+pub struct Walk {
     count: usize,
     index: usize,
     position: usize,
+    schema: Schema,
+}
+
+/// What the header of a batch and the limits say about its records.
+#[derive(Clone, Copy, Debug)]
+struct Schema {
+    /// Told at run time: magic 3 then runs through the very code that magic 2 runs through, so that neither is the slower for how it was laid out.
+    has_attributes: bool,
     max_headers: u64,
 }
 
@@ -25,10 +32,10 @@ const HEAD_WINDOW: usize = 32;
 /// Bytes read in one go for a single length or count.
 const LENGTH_WINDOW: usize = 8;
 
-impl<const HAS_ATTRIBUTES: bool> Walk<HAS_ATTRIBUTES> {
-    /// A walk before its first record.
-    pub fn new(count: usize, limits: &Limits) -> Self {
-        Self { count, index: 0, position: 0, max_headers: limits.max_headers }
+impl Walk {
+    /// A walk before its first record. Records have an attributes byte, as always in magic 2, or none (S-V5).
+    pub fn new(count: usize, has_attributes: bool, limits: &Limits) -> Self {
+        Self { count, index: 0, position: 0, schema: Schema { has_attributes, max_headers: limits.max_headers } }
     }
 
     /// Records that have not been given yet.
@@ -73,10 +80,10 @@ impl<const HAS_ATTRIBUTES: bool> Walk<HAS_ATTRIBUTES> {
         let stop = self.index.saturating_add(records).min(self.count);
         let mut position = self.position;
         for index in self.index..stop {
-            position = match quick::<HAS_ATTRIBUTES, S>(section, position, index, self.max_headers, sink) {
+            position = match quick(section, position, index, self.schema, sink) {
                 Ok(end) => end,
-                Err(Slow::NoWindow) => careful::<HAS_ATTRIBUTES, S>(section, position, index, self.max_headers, sink)?,
-                Err(Slow::Refused) => return Err(refusal::<HAS_ATTRIBUTES>(section, position, index, self.max_headers)),
+                Err(Slow::NoWindow) => careful(section, position, index, self.schema, sink)?,
+                Err(Slow::Refused) => return Err(refusal(section, position, index, self.schema)),
             };
             ahead.step();
         }
@@ -108,11 +115,11 @@ enum Slow {
 
 /// Positions only grow from field to field, so that one comparison at the end of the record tells that every field lay inside of it.
 #[inline(always)]
-fn quick<const HAS_ATTRIBUTES: bool, S: RecordSink>(
+fn quick<S: RecordSink>(
     section: &Section<'_>,
     start: usize,
     index: usize,
-    max_headers: u64,
+    schema: Schema,
     sink: &mut S,
 ) -> std::result::Result<usize, Slow> {
     let readable = section.readable();
@@ -120,7 +127,7 @@ fn quick<const HAS_ATTRIBUTES: bool, S: RecordSink>(
     let mut head = Window::new(head);
     let Some(length) = head.varint() else { return Err(Slow::Refused) };
     let body = start + head.read_len();
-    let attributes = if HAS_ATTRIBUTES { head.byte() } else { 0 };
+    let attributes = if schema.has_attributes { head.byte() } else { 0 };
     let Some(timestamp_delta) = head.varlong() else { return Err(Slow::Refused) };
     let Some(offset_delta) = head.varint() else { return Err(Slow::Refused) };
     let Some(key_len) = head.varint() else { return Err(Slow::Refused) };
@@ -137,7 +144,7 @@ fn quick<const HAS_ATTRIBUTES: bool, S: RecordSink>(
     let headers_start = value_start + non_null(value_len);
     let mut headers = 0;
     if headers_start + 1 != end || readable.get(headers_start) != Some(&0) {
-        match quick_headers(readable, headers_start, end, max_headers, sink) {
+        match quick_headers(readable, headers_start, end, schema.max_headers, sink) {
             Some(count) => headers = count,
             None => return Err(Slow::Refused),
         }
@@ -202,8 +209,8 @@ pub(in crate::format) fn non_null(len: i32) -> usize {
 /// What is wrong with a record that `quick` refused.
 #[cold]
 #[inline(never)]
-fn refusal<const HAS_ATTRIBUTES: bool>(section: &Section<'_>, start: usize, index: usize, max_headers: u64) -> Error {
-    match careful::<HAS_ATTRIBUTES, _>(section, start, index, max_headers, &mut Discard) {
+fn refusal(section: &Section<'_>, start: usize, index: usize, schema: Schema) -> Error {
+    match careful(section, start, index, schema, &mut Discard) {
         Err(error) => error,
         Ok(_) => ErrorKind::Internal { what: format!("record {index} is refused by one reader and accepted by the other") }.into(),
     }
@@ -211,25 +218,13 @@ fn refusal<const HAS_ATTRIBUTES: bool>(section: &Section<'_>, start: usize, inde
 
 #[cold]
 #[inline(never)]
-fn careful<const HAS_ATTRIBUTES: bool, S: RecordSink>(
-    section: &Section<'_>,
-    start: usize,
-    index: usize,
-    max_headers: u64,
-    sink: &mut S,
-) -> Result<usize> {
-    let record = fields::<HAS_ATTRIBUTES, S>(section, start, index, max_headers, sink).map_err(|error| error.in_record(as_u64(index)))?;
+fn careful<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, schema: Schema, sink: &mut S) -> Result<usize> {
+    let record = fields(section, start, index, schema, sink).map_err(|error| error.in_record(as_u64(index)))?;
     sink.record(record);
     Ok(record.end)
 }
 
-fn fields<const HAS_ATTRIBUTES: bool, S: RecordSink>(
-    section: &Section<'_>,
-    start: usize,
-    index: usize,
-    max_headers: u64,
-    sink: &mut S,
-) -> Result<RecordRef> {
+fn fields<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, schema: Schema, sink: &mut S) -> Result<RecordRef> {
     let bytes = section.bytes();
     let at = |cursor: &Cursor<'_>, end: usize| end - cursor.left().len();
     let (ended, overrun) = if section.is_unpacked() { ("V2-37", "V2-36") } else { ("V2-35", "V2-34") };
@@ -238,7 +233,7 @@ fn fields<const HAS_ATTRIBUTES: bool, S: RecordSink>(
     let body = at(&outer, bytes.len());
     let end = body + record_len(length, outer.left().len(), overrun)?;
     let mut cursor = Cursor::new(bytes.get(body..end).unwrap_or_default(), "V2-38");
-    let [attributes] = if HAS_ATTRIBUTES { cursor.take_array("attributes")? } else { [0] };
+    let [attributes] = if schema.has_attributes { cursor.take_array("attributes")? } else { [0] };
     let timestamp_delta = cursor.take_varlong("timestampDelta")?;
     let offset_delta = cursor.take_varint("offsetDelta")?;
     let key_len = cursor.take_varint("keyLength")?;
@@ -247,7 +242,7 @@ fn fields<const HAS_ATTRIBUTES: bool, S: RecordSink>(
     let value_len = cursor.take_varint("valueLength")?;
     let value_start = at(&cursor, end);
     cursor.take(non_null(value_len), "value")?;
-    let headers = counted_headers(&mut cursor, end, max_headers, sink)?;
+    let headers = counted_headers(&mut cursor, end, schema.max_headers, sink)?;
     let left = cursor.left().len();
     if left > 0 {
         return Err(Error::from(ErrorKind::TrailingBytes { rule: "V2-42", bytes: as_u64(left) }).in_field("length"));

@@ -4,6 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::records::{careful_headers, non_null};
 use crate::limits::Limits;
 use crate::model::{RecordRef, RecordSink, Section};
+use crate::wire::prefetch::Ahead;
 use crate::wire::varint::Window;
 use crate::wire::{Cursor, as_u64};
 
@@ -39,6 +40,8 @@ pub struct Walk {
 
 /// Bytes read in one go at an entry of the prefix: six integers and the attributes take at most 36.
 const WINDOW: usize = 64;
+/// Integers of an entry of the prefix.
+const INTEGERS: usize = 6;
 
 impl Prefix {
     /// The metadata of `count` records, none of it read yet.
@@ -68,11 +71,54 @@ impl Prefix {
                 },
             };
             each(&metadata);
-            self.position = metadata.end;
-            self.payloads = self.payloads.saturating_add(as_u64(metadata.payload_len));
-            self.index += 1;
+            self.pass(&metadata);
         }
         Ok(true)
+    }
+
+    /// The next entry of metadata that is all there.
+    #[inline(always)]
+    fn next(&self, readable: &[u8], len: usize) -> Result<Metadata> {
+        match self.quick(readable, len) {
+            Some(metadata) => Ok(metadata),
+            None => self.careful(readable.get(..len).unwrap_or(readable)),
+        }
+    }
+
+    /// Goes on behind an entry.
+    #[inline(always)]
+    fn pass(&mut self, metadata: &Metadata) {
+        self.position = metadata.end;
+        self.payloads = self.payloads.saturating_add(as_u64(metadata.payload_len));
+        self.index += 1;
+    }
+
+    /// Reads the metadata of all records from the first on and holds the payloads against the section (S-H6); gives where they start.
+    #[cold]
+    #[inline(never)]
+    fn ensure_whole(&self, section: &Section<'_>) -> Result<usize> {
+        let mut whole = Self { index: 0, position: 0, payloads: 0, ..*self };
+        whole.read(section.readable(), section.len(), true, &mut |_: &Metadata| ())?;
+        let left = as_u64(section.len() - whole.position);
+        if self.count > 0 && whole.payloads > left {
+            let [declared, expected] = [whole.payloads, left].map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+            return Err(ErrorKind::Length { rule: "S-H6", declared, expected }.into());
+        }
+        if self.count > 0 && whole.payloads < left {
+            return Err(ErrorKind::TrailingBytes { rule: "S-H6", bytes: left - whole.payloads }.into());
+        }
+        Ok(whole.position)
+    }
+
+    /// What is wrong with the batch, when its next record is refused for `error`: metadata that does not fit together says so before a record
+    /// whose payload was looked for in the wrong place.
+    #[cold]
+    #[inline(never)]
+    fn judged(&self, section: &Section<'_>, error: Error) -> Error {
+        match self.ensure_whole(section) {
+            Err(whole) => whole,
+            Ok(_) => error.in_record(as_u64(self.index)),
+        }
     }
 
     /// The next entry, when it can be read in one window and nothing is wrong with it.
@@ -168,22 +214,20 @@ fn is_cut(error: &Error) -> bool {
 }
 
 impl Walk {
-    /// A walk before its first record. The whole prefix is read: it tells where the payloads start, and they must fill the section (S-H6).
+    /// A walk before its first record. Where the payloads start is told by the ends of the integers before them, as far as records have no
+    /// attributes byte; else the whole prefix is read for it.
     ///
     /// # Errors
-    /// What `Prefix::read` meets, `Length` or `TrailingBytes` when the payloads are not as long as the metadata says.
+    /// As `finish`, and what `Prefix::read` meets.
+    #[inline]
     pub fn new(prefix: Prefix, section: &Section<'_>) -> Result<Self> {
-        let mut whole = prefix;
-        whole.read(section.readable(), section.len(), true, &mut |_: &Metadata| ())?;
-        let left = as_u64(section.len() - whole.position);
-        if prefix.count > 0 && whole.payloads > left {
-            let [declared, expected] = [whole.payloads, left].map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
-            return Err(ErrorKind::Length { rule: "S-H6", declared, expected }.into());
-        }
-        if prefix.count > 0 && whole.payloads < left {
-            return Err(ErrorKind::TrailingBytes { rule: "S-H6", bytes: left - whole.payloads }.into());
-        }
-        Ok(Self { prefix, payload: whole.position })
+        let integers = prefix.count.saturating_mul(INTEGERS);
+        let end = if prefix.has_attributes { None } else { end_of_integers(section.bytes(), integers) };
+        let payload = match end {
+            Some(end) => end,
+            None => prefix.ensure_whole(section)?,
+        };
+        Ok(Self { prefix, payload })
     }
 
     /// Records that have not been given yet.
@@ -198,38 +242,82 @@ impl Walk {
 
     /// Bytes of the next record, its length field included.
     pub fn next_len(&self, section: &Section<'_>) -> usize {
-        let mut next = Prefix { count: (self.prefix.index + 1).min(self.prefix.count), ..self.prefix };
-        let mut len = 0;
-        let _ = next
-            .read(section.readable(), section.len(), true, &mut |metadata: &Metadata| len = metadata.record.end - metadata.record.start);
-        len
+        let next = if self.left() > 0 { self.prefix.next(section.readable(), section.len()).ok() } else { None };
+        next.map_or(0, |metadata| metadata.record.end - metadata.record.start)
     }
 
-    /// Gives the next `records` records to the sink, fewer when fewer are left.
+    /// Gives the next `records` records to the sink, fewer when fewer are left; `ahead` is asked for meanwhile.
     ///
     /// # Errors
-    /// What is wrong with the headers of a record, with its index and the field.
-    pub fn advance<S: RecordSink>(&mut self, section: &Section<'_>, records: usize, sink: &mut S) -> Result<()> {
+    /// What is wrong with the metadata of any record, with the payloads as a whole (S-H6), or with the headers of a record, with its index
+    /// and the field.
+    #[inline]
+    pub fn advance_asking<S: RecordSink>(
+        &mut self,
+        section: &Section<'_>,
+        records: usize,
+        mut ahead: Ahead<'_>,
+        sink: &mut S,
+    ) -> Result<()> {
         let stop = self.prefix.index.saturating_add(records).min(self.prefix.count);
-        let mut part = Prefix { count: stop, ..self.prefix };
-        let (mut payload, mut fault) = (self.payload, None);
-        let max_headers = self.prefix.max_headers;
-        part.read(section.readable(), section.len(), true, &mut |metadata: &Metadata| {
-            if fault.is_some() {
-                return;
+        let (mut prefix, mut payload) = (self.prefix, self.payload);
+        while prefix.index < stop {
+            let given = prefix.next(section.readable(), section.len()).and_then(|metadata| {
+                give(section, &metadata, payload, prefix.max_headers, sink)?;
+                Ok(metadata)
+            });
+            match given {
+                Ok(metadata) => {
+                    payload += metadata.payload_len;
+                    prefix.pass(&metadata);
+                }
+                Err(error) => return Err(prefix.judged(section, error)),
             }
-            if let Err(error) = give(section, metadata, payload, max_headers, sink) {
-                fault = Some(error.in_record(as_u64(metadata.record.index)));
-            }
-            payload += metadata.payload_len;
-        })?;
-        if let Some(error) = fault {
-            return Err(error);
+            ahead.step();
         }
-        self.prefix = Prefix { count: self.prefix.count, ..part };
-        self.payload = payload;
+        (self.prefix, self.payload) = (prefix, payload);
         Ok(())
     }
+
+    /// Checks that the payloads are where the metadata of all records says they are. Whoever takes records of a batch that is known to be
+    /// damaged asks before the first one: a wrong length gives every record behind it the payload of others.
+    ///
+    /// # Errors
+    /// As `finish`, and what `Prefix::read` meets.
+    pub fn ensure_placed(&self, section: &Section<'_>) -> Result<()> {
+        self.prefix.ensure_whole(section).map(|_| ())
+    }
+
+    /// Checks that the last payload ends where the section ends.
+    ///
+    /// # Errors
+    /// `TrailingBytes` (S-H6).
+    pub fn finish(&self, section: &Section<'_>) -> Result<()> {
+        if self.left() > 0 || self.prefix.count == 0 || self.payload == section.len() {
+            return Ok(());
+        }
+        self.prefix.ensure_whole(section).map(|_| ())
+    }
+}
+
+/// Where the last of `count` integers ends: at the `count`th byte below 0x80. `None` when there are not so many.
+#[inline]
+fn end_of_integers(bytes: &[u8], count: usize) -> Option<usize> {
+    /// Bytes that are counted at once; their number fits a byte.
+    const BLOCK: usize = 64;
+    let (mut at, mut left) = (0, count);
+    for block in bytes.as_chunks::<BLOCK>().0 {
+        let ends: u8 = block.iter().map(|byte| u8::from(*byte < 0x80)).sum();
+        if usize::from(ends) >= left {
+            break;
+        }
+        (at, left) = (at + BLOCK, left - usize::from(ends));
+    }
+    if left == 0 {
+        return Some(at);
+    }
+    let mut ends = bytes.get(at..)?.iter().enumerate().filter(|(_, byte)| **byte < 0x80);
+    ends.nth(left - 1).map(|(last, _)| at + last + 1)
 }
 
 /// Gives one record, whose payload starts at `payload`.
@@ -239,6 +327,14 @@ fn give<S: RecordSink>(section: &Section<'_>, metadata: &Metadata, payload: usiz
     let value_start = payload + non_null(record.key_len);
     let headers_start = value_start + non_null(record.value_len);
     let end = payload + metadata.payload_len;
+    if end > section.len() {
+        return Err(length_error(
+            "S-H6",
+            i32::try_from(metadata.payload_len).unwrap_or(i32::MAX),
+            section.len().saturating_sub(payload),
+            "length",
+        ));
+    }
     if record.headers > 0 {
         give_headers(section, record.headers, headers_start..end, max_headers, sink)?;
     }
