@@ -50,14 +50,17 @@ def best(run: Callable[[], object], budget: float = 0.8) -> float:
     return fastest
 
 
-def best_in_turn(runs: Sequence[Callable[[], object]], rounds: int = 40) -> list[float]:
-    """Seconds of the fastest run of each. They take turns, so that what slows the machine for a while slows all of them."""
-    fastest = [float("inf")] * len(runs)
-    for _ in range(rounds):
-        for index, run in enumerate(runs):
+def best_in_turn(runs: Sequence[Callable[[], object]], budget: float = 4.0) -> list[float]:
+    """Seconds of the fastest run of each. They take turns, each first as often: what slows the machine for a while slows all of them."""
+    fastest, end = [float("inf")] * len(runs), time.perf_counter() + budget
+    turn = 0
+    while turn < 40 or time.perf_counter() < end:
+        for step in range(len(runs)):
+            index = (turn + step) % len(runs)
             start = time.perf_counter()
-            run()
+            runs[index]()
             fastest[index] = min(fastest[index], time.perf_counter() - start)
+        turn += 1
     return fastest
 
 

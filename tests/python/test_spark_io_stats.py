@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,27 @@ def test_views_tell_each_segment_of_a_task(spark: SparkSession, tmp_path: Path, 
     assert len({line["task"] for line in lines}) == 1
     assert all(line[counter] > 0 for line in lines)
     assert all(line["bytes_inflated"] == 0 for line in lines) == (view == "batches")
+
+
+@pytest.mark.parametrize("codec", ["gzip", "zstd"])
+def test_s_h5_findings_of_metadata_unpack_the_metadata_alone(spark: SparkSession, tmp_path: Path, codec: str):
+    """Issue 7, 2: the view stops as soon as the metadata of a batch of v3 is read, and its counters show it."""
+    noise = random.Random(5)
+    source = pa.table({"value": [noise.randbytes(5000) for _ in range(200)]})
+    path = tmp_path / "topic-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(ls.encode(source, format="v3", metadata_first=True, compression=codec, batch_bytes=1 << 18))
+    batches = ls.batches(path.read_bytes(), experimental=True).num_rows
+    inflated = {}
+    for depth in ("metadata", "full"):
+        frame = load(spark, path, tmp_path / depth, view="findings", depth=depth, experimental="true")
+        assert frame.count() == 0
+        (line,) = told(tmp_path / depth)
+        assert line["records"] == 200
+        inflated[depth] = line["bytes_inflated"]
+    assert inflated["full"] > 1_000_000
+    # A step of gzip is 4 KiB; zstd ends a block behind the metadata.
+    assert inflated["metadata"] <= (batches * 4096 if codec == "gzip" else 200 * 12)
 
 
 def test_tasks_of_a_stream_tell_too(spark: SparkSession, tmp_path: Path):

@@ -135,6 +135,23 @@ class TestSwitch:
         v2 = pa.array(ls.convert_array(array, experimental=True))[0].as_py()
         assert v2 == ls.convert(self.DATA, experimental=True).data
 
+    def test_rows_of_batches_say_it_too(self, tmp_path: Path):
+        directory = tmp_path / "topic-0"
+        directory.mkdir()
+        for base in (0, 10):
+            (directory / f"{base:020d}.log").write_bytes(ls.encode(table(10), format="v3", base_offset=base))
+        first = ls.FileSource(directory / f"{0:020d}.log")
+        for source in (self.DATA, first):
+            for check_crc in (True, False):
+                stream = ls.batch_stream(source, format="v3", check_crc=check_crc)
+                assert sum(batch.num_rows for batch in stream) == 1
+                assert [(finding.rule, finding.severity) for finding in stream.findings] == [("EXPERIMENTAL", "info")]
+                allowed = ls.batch_stream(source, experimental=True, check_crc=check_crc)
+                assert (sum(batch.num_rows for batch in allowed), allowed.findings) == (1, [])
+        refused = ls.batch_stream(ls.encode(table(3)), format="v3", on_error="skip")
+        assert sum(batch.num_rows for batch in refused) == 0
+        assert [finding.rule for finding in refused.findings] == ["MAP-3"]
+
 
 class TestNumbers:
     def test_s_v30_s_v32_the_example_of_the_document(self):
@@ -157,6 +174,35 @@ class TestNumbers:
         data = ls.encode(table(3), format="v3", timestamp_type="LogAppendTime", log_append_time=BASE - 500)
         assert [row["timestampMs"] for row in rows(data)] == [BASE - 500] * 3
         assert ls.convert(data, experimental=True).data == ls.encode(table(3), timestamp_type="LogAppendTime", log_append_time=BASE - 500)
+
+    def test_the_page_tells_the_numbers_that_batches_have(self):
+        """S-V30 to S-V33: each row of the table, computed from batches."""
+        page = (Path(__file__).parents[2] / "docs/formats/v3.md").read_text()
+        lines = page.partition("## Numbers of the document")[2].partition("\n## ")[0].splitlines()
+        table_rows = [[cell.strip() for cell in line.split("|")] for line in lines if line.startswith("| S-V")]
+        told = {(cells[1], cells[2]): cells[3] for cells in table_rows}
+        spread = pa.table({"value": [b"x" * 1024] * 161, "timestampMs": [BASE + 100 * index for index in range(161)]})
+        v2, v3 = (ls.encode(spread, format=name, batch_bytes=1 << 20) for name in ("v2", "v3"))
+        saved = 61 - headers(v3)
+        assert told["S-V30", '10 bytes of header saved, "18 %"'] == (
+            f"61 to {headers(v3)} bytes: {saved / 61:.1%} of the real header, {saved / 53:.1%} of the 53 that it starts from".replace(
+                "%", " %"
+            )
+        )
+        assert told["S-V30", ""] == f"{len(v2) - len(v3)} bytes for that batch: {saved} and 161"
+        best = headers(ls.encode(pa.table({"value": [b"x"] * 128, "timestampMs": [BASE] * 128}), format="v3"))
+        assert told["S-V31", ""] == f"up to {61 - best} bytes: 61 to {best}"
+        # Around 100 bytes of key and 1 KiB of value, as KIP-98 counts: two bytes more stand before the value and behind it.
+        one, two = (pa.table({"key": [b"k" * 100] * count, "value": [b"v" * 1024] * count}) for count in (1, 2))
+        around = [len(ls.encode(two, format=name)) - len(ls.encode(one, format=name)) - 1124 for name in ("v2", "v3")]
+        assert around[0] - around[1] == 1
+        counted = 7
+        assert told["S-V32", f'1 byte a record: {counted} to {counted - 1}, "{1 / counted:.0%}"'.replace("%", " %")].startswith("1 byte; ")
+        worst = headers(
+            ls.convert(building.batch(b"", count=0, last_offset_delta=-1, base_timestamp=-(2**63), max_timestamp=0), to="v3").data
+        )
+        assert told["S-V33", ""] == f"{worst} bytes: {worst - 61} **more** than magic 2"
+        assert len(told) == 5
 
 
 def headers(data: bytes) -> int:
@@ -255,6 +301,30 @@ def test_markers_and_isolation():
         assert told(data, experimental=True) == set()
 
 
+@pytest.mark.parametrize("metadata_first", [False, True])
+def test_markers_and_transactions_of_real_brokers_come_back_byte_for_byte(metadata_first: bool):
+    """S-V21, S-C3."""
+    seen = {"control": 0, "transactional": 0, "horizon": 0}
+    for case in corpus.cases():
+        if case.format != "auto":
+            continue
+        data = case.path.read_bytes()
+        rows_of = [row for row in corpus.rows_of(ls.batches(data)) if row["magic"] == 2 and row["compression"] == "none" and row["isValid"]]
+        batches = [row for row in rows_of if row["isControl"] or row["isTransactional"] or row["deleteHorizonMs"] is not None][:50]
+        kept = b"".join(data[row["position"] : row["position"] + row["size"]] for row in batches)
+        if not kept or any(row["attributes"] & 0x1080 for row in batches):
+            continue
+        there = ls.convert(kept, to="v3", metadata_first=metadata_first).data
+        assert ls.convert(there, format="v3").data == kept, case.path
+        for before, after in zip(batches, corpus.rows_of(ls.batches(there, experimental=True)), strict=True):
+            same = ("baseOffset", "lastOffset", "count", "isControl", "isTransactional", "deleteHorizonMs", "producerId", "maxTimestamp")
+            assert [after[name] for name in same] == [before[name] for name in same]
+        seen["control"] += sum(row["isControl"] for row in batches)
+        seen["transactional"] += sum(row["isTransactional"] for row in batches)
+        seen["horizon"] += sum(row["deleteHorizonMs"] is not None for row in batches)
+    assert min(seen.values()) > 0, seen
+
+
 def test_broker_functions_refuse_it():
     data = ls.encode(table(3), format="v3")
     for refused in (lambda: ls.broker.append(data, first_offset=0), lambda: ls.broker.fetch(data, api_version=11)):
@@ -311,8 +381,8 @@ class TestMetadataFirst:
             )
         }
         assert stats["full"] == stats["among"] > 800_000
-        # 9 bytes of metadata a record; no codec takes more than a step of 4 KiB beyond them.
-        assert 400 * 8 < stats["partial"] < 400 * 12 + 4096
+        # 9 bytes of metadata a record. Writers end a block there, and so no codec but gzip, whose step is 4 KiB, unpacks any payload.
+        assert 400 * 8 < stats["partial"] < 400 * 12 + (4096 if codec == "gzip" else 0)
         converted = ls.convert(among, to="v3", metadata_first=True, experimental=True).data
         again = ls.convert(
             ls.convert(first, to="v3", metadata_first=True, compression="none", format="v3").data,
@@ -348,9 +418,34 @@ def test_fnd_1_bytes_that_nobody_counts_are_told_at_every_depth(codec: str, meta
     data = bytearray(ls.encode(table(4), format="v3", compression=codec, metadata_first=metadata_first))
     data[headers(data) - 4 : headers(data)] = bytes(4)
     for depth in ("metadata", "full"):
-        # The stream of snappy-java begins so that the header makes sense as one of magic 2, and so it is taken for one (S-V11).
-        expected = ("S-V11", "error") if codec == "snappy" else ("FND-1", "warning")
-        assert told(sealed(bytes(data)), depth=depth, experimental=True) == {expected}
+        # The stream of snappy-java begins so that the header makes sense as one of magic 2; where it stands tells that it is none (S-V11).
+        assert told(sealed(bytes(data)), depth=depth, experimental=True) == {("FND-1", "warning")}
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("metadata_first", [False, True])
+def test_s_v11_batches_of_the_first_months_of_1970_are_read_whatever_is_in_them(codec: str, metadata_first: bool):
+    """Zeros, and the beginning of snappy-java's stream, stood where magic 2 has its count."""
+    seen = 0
+    for time in (0, 1, 100, 9000, 2**32, 2**33 - 1):
+        for value in (bytes(40), b"\0\0\0\1" * 10, b"\0\0\1\0" * 10, b"\1" * 40):
+            for producer in ({}, {"producer_id": 3, "producer_epoch": 0, "base_sequence": 0}):
+                source = pa.table({"value": [value, b"x"], "timestampMs": [time, time + 5]})
+                data = ls.encode(source, format="v3", compression=codec, metadata_first=metadata_first, **producer)
+                assert told(data, experimental=True) == set()
+                assert [row["value"] for row in rows(data)] == [value, b"x"]
+                seen += 1
+    assert seen == 48
+
+
+def test_s_v11_a_flipped_magic_of_magic_2_is_told_at_every_date():
+    """Of early batches too, unless they look as magic 3 writes them."""
+    for time in (100, 2**32, BASE):
+        for codec in CODECS:
+            data = bytearray(ls.encode(pa.table({"value": [b"v" * 9] * 3, "timestampMs": [time] * 3}), compression=codec))
+            data[16] = 3
+            assert {rule for rule, severity in told(bytes(data), experimental=True) if severity == "error"} <= {"S-V11", "PRM-4"}
+            assert not ls.validate(bytes(data), experimental=True).ok
 
 
 def test_producers_are_held_against_each_other_as_in_v2():
@@ -503,3 +598,65 @@ def test_what_if_of_real_segments():
             assert headers(v3[after["position"] : after["position"] + after["size"]]) == v3_header_len(before)
             seen += 1
     assert seen > 1000
+
+
+class TestInspectionInTwoParts:
+    """S-H1, S-H2: what `inspect` shows of records whose metadata stands before their payloads."""
+
+    DATA = ls.encode(table(4), format="v3", metadata_first=True)
+
+    @staticmethod
+    def payloads(data: bytes, **options: Any) -> tuple[ls.Field, ls.Field]:
+        records = ls.inspect(data, experimental=True, **options)["records"]
+        return records, records["payloads"]
+
+    def test_all_of_them(self):
+        records, payloads = self.payloads(self.DATA)
+        assert [field.name for field in records] == ["metadata", "payloads"]
+        assert [field.name for field in payloads] == [f"record[{index}]" for index in range(4)]
+        assert [field.name for field in payloads["record[0]"]] == ["key", "value", "header[0]", "header[1]"]
+        assert not any(problem for _, field in records.walk() for problem in field.problems)
+
+    def test_those_that_were_not_asked_for_are_not_left_over(self):
+        records, payloads = self.payloads(self.DATA, records=1)
+        assert [field.name for field in records] == ["metadata", "payloads"]
+        assert [field.name for field in payloads] == ["record[0]", "notShown"]
+        assert payloads["notShown"].note == "payloads of records 1 to 3"
+
+    @pytest.mark.parametrize("shown", [1, 4, 9])
+    def test_bytes_behind_the_last_one_are_left_over_however_many_are_shown(self, shown: int):
+        longer = self.DATA + b"xyz"
+        longer = sealed(longer[:8] + struct.pack(">i", len(longer) - 12) + longer[12:])
+        records, payloads = self.payloads(longer, records=shown)
+        assert [field.name for field in records] == ["metadata", "payloads"]
+        entry = ls.inspect(longer, records=shown, experimental=True)
+        assert (entry["leftOver"].start, entry["leftOver"].length) == (len(longer) - 3, 3)
+        assert ("notShown" in [field.name for field in payloads]) == (shown < 4)
+
+    def test_a_payload_is_as_long_as_its_record_says(self):
+        data = bytearray(self.DATA)
+        start = headers(self.DATA)
+        # Two bytes more for the first record, which none of its fields tells of, and none for those that were at the end.
+        data[start] += 4
+        _, payloads = self.payloads(sealed(bytes(data)))
+        assert payloads["record[0]"]["leftOver"].length == 2
+        data[start] = 0x7E
+        records, payloads = self.payloads(sealed(bytes(data)))
+        assert any("are claimed" in problem.message for _, field in records.walk() for problem in field.problems)
+
+
+def test_salvage_gives_no_record_the_payload_of_another():
+    """A wrong length in the metadata moves all payloads behind it; the checksum only says that something is wrong."""
+    made = {layout: ls.encode(table(9), format="v3", metadata_first=layout) for layout in (False, True)}
+    for layout, data in made.items():
+        start = headers(data)
+        bad = bytearray(data)
+        bad[start] += 2
+        found = ls.salvage(bytes(bad), aside=True, experimental=True)
+        assert (found.data, found.aside) == (b"", b""), layout
+        # Without damage to a length, what can be read is put aside.
+        bad = bytearray(data)
+        bad[-1] ^= 1
+        found = ls.salvage(bytes(bad), aside=True, experimental=True)
+        assert found.aside is not None
+        assert ls.decode(found.aside, columns=["offset"], experimental=True).read_all().num_rows > 0
