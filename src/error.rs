@@ -3,7 +3,12 @@
 //! Errors are data; text is made only when somebody prints them. The kinds are ordered by who is to blame:
 //! the stream that ended, the bytes that lie, this build that cannot, the limits, the caller.
 
+mod foreign;
 mod text;
+
+use std::sync::Arc;
+
+pub use foreign::foreign;
 
 /// Shorthand for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -60,12 +65,16 @@ pub enum ErrorKind {
     UnsupportedFormat { rule: &'static str, magic: i8, advice: &'static str },
     /// The compression type is not known here.
     UnknownCompression { rule: &'static str, id: u8 },
-    /// A batch names a plugin that nobody registered, or that could not be looked up without a registry.
-    UnknownPlugin { id: u8, has_registry: bool },
+    /// A batch names a plugin that nobody registered; without a registry `wanted` is what names one to whoever called.
+    UnknownPlugin { id: u8, wanted: Option<Arc<str>> },
     /// A plugin that is registered, but whose code is not there.
     PluginMissing { id: u8, alias: String, class: String, version: String, reason: String },
-    /// A plugin failed, or gave something else than it should.
+    /// A plugin failed to unpack, or gave something else than it should.
     Plugin { plugin: String, fault: String },
+    /// A plugin failed to pack: the records that it was given are not to blame.
+    Packing { plugin: String, fault: String },
+    /// The registry of plugins cannot be read, or what stands there cannot be trusted.
+    Registry { fault: String },
     /// No compression type has this name.
     UnknownCompressionName { name: String },
     /// The compressed stream is bad.
@@ -120,6 +129,12 @@ impl Error {
     pub fn in_row(mut self, row: usize) -> Self {
         self.0.position.row.get_or_insert(u64::try_from(row).unwrap_or(u64::MAX));
         self
+    }
+
+    /// The same of a record that is being written: whose row is no matter of an error that names a batch, which ended before it.
+    #[must_use]
+    pub fn in_written_row(self, row: usize) -> Self {
+        if self.0.position.base_offset.is_some() { self } else { self.in_row(row) }
     }
 
     /// Adds the base offset of the batch.
@@ -183,6 +198,8 @@ impl Error {
             ErrorKind::Internal { .. }
                 | ErrorKind::Interrupted
                 | ErrorKind::Io { .. }
+                | ErrorKind::Packing { .. }
+                | ErrorKind::Registry { .. }
                 | ErrorKind::Refused { .. }
                 | ErrorKind::UnknownCompressionName { .. }
                 | ErrorKind::Usage { .. }
@@ -235,7 +252,8 @@ impl ErrorKind {
             Self::Loss { .. } => "CNV-7",
             Self::UnknownPlugin { .. } => "S-P19",
             Self::PluginMissing { .. } => "S-P20",
-            Self::Plugin { .. } => "S-P6",
+            Self::Plugin { .. } | Self::Packing { .. } => "S-P6",
+            Self::Registry { .. } => "REGISTRY",
             Self::UnknownCompressionName { .. } => "COD-1",
             Self::Limit { .. } => "COD-6",
             Self::Unsearched => "UNSEARCHED",
@@ -261,6 +279,8 @@ impl ErrorKind {
             Self::UnknownCompression { .. } | Self::UnknownCompressionName { .. } | Self::UnknownPlugin { .. } => "unknown_compression",
             Self::PluginMissing { .. } => "plugin_missing",
             Self::Codec { .. } | Self::Plugin { .. } => "codec",
+            Self::Packing { .. } => "packing",
+            Self::Registry { .. } => "registry",
             Self::Refused { .. } => "refused",
             Self::Unwritable { .. } => "unwritable",
             Self::Unconvertible { .. } => "unconvertible",
@@ -292,9 +312,10 @@ impl ErrorKind {
                 Some(INVALID_RECORD)
             }
             Self::UnknownCompression { .. }
-            | Self::UnknownPlugin { has_registry: false, .. }
+            | Self::UnknownPlugin { wanted: Some(_), .. }
             | Self::Codec { .. }
-            | Self::Plugin { .. } => Some(UNKNOWN_SERVER_ERROR),
+            | Self::Plugin { .. }
+            | Self::Packing { .. } => Some(UNKNOWN_SERVER_ERROR),
             Self::Unconvertible { .. } | Self::PluginMissing { .. } => Some(76),
             Self::Unwritable { .. } => Some(INVALID_RECORD),
             Self::Rejected { code, .. } => Some(*code),

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from logsegment.absent import Absent
+
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
     from logsegment.plugins.selection import Resolver
@@ -25,19 +27,19 @@ TimestampType: TypeAlias = Literal["CreateTime", "LogAppendTime"]
 LZ4HeaderChecksum: TypeAlias = Literal["correct", "broken"]
 
 
-def plugins(registry: Registry | None) -> Resolver | None:
-    """A registry as the core asks it."""
-    if registry is None:
-        return None
+def plugins(registry: Registry | None) -> Resolver | str | None:
+    """A registry as the core asks it; of none that has a name the name."""
+    if registry is None or isinstance(registry, Absent):
+        return registry and registry.wanted
     from logsegment.plugins.selection import Resolver
 
     return Resolver(registry)
 
 
-def brokers_plugins(registry: Registry | None) -> Resolver | None:
+def brokers_plugins(registry: Registry | None) -> Resolver | str | None:
     """A registry as the core asks it where it does a broker's work."""
-    if registry is None:
-        return None
+    if registry is None or isinstance(registry, Absent):
+        return registry and registry.wanted
     from logsegment.plugins.selection import BrokerResolver
 
     return BrokerResolver(registry)

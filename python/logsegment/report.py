@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Findings that a readable form shows; the rest is counted.
 SHOWN = 20
+#: Rules of batches that are whole, and whose records nobody can unpack without a plugin that is not here.
+UNOPENED = frozenset({"S-P19", "S-P20"})
 
 
 class Report:
@@ -25,6 +27,7 @@ class Report:
         ok (bool): no finding of severity "error", so `decode` with the same options does not raise.
         findings (list[Finding]): all of them.
         counts (dict[str, int]): findings by severity: "error", "warning", "info".
+        unopened (list[Finding]): the errors that are no damage: batches of plugins that are not here (S-P19, S-P20).
         io_stats: counters of what was read.
 
     Example:
@@ -50,6 +53,11 @@ class Report:
         """Whether no finding is of severity "error"."""
         return self.counts["error"] == 0
 
+    @property
+    def unopened(self) -> list[Finding]:
+        """Batches that nothing is wrong with but that their plugin is not here, so that nobody looked into them."""
+        return [finding for finding in self.findings if is_unopened(finding)]
+
     def to_arrow(self) -> ArrowTable:
         """The findings as an Arrow table, one row each."""
         return _core.findings_table(self.findings)
@@ -59,6 +67,7 @@ class Report:
         return {
             "ok": self.ok,
             "counts": self.counts,
+            "unopened": len(self.unopened),
             "findings": [finding.to_dict() for finding in self.findings],
             "io_stats": dict(self.io_stats),
         }
@@ -82,9 +91,16 @@ class Report:
         return f"<p>{escape(self._summary())}</p><table><tr>{head}</tr>{rows}</table>{tail}"
 
     def _summary(self) -> str:
-        verdict = "ok" if self.ok else "damaged"
+        unopened = len(self.unopened)
+        verdict = "ok" if self.ok else "damaged" if unopened < self.counts["error"] else "not unpacked"
         counts = ", ".join(f"{count} {severity}" for severity, count in self.counts.items())
+        counts += f", {unopened} of them without their plugin" if unopened else ""
         return f"Report({verdict}: {counts}; {self.io_stats['entries_read']} entries, {self.io_stats['records']} records)"
+
+
+def is_unopened(finding: Finding) -> bool:
+    """Whether an error is no damage, but the want of a plugin."""
+    return finding.severity == "error" and finding.rule in UNOPENED
 
 
 def validate(
@@ -107,10 +123,10 @@ def validate(
 
     Args:
         source: as in `decode`.
-        depth: "headers" looks at framing, headers and checksums and decompresses nothing; "metadata" also at offsets, timestamps and
-            lengths of the records; "full" at everything. Of batches of magic 3 whose metadata stands first, "metadata" unpacks that
-            only, and what is left of the codec's step: what is wrong behind it, with keys, values, headers or the rest of the
-            compressed stream, only "full" finds.
+        depth: "headers" looks at framing, headers and checksums, decompresses nothing and needs no plugin; "metadata" also at offsets,
+            timestamps and lengths of the records; "full" at everything. Of batches of magic 3 whose metadata stands first, "metadata"
+            unpacks that only, and what is left of the codec's step: what is wrong behind it, with keys, values, headers or the rest of
+            the compressed stream, only "full" finds.
         check_crc: compare the checksum of every entry.
         strict_tail: a source that ends inside an entry is an error instead of an information.
         format: as in `decode`.

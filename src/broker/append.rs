@@ -116,10 +116,10 @@ fn looked_at(frame: Frame<'_>, before: Option<&BatchHeader>, options: &AppendOpt
 
 /// S-P18: an id that Java's registry does not know is an illegal argument to a broker.
 fn in_brokers_words(error: Error) -> Error {
-    let ErrorKind::UnknownPlugin { id, has_registry } = error.kind() else { return error };
-    let reason = match has_registry {
-        true => format!("Unknown compression name: plugin:{id} (no plugin with the id {id} is registered for the brokers' language, java)"),
-        false => error.message(),
+    let ErrorKind::UnknownPlugin { id, wanted } = error.kind() else { return error };
+    let reason = match wanted {
+        None => format!("Unknown compression name: plugin:{id} (no plugin with the id {id} is registered for the brokers' language, java)"),
+        Some(_) => error.message(),
     };
     let KafkaError { code, name, .. } = UNKNOWN_SERVER_ERROR;
     error.become_kind(ErrorKind::Rejected { rule: "S-P18", code, name, reason, records: Vec::new() })

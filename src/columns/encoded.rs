@@ -70,12 +70,16 @@ fn lists_of(array: &ArrayRef) -> Result<(Ends<'_>, &StructArray)> {
 
 /// False for what has another cause than the records.
 fn is_about_value(error: &Error) -> bool {
-    !matches!(error.kind(), ErrorKind::Internal { .. } | ErrorKind::Interrupted | ErrorKind::Io { .. })
+    !matches!(error.kind(), ErrorKind::Internal { .. } | ErrorKind::Interrupted | ErrorKind::Io { .. } | ErrorKind::Registry { .. })
 }
 
 /// The same error with the row of the value; the row in the list is the index of the record.
 fn in_value(error: &Error, value: usize) -> Error {
     let again = Error::new(error.kind().clone()).in_row(value);
+    let again = match error.position().base_offset {
+        Some(base_offset) => again.in_batch(base_offset),
+        None => again,
+    };
     error.position().row.map_or(again.clone(), |record| again.in_record(record))
 }
 

@@ -118,15 +118,16 @@ impl RecordWriter {
     /// Ends the batch that is open.
     ///
     /// # Errors
-    /// `Limit` when it is larger than its length can say.
+    /// `Limit` when it is larger than its length can say, `Packing` when a plugin fails; with the base offset of the batch.
     pub fn end_batch(&mut self) -> Result<()> {
         if self.builder.is_empty() {
             return Ok(());
         }
         self.advance_sequence();
-        let plain_len = self.builder.plain_len();
+        let (plain_len, base_offset) = (self.builder.plain_len(), self.builder.base_offset());
         let is_packed = self.builder.settings().packing.is_some();
-        let len = self.builder.close(&mut self.packer, &mut self.output)?;
+        // Mostly it is the next record that ends a batch, which is not to blame.
+        let len = self.builder.close(&mut self.packer, &mut self.output).map_err(|error| error.in_batch(base_offset))?;
         if is_packed {
             let header_len = match self.settings.format {
                 RecordFormat::V3 => v3::parse::header_len(self.output.from(self.output.len() - len)),

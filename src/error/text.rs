@@ -62,16 +62,18 @@ impl fmt::Display for ErrorKind {
             Self::Invalid { what, .. } => write!(f, "{what}"),
             Self::UnsupportedFormat { magic, advice, .. } => write!(f, "record format of magic {magic} is not read here: {advice}"),
             Self::UnknownCompression { id, .. } => write!(f, "unknown compression type id: {id}"),
-            Self::UnknownPlugin { id, has_registry: true } => {
+            Self::UnknownPlugin { id, wanted: None } => {
                 write!(f, "Unknown compression name: plugin:{id} (no plugin with the id {id} is registered)")
             }
-            Self::UnknownPlugin { id, .. } => {
-                write!(f, "Unknown compression name: plugin:{id} (give codecs=, a registry that knows the plugin with the id {id})")
+            Self::UnknownPlugin { id, wanted: Some(option) } => {
+                write!(f, "Unknown compression name: plugin:{id} (give {option}, a registry that knows the plugin with the id {id})")
             }
             Self::PluginMissing { id, alias, class, version, reason } => {
                 write!(f, "plugin registered but not available: {alias:?} (id {id}, class {class}, version {version}): {reason}")
             }
             Self::Plugin { plugin, fault } => write!(f, "{plugin}: {fault}"),
+            Self::Packing { plugin, fault } => write!(f, "{plugin} failed to pack the batch: {fault}"),
+            Self::Registry { fault } => write!(f, "the plugin registry failed: {fault}"),
             Self::UnknownCompressionName { name } => write!(f, "Unknown compression name: {name}"),
             Self::Refused { reason, .. } => write!(f, "{reason}"),
             Self::Unwritable { reason, .. } => write!(f, "the record cannot stand in the target format: {reason}"),

@@ -44,6 +44,8 @@ fn path_of(root: &Node, finding: &Finding) -> Vec<usize> {
 
 fn path_in_entry(root: &Node, finding: &Finding) -> Vec<usize> {
     let named = match finding.field {
+        // As whoever unpacks told it there already.
+        _ if is_plugin(finding) => ["records", "value", "payload"],
         // Before magic 2 the length and the records of an entry have other names.
         Some("batchLength") => ["batchLength", "size", "length"],
         Some("records") => ["records", "value", "payload"],
@@ -57,6 +59,10 @@ fn path_in_entry(root: &Node, finding: &Finding) -> Vec<usize> {
 
 fn is_codec(finding: &Finding) -> bool {
     finding.rule().starts_with("COD-")
+}
+
+fn is_plugin(finding: &Finding) -> bool {
+    matches!(finding.rule(), "S-P6" | "S-P19" | "S-P20")
 }
 
 /// Indexes of the children of these names, each in the one before, as far as they are there.

@@ -69,6 +69,12 @@ pub fn os_error(py: Python<'_>, code: i32, path: Option<&Path>) -> PyErr {
     }
 }
 
+/// The exception that registries raise themselves.
+fn registry_error(py: Python<'_>, text: String) -> PyErr {
+    let class = py.import("logsegment.plugins.stored").and_then(|module| module.getattr("RegistryError"));
+    class.and_then(|class| class.call1((text,))).map_or_else(|failed| failed, PyErr::from_value)
+}
+
 fn set_attributes(value: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
     let position = error.position();
     value.setattr("code", error.kind().code())?;
@@ -102,7 +108,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | ErrorKind::UnknownPlugin { .. }
         | ErrorKind::Rejected { rule: "S-P18", .. } => UnknownCompressionError::new_err(text),
         ErrorKind::PluginMissing { .. } => UnsupportedError::new_err(text),
-        ErrorKind::Codec { .. } | ErrorKind::Plugin { .. } => CodecError::new_err(text),
+        ErrorKind::Codec { .. } | ErrorKind::Plugin { .. } | ErrorKind::Packing { .. } => CodecError::new_err(text),
         ErrorKind::Limit { .. } | ErrorKind::Rejected { code: 10 | 18, .. } => LimitError::new_err(text),
         ErrorKind::Unwritable { .. } => InvalidError::new_err(text),
         ErrorKind::Unconvertible { .. } | ErrorKind::Rejected { code: 35 | 43 | 76, .. } => UnsupportedError::new_err(text),
@@ -111,6 +117,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         ErrorKind::Rejected { .. } => InvalidError::new_err(text),
         ErrorKind::Io { os_code: Some(code), .. } => os_error(py, *code, None),
         ErrorKind::Io { kind, message, .. } => std::io::Error::new(*kind, message.clone()).into(),
+        ErrorKind::Registry { .. } => registry_error(py, error.message()),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         ErrorKind::Refused { .. } => PyValueError::new_err(text),
         ErrorKind::Usage { argument, fault } => PyValueError::new_err(format!("{argument}: {fault}")),

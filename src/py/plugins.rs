@@ -5,14 +5,14 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
 use super::chunk::{Chunk, Lent};
 use super::{buffer, native};
 use crate::codec::{NativeCodec, PluginCodecs, Plugins};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, foreign};
 use crate::wire::Sink;
 
 /// The codecs that a `Resolver` finds.
@@ -30,10 +30,19 @@ enum Known {
 
 /// Alias, class, version, the codec or nothing, and why there is none.
 type Row = (String, String, String, Option<Py<PyAny>>, String);
+/// `compress`, `decompress`, and functions of C where there are some.
+type Doors = (Py<PyAny>, Py<PyAny>, Option<NativeCodec>);
 
-/// The plugins behind a `Resolver`; none for None.
+const NO_BUFFER: &str = "what it gave is no buffer of bytes:";
+
+/// The plugins behind a `Resolver`; none for None, and for a text, which says what would bring a registry.
 pub fn of(resolver: Option<Py<PyAny>>) -> Plugins {
-    resolver.map_or_else(Plugins::default, |object| Plugins::new(Arc::new(Resolver { object, known: Default::default() })))
+    let Some(object) = resolver else { return Plugins::default() };
+    let wanted = Python::try_attach(|py| object.extract::<String>(py).ok()).flatten();
+    match wanted {
+        Some(wanted) => Plugins::absent(&wanted),
+        None => Plugins::new(Arc::new(Resolver { object, known: Default::default() })),
+    }
 }
 
 impl PluginCodecs for Resolver {
@@ -46,8 +55,8 @@ impl PluginCodecs for Resolver {
 
     fn find(&self, alias: &str) -> Result<Option<u8>> {
         let found = attached(|py| {
-            let found = self.object.call_method1(py, "by_alias", (alias,)).map_err(|error| registry_failed(py, &error))?;
-            found.extract::<Option<u8>>(py).map_err(|error| registry_failed(py, &error))
+            let found = self.object.call_method1(py, "by_alias", (alias,)).map_err(|error| self.registry_failed(py, &error))?;
+            found.extract::<Option<u8>>(py).map_err(|error| self.registry_failed(py, &error))
         })?;
         if let Some(id) = found {
             self.ensure(id)?;
@@ -77,10 +86,10 @@ impl PluginCodecs for Resolver {
         attached(|py| {
             *given = Bytes::new();
             let (_, decompress) = self.found(py, id)?;
-            let failed = |error: PyErr| failed(py, &error, self.describe(id));
+            let failed = |error: PyErr| self.failed(py, id, "it raised", &error);
             let view = PyMemoryView::from(Bound::new(py, Lent(packed)).map_err(failed)?.as_any()).map_err(failed)?;
             let plain = decompress.bind(py).call1((view, most)).map_err(failed)?;
-            *given = buffer::taken(&plain).map_err(|error| unusable(py, &error, self.describe(id)))?;
+            *given = buffer::taken(&plain).map_err(|error| self.failed(py, id, NO_BUFFER, &error))?;
             Ok(())
         })
     }
@@ -88,12 +97,12 @@ impl PluginCodecs for Resolver {
     fn pack(&self, id: u8, plain: &mut Sink, level: Option<i32>, out: &mut Sink) -> Result<()> {
         attached(|py| {
             let (compress, _) = self.found(py, id)?;
-            let failed = |error: PyErr| failed(py, &error, self.describe(id));
+            let failed = |error: PyErr| self.failed(py, id, "it raised", &error);
             let shown = Bound::new(py, Chunk::new(std::mem::take(plain))).map_err(failed)?;
             let packed = {
                 let view = PyMemoryView::from(shown.as_any()).map_err(failed)?;
                 let given = compress.bind(py).call1((view, level)).map_err(failed)?;
-                buffer::taken(&given).map_err(|error| unusable(py, &error, self.describe(id)))?
+                buffer::taken(&given).map_err(|error| self.failed(py, id, NO_BUFFER, &error))?
             };
             out.put(&packed);
             drop(packed);
@@ -115,12 +124,12 @@ impl PluginCodecs for Resolver {
 impl Resolver {
     /// What the registry says of an id; it is asked once.
     fn known(&self, py: Python<'_>, id: u8) -> Result<&Known> {
-        let unknown = || Error::from(ErrorKind::UnknownPlugin { id, has_registry: true });
+        let unknown = || Error::from(ErrorKind::UnknownPlugin { id, wanted: None });
         let slot = self.known.get(usize::from(id)).ok_or_else(unknown)?;
         if let Some(known) = slot.get() {
             return Ok(known);
         }
-        let known = self.look_up(py, id).map_err(|error| registry_failed(py, &error))?;
+        let known = self.look_up(py, id).map_err(|error| self.registry_failed(py, &error))?;
         // Whoever was first: nobody may wait for another thread here, which may wait for the interpreter.
         let _ = slot.set(known);
         slot.get().ok_or_else(unknown)
@@ -128,26 +137,40 @@ impl Resolver {
 
     fn look_up(&self, py: Python<'_>, id: u8) -> PyResult<Known> {
         let found: Option<Row> = self.object.call_method1(py, "by_id", (id,))?.extract(py)?;
-        Ok(match found {
-            None => Known::Unregistered,
-            Some((alias, class, version, None, reason)) => Known::Missing { alias, class, version, reason },
-            Some((alias, class, version, Some(codec), _)) => {
-                let native = match native::of(codec.bind(py))? {
-                    Ok(native) => native,
-                    Err(reason) => return Ok(Known::Missing { alias, class, version, reason }),
-                };
-                // Whoever has C functions need not have these as well, which are not called then.
-                let method = |name| if native.is_some() { Ok(codec.clone_ref(py)) } else { codec.getattr(py, name) };
-                Known::Found { alias, class, compress: method("compress")?, decompress: method("decompress")?, native }
-            }
-        })
+        let Some((alias, class, version, codec, reason)) = found else { return Ok(Known::Unregistered) };
+        // What others wrote into a registry, or raised, is shown in errors.
+        let (class, version) = (foreign(&class), foreign(&version));
+        let missing = |reason: &str| Known::Missing { alias: alias.clone(), class: class.clone(), version, reason: foreign(reason) };
+        let Some(codec) = codec else { return Ok(missing(&reason)) };
+        match self.doors(py, codec.bind(py))? {
+            Ok((compress, decompress, native)) => Ok(Known::Found { alias, class, compress, decompress, native }),
+            Err(reason) => Ok(missing(&reason)),
+        }
+    }
+
+    /// What of a codec is called; a text for one that cannot be.
+    fn doors(&self, py: Python<'_>, codec: &Bound<'_, PyAny>) -> PyResult<std::result::Result<Doors, String>> {
+        let asked = || -> PyResult<std::result::Result<Doors, String>> {
+            let native = match native::of(codec)? {
+                Ok(native) => native,
+                Err(reason) => return Ok(Err(reason)),
+            };
+            // Whoever has C functions need not have these as well, which are not called then.
+            let method = |name| if native.is_some() { Ok(codec.clone()) } else { codec.getattr(name) };
+            Ok(Ok((method("compress")?.unbind(), method("decompress")?.unbind(), native)))
+        };
+        match asked() {
+            Err(error) if self.is_stop(py, &error) => Err(error),
+            Err(error) => Ok(Err(told(py, &error))),
+            found => found,
+        }
     }
 
     /// `compress` and `decompress` of a plugin that can be called.
     fn found(&self, py: Python<'_>, id: u8) -> Result<(&Py<PyAny>, &Py<PyAny>)> {
         let kind = match self.known(py, id)? {
             Known::Found { compress, decompress, .. } => return Ok((compress, decompress)),
-            Known::Unregistered => ErrorKind::UnknownPlugin { id, has_registry: true },
+            Known::Unregistered => ErrorKind::UnknownPlugin { id, wanted: None },
             Known::Missing { alias, class, version, reason } => {
                 let (alias, class, version, reason) = (alias.clone(), class.clone(), version.clone(), reason.clone());
                 ErrorKind::PluginMissing { id, alias, class, version, reason }
@@ -157,40 +180,44 @@ impl Resolver {
     }
 }
 
+impl Resolver {
+    /// What a codec raised. A signal that it was interrupted by is no fault of it.
+    #[cold]
+    fn failed(&self, py: Python<'_>, id: u8, what: &str, error: &PyErr) -> Error {
+        if self.is_stop(py, error) {
+            return ErrorKind::Interrupted.into();
+        }
+        ErrorKind::Plugin { plugin: self.describe(id), fault: format!("{what} {}", told(py, error)) }.into()
+    }
+
+    #[cold]
+    fn registry_failed(&self, py: Python<'_>, error: &PyErr) -> Error {
+        if self.is_stop(py, error) {
+            return ErrorKind::Interrupted.into();
+        }
+        ErrorKind::Registry { fault: told(py, error) }.into()
+    }
+
+    /// True for what a signal raised. That of a program that is told to end must not become a batch that is skipped.
+    fn is_stop(&self, py: Python<'_>, error: &PyErr) -> bool {
+        if error.is_instance_of::<PyException>(py) {
+            return false;
+        }
+        let raised = error.clone_ref(py).into_value(py);
+        let asked = self.object.call_method1(py, "is_stop", (raised,)).and_then(|answer| answer.extract::<bool>(py));
+        asked.unwrap_or_else(|_| error.is_instance_of::<PyKeyboardInterrupt>(py))
+    }
+}
+
 /// Works with the interpreter; while that shuts down there is none, and nobody waits for the result.
 fn attached<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
     Python::try_attach(work).unwrap_or_else(|| Err(ErrorKind::Interrupted.into()))
 }
 
-/// What a codec raised. A signal that it was interrupted by is no fault of it.
-#[cold]
-fn failed(py: Python<'_>, error: &PyErr, plugin: String) -> Error {
-    if !error.is_instance_of::<PyException>(py) {
-        return ErrorKind::Interrupted.into();
-    }
-    ErrorKind::Plugin { plugin, fault: format!("it raised {}", told(py, error)) }.into()
-}
-
-#[cold]
-fn unusable(py: Python<'_>, error: &PyErr, plugin: String) -> Error {
-    ErrorKind::Plugin { plugin, fault: format!("what it gave is no buffer of bytes: {}", told(py, error)) }.into()
-}
-
-#[cold]
-fn registry_failed(py: Python<'_>, error: &PyErr) -> Error {
-    if !error.is_instance_of::<PyException>(py) {
-        return ErrorKind::Interrupted.into();
-    }
-    let message = format!("the plugin registry failed: {}", told(py, error));
-    ErrorKind::Io { kind: std::io::ErrorKind::Other, os_code: None, message }.into()
-}
-
-/// Class and text of an exception, on one line of bounded length.
+/// Class and text of an exception, as they can be shown.
 fn told(py: Python<'_>, error: &PyErr) -> String {
-    const MOST: usize = 300;
     let class = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
     let text = error.value(py).str().map_or_else(|_| String::new(), |text| text.to_string_lossy().into_owned());
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line: String = line.chars().take(MOST).collect();
-    if line.is_empty() { class } else { format!("{class}: {line}") }
+    let line = foreign(&text);
+    if line.is_empty() { foreign(&class) } else { format!("{}: {line}", foreign(&class)) }
 }

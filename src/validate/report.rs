@@ -269,7 +269,6 @@ impl Validator {
         let counted = match header.compression() {
             CompressionType::None => ensure_count(header, stored, false).map(|_| ()),
             CompressionType::Unknown(id) => Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id }).in_field("attributes")),
-            CompressionType::Plugin(id) => self.decoder.options().codecs.plugins.ensure(id),
             _ => ensure_count(header, usize::MAX, true).map(|_| ()),
         };
         limited.and(counted).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))

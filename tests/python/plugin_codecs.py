@@ -117,6 +117,48 @@ class Garbage(Identity):
         return b"\xff" * len(data)
 
 
+class Exiting(Identity):
+    """Would end the program."""
+
+    def decompress(self, data: memoryview, max_output: int) -> bytes:
+        raise SystemExit(3)
+
+
+class Escaping(Identity):
+    """Fails with what a terminal would obey."""
+
+    def decompress(self, data: memoryview, max_output: int) -> bytes:
+        raise ValueError("\x1b[2J\x07\x9b31m is gone")
+
+
+class PacksNot(Identity):
+    """Fails to pack."""
+
+    def compress(self, data: memoryview, level: int | None = None) -> memoryview:
+        raise ArithmeticError("two and two is five")
+
+
+class PacksAway(Identity):
+    """Packs everything to nothing."""
+
+    def compress(self, data: memoryview, level: int | None = None) -> memoryview:
+        return data[:0]
+
+
+class PacksGarbage(Identity):
+    """Packs everything to the same byte."""
+
+    def compress(self, data: memoryview, level: int | None = None) -> memoryview:
+        return data[:1]
+
+
+class PackingExits(Identity):
+    """Would end the program when it packs."""
+
+    def compress(self, data: memoryview, level: int | None = None) -> memoryview:
+        raise SystemExit(3)
+
+
 class Endless(Identity):
     """Never ends, and says that it has begun."""
 

@@ -80,6 +80,16 @@ def test_an_entry_that_is_made_is_held_to_the_same_rules():
     assert hash(Entry(3, "fast", "example.fast:Codec", "v1.0", {"a": []})) == hash(FAST)
 
 
+def test_an_entry_is_shown_short_whatever_its_dictionary():
+    entry = Entry(3, "fast", "example.fast:Codec", "v1.0", {"dictionary": "A" * 100_000, "level": 3})
+    assert repr(entry).startswith(
+        "Entry(plugin_id=3, alias='fast', class_name='example.fast:Codec', version='v1.0', extra={'dictionary': 'AAA"
+    )
+    assert repr(entry).endswith("AAA', 'level': 3})")
+    assert len(repr(entry)) < 200
+    assert repr(Entry(0, "a\x1b", "b", "c")) == r"Entry(plugin_id=0, alias='a\x1b', class_name='b', version='c', extra={})"
+
+
 def test_a_registry_in_memory_finds_by_id_and_alias():
     other = Entry(0, "small", "example.small:Codec", "v2")
     registry = MemoryRegistry([FAST, other])

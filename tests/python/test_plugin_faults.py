@@ -25,9 +25,20 @@ FAULTS = {
     "little": ("plugin_codecs:TooLittle", "S-P6", "not the records of the batch"),
     "much": ("plugin_codecs:TooMuch", "S-P6", "max_ratio"),
     "garbage": ("plugin_codecs:Garbage", "S-P6", "not the records of the batch"),
+    "exiting": ("plugin_codecs:Exiting", "S-P6", "it raised SystemExit: 3"),
+    "escaping": ("plugin_codecs:Escaping", "S-P6", r"it raised ValueError: \u{1b}[2J\u{7}\u{9b}31m is gone"),
     "gone": ("no.such:Gone", "S-P20", "No module named 'no'"),
     "nobody": ("", "S-P19", "Unknown compression name: plugin:15"),
 }
+#: The same of plugins that fail to pack, and what is said of them.
+PACKING = {
+    "packs-not": ("plugin_codecs:PacksNot", "it raised ArithmeticError: two and two is five"),
+    "packs-away": ("plugin_codecs:PacksAway", "it packed 7 bytes of records to nothing"),
+    "packs-garbage": ("plugin_codecs:PacksGarbage", "what it packed unpacks to 1 other bytes, not to the 7 that it was given"),
+    "packing-exits": ("plugin_codecs:PackingExits", "it raised SystemExit: 3"),
+}
+#: Rules of batches that nothing is wrong with but that their plugin is not here.
+UNOPENED = ("S-P19", "S-P20")
 NAME = "00000000000000000000.log"
 Here = Callable[..., Done]
 
@@ -60,6 +71,7 @@ def here(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPa
         code = app.run([str(argument) for argument in arguments])
         out, err = capfdbinary.readouterr()
         assert b"Traceback" not in err
+        assert not {*(out + err).decode()} & {"\x1b", "\x07", "\x9b"}, "what others say moves no cursor"
         return Done(code, out, err.decode())
 
     return run
@@ -68,7 +80,7 @@ def here(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPa
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("registry") / "plugins.json"
-    known = {alias: name for alias, (name, _, _) in FAULTS.items() if name}
+    known = {alias: name for alias, (name, _, _) in FAULTS.items() if name} | {alias: name for alias, (name, _) in PACKING.items()}
     FileRegistry(path).register([Plugin(alias, {"java": f"org.example.{alias}", "python": name}, "v1.4") for alias, name in known.items()])
     assert plugin_codecs.Raising.__name__ in known["raising"]
     return path
@@ -106,9 +118,55 @@ def test_verify_finds_it_and_nothing_else(case: Case, here: Here):
     findings = [line for line in done.lines if line.get("severity") == "error"]
     assert (done.code, [(one["rule"], one["position"], one["baseOffset"]) for one in findings]) == (1, [(case.rule, case.at, 1)])
     assert all(part in findings[0]["message"] for part in case.told)
+    is_whole = case.rule in UNOPENED
+    lost, summary = [] if is_whole else [case.at], done.lines[-1]
+    assert (summary["state"], summary["unopened"]) == (("unopened", 1) if is_whole else ("damaged", 0))
+    assert ([place["position"] for place in summary["lost"]], summary["batches"]) == (lost, 3 - len(lost))
     done = here("verify", "--registry", case.registry, case.segment)
-    assert done.code == 1
+    assert (done.code, "NOT UNPACKED, 1 batch" in done.text, "Lost:" in done.text) == (1, is_whole, not is_whole)
     assert all(part in done.text for part in (case.rule, *case.told))
+    done = here("verify", "--depth", "headers", case.segment)
+    assert (done.code, "clean. 3 batches" in done.text) == (0, True), "headers need no plugin"
+
+
+def test_without_a_registry_nothing_is_lost_and_the_option_is_named(case: Case, here: Here):
+    """S-P19: what to give is said by the name that it has here."""
+    done = here("verify", "--json", "-q", case.segment)
+    finding, summary = done.lines
+    told = (
+        f"plugin:{case.plugin_id} (give --registry or --bootstrap-servers, a registry that knows the plugin with the id {case.plugin_id})"
+    )
+    assert (done.code, finding["rule"], finding["message"]) == (1, "S-P19", f"Unknown compression name: {told}")
+    assert (summary["state"], summary["errors"], summary["unopened"], summary["lost"]) == ("unopened", 1, 1, [])
+    assert summary["safe"] == [{"firstOffset": 0, "lastOffset": 2, "batches": 3, "records": 3}]
+    more = case.segment.with_name("00000000000000000003.log")
+    more.write_bytes(case.segment.read_bytes().replace(b"first", b"again"))
+    for verb in (("verify",), ("cat",), ("cat", "--on-error", "skip"), ("explain", "--at", str(case.at))):
+        done = here(*verb, case.segment)
+        assert done.code == 1
+        assert (done.text + done.err).count(told) == 1
+        assert "codecs=" not in done.text + done.err
+    done = here("convert", "--compression", "gzip", case.segment, "-o", case.segment.with_name("out.log"))
+    assert done.err.splitlines()[1:] == ["logsegment: the batch is not damaged: only its plugin is missing here"]
+
+
+def test_many_batches_that_want_one_plugin_are_told_once(here: Here, tmp_path: Path):
+    one = building.batch(building.record(value=b"packed"), count=1, attributes=0x0305)
+    batches = [one[:7] + bytes([offset]) + one[8:] for offset in range(30)]
+    damaged = building.batch(building.record(value=b"bad"), count=1, base_offset=30, crc=1)
+    path = tmp_path / NAME
+    path.write_bytes(b"".join(batches))
+    done = here("verify", path)
+    assert (done.code, done.text.count("plugin:3"), done.text.count("; 29 batches more like it")) == (1, 1, 1)
+    assert done.text.startswith(
+        f"{path}: NOT UNPACKED, 30 batches for want of a plugin; no damage found. Intact: 30 batches with 30 records"
+    )
+    path.write_bytes(b"".join([*batches, damaged]))
+    done = here("verify", path)
+    assert done.text.startswith(f"{path}: DAMAGED, 1 error. Intact: 30 batches with 30 records")
+    assert (done.text.count("plugin:3"), "V2-31" in done.text) == (1, True)
+    both = here("verify", path, path, "-q")
+    assert both.code == 1
 
 
 def test_cat_ends_there_or_skips_it(case: Case, here: Here):
@@ -139,6 +197,30 @@ def test_convert_ends_there_and_leaves_no_output(case: Case, here: Here, tmp_pat
     ensure_told(done.err, case)
     assert here("convert", "-q", "--registry", case.registry, case.segment, "-o", target).code == 0
     assert target.read_bytes() == case.segment.read_bytes(), "what need not be unpacked is copied"
+
+
+@pytest.mark.parametrize("alias", PACKING)
+def test_convert_names_the_plugin_that_packs_and_not_its_input(alias: str, registry: Path, here: Here, tmp_path: Path):
+    name, told = PACKING[alias]
+    source, target = tmp_path / NAME, tmp_path / "converted.log"
+    first = building.batch(b"", count=0)
+    source.write_bytes(first + building.batch(building.record(), count=1, base_offset=1))
+    done = here("convert", "--compression", alias, "--registry", registry, source, "-o", target)
+    assert (done.code, done.out, target.exists()) == (1, b"", False)
+    error, advice = done.err.splitlines()
+    plugin = f'plugin "{alias}" (id {FileRegistry(registry).by_alias(alias).plugin_id}, class {name}) failed to pack the batch: {told}'
+    assert error == f"logsegment: {source}: [S-P6] at byte {len(first)}, base offset 1: {plugin}"
+    assert advice == "logsegment: nothing was written; what failed is the plugin of the target, not the input"
+    assert here("verify", source).code == 0
+
+
+def test_a_target_that_is_not_here_is_no_fault_of_the_input(registry: Path, here: Here, tmp_path: Path):
+    source = tmp_path / NAME
+    source.write_bytes(building.batch(building.record(), count=1))
+    done = here("convert", "--compression", "gone", "--registry", registry, source, "-o", tmp_path / "out.log")
+    assert done.code == 1
+    assert "[S-P20] plugin registered but not available" in done.err
+    assert done.err.endswith("logsegment: nothing was written; what failed is the plugin of the target, not the input\n")
 
 
 def test_salvage_keeps_what_is_intact_and_gets_past_what_is_not(case: Case, here: Here, tmp_path: Path):
@@ -198,6 +280,7 @@ def test_explain_shows_the_header_and_marks_it(case: Case, here: Here):
     assert (done.code, done.err) == (1, "")
     name = "plugin:15, " if case.alias == "nobody" else f"{case.alias} (plugin:{case.plugin_id}), "
     assert all(part in done.text for part in (case.rule, "baseOffset", name, *case.told))
+    assert done.text.count(case.told[-1]) == 1, "it is told once"
     assert here("explain", "--offset", "2", "--registry", case.registry, case.segment).code == 0
 
 

@@ -51,19 +51,31 @@ def test_the_batches_around_it_are_read():
     assert [(finding.rule, finding.severity) for finding in stream.findings] == [("S-P19", "error")]
 
 
-@pytest.mark.parametrize("depth", ["headers", "metadata", "full"])
+@pytest.mark.parametrize("depth", ["metadata", "full"])
 def test_validation_tells_it(depth):
     [finding] = ls.validate(packed(2) + GOOD, depth=depth).findings
     assert (finding.rule, finding.severity, finding.position, finding.field) == ("S-P19", "error", 0, "attributes")
     assert "plugin:2" in finding.message
+    report = ls.validate(packed(2) + GOOD, depth=depth)
+    assert (report.ok, report.unopened, report.to_dict()["unopened"]) == (False, report.findings, 1)
+    assert repr(report).startswith("Report(not unpacked: 1 error, 0 warning, 0 info, 1 of them without their plugin; ")
+
+
+def test_headers_need_no_plugin():
+    """Framing, headers, counts and checksums are all that this depth looks at."""
+    assert ls.validate(packed(2) + GOOD, depth="headers").findings == []
+    damaged = bytearray(packed(2))
+    damaged[-1] ^= 1
+    assert [finding.rule for finding in ls.validate(bytes(damaged), depth="headers").findings] == ["V2-31"]
+    assert repr(ls.validate(bytes(damaged))).startswith("Report(damaged: ")
 
 
 def test_bits_7_and_12_to_15_are_nobodys():
     """S-P1: they are told beside a plugin as beside any codec."""
-    assert [finding.rule for finding in ls.validate(packed(3), depth="headers").findings] == ["S-P19"]
+    assert ls.validate(packed(3), depth="headers").findings == []
     for bit in (0x80, 0x1000, 0x4000):
         found = {finding.rule: finding for finding in ls.validate(packed(3, bit), depth="headers").findings}
-        assert found.keys() == {"FND-6", "S-P19"}
+        assert found.keys() == {"FND-6"}
         assert f"{bit:#06x}" in found["FND-6"].message
         assert corpus.rows_of(ls.batches(packed(3, bit)))[0]["compression"] == "plugin:3"
 
@@ -139,8 +151,8 @@ def test_stray_bits_of_magic_3():
 @pytest.mark.parametrize("name", ["Raising", "TooLittle", "Garbage"])
 def test_a_plugin_at_fault_in_magic_3_is_named_and_the_next_batch_is_read(name: str, metadata_first: bool):
     """S-P6."""
-    codecs = known(3, name)
-    bad = ls.encode(V3_TABLE, format="v3", metadata_first=metadata_first, compression="alias", codecs=codecs)
+    codecs, writers = known(3, name), known(3, "Identity")
+    bad = ls.encode(V3_TABLE, format="v3", metadata_first=metadata_first, compression="alias", codecs=writers)
     good = ls.encode(pa.table({"value": [b"good"]}), format="v3", base_offset=50)
     stream = ls.decode(bad + good, format="v3", columns=["value"], codecs=codecs, on_error="skip")
     assert corpus.rows_of(stream) == [{"value": b"good"}]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import pickle
+import signal
 import threading
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +17,7 @@ import building
 import corpus
 import logsegment as ls
 import plugin_codecs
-from logsegment.plugins import Entry, MemoryRegistry
+from logsegment.plugins import Entry, FileRegistry, MemoryRegistry, RegistryError
 from plugin_codecs import Configured, Deflate, Identity, Incomplete, Keeping, Shaped, Shelf, Unmakeable, registry
 
 TABLE = pa.table(
@@ -241,6 +244,163 @@ def test_an_interrupt_is_no_fault_of_the_plugin():
         ls.decode(data + GOOD, codecs=codecs, on_error="skip").read_all()
 
 
+ENDINGS = [SystemExit("bye"), GeneratorExit(), asyncio.CancelledError(), BaseException("base")]
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: type(ending).__name__)
+def test_a_plugin_that_would_end_the_program_ends_its_batch(ending: BaseException):
+    """S-P6: what is no `Exception` is a fault of the plugin as any other, unless a signal raised it."""
+
+    def end(plain: bytes) -> bytes:
+        raise ending
+
+    data, codecs = shaped(end)
+    with pytest.raises(ls.CodecError, match=f"it raised {type(ending).__name__}"):
+        ls.decode(data, codecs=codecs).read_all()
+    with pytest.raises(ls.CodecError, match=f"it raised {type(ending).__name__}"):
+        ls.encode(TABLE, compression="own", codecs=codecs)
+    assert corpus.rows_of(ls.decode(data + GOOD, columns=["value"], codecs=codecs, on_error="skip")) == [{"value": b"good"}]
+    assert [finding.rule for finding in ls.validate(data + GOOD, codecs=codecs).findings] == ["S-P6"]
+
+
+def test_a_plugin_that_would_end_the_program_when_it_is_made_is_not_here():
+    """S-P20."""
+
+    class Ending(Identity):
+        def __init__(self) -> None:
+            raise SystemExit(3)
+
+    plugin_codecs.Ending = Ending  # type: ignore[attr-defined]
+    Ending.__qualname__ = "Ending"
+    with pytest.raises(ls.UnsupportedError, match="plugin_codecs:Ending cannot be made: SystemExit: 3"):
+        ls.encode(TABLE, compression="own", codecs=registry(own=Ending))
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="Windows has no SIGUSR1")
+def test_what_a_signal_handler_raises_in_a_plugin_is_no_fault_of_it():
+    def stop(number: int, frame: object) -> None:
+        raise SystemExit("told to end")
+
+    def signalled(plain: bytes) -> bytes:
+        signal.raise_signal(signal.SIGUSR1)
+        return plain
+
+    data, codecs = shaped(signalled)
+    before = signal.signal(signal.SIGUSR1, stop)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ls.decode(data + GOOD, codecs=codecs, on_error="skip").read_all()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_what_a_plugin_says_moves_no_cursor():
+    """Escape sequences of an exception and of a registry are shown, not obeyed."""
+
+    def escaping(plain: bytes) -> bytes:
+        raise ValueError("\x1b[2J\x07 gone \x9b31m 'quoted' \u202e")
+
+    data, codecs = shaped(escaping)
+    [finding] = ls.validate(data, codecs=codecs).findings
+    assert r"ValueError: \u{1b}[2J\u{7} gone \u{9b}31m 'quoted' \u{202e}" in finding.message
+    with pytest.raises(ls.CodecError) as raised:
+        ls.decode(data, codecs=codecs).read_all()
+    shown = ls.inspect(data, codecs=codecs)
+    for text in (repr(finding), str(raised.value), *str(shown).splitlines()):
+        assert text.isprintable(), text
+    absent = MemoryRegistry([Entry(3, "\x1b[2J", "no.\x1b[2J:Codec", "v\x1b[2J")])
+    [finding] = ls.validate(data, codecs=absent).findings
+    for text in (repr(finding), *str(ls.inspect(data, codecs=absent)).splitlines()):
+        assert text.isprintable(), text
+
+
+class Packing(Identity):
+    """Packs as `pack` does."""
+
+    pack: Callable[[bytes], bytes] = staticmethod(bytes)
+
+    def compress(self, data: memoryview, level: int | None = None) -> bytes:
+        return type(self).pack(bytes(data))
+
+
+plugin_codecs.Packing = Packing  # type: ignore[attr-defined]
+LOSING = {
+    "nothing": (lambda plain: b"", "packed [0-9]+ bytes of records to nothing"),
+    "one byte": (lambda plain: b"x", "unpacks to 1 other bytes, not to the [0-9]+ that it was given"),
+    "other bytes": (lambda plain: bytes(len(plain)), "unpacks to [0-9]+ other bytes"),
+}
+
+
+@pytest.mark.parametrize("how", LOSING)
+def test_a_plugin_that_packs_records_away_is_refused(how: str, monkeypatch: pytest.MonkeyPatch):
+    """S-P6: batches that nobody can unpack are not written."""
+    pack, told = LOSING[how]
+    monkeypatch.setattr(Packing, "pack", staticmethod(pack))
+    codecs = registry(own=Packing)
+    calls = [
+        lambda: ls.encode(TABLE, compression="own", codecs=codecs),
+        lambda: ls.encode(TABLE, compression="own", codecs=codecs, format="v3", metadata_first=True),
+        lambda: ls.convert(GOOD, compression="own", codecs=codecs),
+        lambda: ls.encode_array(pa.array([[{"value": b"a"}]]), compression="own", codecs=codecs),
+    ]
+    for call in calls:
+        with pytest.raises(ls.CodecError, match=told) as raised:
+            call()
+        error = raised.value
+        assert (error.code, error.rule, error.kafka_error_code, error.base_offset is not None) == ("packing", "S-P6", -1, True)
+        assert '"own" (id 3, class plugin_codecs:Packing) failed to pack the batch' in str(error)
+
+
+def test_that_a_later_batch_was_packed_to_nothing_is_seen_too(monkeypatch: pytest.MonkeyPatch):
+    """And the refusal names that batch, not the row behind it which ended it."""
+    batches = ls.batches(ls.encode(TABLE, batch_bytes=2048)).to_pyarrow()["baseOffset"].to_pylist()
+    assert len(batches) > 3
+    seen: list[bytes] = []
+
+    def pack(plain: bytes) -> bytes:
+        seen.append(plain)
+        return b"" if len(seen) == 3 else plain
+
+    monkeypatch.setattr(Packing, "pack", staticmethod(pack))
+    with pytest.raises(ls.CodecError, match="to nothing") as raised:
+        ls.encode(TABLE, compression="own", batch_bytes=2048, codecs=registry(own=Packing))
+    number = raised.value.base_offset
+    assert b"order %d of customer" % number in seen[2]
+    assert b"order %d of customer" % (number - 1) not in seen[2]
+    assert (raised.value.row, "row" in str(raised.value)) == (None, False)
+
+
+def test_only_the_first_batch_of_a_call_is_read_back():
+    data = ls.encode(TABLE, compression="deflate", batch_bytes=2048, codecs=DEFLATE)
+    names = [call[0] for call in plugin_codecs.calls]
+    assert names[:2] == ["compress", "decompress"]
+    assert (names.count("decompress"), names.count("compress")) == (1, ls.batches(data).num_rows)
+
+
+def test_conversion_blames_the_plugin_of_the_target(monkeypatch: pytest.MonkeyPatch):
+    """S-P6, with the batch that could not be packed."""
+
+    def pack(plain: bytes) -> bytes:
+        raise ArithmeticError("two and two is five")
+
+    monkeypatch.setattr(Packing, "pack", staticmethod(pack))
+    data = building.batch(b"", count=0, base_offset=0) + GOOD
+    for options in ({}, {"to": "v3"}):
+        with pytest.raises(ls.CodecError, match="failed to pack the batch: it raised ArithmeticError: two and two is five") as raised:
+            ls.convert(data, compression="own", codecs=registry(own=Packing), **options)
+        assert (raised.value.code, raised.value.position, raised.value.base_offset) == ("packing", len(data) - len(GOOD), 1)
+
+
+def test_a_list_of_records_that_cannot_be_packed_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Packing, "pack", staticmethod(lambda plain: b"" if b"bad" in plain else plain))
+    lists = pa.array([[{"value": b"good"}], [{"value": b"bad"}], [{"value": b"good"}]])
+    with pytest.raises(ls.CodecError, match="to nothing") as raised:
+        ls.encode_array(lists, compression="own", codecs=registry(own=Packing))
+    assert raised.value.row == 1
+    encoded = pa.array(ls.encode_array(lists, compression="own", codecs=registry(own=Packing), on_error="null"))
+    assert [one is None for one in encoded.to_pylist()] == [False, True, False]
+
+
 def test_what_a_plugin_asks_of_the_stream_that_it_works_for_is_refused():
     streams = []
 
@@ -274,7 +434,8 @@ def test_an_id_that_nobody_registered():
     with pytest.raises(ls.UnknownCompressionError, match="Unknown compression name: plugin:9") as raised:
         ls.decode(data, codecs=DEFLATE).read_all()
     assert (raised.value.rule, raised.value.kafka_error_code) == ("S-P19", None)
-    assert not ls.validate(data, codecs=DEFLATE, depth="headers").ok
+    assert ls.validate(data, codecs=DEFLATE, depth="headers").ok, "headers need no plugin"
+    assert not ls.validate(data, codecs=DEFLATE).ok
     assert corpus.rows_of(ls.batches(data, codecs=DEFLATE))[0]["compression"] == "plugin:9"
 
 
@@ -306,7 +467,8 @@ def test_a_plugin_that_is_registered_and_not_here(name):
         assert (error.code, error.rule, error.kafka_error_code) == ("plugin_missing", "S-P20", 76)
         assert all(part in str(error) for part in ("absent", name, "v7.1", MISSING[name]))
     assert corpus.rows_of(ls.batches(data, codecs=codecs))[0]["compression"] == "absent"
-    assert [finding.rule for finding in ls.validate(data, codecs=codecs, depth="headers").findings] == ["S-P20"]
+    assert [finding.rule for finding in ls.validate(data, codecs=codecs).findings] == ["S-P20"]
+    assert ls.validate(data, codecs=codecs, depth="headers").findings == []
     assert issubclass(Unmakeable, Identity)
     assert not issubclass(Incomplete, Identity)
 
@@ -324,8 +486,18 @@ def test_a_registry_that_fails_is_no_fault_of_the_bytes():
         lambda: ls.validate(data, codecs=Down()),
         lambda: ls.encode(TABLE, compression="own", codecs=Down()),
     ):
-        with pytest.raises(OSError, match="the plugin registry failed: ConnectionError: broker down"):
+        with pytest.raises(RegistryError, match=r"^the plugin registry failed: ConnectionError: broker down$"):
             call()
+
+
+def test_a_registry_that_cannot_be_read_is_a_registry_error_with_the_cause(tmp_path):
+    data = building.batch(b"packed", count=1, attributes=0x0305)
+    with pytest.raises(RegistryError, match=r"the plugin registry failed: .*: there is no registry .*gone\.json") as raised:
+        ls.decode(data, codecs=FileRegistry(tmp_path / "gone.json")).read_all()
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(RegistryError, match="it is not JSON"):
+        ls.encode(TABLE, compression="own", codecs=FileRegistry(tmp_path / "bad.json"))
 
 
 @pytest.mark.parametrize("given", [{}, "deflate", Deflate(), [Entry(3, "deflate", "plugin_codecs:Deflate", "v1.0")]])

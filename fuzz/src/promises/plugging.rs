@@ -105,7 +105,7 @@ impl PluginCodecs for Toys {
     }
 
     fn ensure(&self, id: u8) -> Result<()> {
-        if id <= NATIVE_HALF { Ok(()) } else { Err(ErrorKind::UnknownPlugin { id, has_registry: true }.into()) }
+        if id <= NATIVE_HALF { Ok(()) } else { Err(ErrorKind::UnknownPlugin { id, wanted: None }.into()) }
     }
 
     fn native(&self, id: u8) -> Result<Option<&NativeCodec>> {

@@ -137,7 +137,7 @@ COLUMNS: list[tuple[str, int, Callable[[Row], object]]] = [
     ("baseOffset", 12, lambda row: "-" if row["baseOffset"] is None else row["baseOffset"]),
     ("lastOffset", 12, lambda row: row["lastOffset"]),
     ("count", 7, lambda row: "-" if row["count"] is None else row["count"]),
-    ("codec", -6, lambda row: row["compression"]),
+    ("codec", -6, lambda row: printable(row["compression"])),
     ("maxTimestamp", -24, lambda row: instant(row["maxTimestamp"])),
     ("producer", -9, _producer),
     ("sequence", 8, _sequence),

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
 ADVICE = "nothing was written; `logsegment verify` tells what is damaged"
+#: The same, when no byte of the input is to blame.
+TARGET = "nothing was written; what failed is the plugin of the target, not the input"
 
 
 @dataclass
@@ -214,10 +216,15 @@ def _convert(segment: Segment, file: Any, job: Job, progress: Progress) -> None:
         except ls.LossError as refused:
             raise Damaged(segment.name, refused, "--allow-loss converts all the same, and tells what was lost") from refused
         except ls.RecordBatchError as error:
-            raise Damaged(segment.name, error, ADVICE) from error
+            raise Damaged(segment.name, error, _advice(error)) from error
         except ValueError as mistake:
             raise click.UsageError(str(mistake)) from None
     job.note(segment, converted)
+
+
+def _advice(error: ls.RecordBatchError) -> str:
+    is_target = error.code == "packing" or (error.code == "plugin_missing" and error.position is None)
+    return TARGET if is_target else ADVICE
 
 
 def _told(job: Job, *, quiet: bool) -> int:

@@ -14,6 +14,7 @@ from typing import ParamSpec
 import logsegment
 from logsegment.cli.messages import say
 from logsegment.redacting import Redactor
+from logsegment.report import UNOPENED
 from logsegment.tiered import ManifestError, SegmentKeyError
 
 CLEAN, FOUND, UNREADABLE, LOST = 0, 1, 2, 3
@@ -34,6 +35,8 @@ class Damaged(Exception):
     """Bad bytes that end a verb, with the name of their file and what to do about them."""
 
     SKIPPING = "`--on-error skip` goes on past damage, `logsegment verify` tells what is lost"
+    #: Of a batch whose checksum is right, and whose records nobody unpacked.
+    WHOLE = "the batch is not damaged: only its plugin is missing here"
     #: Of a file that is none, the first bytes are wrong already.
     AT_ITS_START = "nothing can be read at its start: is this a log segment at all? "
 
@@ -41,7 +44,9 @@ class Damaged(Exception):
         words = str(error) if redactor is None else redactor.error(error)
         super().__init__(f"{name}: {words.removeprefix(f'{name}: ')}")
         is_framed = error.base_offset is not None
-        self.advice = advice if error.position or is_framed else self.AT_ITS_START + advice
+        self.advice = advice if error.position != 0 or is_framed else self.AT_ITS_START + advice
+        if error.rule in UNOPENED and is_framed:
+            self.advice = self.WHOLE
 
 
 def stop_on_signals() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from logsegment.absent import Absent, is_given
 from logsegment.cli.ending import FOUND, UNREADABLE, Ended, words_of
 from logsegment.cli.messages import say
 
@@ -23,6 +24,8 @@ ONE_IS_NEEDED = "one of --registry and --bootstrap-servers is needed"
 FOR_SERVERS = "is for --bootstrap-servers"
 #: Seconds, without --timeout.
 TIMEOUT = 10.0
+#: Who gives no registry is told how to.
+ABSENT = Absent("--registry or --bootstrap-servers")
 #: What `codecs_options` adds, by the names that click gives.
 OPTIONS = ("registry", "bootstrap_servers", "command_config", "settings", "timeout")
 
@@ -73,14 +76,15 @@ def refusing() -> Iterator[None]:
         raise Ended(FOUND) from None
 
 
-def noted(registry: Registry | None) -> Noting | None:
+def noted(registry: Registry | None) -> Registry | None:
     """The registry of a verb that goes on without it."""
-    return None if registry is None else Noting(registry)
+    return Noting(registry) if registry is not None and is_given(registry) else registry
 
 
-def told(noting: Noting | None, code: int) -> int:
+def told(registry: Registry | None, code: int) -> int:
     """The exit code of a verb that is done: another one when the registry that it was given was of no use."""
-    if noting is None or noting.fault is None:
+    noting = registry
+    if not isinstance(noting, Noting) or noting.fault is None:
         return code
     say(f"the plugin registry failed: {type(noting.fault).__name__}: {words_of(noting.fault)}")
     return UNREADABLE
@@ -148,7 +152,7 @@ def codecs_options(function: F) -> F:
     @functools.wraps(function)
     def named(**options: Any) -> Any:
         rest = {name: value for name, value in options.items() if name not in OPTIONS}
-        return function(codecs=chosen(click.get_current_context()), **rest)
+        return function(codecs=chosen(click.get_current_context()) or ABSENT, **rest)
 
     text = "Plugin codecs by this registry, a JSON file. It names code that is imported."
     file = click.option("--registry", type=click.Path(exists=True, dir_okay=False), metavar="FILE", is_eager=True, help=text)

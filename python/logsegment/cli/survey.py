@@ -9,6 +9,7 @@ from typing import Any
 
 import logsegment as ls
 from logsegment import _core
+from logsegment.report import is_unopened
 
 #: Damaged places after which the intact batches between them are no longer listed; each costs a look at the file.
 MOST_PLACES = 10_000
@@ -91,7 +92,8 @@ def _damaged(findings: Sequence[ls.Finding], validate_from: Callable[[int], Sequ
     """Byte ranges that cannot be read, those that touch joined; and whether these are all."""
     places: list[tuple[int, int]] = []
     for _ in range(MOST_SWALLOWED):
-        suspects = [found for found in findings if found.severity == "error" or found.rule == SWALLOWED]
+        # What only wants its plugin is whole.
+        suspects = [found for found in findings if (found.severity == "error" and not is_unopened(found)) or found.rule == SWALLOWED]
         # Findings of which there are too many are only counted, and take no bytes.
         is_complete = all(found.length for found in suspects)
         swallowed = next((found for found in suspects if found.rule == SWALLOWED and found.length), None)

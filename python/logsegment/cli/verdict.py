@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -13,10 +14,11 @@ import logsegment as ls
 from logsegment.cli.messages import count, printable
 from logsegment.cli.paper import Paper
 from logsegment.cli.survey import SWALLOWED, Intact, Lost, Survey
+from logsegment.report import is_unopened
 
 #: Findings, runs and places of a file that people are shown; JSON lines have all.
 SHOWN = 20
-STYLES = {"clean": "green", "readable": "yellow", "damaged": "bold red"}
+STYLES = {"clean": "green", "readable": "yellow", "unopened": "yellow", "damaged": "bold red"}
 
 
 @dataclass(frozen=True)
@@ -33,20 +35,26 @@ class Verdict:
         """Findings by severity."""
         return self.report.counts
 
+    @cached_property
+    def unopened(self) -> int:
+        """Batches that were not unpacked for want of a plugin: errors, and no damage."""
+        return len(self.report.unopened)
+
     @property
     def state(self) -> str:
-        """`clean`, `readable` (warnings) or `damaged` (errors)."""
-        counts = self.counts
-        return "damaged" if counts["error"] else "readable" if counts["warning"] else "clean"
+        """`clean`, `readable` (warnings), `unopened` (all that is wrong is that plugins are missing) or `damaged` (errors)."""
+        if self.counts["error"]:
+            return "damaged" if self.counts["error"] > self.unopened else "unopened"
+        return "readable" if self.counts["warning"] else "clean"
 
     @property
     def batches(self) -> int:
-        """Batches that can be read."""
+        """Batches that are intact."""
         return self.survey.batches if self.survey and self.survey.is_complete else self.report.io_stats["entries_read"]
 
     @property
     def records(self) -> int | None:
-        """Records that can be read; None when nobody counted them."""
+        """Records of these; None when nobody counted them."""
         if self.survey and self.survey.is_complete:
             return self.survey.records
         return self.report.io_stats["records"] or None
@@ -58,11 +66,11 @@ def write_words(verdict: Verdict, paper: Paper) -> None:
     if verdict.state == "damaged" or (verdict.survey and verdict.survey.lost):
         for line in _damage(verdict):
             paper.line(f"  {line}")
-    findings = verdict.report.findings
-    for line in _ends(findings):
+    for line in _ends(verdict.report.findings):
         paper.line(f"  {line}")
+    findings = _grouped(verdict.report.findings)
     if findings:
-        paper.table(("severity", "rule", "byte", "offset", "what"), [_row(finding) for finding in findings[:SHOWN]])
+        paper.table(("severity", "rule", "byte", "offset", "what"), [_row(*finding) for finding in findings[:SHOWN]])
     if len(findings) > SHOWN:
         paper.line(f"  and {count(len(findings) - SHOWN, 'finding')} more; --json has all of them")
 
@@ -85,6 +93,7 @@ def _summary(verdict: Verdict) -> dict[str, Any]:
         "state": verdict.state,
         "ok": verdict.report.ok,
         **{f"{severity}s" if severity != "info" else "infos": number for severity, number in verdict.counts.items()},
+        "unopened": verdict.unopened,
         "batches": verdict.batches,
         "records": verdict.records,
         "bytesRead": verdict.report.io_stats["bytes_read"],
@@ -100,7 +109,9 @@ def _headline(verdict: Verdict) -> str:
     whole += f" with {count(verdict.records, 'record')}" if verdict.records is not None else ""
     whole += _offsets(verdict.survey.intact) if verdict.survey and verdict.survey.intact else ""
     if verdict.state == "damaged":
-        return f"DAMAGED, {count(verdict.counts['error'], 'error')}. Intact: {whole}"
+        return f"DAMAGED, {count(verdict.counts['error'] - verdict.unopened, 'error')}. Intact: {whole}"
+    if verdict.state == "unopened":
+        return f"NOT UNPACKED, {count(verdict.unopened, 'batch')} for want of a plugin; no damage found. Intact: {whole}"
     if verdict.state == "readable" and verdict.survey and verdict.survey.lost:
         return f"HIDES DATA, {count(verdict.counts['warning'], 'warning')}. Intact: {whole}"
     if verdict.state == "readable":
@@ -158,14 +169,22 @@ def _shown(lines: list[str], noun: str) -> Iterable[str]:
         yield f"  and {count(len(lines) - SHOWN, noun)} more; --json has all of them"
 
 
-def _row(finding: ls.Finding) -> tuple[str, ...]:
+def _grouped(findings: Sequence[ls.Finding]) -> list[tuple[ls.Finding, int]]:
+    """Findings, and how many batches each is about: those that want the same plugin are told once."""
+    wanting = Counter(one.message for one in findings if is_unopened(one))
+    told = (one for one in findings if not is_unopened(one) or one.message in wanting)
+    return [(one, wanting.pop(one.message) if is_unopened(one) else 1) for one in told]
+
+
+def _row(finding: ls.Finding, batches: int = 1) -> tuple[str, ...]:
     offset = "-" if finding.baseOffset is None else str(finding.baseOffset)
     where = f" ({finding.field})" if finding.field else ""
     record = f"record {finding.recordIndex}: " if finding.recordIndex is not None else ""
     # Findings of several files name theirs.
     path, at, _ = finding.path.rpartition("@")
     file = f"{printable(os.path.basename(path))}: " if at and not finding.path.startswith("entry@") else ""
-    return (finding.severity, finding.rule, str(finding.position), offset, f"{file}{record}{finding.message}{where}")
+    more = f"; {count(batches - 1, 'batch')} more like it" if batches > 1 else ""
+    return (finding.severity, finding.rule, str(finding.position), offset, f"{file}{record}{finding.message}{where}{more}")
 
 
 def _camel(fields: dict[str, Any]) -> dict[str, Any]:

@@ -176,7 +176,8 @@ def _write(verdict: Verdict, paper: Paper | None) -> None:
 
 
 def _total(seen: Counter[str], files: int) -> str:
-    states = [f"{seen[state]:,} {state}" for state in ("clean", "readable", "damaged", "unreadable") if seen[state]]
+    words = {"clean": "clean", "readable": "readable", "unopened": "not unpacked", "damaged": "damaged", "unreadable": "unreadable"}
+    states = [f"{seen[state]:,} {told}" for state, told in words.items() if seen[state]]
     found = [count(seen[severity], severity) for severity in ("error", "warning") if seen[severity]]
     return "; ".join([f"{count(files, 'file')}: {', '.join(states)}", *found])
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import logsegment as ls
 from logsegment import _core
+from logsegment.absent import is_given
 from logsegment.counting.stats import Sampled, Stats
 
 #: Batches of each codec that are unpacked for its ratio.
@@ -86,7 +87,7 @@ class Collector:
             sampled.batches += 1
             sampled.packed += packed.length
             sampled.plain += parts["unpacked"].length
-        elif options.get("codecs") is not None:
+        elif is_given(options.get("codecs")):
             self._blame_plugin(position, name, entry)
 
     def _blame_plugin(self, position: int, name: str, entry: ls.Field) -> None:

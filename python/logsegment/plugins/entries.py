@@ -7,6 +7,7 @@ entries are kept, and what several of them must be to each other, is not known h
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -114,6 +115,11 @@ class Entry:
             raise EntryError(f"pluginAlias is {entry.alias!r}, but the key is {alias!r}", "pluginAlias")
         return entry
 
+    def __repr__(self) -> str:
+        # A dictionary is 100 KiB of base64, and an entry stands in messages and in front of people.
+        shown = ", ".join(f"{name}={_SHORT.repr(getattr(self, name))}" for name in (*FIELDS.values(), "extra"))
+        return f"Entry({shown})"
+
     def to_dict(self) -> dict[str, Any]:
         """Give the fields by their names in JSON, extra ones last."""
         return {name: getattr(self, ours) for name, ours in FIELDS.items()} | self.extra
@@ -126,6 +132,10 @@ class Entry:
             ValueError: when an extra field holds a number that is none.
         """
         return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 
 
 def _ensure_id(value: Any) -> None:

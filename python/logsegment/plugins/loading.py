@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from logsegment.plugins.codec import Codec
 from logsegment.plugins.entries import Entry
+from logsegment.plugins.stopping import is_stop
 
 #: Packages offer codecs under this group of entry points; the name is the one that an entry says as its class or as its alias.
 GROUP = "logsegment.codecs"
@@ -48,16 +49,24 @@ def load(entry: Entry) -> Codec:
     Source: KIP-984, `pluginClassName`.
     """
     try:
-        found = _found(entry)
-        codec: Any = found.from_entry(entry) if hasattr(found, "from_entry") else found() if isinstance(found, type) else found
+        codec = _made(entry)
     except PluginNotInstalled:
         raise
     except ImportError as error:
         # Those that come along have their libraries by an extra.
         advice = "; pip install 'logsegment[codecs]'" if entry.class_name.startswith(_READY) else ""
         raise PluginNotInstalled(f"{error}{advice}") from error
-    except Exception as error:
+    except BaseException as error:
+        # A module that ends its process when it is imported is no plugin, and ends nothing else.
+        if is_stop(error):
+            raise
         raise PluginNotInstalled(f"{entry.class_name} cannot be made: {type(error).__name__}: {error}") from error
+    return codec
+
+
+def _made(entry: Entry) -> Codec:
+    found = _found(entry)
+    codec: Any = found.from_entry(entry) if hasattr(found, "from_entry") else found() if isinstance(found, type) else found
     if not isinstance(codec, Codec) and not hasattr(codec, "__logsegment_codec__"):
         raise PluginNotInstalled(f"{entry.class_name} has no methods compress and decompress")
     return cast("Codec", codec)

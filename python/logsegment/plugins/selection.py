@@ -9,6 +9,7 @@ from logsegment.plugins.codec import Codec
 from logsegment.plugins.entries import Entry
 from logsegment.plugins.loading import PluginNotInstalled, load
 from logsegment.plugins.registry import Registry
+from logsegment.plugins.stopping import is_stop
 
 #: Alias, class, version, the codec or None, and why there is none.
 Found: TypeAlias = tuple[str, str, str, Codec | None, str]
@@ -47,6 +48,10 @@ class Resolver:
         """The id of the plugin with this alias; None when it is not registered."""
         entry = self._registry.by_alias(alias)
         return None if entry is None else entry.plugin_id
+
+    def is_stop(self, error: BaseException) -> bool:
+        """Whether a signal raised what came out of a plugin or of the registry."""
+        return is_stop(error)
 
 
 class BrokerResolver(Resolver):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from logsegment.absent import Absent
 from logsegment.plugins import FileRegistry, Registry, TopicRegistry
 from logsegment.plugins.travelling import travelling
 
@@ -20,6 +21,8 @@ SETTING = "plugins.kafka."
 SERVERS = f"{SETTING}bootstrap.servers"
 TIMEOUT = "plugins.timeout"
 PLUGINS = (FILE, SERVERS, TIMEOUT)
+#: Who gives no registry is told how to.
+ABSENT = Absent(f"the option {FILE} or {SERVERS}")
 #: Which options' values Spark hides in plans. Its own pattern for all of its settings knows passwords, secrets and tokens, but not all of
 #: librdkafka's names, such as `ssl.key.pem`.
 REDACTION = "spark.sql.redaction.options.regex"
@@ -32,7 +35,7 @@ def is_plugin_setting(name: str) -> bool:
 
 
 def plugins_option(options: Mapping[str, str]) -> Registry | None:
-    """The registry of a query; None when none is named.
+    """The registry of a query; when none is named, one whose name errors tell.
 
     Args:
         options: Spark's, names in lower case.
@@ -53,9 +56,10 @@ def plugins_option(options: Mapping[str, str]) -> Registry | None:
     for name, value in ((FILE, file), (SERVERS, servers)):
         if value is not None and not value.strip():
             raise ValueError(f"option {name} must not be empty")
-    if file is not None:
-        return travelling(FileRegistry(file))
-    return None if servers is None else travelling(TopicRegistry.of_settings(servers, settings, timeout=_seconds(options)))
+    if file is None and servers is None:
+        return ABSENT
+    registry = FileRegistry(file) if file is not None else TopicRegistry.of_settings(str(servers), settings, timeout=_seconds(options))
+    return travelling(registry)
 
 
 def hide_settings(spark: SparkSession) -> None:

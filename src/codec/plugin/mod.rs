@@ -9,13 +9,14 @@ pub use native::{CodecTable, NativeCodec};
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use bytes::Bytes;
 
 use super::output::Output;
 use super::plain::Plain;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::Budget;
+use crate::limits::{Budget, Limits};
 use crate::model::CompressionType;
 use crate::wire::Sink;
 
@@ -80,18 +81,33 @@ pub enum Place {
 
 /// The plugins that a caller brought, or none.
 #[derive(Clone, Default)]
-pub struct Plugins(Option<Arc<dyn PluginCodecs>>);
+pub struct Plugins {
+    brought: Option<Arc<Brought>>,
+    /// What names a registry to whoever calls, such as an option of a program.
+    wanted: Option<Arc<str>>,
+}
+
+struct Brought {
+    codecs: Arc<dyn PluginCodecs>,
+    /// A bit for each id: a batch that this plugin packed was unpacked again, to the same bytes.
+    proven: AtomicU16,
+}
 
 impl Plugins {
     /// These.
     pub fn new(codecs: Arc<dyn PluginCodecs>) -> Self {
-        Self(Some(codecs))
+        Self { brought: Some(Arc::new(Brought { codecs, proven: AtomicU16::new(0) })), wanted: None }
+    }
+
+    /// None; errors say that `wanted` would bring some.
+    pub fn absent(wanted: &str) -> Self {
+        Self { brought: None, wanted: Some(wanted.into()) }
     }
 
     /// True when the caller brought none.
     #[inline]
     pub fn is_none(&self) -> bool {
-        self.0.is_none()
+        self.brought.is_none()
     }
 
     /// The compression type with this name: one that is built in, else the plugin with this alias (S-P17).
@@ -100,8 +116,8 @@ impl Plugins {
     /// `UnknownCompressionName`, and those of `PluginCodecs::find`.
     pub fn named(&self, name: &str) -> Result<CompressionType> {
         let built_in = CompressionType::named(name);
-        match (&self.0, &built_in) {
-            (Some(codecs), Err(_)) => codecs.find(name)?.map_or(built_in, |id| Ok(CompressionType::Plugin(id))),
+        match (&self.brought, &built_in) {
+            (Some(brought), Err(_)) => brought.codecs.find(name)?.map_or(built_in, |id| Ok(CompressionType::Plugin(id))),
             _ => built_in,
         }
     }
@@ -120,7 +136,7 @@ impl Plugins {
     /// # Errors
     /// `UnknownPlugin` without a registry (S-P19), and those of `PluginCodecs::ensure`.
     pub fn ensure(&self, id: u8) -> Result<()> {
-        self.codecs(id).and_then(|codecs| codecs.ensure(id)).map_err(in_header)
+        self.brought(id).and_then(|brought| brought.codecs.ensure(id)).map_err(in_header)
     }
 
     /// Unpacks a stream that lies in `memory`.
@@ -128,7 +144,7 @@ impl Plugins {
     /// # Errors
     /// As `ensure`; `Plugin` when the plugin fails, or gives more than the budget allows.
     pub fn unpack(&self, id: u8, packed: &[u8], memory: &Memory, to: Unpacked<'_>, budget: &Budget) -> Result<Place> {
-        let codecs = self.codecs(id).map_err(in_header)?;
+        let codecs = &self.brought(id).map_err(in_header)?.codecs;
         if let Some(native) = codecs.native(id).map_err(in_header)? {
             native.unpack(packed, &mut Output::new(to.plain, budget)?, || codecs.describe(id))?;
             return Ok(Place::Plain);
@@ -140,34 +156,75 @@ impl Plugins {
 
     /// Packs all of `plain` and writes it behind what `out` holds. `plain` may be given back empty.
     ///
+    /// The first batch of each plugin is unpacked again and compared: from one that is no codec whole segments would be packed to nothing
+    /// that can be read. To do so with every batch would cost as much as reading them all.
+    ///
     /// # Errors
-    /// As `ensure`, and `Plugin` when the plugin fails.
+    /// As `ensure`, and `Packing` when the plugin fails.
     #[cold]
     pub fn pack(&self, id: u8, plain: &mut Sink, level: Option<i32>, out: &mut Sink) -> Result<()> {
-        let codecs = self.codecs(id)?;
-        match codecs.native(id)? {
+        let brought = self.brought(id)?;
+        let (codecs, start, len) = (&brought.codecs, out.len(), plain.len());
+        let bit = 1_u16.checked_shl(u32::from(id)).unwrap_or(0);
+        let unproven = (brought.proven.load(Ordering::Relaxed) & bit == 0).then(|| plain.bytes().to_vec());
+        let packed = match codecs.native(id)? {
             Some(native) => native.pack(plain.bytes(), level, out, || codecs.describe(id)),
             None => codecs.pack(id, plain, level, out),
+        };
+        packed.map_err(|error| of_packing(&error))?;
+        if len > 0 && out.len() == start {
+            let fault = format!("it packed {len} bytes of records to nothing");
+            return Err(ErrorKind::Packing { plugin: codecs.describe(id), fault }.into());
         }
+        if let Some(plain) = unproven {
+            self.ensure_same(id, out.from(start), &plain)?;
+            brought.proven.fetch_or(bit, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Fails unless packed bytes unpack to these.
+    fn ensure_same(&self, id: u8, packed: &[u8], plain: &[u8]) -> Result<()> {
+        let (mut unpacked, mut given) = (Plain::default(), Bytes::new());
+        let most = u64::try_from(plain.len()).unwrap_or(u64::MAX);
+        let budget = Budget::for_entry(&Limits { max_decompressed_bytes: most, max_ratio: u64::MAX, ..Limits::default() }, packed.len());
+        let to = Unpacked { plain: &mut unpacked, given: &mut given };
+        let place = self.unpack(id, packed, &Memory::default(), to, &budget).map_err(|error| of_packing(&error))?;
+        let again = if place == Place::Plain { unpacked.bytes() } else { &given };
+        if again == plain {
+            return Ok(());
+        }
+        let plugin = self.brought(id)?.codecs.describe(id);
+        let fault = format!("what it packed unpacks to {} other bytes, not to the {} that it was given", again.len(), plain.len());
+        Err(ErrorKind::Packing { plugin, fault }.into())
     }
 
     /// What is wrong with the plain bytes that a plugin gave, as a fault of the plugin, in the same place.
     #[cold]
     pub fn blamed(&self, id: u8, error: &Error) -> Error {
-        let plugin = self.0.as_ref().map_or_else(String::new, |codecs| codecs.describe(id));
+        let plugin = self.brought.as_ref().map_or_else(String::new, |brought| brought.codecs.describe(id));
         let fault = format!("what it gave is not the records of the batch: {}", error.message());
         error.become_kind(ErrorKind::Plugin { plugin, fault })
     }
 
-    fn codecs(&self, id: u8) -> Result<&dyn PluginCodecs> {
-        let unknown = || Error::from(ErrorKind::UnknownPlugin { id, has_registry: false });
-        self.0.as_deref().ok_or_else(unknown)
+    fn brought(&self, id: u8) -> Result<&Brought> {
+        let wanted = || self.wanted.clone().unwrap_or_else(|| "codecs=".into());
+        self.brought.as_deref().ok_or_else(|| ErrorKind::UnknownPlugin { id, wanted: Some(wanted()) }.into())
     }
 
     #[cold]
     fn plugin_name(&self, id: u8) -> String {
-        let alias = self.0.as_ref().and_then(|codecs| codecs.alias(id));
+        let alias = self.brought.as_ref().and_then(|brought| brought.codecs.alias(id));
         alias.unwrap_or_else(|| CompressionType::Plugin(id).name().to_owned())
+    }
+}
+
+/// The same fault of a plugin, when it packs.
+#[cold]
+fn of_packing(error: &Error) -> Error {
+    match error.kind().clone() {
+        ErrorKind::Plugin { plugin, fault } => error.become_kind(ErrorKind::Packing { plugin, fault }),
+        _ => error.clone(),
     }
 }
 
@@ -182,7 +239,7 @@ fn in_header(error: Error) -> Error {
 
 impl fmt::Debug for Plugins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Plugins(..)" } else { "Plugins(none)" })
+        f.write_str(if self.brought.is_some() { "Plugins(..)" } else { "Plugins(none)" })
     }
 }
 
@@ -207,9 +264,8 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::Limits;
 
-    /// Plugin 3, "twice", whose packed form is the plain bytes twice.
+    /// Plugin 3, "twice", whose packed form is the plain bytes twice. Plain bytes that end in "!" it packs to nothing, in "?" to too few.
     struct Twice;
 
     impl PluginCodecs for Twice {
@@ -220,7 +276,7 @@ mod tests {
             Ok((alias == "twice").then_some(3))
         }
         fn ensure(&self, id: u8) -> Result<()> {
-            if id == 3 { Ok(()) } else { Err(ErrorKind::UnknownPlugin { id, has_registry: true }.into()) }
+            if id == 3 { Ok(()) } else { Err(ErrorKind::UnknownPlugin { id, wanted: None }.into()) }
         }
         fn unpack(&self, id: u8, packed: Bytes, _: usize, given: &mut Bytes) -> Result<()> {
             self.ensure(id)?;
@@ -229,7 +285,12 @@ mod tests {
         }
         fn pack(&self, id: u8, plain: &mut Sink, _: Option<i32>, out: &mut Sink) -> Result<()> {
             self.ensure(id)?;
-            (0..2).for_each(|_| out.put(plain.bytes()));
+            let kept = match plain.bytes().split_last() {
+                Some((b'!', _)) => &[],
+                Some((b'?', front)) => front,
+                _ => plain.bytes(),
+            };
+            (0..2).for_each(|_| out.put(kept));
             Ok(())
         }
         fn describe(&self, id: u8) -> String {
@@ -270,9 +331,32 @@ mod tests {
     fn s_p19_without_a_registry_every_plugin_is_unknown() {
         let error = unpack(&Plugins::default(), 7, b"", 10).unwrap_err();
         assert_eq!((error.rule(), error.kafka_error_code()), ("S-P19", Some(-1)));
-        assert!(error.message().starts_with("Unknown compression name: plugin:7"));
+        assert!(error.message().starts_with("Unknown compression name: plugin:7 (give codecs=, "), "{error}");
+        let error = unpack(&Plugins::absent("--registry"), 7, b"", 10).unwrap_err();
+        assert!(error.message().contains("(give --registry, a registry that knows the plugin with the id 7)"), "{error}");
         let error = twice().ensure(7).unwrap_err();
         assert_eq!((error.rule(), error.kafka_error_code()), ("S-P19", None));
+    }
+
+    #[test]
+    fn s_p6_what_packs_to_nothing_or_to_other_bytes_is_refused() {
+        let pack = |plugins: &Plugins, bytes: &[u8]| {
+            let (mut plain, mut out) = (Sink::default(), Sink::default());
+            plain.put(bytes);
+            out.put(b"before");
+            plugins.pack(3, &mut plain, None, &mut out).map(|()| out.bytes().to_vec())
+        };
+        assert_eq!(pack(&twice(), b"abc"), Ok(b"beforeabcabc".to_vec()));
+        assert_eq!(pack(&twice(), b""), Ok(b"before".to_vec()), "nothing is nothing");
+        for (bytes, told) in [(b"abc!", "packed 4 bytes of records to nothing"), (b"abc?", "unpacks to 3 other bytes, not to the 4")] {
+            let error = pack(&twice(), bytes).unwrap_err();
+            assert_eq!((error.rule(), error.kind().code(), error.is_about_data()), ("S-P6", "packing", false));
+            assert!(error.message().starts_with("plugin 3 failed to pack the batch: ") && error.message().contains(told), "{error}");
+        }
+        let proven = twice();
+        pack(&proven, b"abc").unwrap();
+        assert!(pack(&proven.clone(), b"abc?").is_ok(), "only the first batch is read back");
+        assert!(pack(&proven, b"abc!").is_err(), "that nothing is nothing shows in every batch");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::ffi::{c_char, c_void};
 
 use crate::codec::output::Output;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, foreign};
 use crate::wire::Sink;
 
 /// The table of functions that a plugin gives (`logsegment_codec.h`). Results are lengths, or one of the negative numbers below.
@@ -144,10 +144,10 @@ fn failed(plugin: String, fault: String) -> Error {
     ErrorKind::Plugin { plugin, fault }.into()
 }
 
-/// The text up to its end mark, on one line.
+/// The text up to its end mark.
 #[cold]
 fn text_of(fault: &[c_char; FAULT], result: i64) -> String {
     let bytes: Vec<u8> = fault.iter().take_while(|one| **one != 0).map(|one| one.to_ne_bytes()[0]).collect();
-    let text = String::from_utf8_lossy(&bytes).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = foreign(&String::from_utf8_lossy(&bytes));
     if text.is_empty() { format!("it failed with {result}") } else { text }
 }

@@ -79,7 +79,7 @@ impl<'a> Rows<'a> {
     pub fn write_until(&self, writer: &mut RecordWriter, rows: Range<usize>, first_row: usize, enough: usize) -> Result<usize> {
         let (mut scratch, end) = (Vec::new(), rows.end);
         for (index, row) in rows.enumerate() {
-            self.write_row(row, writer, &mut scratch).map_err(|error| error.in_row(first_row + index))?;
+            self.write_row(row, writer, &mut scratch).map_err(|error| error.in_written_row(first_row + index))?;
             if writer.ended_len() >= enough {
                 return Ok(row + 1);
             }

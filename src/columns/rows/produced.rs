@@ -225,5 +225,9 @@ fn refused(reason: impl Into<String>) -> Error {
 
 /// A failure of the machine has no row.
 fn at_row(error: Error, row: usize) -> Error {
-    if matches!(error.kind(), ErrorKind::Io { .. } | ErrorKind::Interrupted) { error } else { error.in_row(row) }
+    if matches!(error.kind(), ErrorKind::Io { .. } | ErrorKind::Registry { .. } | ErrorKind::Interrupted) {
+        error
+    } else {
+        error.in_written_row(row)
+    }
 }
