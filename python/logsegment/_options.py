@@ -30,7 +30,7 @@ LZ4HeaderChecksum: TypeAlias = Literal["correct", "broken"]
 def plugins(registry: Registry | None) -> Resolver | str | None:
     """A registry as the core asks it; of none that has a name the name."""
     if registry is None or isinstance(registry, Absent):
-        return registry and registry.wanted
+        return None if registry is None else registry.wanted
     from logsegment.plugins.selection import Resolver
 
     return Resolver(registry)
@@ -39,7 +39,7 @@ def plugins(registry: Registry | None) -> Resolver | str | None:
 def brokers_plugins(registry: Registry | None) -> Resolver | str | None:
     """A registry as the core asks it where it does a broker's work."""
     if registry is None or isinstance(registry, Absent):
-        return registry and registry.wanted
+        return None if registry is None else registry.wanted
     from logsegment.plugins.selection import BrokerResolver
 
     return BrokerResolver(registry)
