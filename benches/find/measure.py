@@ -2,8 +2,8 @@
 
 Prints {"bytes", "partitions", "offset", "cold", "time", "key"} as one JSON line; of each search the seconds of its own work in a warm
 process (best of the rounds; finding the segments is part of it), how many records it found, its counters, and on Linux the bytes that the
-kernel saw. A key is looked for in one partition, since that reads all of it. `cold` is by offset with the files out of the page cache; links
-share their pages, so that the disk is asked once for what all partitions have.
+kernel saw. A key is looked for in one partition, since that reads all of it. `cold` is by offset with the files out of the page cache;
+links share their pages, so that the disk is asked once for what all partitions have.
 """
 
 import argparse
