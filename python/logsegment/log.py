@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from inspect import Parameter, signature
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
@@ -16,10 +16,10 @@ from logsegment._times import Timestamp
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
 from logsegment.file_names import SNAPSHOT
-from logsegment.neighbours import named
+from logsegment.neighbours import committed_transactions, named
 from logsegment.reading import decode
 from logsegment.segment import Mapped, RecordOptions, Segment, bounds, ensure_known, first_offset_at
-from logsegment.segments import absolute, directory_of, found_in, is_directory, is_gap, names_in
+from logsegment.segments import absolute, directory_of, found_in, is_directory, is_gap, names_in, segments_beside
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.places import tiered
 
@@ -127,7 +127,7 @@ class Log(Entries):
     @property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
         """The aborted transactions of all segments."""
-        return _joined(AbortedTransaction, [one.aborted_transactions for one in self.segments])
+        return _joined(AbortedTransaction, [rows for segments in self._by_directory() for rows in _aborted(segments)])
 
     @property
     def offset_index(self) -> Rows[OffsetEntry]:
@@ -235,6 +235,13 @@ def parts_of(
 
 def _byte_range(segment: Segment, offsets: tuple[int | None, int | None]) -> tuple[int, int | None]:
     return segment.byte_range(*offsets)
+
+
+def _aborted(segments: Sequence[Segment]) -> list[Rows[AbortedTransaction]]:
+    """Those of each segment of a partition, whose markers are read once, and when a segment needs it."""
+    beside = cache(partial(segments_beside, segments[0]._file))
+    known = cache(lambda: committed_transactions(beside()))
+    return [one.aborted_among(beside, lambda _: known()) for one in segments]
 
 
 def _joined(kind: Any, parts: Sequence[Rows[Any]]) -> Rows[Any]:

@@ -6,7 +6,7 @@ import errno
 import json
 import mmap as mapping
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
@@ -220,13 +220,27 @@ class Segment(Ranges, Entries):
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
         """Transactions whose ABORT marker stands in the segment: from the `.txnindex` where there is a sound one, else from the markers."""
+        return self.aborted_among(lambda: segments_beside(self._file), committed_transactions)
+
+    def aborted_among(
+        self, beside: Callable[[], Sequence[SegmentFile]], known_of: Callable[[Sequence[SegmentFile]], Transactions]
+    ) -> Rows[AbortedTransaction]:
+        """The same for who looks at all segments of a partition, and need not learn its transactions for each.
+
+        Args:
+            beside: gives the segments of the partition.
+            known_of: gives what their markers tell.
+
+        Raises:
+            OSError: when a file cannot be read.
+        """
         if self._is_kafka_07:
             return Rows(AbortedTransaction, [])
         found = _core.read_txn_index(self._beside(".txnindex"))
         if found is not None and not found[1]:
             return Rows(AbortedTransaction, found[0])
-        neighbours = segments_beside(self._file)
-        known = committed_transactions(neighbours)
+        neighbours = beside()
+        known = known_of(neighbours)
         first = self.base_offset or 0
         later = [segment.base_offset for segment in neighbours if segment.base_offset is not None and segment.base_offset > first]
         last = min(later, default=2**63)

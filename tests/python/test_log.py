@@ -307,3 +307,21 @@ def test_usage_errors(tmp_path: Path):
 def test_a_mapped_segment_gives_the_same(mmap: Any):
     path = logs(DATA / "multi-segment-0")[0]
     assert rows(ls.Segment(path, mmap=mmap).records(columns=COLUMNS)) == rows(ls.Segment(path).records(columns=COLUMNS))
+
+
+def test_markers_of_a_partition_are_read_once_for_all_of_its_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from logsegment import log as module
+
+    place = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
+    for path in place.iterdir():
+        if path.suffix == ".log":
+            shutil.copyfile(path, tmp_path / path.name)
+    asked = []
+    monkeypatch.setattr(
+        module, "committed_transactions", lambda files, own=module.committed_transactions: asked.append(files) or own(files)
+    )
+    log = ls.Log(tmp_path)
+    found = [one[:3] for one in log.aborted_transactions]
+    assert sorted(found) == sorted(one[:3] for one in ls.Log(place).aborted_transactions)
+    assert found == [one[:3] for segment in log for one in segment.aborted_transactions]
+    assert len(asked) == 1
