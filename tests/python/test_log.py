@@ -322,6 +322,6 @@ def test_markers_of_a_partition_are_read_once_for_all_of_its_segments(tmp_path: 
     )
     log = ls.Log(tmp_path)
     found = [one[:3] for one in log.aborted_transactions]
+    assert len(asked) == 1
     assert sorted(found) == sorted(one[:3] for one in ls.Log(place).aborted_transactions)
     assert found == [one[:3] for segment in log for one in segment.aborted_transactions]
-    assert len(asked) == 1
