@@ -27,8 +27,8 @@ impl FileRange {
     /// When the file cannot be opened for reading, or is a directory.
     pub fn open(path: &Path, start: u64, end: Option<u64>) -> io::Result<Self> {
         let (file, len) = open(path)?;
-        // Of a device nobody knows the length.
-        let known = if file.metadata()?.is_file() { len } else { u64::MAX };
+        // Of a device nobody knows the length, and what a system makes while it is read says that it has none.
+        let known = if len > 0 && file.metadata()?.is_file() { len } else { u64::MAX };
         let end = end.unwrap_or(u64::MAX).min(known);
         let zeros_from = zeros_from(&file, start, end.min(len))?;
         Ok(Self { file, at: start, end, len, zeros_from })

@@ -212,7 +212,11 @@ pub(in crate::format) fn non_null(len: i32) -> usize {
 fn refusal(section: &Section<'_>, start: usize, index: usize, schema: Schema) -> Error {
     match careful(section, start, index, schema, &mut Discard) {
         Err(error) => error,
-        Ok(_) => ErrorKind::Internal { what: format!("record {index} is refused by one reader and accepted by the other") }.into(),
+        // Memory that is lent may change between two looks at it, against its owner's promise.
+        Ok(_) => {
+            let rule = if section.is_unpacked() { "V2-37" } else { "V2-35" };
+            Error::from(ErrorKind::Invalid { rule, what: "the bytes changed while they were read" }).in_record(as_u64(index))
+        }
     }
 }
 
