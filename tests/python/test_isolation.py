@@ -110,7 +110,7 @@ TIMES = [1_300_000_000_000, 1_600_000_000_000, 1_700_000_000_123, 1_753_000_000_
 @pytest.mark.parametrize("producer_id", [0, 1, 9, 4000, 1 << 33])
 @pytest.mark.parametrize("time", TIMES)
 def test_a_flipped_magic_opens_no_transaction_when_damage_is_skipped(tmp_path: Path, time: int, producer_id: int, experimental: bool):
-    """TXN-8, S-V11: no checksum covers the magic, and one flipped bit makes a batch of magic 2 look like one of magic 3."""
+    """TXN-8, FND-18: no checksum covers the magic, and one flipped bit makes a batch of magic 2 look like one of magic 3."""
     table = pa.table({"value": [b"a", b"b"], "timestampMs": [time, time + 5]})
     producer = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": 0}
     damaged = bytearray(ls.encode(table, transactional=True, partition_leader_epoch=0, **producer))
@@ -124,11 +124,11 @@ def test_a_flipped_magic_opens_no_transaction_when_damage_is_skipped(tmp_path: P
     file.write_bytes(data)
     for log in (ls.Log(str(file.parent)), ls.Segment(str(file))):
         assert [row["offset"] for row in corpus.rows_of(log.records(**options))] == [3, 4, 5, 6]
-        with pytest.raises(ls.RecordBatchError, match=r"S-V11|MAP-3|PRM-4"):
+        with pytest.raises(ls.RecordBatchError, match=r"FND-18|MAP-3|PRM-4"):
             log.records(**options | {"on_error": "raise"}).read_all()
     rules = {finding.rule for finding in ls.validate(data, experimental=experimental).findings if finding.severity == "error"}
     assert rules
-    assert rules <= {"S-V11", "MAP-3", "PRM-4"}
+    assert rules <= {"FND-18", "MAP-3", "PRM-4"}
 
 
 def test_a_segment_of_v3_by_name_knows_its_transactions(tmp_path: Path):

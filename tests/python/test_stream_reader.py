@@ -304,7 +304,7 @@ def test_a_committed_read_ends_at_the_last_stable_offset(log: GrowingLog):
 
 
 def test_a_flipped_magic_is_an_error_and_no_transaction_that_never_ends(log: GrowingLog):
-    """TXN-8, S-V11: no checksum covers the magic."""
+    """TXN-8, FND-18: no checksum covers the magic."""
     log.append(2)
     log.in_transaction(3, producer_id=7)
     log.marker("COMMIT", 7)
@@ -312,7 +312,7 @@ def test_a_flipped_magic_is_an_error_and_no_transaction_that_never_ends(log: Gro
     second = ls.batches(bytes(data)).to_pylist()[1]["position"]
     data[second + 16] = 3
     log.segment.write_bytes(data)
-    for switch, said in (({}, "MAP-3"), ({"experimental": "true"}, "S-V11|PRM-4")):
+    for switch, said in (({}, "MAP-3"), ({"experimental": "true"}, "FND-18|PRM-4")):
         reader = from_the_start(log, isolation="read_committed", **switch)
         with pytest.raises(ls.RecordBatchError, match=said):
             trigger(reader, upto(0))

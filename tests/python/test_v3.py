@@ -418,7 +418,7 @@ def test_fnd_1_bytes_that_nobody_counts_are_told_at_every_depth(codec: str, meta
     data = bytearray(ls.encode(table(4), format="v3", compression=codec, metadata_first=metadata_first))
     data[headers(data) - 4 : headers(data)] = bytes(4)
     for depth in ("metadata", "full"):
-        # The stream of snappy-java begins so that the header makes sense as one of magic 2; where it stands tells that it is none (S-V11).
+        # The stream of snappy-java begins so that the header makes sense as one of magic 2; where it stands tells that it is none (FND-18).
         assert told(sealed(bytes(data)), depth=depth, experimental=True) == {("FND-1", "warning")}
 
 
@@ -444,7 +444,7 @@ def test_s_v11_a_flipped_magic_of_magic_2_is_told_at_every_date():
         for codec in CODECS:
             data = bytearray(ls.encode(pa.table({"value": [b"v" * 9] * 3, "timestampMs": [time] * 3}), compression=codec))
             data[16] = 3
-            assert {rule for rule, severity in told(bytes(data), experimental=True) if severity == "error"} <= {"S-V11", "PRM-4"}
+            assert {rule for rule, severity in told(bytes(data), experimental=True) if severity == "error"} <= {"FND-18", "PRM-4"}
             assert not ls.validate(bytes(data), experimental=True).ok
 
 

@@ -1,4 +1,4 @@
-//! Whether a batch that says magic 3 is one of magic 2 (S-V11). No checksum covers the magic: one flipped bit makes 3 of 2, and would bring a
+//! Whether a batch that says magic 3 is one of magic 2 (FND-18). No checksum covers the magic: one flipped bit makes 3 of 2, and would bring a
 //! producer of garbage, whose transaction would never end.
 //!
 //! A batch is refused when its header makes no sense as magic 3, and header and first record do as magic 2. No more than the bytes of the
@@ -72,7 +72,7 @@ fn section_len(bytes: &[u8]) -> u64 {
 /// True when a plain record of magic 2 fits behind its header, or, as the only one, ends where the batch ends.
 fn first_fits(bytes: &[u8], count: i64, section_len: u64) -> bool {
     let seen = bytes.get(v2::layout::HEADER_LEN..bytes.len().min(MAX_HEADER_LEN)).unwrap_or_default();
-    let mut cursor = Cursor::new(seen, "S-V11");
+    let mut cursor = Cursor::new(seen, "FND-18");
     let Ok(Ok(len)) = cursor.take_varint("length").map(u64::try_from) else { return false };
     let end = as_u64(seen.len() - cursor.left().len()) + len;
     len + 1 >= as_u64(v2::layout::MIN_RECORD_LEN) && if count == 1 { end == section_len } else { end < section_len }
@@ -144,7 +144,7 @@ mod tests {
                 assert_eq!(v2::parse::header(&entry, 0).unwrap().count, new.count);
                 entry[16] = 3;
                 let refused = header(&entry, 0).map(|header| (header.count, header.producer)).unwrap_err();
-                assert!(["S-V11", "PRM-4"].contains(&refused.rule()), "{time} {count} {producer}: {refused}");
+                assert!(["FND-18", "PRM-4"].contains(&refused.rule()), "{time} {count} {producer}: {refused}");
             }
         }
     }

@@ -14,7 +14,7 @@ pub use crate::format::v2::parse::{verify, verify_cached};
 ///
 /// # Errors
 /// `Length` when the entry ends inside its header, `Varint` for a field of variable length that does not end (S-V1), `Invalid` for a batch
-/// of magic 2 whose magic was changed (S-V11).
+/// of magic 2 whose magic was changed (FND-18).
 #[inline]
 pub fn header(bytes: &[u8], position: u64) -> Result<BatchHeader> {
     let Some(fixed) = bytes.first_chunk::<VARIABLE>().filter(|_| bytes.len() >= MIN_HEADER_LEN) else {
@@ -55,7 +55,7 @@ pub fn header(bytes: &[u8], position: u64) -> Result<BatchHeader> {
     };
     if magic::is_magic_2(&header, last_offset_delta, bytes, variable.get(len..).unwrap_or_default()) {
         let what = "the magic is 3, and the header makes sense as one of magic 2 only";
-        return Err(crate::Error::from(ErrorKind::Invalid { rule: "S-V11", what }).in_field("magic"));
+        return Err(crate::Error::from(ErrorKind::Invalid { rule: "FND-18", what }).in_field("magic"));
     }
     Ok(header)
 }
