@@ -101,15 +101,17 @@ def found_in(path: str | os.PathLike[str]) -> tuple[list[SegmentFile], list[Find
 
 
 def is_gap(finding: Finding, start: int | None = None, end: int | None = None) -> bool:
-    """True for what is told of an upload that alone has offsets which are not read, in a range of them.
+    """True for what is told of an upload that alone has offsets which are not read, or may have them, in a range of them.
 
     Args:
-        finding: as `found_in` tells it.
+        finding: as `found_in` tells it: with the first of those offsets, and the last one where it is known.
         start: first offset of the range.
         end: behind its last.
     """
-    first, last = finding.baseOffset or 0, finding.lastOffset
-    return finding.severity == "warning" and last is not None and (start is None or last >= start) and (end is None or first < end)
+    first, last = finding.baseOffset, finding.lastOffset
+    if finding.severity != "warning" or first is None:
+        return False
+    return (start is None or last is None or last >= start) and (end is None or first < end)
 
 
 def segments_beside(segment: SegmentFile) -> list[SegmentFile]:

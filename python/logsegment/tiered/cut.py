@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import OrderedDict
 from typing import Any
 
-from logsegment import _core
-from logsegment._core import FileSource, Finding
-from logsegment.reading import batch_stream
+from logsegment._core import Finding
+from logsegment.tiered.intact import first_reaching
 
 #: Bytes of the entries of each index; where the offset stands in one, and its bytes; and whether it counts from the first of the segment.
 _ENTRIES = {"index": (8, 0, 4, True), "timeindex": (12, 8, 4, True), "txnindex": (34, 18, 8, False)}
@@ -19,9 +17,10 @@ _LOCK = threading.Lock()
 
 
 def cut_position(uri: str, base_offset: int, before: int, version: object) -> int | None:
-    """Where the first batch begins that reaches an offset; None when there is none.
+    """Where the first intact batch begins that reaches an offset; None when there is none.
 
-    The border of a segment, and of a leader's term, is that of a batch.
+    The border of a segment, and of a leader's term, is that of a batch. A damaged one is believed nothing: what is in front of the border
+    stays, with its damage, which reading tells.
 
     Args:
         uri: of the log, whole.
@@ -37,7 +36,8 @@ def cut_position(uri: str, base_offset: int, before: int, version: object) -> in
         known = _KEPT.get(key)
     if known is not None:
         return known if known >= 0 else None
-    found = _searched(uri, base_offset, before)
+    batch = first_reaching(uri, base_offset, before)
+    found = None if batch is None else batch.position
     with _LOCK:
         _KEPT[key] = -1 if found is None else found
         while len(_KEPT) > _MOST_KEPT:
@@ -98,23 +98,3 @@ class CutFile:
         """Requests, bytes and findings since this was asked last."""
         taken: tuple[int, int, list[Finding]] = self._file.taken()
         return taken
-
-
-def _searched(uri: str, base_offset: int, before: int) -> int | None:
-    try:
-        position, batch, _ = _core.SegmentIndex(uri, base_offset).find_offset(before)
-    except _core.RecordBatchError:
-        # Damage on the way: what is intact behind it tells as well, and reading will tell of the damage.
-        return _walked(uri, before)
-    return position if batch is not None else None
-
-
-def _walked(uri: str, before: int) -> int | None:
-    fields = [(name, name) for name in ("position", "lastOffset")]
-    with batch_stream(FileSource(uri), check_crc=False, on_error="skip") as stream:
-        for rows in stream:
-            for line in rows.to_jsonl(fields=fields).splitlines():
-                row = json.loads(line)
-                if row["lastOffset"] >= before:
-                    return int(row["position"])
-    return None

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypeVar
 
-from logsegment import _core
 from logsegment._core import Finding
 from logsegment.file_names import EPOCH_SUFFIXES, INDEXES, LOG, MANIFEST, ObjectName, Place, is_of_aiven, object_name, place_of
 from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.choice import Span
 from logsegment.tiered.errors import ManifestError
+from logsegment.tiered.intact import End, end_of
 from logsegment.tiered.manifest import Manifest
 from logsegment.tiered.objects import Info, joined_path, listed, read_object
 from logsegment.tiered.segment_objects import read_manifest
@@ -25,7 +25,7 @@ _REQUESTS = 16
 _MOST_CHECKPOINT = 1 << 24
 #: Spans that are kept: an object under a name never changes, but for tests and copies, which its time and size tell.
 _MOST_KEPT = 4096
-_SPANS: OrderedDict[tuple[str, int, float | None], Span] = OrderedDict()
+_SPANS: OrderedDict[tuple[str, int, float | None], tuple[Span, End]] = OrderedDict()
 _LOCK = threading.Lock()
 _I = TypeVar("_I")
 _T = TypeVar("_T")
@@ -123,7 +123,8 @@ def uploads_in(directory: str, infos: Sequence[Info] | None = None) -> list[Foun
     found = [one for one in given if one is not None]
     plain = [one for one in found if _is_plain(one)]
     local = _asked(lambda one: _local_span(directory, one, objects[one.stem][LOG]), plain, is_remote=is_remote)
-    spans = {one.stem: span for one, span in local}
+    bases = sorted(one.upload.base_offset for one in found)
+    spans = {one.stem: _believed(span, end, bases) for one, (span, end) in local}
     return [replace(one, span=spans[one.stem]) if one.stem in spans else one for one in found]
 
 
@@ -186,30 +187,34 @@ def _is_plain(one: Found) -> bool:
     return one.upload.state == "finished" and one.manifest is None
 
 
-def _local_span(directory: str, one: Found, log: Info) -> Span | None:
-    """The offsets of a segment that lies there as it is, from the headers of its log, and their leaders from its own checkpoint (TS-61)."""
+def _local_span(directory: str, one: Found, log: Info) -> tuple[Span, End]:
+    """The offsets of a segment that lies there as it is, from the batches of its log, and their leaders from its own checkpoint (TS-61).
+
+    One in which nothing is intact counts for its first offset: another one that holds it is read in its place.
+    """
     with _LOCK:
         known = _SPANS.get(log.version)
     if known is not None:
         return known
-    end = _end_of(log.path, one.upload.base_offset)
-    if end is None:
-        return None
+    base_offset = one.upload.base_offset
+    end = end_of(log.path, base_offset) or End(base_offset, base_offset, base_offset)
     epochs = parse_epochs(local_epochs(directory, one))
-    span = Span(one.upload.base_offset, end, tuple(sorted((first, term) for term, first in epochs if first <= end)))
+    span = _ending(Span(base_offset, end.offset, tuple(sorted((first, term) for term, first in epochs))), end.offset)
     with _LOCK:
-        _SPANS[log.version] = span
+        _SPANS[log.version] = span, end
         while len(_SPANS) > _MOST_KEPT:
             _SPANS.popitem(last=False)
-    return span
+    return span, end
 
 
-def _end_of(log: str, base_offset: int) -> int | None:
-    try:
-        last = _core.SegmentIndex(log, base_offset).last_batch()
-    except _core.RecordBatchError:
-        return None
-    return None if last is None else last[2]
+def _believed(span: Span, end: End, bases: Sequence[int]) -> Span:
+    """A last batch that jumps over the first offset of another upload stands at a damaged offset: who was there wrote what lies between."""
+    return _ending(span, end.sure) if any(end.sure < base <= end.jump for base in bases) else span
+
+
+def _ending(span: Span, end: int) -> Span:
+    end = max(span.start, end)
+    return replace(span, end=end, terms=tuple((first, term) for first, term in span.terms if first <= end))
 
 
 def local_epochs(directory: str, one: Found) -> bytes:

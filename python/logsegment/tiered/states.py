@@ -101,10 +101,19 @@ def _with_gap(one: Found, all_: Sequence[Found], topics: tuple[str | None, str |
         if topics is not None and upload.topic is None:
             upload = replace(upload, topic=topics[0], topic_id=topics[1], partition=topics[2])
         return replace(one, upload=upload, is_lost=True)
+    begin = max(covered + 1, first)
+    if one.upload.state == "damaged" and last is None:
+        # Nobody can tell where it ends.
+        reason = f"{one.upload.reason}; no other upload is known to hold the offsets from {begin} on, if it has any of them"
+        return replace(one, finding=_finding(one.rule, "warning", one, reason, begin, None))
+    if is_gap and last is not None:
+        reason = f"{one.upload.reason}; no other upload holds offsets {begin} to {last}"
+        return replace(one, finding=_finding(one.rule, "warning", one, reason, begin, last))
+    if one.upload.state == "damaged":
+        # No offsets: others hold them.
+        return replace(one, finding=_finding(one.rule, "warning", one, one.upload.reason, None, None))
     # What is copied at this moment has no manifest yet, and nothing behind it.
-    severity = "warning" if one.upload.state == "damaged" or (is_gap and last is not None) else "info"
-    missing = f"; no other upload holds offsets {max(covered + 1, first)} to {last}" if is_gap and last is not None else ""
-    return replace(one, finding=_finding(one.rule, severity, one, f"{one.upload.reason}{missing}", first, last if is_gap else None))
+    return replace(one, finding=_finding(one.rule, "info", one, one.upload.reason, first, last if is_gap else None))
 
 
 def _end(one: Found, behind: int | None) -> int:
