@@ -124,7 +124,7 @@ def test_what_the_latest_leader_cut_off_is_not_read(replicas: tuple[Path, Path],
     border = next(one.base_offset for one in log if one.base_offset >= term)
     upload(uploader, second, "second", 2, skip=behind[[log[at].base_offset for at in behind].index(border)])
     found = {one.path: one for one in ls.tiered.uploads(tmp_path / "prefix")}
-    assert found[str(lost)].last_read == border - 1 == term - 1 or found[str(lost)].last_read == term - 1
+    assert found[str(lost)].last_read == term - 1
     read = ls.Log(tmp_path / "prefix")
     offsets = [row["offset"] for row in rows(read)]
     assert offsets == [row["offset"] for row in rows(ls.Log(TRANSACTIONS)) if row["offset"] < term or row["offset"] >= border]
@@ -275,7 +275,6 @@ def test_a_partition_of_many_segments_is_listed_a_few_times(tmp_path: Path, monk
     ls.restore(tmp_path / "prefix", tmp_path / "restored")
     assert len(log) == len(batches) > 10
     assert 0 < len(listings) <= 4
-    assert json.dumps(listings)
 
 
 @pytest.mark.spark
