@@ -22,8 +22,10 @@ LONGEST_MS = 15 * 60 * 1000
 NONE = -1
 #: A torn tail: usual in a file in use, damage in one that others follow.
 _TORN = "L8-14"
+#: Before this magic there are messages, whose checksum is another one.
+_FIRST_OF_BATCHES = 2
 
-_NAMES = ("position", "size", "baseOffset", "lastOffset", "count", "baseTimestamp", "maxTimestamp", "producerId", "producerEpoch")
+_NAMES = ("position", "size", "baseOffset", "lastOffset", "count", "baseTimestamp", "maxTimestamp", "producerId", "producerEpoch", "magic")
 _FIELDS = [(name, name) for name in (*_NAMES, "isTransactional", "isControl", "isValid")]
 
 
@@ -109,8 +111,7 @@ def transactions_of(
                 first = next((row["baseOffset"] for row in found), None) if first is None else first
                 _ensure_order(begun, first, file)
                 seen += follower.damaged(file, stream.findings[seen:], told, has_next=has_next)
-                follower.damaged(file, [_bad_checksum(file, row) for row in found if row["isValid"] is False], told)
-                yield from follower.ended(row for row in found if row["isValid"] is not False)
+                yield from follower.ended(_told(file, found, told))
             follower.damaged(file, stream.findings[seen:], told, has_next=has_next)
         follower.doubt_all()
         begun = begun if first is None else first
@@ -122,10 +123,24 @@ def _ensure_order(begun: int | None, first: int | None, file: SegmentFile) -> No
         raise ValueError(f"files must stand in the order of their offsets: {file.path} begins at offset {first}, one before it at {begun}")
 
 
+def _told(file: SegmentFile, rows: Iterable[dict[str, Any]], told: Told | None) -> Iterator[dict[str, Any]]:
+    """The same rows; those of bad checksums are told."""
+    for row in rows:
+        if row["isValid"] is False and told is not None:
+            told(file, _bad_checksum(file, row))
+        yield row
+
+
 def _bad_checksum(file: SegmentFile, row: dict[str, Any]) -> Finding:
-    text = f"the batch of base offset {row['baseOffset']} does not have the checksum that it names"
+    text = f"the entry of last offset {row['lastOffset']} does not have the checksum that it names"
     place = f"{shown(file.path)}@{row['position']}"
-    return Finding("V2-31", "error", text, place, row["position"], row["size"], row["baseOffset"], row["lastOffset"])
+    return Finding(_rule(file, row["magic"]), "error", text, place, row["position"], row["size"], row["baseOffset"], row["lastOffset"])
+
+
+def _rule(file: SegmentFile, magic: int) -> str:
+    if file.path.endswith(".kafka"):
+        return "L7-12"
+    return "V2-31" if magic >= _FIRST_OF_BATCHES else "L8-2"
 
 
 class _Follower:
@@ -154,6 +169,9 @@ class _Follower:
     def ended(self, rows: Iterable[dict[str, Any]]) -> Iterator[Transaction]:
         self._damages.sort(reverse=True)
         for row in rows:
+            if row["isValid"] is False:
+                self._doubtful.update(self._open)
+                continue
             if self._damages and self._damages[-1] <= row["position"]:
                 self._doubt(row["position"])
             self._latest = max(self._latest, row["maxTimestamp"] or NONE)

@@ -138,6 +138,31 @@ def test_what_ended_in_damage_is_neither_committed_nor_aborted(kind: str, tmp_pa
     assert {one["state"] for one in found(place)} == {"unknown"}, "an open one may have ended there as well"
 
 
+@pytest.mark.parametrize(("version", "rule"), [("v0", "L8-2"), ("v1", "L8-2"), ("v2", "V2-31"), ("0.7", "L7-12")])
+def test_a_bad_checksum_is_told_by_the_rule_of_its_format(version: str, rule: str, tmp_path: Path):
+    """L8-2, V2-31, L7-12: as `validate` names it."""
+    log = tmp_path / ("00000000000000000000.kafka" if version == "0.7" else "00000000000000000000.log")
+    data = ls.encode(pa.table({"value": [b"x" * 10]}), format=version)
+    assert data is not None
+    log.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    told: list[str] = []
+    assert list(transactions_of(find_segments(log), told=lambda _, one: told.append(one.rule))) == []
+    assert told == [rule] == [one.rule for one in ls.Segment(log).validate().findings if one.severity == "error"]
+
+
+def test_of_very_much_damage_the_first_is_told_and_the_rest_is_counted(tmp_path: Path):
+    place = tmp_path / "orders-0"
+    place.mkdir()
+    # Each one alone: neighbours are one damaged place.
+    data = [batch(2 * at, 1000)[:-1] + (b"?" if at % 2 else b"\0") for at in range(500)]
+    (place / f"{0:020}.log").write_bytes(b"".join(data) + marker(1000, 1100, "COMMIT"))
+    done = run("txn", place)
+    assert done.code == 1
+    lines = [line for line in done.err.splitlines() if "[V2-31]" in line]
+    assert (len(lines), "1 unknown" in done.text) == (100, True)
+    assert "orders-0: and 150 damaged places more" in done.err
+
+
 def test_a_torn_segment_that_others_follow_is_damage(tmp_path: Path):
     place = tmp_path / "orders-0"
     place.mkdir()

@@ -13,7 +13,7 @@ from logsegment import Finding
 from logsegment.cli.batch_rows import instant
 from logsegment.cli.ending import CLEAN, FOUND, ending
 from logsegment.cli.findings import tell
-from logsegment.cli.messages import printable
+from logsegment.cli.messages import printable, say
 from logsegment.cli.options import examples, experimental_option, json_option, paths_argument
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
@@ -21,6 +21,8 @@ from logsegment.segments import SegmentFile, directory_of
 from logsegment.stores.uri import shown
 from logsegment.transacting import LONGEST_MS, Transaction, transactions_of
 
+#: Damaged places of a partition that are told one by one.
+SHOWN = 100
 WIDTHS = (("state", 9), ("producer", 10), ("epoch", 5), ("first", 12), ("last", 12), ("marker", 12), ("batches", 7), ("records", 9))
 HEAD = "  " + "  ".join(f"{name:>{width}}" for name, width in WIDTHS) + f"  {'bytes':>12}  {'begun':24}  duration"
 
@@ -55,14 +57,32 @@ def txn(paths: tuple[str, ...], is_all: bool, longest_ms: int, experimental: boo
             raise click.UsageError(f"txn reads its input twice: {segment.name} can be read only once")
     is_sound = True
     for name, files in partitions(segments):
-        damage: list[tuple[SegmentFile, Finding]] = []
-        found = transactions_of(files, longest_ms=longest_ms, experimental=experimental, told=lambda *one, to=damage: to.append(one))
+        damage = _Damage()
+        found = transactions_of(files, longest_ms=longest_ms, experimental=experimental, told=damage.add)
         counts = write_json(found, name, files, is_all) if is_json else write_text(found, name, is_all)
         with Progress(segments, is_wanted=False) as progress:
-            for file, finding in damage:
-                tell([finding], printable(shown(file.path)), progress, quiet=False)
-        is_sound &= not counts["hanging"] and not damage
+            damage.tell(name, progress)
+        is_sound &= not counts["hanging"] and not damage.count
     return CLEAN if is_sound else FOUND
+
+
+class _Damage:
+    """What is damaged in a partition: the first of it, and how much there is."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._first: list[tuple[SegmentFile, Finding]] = []
+
+    def add(self, file: SegmentFile, finding: Finding) -> None:
+        self.count += 1
+        if len(self._first) < SHOWN:
+            self._first.append((file, finding))
+
+    def tell(self, name: str, progress: Progress) -> None:
+        for file, finding in self._first:
+            tell([finding], printable(shown(file.path)), progress, quiet=False)
+        if self.count > len(self._first):
+            say(f"{name}: and {self.count - len(self._first):,} damaged places more; `logsegment verify` lists them")
 
 
 def partitions(segments: Sequence[Segment]) -> Iterator[tuple[str, list[SegmentFile]]]:
