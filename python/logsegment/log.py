@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from inspect import Parameter, signature
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
@@ -124,9 +124,9 @@ class Log(Entries):
         """
         return first_offset_at(self._one_partition(), timestamp, codecs=codecs, experimental=experimental)
 
-    @property
+    @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
-        """The aborted transactions of all segments."""
+        """The aborted transactions of all segments, as they were when they were asked for first."""
         return _joined(AbortedTransaction, [rows for segments in self._by_directory() for rows in _aborted(segments)])
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pickle
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -322,6 +323,8 @@ def test_markers_of_a_partition_are_read_once_for_all_of_its_segments(tmp_path: 
     )
     log = ls.Log(tmp_path)
     found = [one[:3] for one in log.aborted_transactions]
-    assert len(asked) == 1
+    again = log.aborted_transactions
+    assert ([one[:3] for one in again], [one[:3] for one in pickle.loads(pickle.dumps(log)).aborted_transactions]) == (found, found)
+    assert len(asked) == 1, "not for each look at them"
     assert sorted(found) == sorted(one[:3] for one in ls.Log(place).aborted_transactions)
     assert found == [one[:3] for segment in log for one in segment.aborted_transactions]

@@ -97,6 +97,9 @@ def test_a_damaged_manifest_and_a_gap_are_told(spark: SparkSession, tmp_path: Pa
         for row in ls.Log(TRANSACTIONS).records(columns=["offset"]).read_all().to_pylist()
         if not bases[1] <= row["offset"] < bases[2]
     ]
+    headers = spark.read.format("logsegment").option("view", "batches")
+    with pytest.warns(UserWarning, match=rf"uploads are left out: .*no other upload holds offsets {bases[1]} to {bases[2] - 1}"):
+        assert plan(headers, place, view="batches")
     manifest = paths[3].with_suffix(".rsm-manifest")
     manifest.write_text("{")
     with pytest.raises(PythonException, match=r"rsm-manifest: the manifest is no JSON"):
@@ -110,9 +113,9 @@ def test_a_damaged_manifest_and_a_gap_are_told(spark: SparkSession, tmp_path: Pa
     assert found == {("TS-8", "warning", str(paths[1]), bases[1]), ("TS-10", "error", str(manifest), bases[3])}
 
 
-def plan(source: DataFrameReader, place: str) -> list[Row]:
+def plan(source: DataFrameReader, place: str, **options: str) -> list[Row]:
     """The rows, read here: a warning of Spark's planner does not reach this process."""
     from logsegment.spark.source import LogSegmentSource
 
-    reader = LogSegmentSource({"path": place}).reader(source.load(place).schema)
+    reader = LogSegmentSource({"path": place, **options}).reader(source.load(place).schema)
     return [Row(**row) for task in reader.partitions() for rows in reader.read(task) for row in rows.to_pylist()]

@@ -20,6 +20,7 @@ from logsegment.neighbours import validate_segment
 from logsegment.segments import SegmentFile, directory_of
 from logsegment.spark.errors import located
 from logsegment.spark.modes import CorruptColumn, ReadMode, parse_mode
+from logsegment.spark.notices import warn_of_gaps
 from logsegment.spark.options import BATCHES_VIEW, FINDINGS_VIEW, Door, boolean, ensure_known, integer, lowered, paths_of, warn_of_ignored
 from logsegment.spark.plugins import plugins_option
 from logsegment.spark.schema import chosen_of
@@ -173,6 +174,9 @@ class ViewReader(DataSourceReader):
         logs = discover(
             options.paths, options.selection, topic=options.topic, partition=options.partition, has_replicas=True, left_out=told
         )
+        if options.view == "batches":
+            # The view of findings has a row for each.
+            warn_of_gaps(told)
         firsts = {file.directory: file for files in logs.values() for file in reversed(files)}
         left_out: dict[str, list[ls.Finding]] = {}
         for finding in told:
