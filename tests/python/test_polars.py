@@ -301,6 +301,12 @@ def test_committed_reads_are_those_of_a_log():
         assert_frame_equal(frame.filter(predicate).collect(), whole.filter(predicate))
 
 
+def test_what_polars_holds_shows_no_key():
+    source = scanning._Source(str(tiered.BUCKET), tiered.KEYS, "read_uncommitted", {}, {}, [])
+    assert not tiered.leaks(repr(source))
+    assert tiered.leaks(repr(source.keys)), "the keys are there to be shown"
+
+
 def test_tiered_storage_is_scanned_as_a_log_is():
     log = ls.Log(tiered.BUCKET, keys=tiered.KEYS)
     names = ["topic", "partition", "offset", "timestamp", "value"]

@@ -93,7 +93,7 @@ class _Source:
     """What Polars asks for frames, each time that a query is run."""
 
     path: str
-    keys: Keys | None
+    keys: Keys | None = field(repr=False)
     isolation: Isolation
     options: RecordOptions
     io_stats: dict[str, int]

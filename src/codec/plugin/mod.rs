@@ -166,7 +166,8 @@ impl Plugins {
         let brought = self.brought(id)?;
         let (codecs, start, len) = (&brought.codecs, out.len(), plain.len());
         let bit = 1_u16.checked_shl(u32::from(id)).unwrap_or(0);
-        let unproven = (brought.proven.load(Ordering::Relaxed) & bit == 0).then(|| plain.bytes().to_vec());
+        let is_unproven = len > 0 && brought.proven.load(Ordering::Relaxed) & bit == 0;
+        let unproven = is_unproven.then(|| plain.bytes().to_vec());
         let packed = match codecs.native(id)? {
             Some(native) => native.pack(plain.bytes(), level, out, || codecs.describe(id)),
             None => codecs.pack(id, plain, level, out),
