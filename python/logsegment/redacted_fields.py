@@ -1,8 +1,9 @@
 """The fields of one entry without its payloads, for `explain --redact`.
 
 Of an intact entry every field keeps its name, place and meaning; bytes are kept of numbers of the headers and of names of headers alone.
-Checksums over payloads are held back too, for a guess could be tried on them. Of a damaged one the records may stand anywhere: only its own
-header is told, and that only where it is proven that an entry begins there; else a "header" could be a piece of somebody's value.
+Checksums over payloads are held back too, for a guess could be tried on them. Of a damaged one whose checksum matches the header is told,
+which the checksum proves. Of any other, payloads may stand where the header was: its place, size and the rules of its damage are told, and also
+that only where it is proven that an entry begins there.
 """
 
 from __future__ import annotations
@@ -60,13 +61,18 @@ CHECKSUM = "crc"
 
 
 def redacted(root: Field, redactor: Redactor) -> Field:
-    """The entry without its payloads; of a damaged one, whose place must be proven, only the header."""
+    """The entry without its payloads; of a damaged one, whose place must be proven, the header at most."""
     return _shown(root, redactor) if is_intact(root) else _header_of(root)
 
 
 def is_intact(root: Field) -> bool:
     """Whether the bytes prove themselves to be an entry: all is well, and a checksum was there that matches. A torn one has none."""
-    return root.ok and any(field.name == CHECKSUM and field.note.endswith(": matches") for field in root.children)
+    return root.ok and _is_proven(root)
+
+
+def _is_proven(root: Field) -> bool:
+    """Whether a checksum was there that matches, so that the fields of the header are what the writer wrote."""
+    return any(field.name == CHECKSUM and field.note.endswith(": matches") for field in root.children)
 
 
 def begins_entry(rows: Iterable[dict[str, Any]], position: int) -> bool:
@@ -86,7 +92,9 @@ def _shown(field: Field, redactor: Redactor) -> Field:
 
 
 def _header_of(root: Field) -> Field:
-    header = [_number(field) for field in takewhile(lambda field: field.name in HEADER and not field.children, root.children)]
+    # Without a checksum that matches, any field may hold what was cut or written to this place.
+    proven = root.children if _is_proven(root) else ()
+    header = [_number(field) for field in takewhile(lambda field: field.name in HEADER and not field.children, proven)]
     rest = root.children[len(header) :]
     if rest:
         problems = [problem for field in rest for _, below in field.walk() for problem in below.problems]
@@ -95,7 +103,7 @@ def _header_of(root: Field) -> Field:
         header.append(
             replace(rest[0], name="notShown", value=None, length=length, note=note, problems=_withheld(problems), raw=b"", children=())
         )
-    return replace(root, problems=_withheld(root.problems), children=tuple(header))
+    return replace(root, note=root.note if proven else "", problems=_withheld(root.problems), children=tuple(header))
 
 
 def _number(field: Field) -> Field:
