@@ -129,6 +129,7 @@ def test_an_update_that_is_incompatible_needs_to_be_said_compatible(path: Path, 
     done = here("plugins", "register", "--registry", path, file)
     assert done.code == 1
     assert "an incompatible update must be a new plugin" in done.err
+    assert "(if it reads and writes the same bytes, say so with --compatible)" in done.err
     done = here("plugins", "register", "--registry", path, file, "--compatible")
     assert done.code == 0
     assert "instead of example.fast:Codec v1.0" in done.text

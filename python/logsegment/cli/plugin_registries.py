@@ -66,12 +66,14 @@ class OpenRegistry:
 def refusing() -> Iterator[None]:
     """Inside of it, what breaks the rules of a registry is told, and ends the program."""
     from logsegment.plugins import RegistrationError
+    from logsegment.plugins.rules import COMPATIBLE
 
     try:
         yield
     except RegistrationError as refused:
         for finding in refused.findings:
-            say(f"{finding.path}: {finding.severity} [{finding.rule}] {finding.message}")
+            words = finding.message.replace(COMPATIBLE, "say so with --compatible")
+            say(f"{finding.path}: {finding.severity} [{finding.rule}] {words}")
         say("nothing was written")
         raise Ended(FOUND) from None
 

@@ -280,7 +280,9 @@ def _dictionary(entry: Entry) -> Any:
         return given
 
 
-_SAY_SO = " (if it reads and writes the same bytes, say that it is compatible)"
+#: What is to be done when no more than the version says that an update is incompatible; the command line names its option instead.
+COMPATIBLE = "say that it is compatible"
+_SAY_SO = f" (if it reads and writes the same bytes, {COMPATIBLE})"
 _DICTIONARY = "dictionary"
 #: Of what is registered: versions may differ by somebody's word, which nobody keeps; dictionaries that differ never agree.
 _SEVERITIES = {"pluginVersion": "warning", _DICTIONARY: "error"}
