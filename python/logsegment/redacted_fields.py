@@ -2,7 +2,7 @@
 
 Of an intact entry every field keeps its name, place and meaning; bytes are kept of numbers of the headers and of names of headers alone.
 Checksums over payloads are held back too, for a guess could be tried on them. Of a damaged one whose checksum matches the header is told,
-which the checksum proves. Of any other, payloads may stand where the header was: its place, size and the rules of its damage are told, and also
+which the checksum proves. Of any other, payloads may stand where the header was: its place, size and the rules of its damage are told, and
 that only where it is proven that an entry begins there.
 """
 
