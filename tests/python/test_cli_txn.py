@@ -93,6 +93,16 @@ def test_what_is_open_longer_than_a_coordinator_allows_hangs(tmp_path: Path):
     assert relaxed.code == 0
 
 
+def test_what_took_hours_is_told_in_hours_and_days_too(tmp_path: Path):
+    place = tmp_path / "orders-0"
+    place.mkdir()
+    data = batch(0, 0) + batch(2, 0, producer_id=8) + marker(4, 95_228_502_528, "ABORT")
+    data += marker(5, 3 * HOUR, "ABORT", producer_id=8) + batch(6, HOUR, producer_id=9) + marker(8, HOUR + 2500, "ABORT", producer_id=9)
+    (place / f"{0:020}.log").write_bytes(data)
+    lines = run("txn", place).text.splitlines()[2:]
+    assert sorted(line.split("Z  ")[1] for line in lines) == ["10,800.000 s (3 h)", "2.500 s", "95,228,502.528 s (1,102 days)"]
+
+
 def test_a_transaction_that_goes_on_in_the_next_segment_is_one(tmp_path: Path):
     place = tmp_path / "orders-0"
     place.mkdir()

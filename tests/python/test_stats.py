@@ -104,6 +104,28 @@ def test_stats_of_the_command_line(tmp_path: Path):
     assert run("stats", "--json", "--html", html, CODEC_FILE).code == 2
 
 
+def test_a_page_that_is_no_clean_one_says_why_on_stderr(tmp_path: Path):
+    """COD-6: exit code 1 has its reason, also with --quiet."""
+    log, html = tmp_path / "a.log", tmp_path / "a.html"
+    batch = ls.encode(pa.table({"value": [b"v", b"w"]})) or b""
+    log.write_bytes(batch + batch[20:] + batch)
+    done = run("stats", "--html", html, log, "--quiet")
+    assert (done.code, done.err) == (1, "logsegment: 1 finding of severity error, told in the page; `logsegment verify` lists all\n")
+    log.write_bytes(batch)
+    assert run("stats", "--html", html, log, "--quiet").err == ""
+
+
+def test_one_of_a_kind_is_told_as_one(tmp_path: Path):
+    batch = ls.encode(pa.table({"value": [b"v"]})) or b""
+    log = tmp_path / "a.log"
+    log.write_bytes(batch + (2).to_bytes(8, "big") + batch[8:])
+    text = run("stats", log).text
+    assert "1 gap between batches (1 offset)" in text
+    assert "each bar 1 offset\n" in text
+    log.write_bytes(batch)
+    assert "1 file, 69 B in 1 batch, 1 record\n" in run("stats", log).text
+
+
 def test_what_if_v3_of_real_segments(tmp_path: Path):
     """The numbers of KIP-931 for a user's own segments: text, JSON and a page tell the same."""
     for path, switch in ((MODERN / "codec-gzip-0", []), (TRANSACTIONS, []), (DAMAGED, []), (MODERN / "codec-none-0", ["--experimental"])):

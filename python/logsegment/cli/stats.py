@@ -11,7 +11,7 @@ import click
 
 from logsegment.cli.ending import CLEAN, FOUND, ending
 from logsegment.cli.files import WholeFile, ensure_output
-from logsegment.cli.messages import printable, say
+from logsegment.cli.messages import count, printable, say
 from logsegment.cli.options import (
     examples,
     experimental_option,
@@ -91,7 +91,10 @@ def stats(
     _write(collector.stats, [printable(shown(path)) for path in paths], html, saved, is_json=is_json)
     if html is not None and not quiet:
         say(f"wrote {html}")
-    return told(noting, FOUND if collector.stats.damage_counts.get("error") else CLEAN)
+    errors = collector.stats.damage_counts.get("error", 0)
+    if html is not None and errors:
+        say(f"{count(errors, 'finding')} of severity error, told in the page; `logsegment verify` lists all")
+    return told(noting, FOUND if errors else CLEAN)
 
 
 def _collect(collector: Collector, segment: Segment, reading: dict[str, Any], saved: V3Savings | None) -> V3Savings | None:

@@ -17,12 +17,14 @@ from logsegment.cli.messages import printable, say
 from logsegment.cli.options import examples, experimental_option, json_option, paths_argument
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
+from logsegment.counting.text import duration
 from logsegment.segments import SegmentFile, directory_of
 from logsegment.stores.uri import shown
 from logsegment.transacting import LONGEST_MS, Transaction, transactions_of
 
 #: Damaged places of a partition that are told one by one.
 SHOWN = 100
+HOUR_MS = 3_600_000
 WIDTHS = (("state", 9), ("producer", 10), ("epoch", 5), ("first", 12), ("last", 12), ("marker", 12), ("batches", 7), ("records", 9))
 HEAD = "  " + "  ".join(f"{name:>{width}}" for name, width in WIDTHS) + f"  {'bytes':>12}  {'begun':24}  duration"
 
@@ -135,4 +137,10 @@ def line(one: Transaction) -> str:
     cells = (one.state, one.producer_id, one.producer_epoch, one.first_offset, one.last_offset, marker, one.batches, one.records)
     row = "  ".join(f"{cell!s:>{width}}" for cell, (_, width) in zip(cells, WIDTHS, strict=True))
     begun = "-" if one.first_timestamp < 0 else instant(one.first_timestamp)
-    return f"  {row}  {one.bytes:>12}  {begun:24}  {one.duration_ms / 1000:,.3f} s"
+    return f"  {row}  {one.bytes:>12}  {begun:24}  {_lasted(one.duration_ms)}"
+
+
+def _lasted(ms: int) -> str:
+    """Seconds, exactly; of an hour and more also in the unit in which people count it."""
+    seconds = f"{ms / 1000:,.3f} s"
+    return f"{seconds} ({duration(ms)})" if ms >= HOUR_MS else seconds

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from logsegment._words import count as counted
 from logsegment.counting.stats import Histogram, Series, Stats
 
 #: Rows of a table that people are shown.
@@ -14,8 +15,7 @@ BARS = " ▁▂▃▄▅▆▇█"
 
 def lines(stats: Stats) -> Iterator[str]:
     """What is worth knowing, in the order in which one asks."""
-    files = f"{number(stats.files)} file{'' if stats.files == 1 else 's'}"
-    yield f"{files}, {size(stats.bytes)} in {number(stats.batches)} batches, {records_text(stats)}"
+    yield f"{counted(stats.files, 'file')}, {size(stats.bytes)} in {counted(stats.batches, 'batch')}, {records_text(stats)}"
     if stats.batches:
         yield from _batch_lines(stats)
     for found in stats.damage[:SHOWN]:
@@ -30,7 +30,7 @@ def _batch_lines(stats: Stats) -> Iterator[str]:
     yield f"times       {time(stats.first_time)} to {time(stats.last_time)}; {order_text(stats)}"
     yield f"batch size  {histogram_text(stats.sizes, size)}"
     yield f"records     {histogram_text(stats.counts, number)} in a batch"
-    yield f"over offsets  {spark(stats.by_offset)}  bytes, each bar {number(stats.by_offset.width)} offsets"
+    yield f"over offsets  {spark(stats.by_offset)}  bytes, each bar {counted(stats.by_offset.width, 'offset')}"
     yield f"over time     {spark(stats.by_time)}  bytes, each bar {duration(stats.by_time.width)}"
     yield f"formats     {formats(stats)}"
     yield "codec        batches     records       bytes   ratio"
@@ -43,10 +43,10 @@ def _batch_lines(stats: Stats) -> Iterator[str]:
     if stats.transactional or stats.control:
         yield transactions_text(stats)
     for gap in stats.gaps[:SHOWN]:
-        count = number(gap.last - gap.first + 1)
-        yield f"gap         {count} offsets, {number(gap.first)} to {number(gap.last)}, before a batch of {gap.log}"
+        count = counted(gap.last - gap.first + 1, "offset")
+        yield f"gap         {count}, {number(gap.first)} to {number(gap.last)}, before a batch of {gap.log}"
     if stats.gap_count > SHOWN:
-        yield f"            and {number(stats.gap_count - SHOWN)} gaps more"
+        yield f"            and {counted(stats.gap_count - SHOWN, 'gap')} more"
 
 
 def formats(stats: Stats) -> str:
@@ -99,29 +99,32 @@ def spark(series: Series) -> str:
 
 def records_text(stats: Stats) -> str:
     """How many records, and what headers do not tell."""
-    text = f"{number(stats.records)} records"
-    return text + f" and those of {number(stats.uncounted)} compressed messages, which only unpacking counts" if stats.uncounted else text
+    text = counted(stats.records, "record")
+    if not stats.uncounted:
+        return text
+    return f"{text} and those of {counted(stats.uncounted, 'compressed message')}, which only unpacking counts"
 
 
 def offsets_text(stats: Stats) -> str:
     """Gaps between batches and inside of them."""
     parts = [
-        f"{number(stats.gap_count)} gaps between batches ({number(stats.missing)} offsets)"
+        f"{counted(stats.gap_count, 'gap')} between batches ({counted(stats.missing, 'offset')})"
         if stats.gap_count
         else "no gaps between batches"
     ]
     taken = stats.produced - stats.records
     if not stats.uncounted and taken > 0:
-        parts.append(f"{number(taken)} offsets without a record inside of batches")
+        parts.append(f"{counted(taken, 'offset')} without a record inside of batches")
     if stats.overlaps:
-        parts.append(f"{number(stats.overlaps)} batches overlap the one before")
+        parts.append(f"{counted(stats.overlaps, 'batch')} overlap{'s' if stats.overlaps == 1 else ''} the one before")
     return ", ".join(parts)
 
 
 def order_text(stats: Stats) -> str:
     """Whether batches are in the order of their times."""
     types = ", ".join(f"{name} {number(count)}" for name, count in sorted(stats.timestamp_types.items()))
-    late = f"{number(stats.late)} batches are late, by up to {duration(stats.latest_step)}" if stats.late else "in order"
+    are = "is" if stats.late == 1 else "are"
+    late = f"{counted(stats.late, 'batch')} {are} late, by up to {duration(stats.latest_step)}" if stats.late else "in order"
     return ", ".join([late, types, *([f"{number(stats.untimed)} without a time"] if stats.untimed else [])])
 
 
@@ -138,7 +141,7 @@ def producers_text(stats: Stats) -> str:
     if not count:
         return "producers   none with an id"
     most = sorted(stats.producers.items(), key=lambda item: -item[1].batches)[:3]
-    named = ", ".join(f"{producer_id} ({number(producer.batches)} batches)" for producer_id, producer in most)
+    named = ", ".join(f"{producer_id} ({counted(producer.batches, 'batch')})" for producer_id, producer in most)
     more = f"; batches of others, not counted one by one: {number(stats.other_producers)}" if stats.other_producers else ""
     return f"producers   {number(count)}; most batches: {named}{more}"
 
@@ -147,5 +150,5 @@ def transactions_text(stats: Stats) -> str:
     """Batches of transactions, markers, and what has no marker yet."""
     markers = ", ".join(f"{name} {number(count)}" for name, count in sorted(stats.markers.items())) or "none looked at"
     still = sum(producer.is_open for producer in stats.producers.values())
-    control = f"{number(stats.control)} control batches ({markers})"
-    return f"transactions {number(stats.transactional)} batches, {control}, {number(still)} producers without a marker at the end"
+    control = f"{counted(stats.control, 'control batch')} ({markers})"
+    return f"transactions {counted(stats.transactional, 'batch')}, {control}, {counted(still, 'producer')} without a marker at the end"
