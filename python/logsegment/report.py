@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 SHOWN = 20
 #: Rules of batches that are whole, and whose records nobody can unpack without a plugin that is not here.
 UNOPENED = frozenset({"S-P19", "S-P20"})
+#: The rule of batches on which their plugin failed.
+FAILED = "S-P6"
 
 
 class Report:
@@ -101,6 +103,11 @@ class Report:
 def is_unopened(finding: Finding) -> bool:
     """Whether an error is no damage, but the want of a plugin."""
     return finding.severity == "error" and finding.rule in UNOPENED
+
+
+def is_of_plugin(finding: Finding) -> bool:
+    """Whether an error is that a plugin failed on a batch (S-P6), or the want of one."""
+    return is_unopened(finding) or (finding.severity == "error" and finding.rule == FAILED)
 
 
 def validate(

@@ -369,6 +369,7 @@ def test_lines_limits_and_exit_codes(tmp_path: Path):
         "unreadable": 0,
         "batchStretches": 0,
         "damaged": 0,
+        "unopened": 0,
     }
     assert run("diff", "--quiet", tmp_path / "a", tmp_path / "a").out == b""
     other = run("diff", "--json", "--limit", "3", tmp_path / "a", tmp_path / "b")

@@ -150,6 +150,42 @@ def test_without_a_registry_nothing_is_lost_and_the_option_is_named(case: Case, 
     assert done.err.splitlines()[1:] == ["logsegment: the batch is not damaged: only its plugin is missing here"]
 
 
+def many(attributes: int, value: bytes = b"packed") -> bytes:
+    """Thirty batches of a plugin."""
+    return b"".join(building.batch(building.record(value=value), count=1, base_offset=at, attributes=attributes) for at in range(30))
+
+
+def test_diff_folds_batches_that_want_one_plugin_and_calls_none_damaged(here: Here, tmp_path: Path):
+    """S-P19: the option that names a registry is told once for a side."""
+    a, b = tmp_path / "a.log", tmp_path / "b.log"
+    a.write_bytes(many(0x0305))
+    b.write_bytes(many(0x0305, b"others"))
+    done = here("diff", a, b)
+    assert (done.code, done.text.count("[S-P19]"), done.text.count("; 29 batches more like it")) == (1, 2, 2)
+    assert (done.text.count("give --registry or --bootstrap-servers"), "DAMAGED" in done.text) == (2, False)
+    assert "NOT UNPACKED, and else the same." in done.text
+    assert "60 batches without the plugin" in done.text
+    told = here("diff", "--json", a, b).lines
+    assert (told[-1]["state"], told[-1]["damaged"], told[-1]["unopened"], len(told)) == ("unopened", 0, 60, 61)
+    b.write_bytes(b.read_bytes()[:-1])
+    assert here("diff", "--json", a, b).lines[-1]["state"] == "damaged"
+
+
+def test_verify_folds_batches_on_which_one_plugin_fails(here: Here, registry: Path, tmp_path: Path):
+    """S-P6: their checksums are right, so that this is a log segment."""
+    entry = FileRegistry(registry).by_alias("raising")
+    assert entry is not None
+    path = tmp_path / NAME
+    path.write_bytes(many(entry.plugin_id << 8 | 5))
+    done = here("verify", "--registry", registry, path)
+    assert (done.code, done.text.count("S-P6 "), done.text.count("; 29 batches more like it")) == (1, 1, 1)
+    assert "Of 30 batches nothing else is wrong but that their plugin failed (S-P6)" in done.text
+    assert "Is this a log segment at all?" not in done.text
+    assert len(here("verify", "--json", "--registry", registry, path).lines) == 31
+    path.write_bytes(b"no log " * 40)
+    assert "Is this a log segment at all?" in here("verify", "--registry", registry, path).text
+
+
 def test_many_batches_that_want_one_plugin_are_told_once(here: Here, tmp_path: Path):
     one = building.batch(building.record(value=b"packed"), count=1, attributes=0x0305)
     batches = [one[:7] + bytes([offset]) + one[8:] for offset in range(30)]
@@ -165,6 +201,10 @@ def test_many_batches_that_want_one_plugin_are_told_once(here: Here, tmp_path: P
     done = here("verify", path)
     assert done.text.startswith(f"{path}: DAMAGED, 1 error. Intact: 30 batches with 30 records")
     assert (done.text.count("plugin:3"), "V2-31" in done.text) == (1, True)
+    done = here("find", path, "--key", "x", "--on-error", "skip", "-q")
+    assert (done.code, done.err.count("plugin:3"), done.err.count("; 29 batches more like it")) == (2, 1, 1)
+    done = here("cat", path, "--on-error", "skip", "-q")
+    assert (done.code, done.err.count("plugin:3"), done.err.count("; 29 batches more like it")) == (1, 1, 1)
     both = here("verify", path, path, "-q")
     assert both.code == 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import click
 
 import logsegment as ls
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.findings import more_like_it
 from logsegment.cli.messages import count, printable, say
 from logsegment.cli.options import (
     examples,
@@ -27,13 +29,19 @@ from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.diffing import Comparison, Damage, Difference
 from logsegment.diffing import diff as compared
 from logsegment.redacting import Redactor
+from logsegment.report import is_of_plugin
 from logsegment.stores.uri import shown
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
 PATH = click.Path(exists=False, allow_dash=True)
-VERDICTS = {"same": "the same", "different": "DIFFERENT", "damaged": "DAMAGED, and else the same"}
+VERDICTS = {
+    "same": "the same",
+    "different": "DIFFERENT",
+    "unopened": "NOT UNPACKED, and else the same",
+    "damaged": "DAMAGED, and else the same",
+}
 
 
 @click.command(
@@ -98,15 +106,25 @@ def diff(
 def _write_text(partition: Comparison, limit: int | None, redactor: Redactor | None, quiet: bool) -> str:
     name = printable(partition.name)
     told = 0
+    first: dict[tuple[str, str, str], Damage] = {}
+    alike: Counter[tuple[str, str, str]] = Counter()
     for found in partition:
         if isinstance(found, Difference):
             told += 1
             if limit is not None and told > limit:
                 continue
             line = _line(found)
+        elif is_of_plugin(found.finding):
+            # Every batch of a plugin has the same to say: at the end, once.
+            key = (found.side, found.finding.rule, found.finding.message)
+            first.setdefault(key, found)
+            alike[key] += 1
+            continue
         else:
             line = _damage_line(found, redactor)
         sys.stdout.write(f"{name}: {line}\n")
+    for kind, batches in alike.items():
+        sys.stdout.write(f"{name}: {_damage_line(first[kind], redactor)}{more_like_it(batches)}\n")
     if limit is not None and told > limit:
         sys.stdout.write(f"{name}: and {told - limit:,} more\n")
     if not (quiet and partition.state == "same"):
@@ -144,6 +162,8 @@ def _summary(partition: Comparison) -> str:
     told += [f"{number:,} {what}" for number, what in (*counts, (totals.unreadable, "unreadable on one side")) if number]
     if totals.batches:
         told.append(f"other batches in {count(totals.batches, 'stretch')}")
+    if totals.unopened:
+        told.append(f"{count(totals.unopened, 'batch')} without the plugin")
     return ", ".join([*told, count(totals.damage, "damaged place")] if totals.damage else told)
 
 
@@ -163,7 +183,7 @@ def _write_json(partition: Comparison, limit: int | None, redactor: Redactor | N
         totals = partition.totals
         counts = {"sameRecords": totals.same_records, "sameBatches": totals.same_batches, "missingInA": totals.missing_a}
         counts |= {"missingInB": totals.missing_b, "changed": totals.changed, "unreadable": totals.unreadable}
-        counts |= {"batchStretches": totals.batches, "damaged": totals.damage}
+        counts |= {"batchStretches": totals.batches, "damaged": totals.damage, "unopened": totals.unopened}
         sides = {"inA": bool(partition.a), "inB": bool(partition.b)}
         _print({"type": "summary", **place, "name": printable(partition.name), "state": partition.state, **sides, **counts})
     return partition.state

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -202,5 +203,8 @@ def _search(search: Search, segments: list[Segment], lines: Lines, redactor: Red
         if lines.is_full:
             break
     with Progress(segments, is_wanted=False) as progress:
-        skipped = [tell([one], lines.names[path], progress, quiet=quiet, redactor=redactor) for path, one in search.findings]
+        skipped = [
+            tell([one for _, one in told], lines.names[path], progress, quiet=quiet, redactor=redactor)
+            for path, told in groupby(search.findings, lambda met: met[0])
+        ]
     return is_whole and not any(skipped)

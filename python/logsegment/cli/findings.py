@@ -9,6 +9,7 @@ from logsegment import Finding
 from logsegment.cli.messages import count, say
 from logsegment.cli.progress import Progress
 from logsegment.redacting import Redactor
+from logsegment.report import is_of_plugin
 
 #: Findings of a file that are told one by one.
 SHOWN = 10
@@ -26,11 +27,30 @@ def tell(findings: Sequence[Finding], name: str, progress: Progress, *, quiet: b
     return any(finding.severity == "error" for finding in findings)
 
 
+def folded(findings: Sequence[Finding]) -> list[tuple[Finding, int]]:
+    """Findings, and how many batches each is about: what is the same of one plugin is told once, at the first of its batches."""
+    alike = Counter(_likeness(one) for one in findings if is_of_plugin(one))
+    told = (one for one in findings if not is_of_plugin(one) or _likeness(one) in alike)
+    return [(one, alike.pop(_likeness(one)) if is_of_plugin(one) else 1) for one in told]
+
+
+def more_like_it(batches: int) -> str:
+    """What stands behind a finding that is about so many batches."""
+    return f"; {count(batches - 1, 'batch')} more like it" if batches > 1 else ""
+
+
+def _likeness(finding: Finding) -> tuple[str, str, str | None, int | None]:
+    return finding.rule, finding.message, finding.field, finding.recordIndex
+
+
 def _say_all(told: Sequence[Finding], name: str, redactor: Redactor | None) -> None:
-    for finding in told[:SHOWN]:
+    lines = folded(told)
+    for finding, batches in lines[:SHOWN]:
         words = finding.message if redactor is None else redactor.finding(finding)
-        say(f"{name}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}")
-    if len(told) > SHOWN:
-        kinds = Counter(finding.severity for finding in told[SHOWN:])
+        say(f"{name}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}{more_like_it(batches)}")
+    if len(lines) > SHOWN:
+        kinds: Counter[str] = Counter()
+        for finding, batches in lines[SHOWN:]:
+            kinds[finding.severity] += batches
         rest = ", ".join(count(number, severity) for severity, number in kinds.items())
         say(f"{name}: and {rest} more; `logsegment verify` lists them")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, BinaryIO
 
 import logsegment as ls
+from logsegment.cli.findings import folded, more_like_it
 from logsegment.cli.messages import count, printable
 from logsegment.cli.paper import Paper
 from logsegment.cli.survey import SWALLOWED, Intact, Lost, Survey
-from logsegment.report import is_unopened
+from logsegment.report import FAILED
 
 #: Findings, runs and places of a file that people are shown; JSON lines have all.
 SHOWN = 20
@@ -68,7 +68,7 @@ def write_words(verdict: Verdict, paper: Paper) -> None:
             paper.line(f"  {line}")
     for line in _ends(verdict.report.findings):
         paper.line(f"  {line}")
-    findings = _grouped(verdict.report.findings)
+    findings = folded(verdict.report.findings)
     if findings:
         paper.table(("severity", "rule", "byte", "offset", "what"), [_row(*finding) for finding in findings[:SHOWN]])
     if len(findings) > SHOWN:
@@ -129,6 +129,10 @@ def _damage(verdict: Verdict) -> Iterable[str]:
     if survey is None:
         yield "Which offsets are safe is told for files only: this was a stream, and is gone."
         return
+    failed = _failed(verdict.report.findings)
+    if failed:
+        batches = count(failed, "batch")
+        yield f"Of {batches} nothing else is wrong but that their plugin failed (S-P6): one that is not at fault may unpack them."
     yield f"Lost: {count(survey.lost_bytes, 'byte')} in {count(len(survey.lost), 'place')}"
     yield from _shown([_place(place) for place in survey.lost], "place")
     if not survey.is_complete:
@@ -136,8 +140,15 @@ def _damage(verdict: Verdict) -> Iterable[str]:
     elif survey.intact:
         yield "Safe offsets:"
         yield from _shown([f"{run.first_offset:,} to {run.last_offset:,} ({count(run.batches, 'batch')})" for run in survey.intact], "run")
-    else:
+    elif not failed:
         yield "No batch is intact. Is this a log segment at all?"
+
+
+def _failed(findings: Sequence[ls.Finding]) -> int:
+    """Batches of which no error is told but that a plugin failed on them; their checksums are right."""
+    errors = [one for one in findings if one.severity == "error"]
+    others = {(one.path, one.position) for one in errors if one.rule != FAILED}
+    return len({(one.path, one.position) for one in errors if one.rule == FAILED} - others)
 
 
 def _ends(findings: Sequence[ls.Finding]) -> Iterable[str]:
@@ -169,13 +180,6 @@ def _shown(lines: list[str], noun: str) -> Iterable[str]:
         yield f"  and {count(len(lines) - SHOWN, noun)} more; --json has all of them"
 
 
-def _grouped(findings: Sequence[ls.Finding]) -> list[tuple[ls.Finding, int]]:
-    """Findings, and how many batches each is about: those that want the same plugin are told once."""
-    wanting = Counter(one.message for one in findings if is_unopened(one))
-    told = (one for one in findings if not is_unopened(one) or one.message in wanting)
-    return [(one, wanting.pop(one.message) if is_unopened(one) else 1) for one in told]
-
-
 def _row(finding: ls.Finding, batches: int = 1) -> tuple[str, ...]:
     offset = "-" if finding.baseOffset is None else str(finding.baseOffset)
     where = f" ({finding.field})" if finding.field else ""
@@ -183,8 +187,7 @@ def _row(finding: ls.Finding, batches: int = 1) -> tuple[str, ...]:
     # Findings of several files name theirs.
     path, at, _ = finding.path.rpartition("@")
     file = f"{printable(os.path.basename(path))}: " if at and not finding.path.startswith("entry@") else ""
-    more = f"; {count(batches - 1, 'batch')} more like it" if batches > 1 else ""
-    return (finding.severity, finding.rule, str(finding.position), offset, f"{file}{record}{finding.message}{where}{more}")
+    return (finding.severity, finding.rule, str(finding.position), offset, f"{file}{record}{finding.message}{where}{more_like_it(batches)}")
 
 
 def _camel(fields: dict[str, Any]) -> dict[str, Any]:

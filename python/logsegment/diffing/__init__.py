@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "Damage", "Difference", "Totals", "diff"]
 
-State = Literal["same", "different", "damaged"]
+State = Literal["same", "different", "unopened", "damaged"]
 
 
 class Comparison:
@@ -42,10 +42,15 @@ class Comparison:
 
     @property
     def state(self) -> State:
-        """Whether a side lacks records or has others ("different"), else whether not all could be read ("damaged"); right at the end."""
+        """Whether a side lacks records or has others ("different"), else whether not all could be read; right at the end.
+
+        "unopened" when all that was in the way is that plugins are missing here, else "damaged".
+        """
         totals = self.totals
         if not (self.a and self.b) or totals.missing_a or totals.missing_b or totals.changed or (totals.batches and self._with_batches):
             return "different"
+        if totals.unopened and not totals.damage:
+            return "unopened"
         return "damaged" if totals.damage or totals.unreadable else "same"
 
     def __iter__(self) -> Iterator[Difference | Damage]:
