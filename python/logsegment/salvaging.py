@@ -186,6 +186,9 @@ def salvage(
     place = None if isinstance(aside, bool) else aside
     data, aside_data, kept, lost, is_listed, findings, totals = _core.salvage(source, options, out, place)
     kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful = totals
+    if not kept_bytes and not lost_bytes:
+        lost = _unread(findings)
+        lost_bytes = harmful_bytes = sum(length for _, length, *_ in lost)
     return Salvage(
         data=data,
         kept=[Kept(*row) for row in kept],
@@ -201,3 +204,8 @@ def salvage(
         doubtful=doubtful,
         is_listed=is_listed,
     )
+
+
+def _unread(findings: list[Finding]) -> list[tuple[int, int, str, int | None, int | None]]:
+    """What is lost of a segment of which no byte can be had, since its manifest is damaged."""
+    return [(one.position, one.length, one.rule, None, None) for one in findings if one.severity == "error" and one.length]

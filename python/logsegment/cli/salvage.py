@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
@@ -23,10 +23,14 @@ from logsegment.cli.options import examples, experimental_option, format_option,
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
+from logsegment.segments import is_gap
+from logsegment.stores.uri import is_tiered
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
+#: Begins the rules of tiered storage, whose findings tell offsets that no bytes tell.
+_TIERED = "TS-"
 #: Places of a file that are told in words; JSON lines have all.
 SHOWN = 20
 
@@ -39,6 +43,17 @@ class Job:
     is_json: bool
     quiet: bool
     has_lost: bool = False
+    written: int = 0
+
+    def leave_out(self, findings: Sequence[ls.Finding]) -> None:
+        """Tell the uploads in tiered storage that are not read; nothing else has the offsets of a gap."""
+        self.has_lost |= any(map(is_gap, findings))
+        for one in findings:
+            path = one.path.rpartition("@")[0]
+            if self.is_json:
+                _write_findings(path, [one])
+            else:
+                say(f"left out: {path}: {one.message} [{one.rule}]")
 
     def note(self, segment: Segment, found: ls.Salvage, progress: Progress) -> None:
         """Tell what became of a segment."""
@@ -101,16 +116,22 @@ def salvage(
     """
     if is_json and output == STDIN:
         raise click.UsageError("--json writes to standard output, which is the output already")
-    segments = segments_of(paths)
+    left_out: list[ls.Finding] = []
+    segments = segments_of(paths, left_out)
     job = Job({"order": order, "format": entry_format, "experimental": experimental, "codecs": codecs}, is_json, quiet)
+    job.leave_out(left_out)
     with Progress(segments, is_wanted=not quiet) as progress:
         if any(segment.is_listed for segment in segments):
             _to_directory(segments, output, aside, job, progress)
         else:
             _to_file(segments, output, aside, job, progress)
     if output != STDIN and not quiet:
-        say(f"wrote {count(len(segments), 'segment')} to {output}")
+        say(f"wrote {count(job.written, 'segment')} to {output}")
     return LOST if job.has_lost else CLEAN
+
+
+class _Unread(Exception):
+    """Nothing is to be written."""
 
 
 def _to_file(segments: Sequence[Segment], output: str, aside: str | None, job: Job, progress: Progress) -> None:
@@ -124,8 +145,9 @@ def _to_file(segments: Sequence[Segment], output: str, aside: str | None, job: J
         _salvage(segments[0], sys.stdout.buffer, aside, {}, job, progress)
         return
     ensure_output(output, segments)
-    with WholeFile(output) as file:
-        _salvage(segments[0], file, aside, {}, job, progress)
+    with suppress(_Unread), WholeFile(output) as file:
+        if not _salvage(segments[0], file, aside, {}, job, progress):
+            raise _Unread
 
 
 def _to_directory(segments: Sequence[Segment], output: str, aside: str | None, job: Job, progress: Progress) -> None:
@@ -143,10 +165,16 @@ def _to_directory(segments: Sequence[Segment], output: str, aside: str | None, j
                 directory = beside / directory_name(segment)
                 directory.mkdir(exist_ok=True)
                 place = str(directory / name)
-            with (begun_directory(segment, hidden) / name).open("xb") as file:
-                _salvage(segment, file, place, fit, job, progress)
+            target = begun_directory(segment, hidden) / name
+            with target.open("xb") as file:
+                is_written = _salvage(segment, file, place, fit, job, progress)
                 file.flush()
                 os.fsync(file.fileno())
+            if not is_written:
+                target.unlink()
+                with suppress(OSError):
+                    # Only an empty one goes.
+                    target.parent.rmdir()
         if job.options["order"] == "offset":
             rebuild_beside(hidden)
 
@@ -163,7 +191,8 @@ def _fitting(segments: Sequence[Segment], job: Job) -> Iterator[tuple[Segment, d
                 yield segment, {"first_offset": segment.base_offset, "end_offset": behind.base_offset if behind else None}
 
 
-def _salvage(segment: Segment, file: Any, aside: str | None, fit: dict[str, Any], job: Job, progress: Progress) -> None:
+def _salvage(segment: Segment, file: Any, aside: str | None, fit: dict[str, Any], job: Job, progress: Progress) -> bool:
+    """Write what is intact of a segment; false for an upload that nobody can read, of which an empty segment would say that it was so."""
     progress.begin(segment)
     # Sorted, a source is read more than once.
     is_sorted = job.options["order"] == "offset"
@@ -171,6 +200,9 @@ def _salvage(segment: Segment, file: Any, aside: str | None, fit: dict[str, Any]
     with opened(segment, is_read_twice=is_sorted, seen=seen) as source:
         found = ls.salvage(source, out=file, aside=aside, **job.options, **fit)
     job.note(segment, found, progress)
+    is_written = bool(found.entries) or found.ok or not is_tiered(segment.path)
+    job.written += is_written
+    return is_written
 
 
 def _lines(name: str, found: ls.Salvage) -> Iterator[str]:
@@ -179,7 +211,10 @@ def _lines(name: str, found: ls.Salvage) -> Iterator[str]:
         first, last = min(kept.first_offset for kept in found.kept), max(kept.last_offset for kept in found.kept)
         kept += f", offsets {first:,} to {last:,}"
     yield kept
-    if not found.entries and found.lost_bytes:
+    unread = [one for one in found.findings if one.rule.startswith(_TIERED) and one.severity == "error"]
+    for one in unread[:SHOWN]:
+        yield f"  {one.severity} [{one.rule}]: {one.message}"
+    if not found.entries and found.lost_bytes and not unread:
         yield "  no entry is intact: is this a log segment at all?"
     for lost in found.lost[:SHOWN]:
         yield f"  left out: {_place(lost)}"
@@ -204,10 +239,7 @@ def _place(lost: ls.Lost) -> str:
 
 
 def _write_json(name: str, found: ls.Salvage) -> None:
-    out = sys.stdout.buffer
-    constants = [("type", "finding"), ("file", name)]
-    for batch in _core.findings_table(found.findings).to_batches():
-        out.write(batch.to_jsonl(constants=constants))
+    _write_findings(name, found.findings)
     account = {
         "type": "salvage",
         "file": name,
@@ -240,4 +272,9 @@ def _write_json(name: str, found: ls.Salvage) -> None:
             for lost in found.lost
         ],
     }
-    out.write(json.dumps(account, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+    sys.stdout.buffer.write(json.dumps(account, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+
+
+def _write_findings(name: str, findings: Sequence[ls.Finding]) -> None:
+    for batch in _core.findings_table(findings).to_batches():
+        sys.stdout.buffer.write(batch.to_jsonl(constants=[("type", "finding"), ("file", name)]))
