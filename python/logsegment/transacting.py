@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from logsegment._core import FileSource, Finding, scan_markers
-from logsegment.reading import batch_stream
+from logsegment._core import FileSource, Finding, RecordBatchError, scan_markers
+from logsegment.reading import batch_stream, decode
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import shown
 
@@ -22,6 +22,8 @@ LONGEST_MS = 15 * 60 * 1000
 NONE = -1
 #: A torn tail: usual in a file in use, damage in one that others follow.
 _TORN = "L8-14"
+#: What decoding calls a marker that commits.
+_COMMIT = "COMMIT"
 #: Before this magic there are messages, whose checksum is another one.
 _FIRST_OF_BATCHES = 2
 
@@ -102,7 +104,7 @@ def transactions_of(
     begun: int | None = None
     for index, file in enumerate(files):
         source, has_next = FileSource(file.path), index + 1 < len(files)
-        follower.ends = {(producer, offset): is_commit for producer, offset, is_commit in scan_markers(source, experimental=experimental)}
+        follower.ends = _ends(source, experimental=experimental)
         with batch_stream(source, on_error="skip", experimental=experimental) as stream:
             first = None
             seen = 0
@@ -116,6 +118,21 @@ def transactions_of(
         follower.doubt_all()
         begun = begun if first is None else first
     yield from follower.open(longest_ms)
+
+
+def _ends(source: FileSource, *, experimental: bool) -> dict[tuple[int, int], bool]:
+    """Whether the markers of a file commit, by producer id and offset; past chunks of an upload that are damaged, by its records."""
+    try:
+        return {(producer, offset): is_commit for producer, offset, is_commit in scan_markers(source, experimental=experimental)}
+    except RecordBatchError:
+        columns = ["producerId", "offset", "controlType", "isControl"]
+        ends = {}
+        with decode(source, columns=columns, control=True, on_error="skip", experimental=experimental) as stream:
+            for rows in stream:
+                for row in map(json.loads, rows.to_jsonl().splitlines()):
+                    if row["isControl"]:
+                        ends[row["producerId"], row["offset"]] = row["controlType"] == _COMMIT
+        return ends
 
 
 def _ensure_order(begun: int | None, first: int | None, file: SegmentFile) -> None:
