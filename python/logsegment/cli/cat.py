@@ -11,7 +11,7 @@ import click
 
 import logsegment as ls
 from logsegment._internal import INTERNAL, with_internal
-from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
 from logsegment.cli.files import ensure_output
 from logsegment.cli.findings import tell
 from logsegment.cli.messages import count, say
@@ -39,6 +39,7 @@ from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
 from logsegment.neighbours import committed_transactions
 from logsegment.redacting import Redactor
+from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -183,7 +184,13 @@ def _write_all(segments: Sequence[Segment], wanted: Wanted, sink: RecordSink, st
         progress.begin(segment)
         try:
             if _write(segment, wanted, sink, progress, known, quiet):
-                code = FOUND
+                code = max(code, FOUND)
+        except SegmentKeyError as error:
+            if wanted.on_error == "raise":
+                raise
+            with progress.aside():
+                say(words_of(error))
+            code = UNREADABLE
         except ls.RecordBatchError as error:
             raise Damaged(segment.name, error, redactor=wanted.redactor) from None
     return code

@@ -18,6 +18,8 @@ from logsegment.report import UNOPENED
 from logsegment.tiered import ManifestError, SegmentKeyError
 
 CLEAN, FOUND, UNREADABLE, LOST = 0, 1, 2, 3
+#: What closes an input, and leaves the others as they are.
+UNREADABLES = (OSError, SegmentKeyError)
 P = ParamSpec("P")
 
 
@@ -90,13 +92,10 @@ def _code_of(verb: Callable[[], int]) -> int:
         say(str(damaged))
         say(damaged.advice)
         return FOUND
-    except SegmentKeyError as error:
-        say(str(error))
-        return UNREADABLE
     except ManifestError as error:
         say(str(error))
         return FOUND
-    except OSError as error:
+    except UNREADABLES as error:
         say(words_of(error))
         return UNREADABLE
     except ImportError as missing:
@@ -105,8 +104,10 @@ def _code_of(verb: Callable[[], int]) -> int:
         return UNREADABLE
 
 
-def words_of(error: OSError) -> str:
-    """An OSError as people read it: the file, then what is wrong."""
+def words_of(error: OSError | SegmentKeyError) -> str:
+    """An error as people read it: the file, then what is wrong."""
+    if isinstance(error, SegmentKeyError):
+        return f"{error} (--key-file ID=FILE)"
     reason = error.strerror or str(error)
     return f"{os.fsdecode(error.filename)}: {reason}" if error.filename is not None else reason
 

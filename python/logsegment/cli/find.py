@@ -14,7 +14,7 @@ import click
 
 import logsegment as ls
 from logsegment.cli.batch_rows import instant
-from logsegment.cli.ending import CLEAN, UNREADABLE, Damaged, ending
+from logsegment.cli.ending import CLEAN, UNREADABLE, UNREADABLES, Damaged, ending, words_of
 from logsegment.cli.findings import tell
 from logsegment.cli.messages import count, printable, say
 from logsegment.cli.options import (
@@ -195,6 +195,11 @@ def _search(search: Search, segments: list[Segment], lines: Lines, redactor: Red
                     lines.write(place)
                     if lines.is_full:
                         break
+        except BrokenPipeError:
+            raise
+        except UNREADABLES as error:
+            say(words_of(error))
+            is_whole = False
         except ls.RecordBatchError as error:
             damaged = Damaged(lines.names[search.path], error, redactor=redactor)
             say(str(damaged))

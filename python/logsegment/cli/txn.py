@@ -11,7 +11,7 @@ import click
 
 from logsegment import Finding
 from logsegment.cli.batch_rows import instant
-from logsegment.cli.ending import CLEAN, FOUND, ending
+from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
 from logsegment.cli.findings import tell
 from logsegment.cli.messages import printable, say
 from logsegment.cli.options import examples, experimental_option, json_option, paths_argument
@@ -51,21 +51,28 @@ def txn(paths: tuple[str, ...], is_all: bool, longest_ms: int, experimental: boo
     """Tell which transactions of every partition of PATH are open, hang or were aborted: producer, offsets, size, duration.
 
     Nothing is decompressed. The exit code is 1 when a transaction hangs, or something is damaged: how transactions ended that were open
-    there, nobody knows.
+    there, nobody knows. It is 2 when a partition cannot be read; the others are told all the same.
     """
     segments = segments_of(paths)
     for segment in segments:
         if segment.file is None or not segment.is_regular:
             raise click.UsageError(f"txn reads its input twice: {segment.name} can be read only once")
-    is_sound = True
+    is_sound = is_read = True
     for name, files in partitions(segments):
         damage = _Damage()
         found = transactions_of(files, longest_ms=longest_ms, experimental=experimental, told=damage.add)
-        counts = write_json(found, name, files, is_all) if is_json else write_text(found, name, is_all)
+        try:
+            counts = write_json(found, name, files, is_all) if is_json else write_text(found, name, is_all)
+        except BrokenPipeError:
+            raise
+        except UNREADABLES as error:
+            say(words_of(error))
+            is_read = False
+            continue
         with Progress(segments, is_wanted=False) as progress:
             damage.tell(name, progress)
         is_sound &= not counts["hanging"] and not damage.count
-    return CLEAN if is_sound else FOUND
+    return UNREADABLE if not is_read else CLEAN if is_sound else FOUND
 
 
 class _Damage:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import click
 
 import logsegment as ls
-from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, ending, words_of
+from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.names import name_findings
 from logsegment.cli.options import examples, experimental_option, format_option, json_option, paths_argument, quiet_option, registry_option
@@ -24,6 +24,7 @@ from logsegment.cli.verdict import Verdict, write_json, write_words
 from logsegment.neighbours import validate_files
 from logsegment.segments import directory_of
 from logsegment.stores.uri import shown
+from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -94,10 +95,10 @@ def verify(
             progress.begin(segment)
             try:
                 verdict = _verify(segment, options, progress)
-            except OSError as error:
+            except UNREADABLES as error:
                 seen["unreadable"] += 1
                 with progress.aside():
-                    say(f"{segment.name}: {error.strerror or words_of(error)}")
+                    say(_unreadable(segment, error))
                 continue
             seen.update(verdict.counts)
             seen[verdict.state] += 1
@@ -121,10 +122,15 @@ def _found(paths: tuple[str, ...], left_out: list[ls.Finding]) -> tuple[list[Seg
     for path in paths:
         try:
             segments += segments_of([path], left_out)
-        except OSError as error:
+        except UNREADABLES as error:
             missing += 1
             say(words_of(error))
     return segments, missing
+
+
+def _unreadable(segment: Segment, error: OSError | SegmentKeyError) -> str:
+    """Why a segment cannot be read; what is wrong with keys names it by itself."""
+    return words_of(error) if isinstance(error, SegmentKeyError) else f"{segment.name}: {error.strerror or words_of(error)}"
 
 
 def _verify(segment: Segment, options: dict[str, Any], progress: Progress) -> Verdict:
@@ -153,6 +159,9 @@ def _beside(segments: list[Segment]) -> Iterator[Verdict]:
     for directory, files in groupby(listed, lambda file: file.directory):
         try:
             report = validate_files(list(files))
+        except SegmentKeyError:
+            # The log was told already.
+            continue
         except OSError as error:
             # A log that cannot be read was told already.
             say(f"{directory}: files beside the logs not looked at: {words_of(error)}")
