@@ -81,7 +81,8 @@ def test_what_a_verb_says_of_an_upload_is_what_it_says_of_the_log(verb: tuple[st
     assert there.text
     refused = run(*words, place / "prefix", *options)
     assert (refused.code, refused.text) == (2, "")
-    assert "is encrypted under the key 'key1': no keys were given" in refused.err
+    assert "is encrypted under the key 'key1': no keys were given (--key-file ID=FILE)" in refused.err
+    assert refused.err.count(uploaded) == 1
 
 
 @pytest.mark.parametrize("form", ["fix", "break"])

@@ -31,6 +31,7 @@ from logsegment.inspect_text import lines
 from logsegment.inspecting import RECORDS
 from logsegment.redacted_fields import begins_entry, is_intact, redacted
 from logsegment.redacting import Redactor
+from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -126,6 +127,9 @@ def explain(
         root = _inspected(segment, at, offset, options) if redactor is None else _redacted(segment, at, offset, options, redactor)
     except ls.RecordBatchError as error:
         raise Damaged(segment.name, error, ADVICE, redactor) from None
+    except SegmentKeyError:
+        # It names the segment by itself.
+        raise
     except ValueError as mistake:
         raise click.UsageError(f"{segment.name}: {mistake}") from None
     if html is not None:

@@ -129,8 +129,9 @@ def _found(paths: tuple[str, ...], left_out: list[ls.Finding]) -> tuple[list[Seg
 
 
 def _unreadable(segment: Segment, error: OSError | SegmentKeyError) -> str:
-    """Why a segment cannot be read; what is wrong with keys names it by itself."""
-    return words_of(error) if isinstance(error, SegmentKeyError) else f"{segment.name}: {error.strerror or words_of(error)}"
+    """Why a segment cannot be read, with its name once: what is wrong with keys may name it by itself."""
+    words = words_of(error) if isinstance(error, SegmentKeyError) else error.strerror or words_of(error)
+    return words if words.startswith(segment.name) else f"{segment.name}: {words}"
 
 
 def _verify(segment: Segment, options: dict[str, Any], progress: Progress) -> Verdict:
