@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -67,17 +66,20 @@ def main(master: str, segments: str, scratch: str) -> None:
 
 
 def rows(spark: SparkSession, segments: str, scratch: Path) -> dict[str, Any]:
-    """(topic, partition, records, sum of offsets, bytes of values); how many executors read: each has one parent of its workers."""
+    """(topic, partition, records, sum of offsets, bytes of values); and how many executors read at the same time.
 
-    def with_parent(batches: Any) -> Any:
-        for batch in batches:
-            yield batch.append_column("parent", pa.array([os.getppid()] * batch.num_rows, pa.int64()))
+    Tasks behind a barrier begin together, one on each executor, however slow one of them is: each has one parent of its workers.
+    """
 
-    records = source(spark, segments).select("topic", "partition", "offset", "value")
-    seen = records.mapInArrow(with_parent, "topic string, partition int, offset bigint, value binary, parent bigint")
-    totals = [F.count("*"), F.sum("offset"), F.sum(F.length("value")), F.collect_set("parent")]
-    found = [list(row) for row in seen.groupBy("topic", "partition").agg(*totals).orderBy("topic", "partition").collect()]
-    return {"totals": [row[:5] for row in found], "executors": len({parent for row in found for parent in row[5]})}
+    def rows_of(part: Any) -> Any:
+        [directory] = part
+        yield os.getppid(), logsegment.Log(directory).records(columns=["offset"]).to_pyarrow().num_rows
+
+    parts = sorted(str(path) for path in Path(segments).iterdir())[:2]
+    begun = spark.sparkContext.parallelize(parts, len(parts)).barrier().mapPartitions(rows_of).collect()
+    totals = [F.count("*"), F.sum("offset"), F.sum(F.length("value"))]
+    found = source(spark, segments).groupBy("topic", "partition").agg(*totals).orderBy("topic", "partition").collect()
+    return {"totals": [list(row) for row in found], "executors": len({parent for parent, _ in begun}), "read": [rows for _, rows in begun]}
 
 
 def functions(spark: SparkSession, segments: str, scratch: Path) -> dict[str, Any]:

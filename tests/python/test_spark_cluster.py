@@ -53,6 +53,8 @@ def tables() -> dict[str, list[Any]]:
 
 def test_both_executors_work(answers: dict[str, Any]) -> None:
     assert answers["rows"]["executors"] == 2
+    assert all(answers["rows"]["read"])
+    assert len(answers["rows"]["read"]) == 2
 
 
 def test_the_source_reads_every_record(answers: dict[str, Any]) -> None:
