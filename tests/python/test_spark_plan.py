@@ -18,6 +18,7 @@ from logsegment.spark.offsets import EARLIEST, LATEST, OffsetLimit
 from logsegment.spark.options import ReadOptions, parse_options
 from logsegment.spark.paths import local_paths
 from logsegment.spark.plan import SegmentTask
+from logsegment.spark.plugins import ABSENT
 from logsegment.spark.source import transactions_of
 
 MODERN = corpus.CORPUS / "modern-4.1.0/data"
@@ -45,6 +46,7 @@ def test_defaults_are_those_of_kafkas_source():
         batch_bytes=4 << 20,
         topic=None,
         partition=None,
+        codecs=ABSENT,
     )
 
 
