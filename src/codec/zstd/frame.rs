@@ -18,7 +18,7 @@ const SINGLE_SEGMENT: u8 = 0b0010_0000;
 
 /// Java's decoder refuses larger windows (COD-Z4). One-shot decoding needs no window; the limit keeps what we take the same.
 const WINDOW_MAXIMUM: u64 = 1 << 27;
-/// Bytes that no block may exceed, packed or unpacked.
+/// Bytes that no block may exceed, packed or unpacked; nor may it exceed the window.
 const BLOCK_MAXIMUM: usize = 128 << 10;
 
 /// What a stream is made of.
@@ -95,7 +95,7 @@ impl<'a> Header<'a> {
 impl Frame<'_> {
     /// Where the block ends that starts at `at`, and the frame when it is the last one.
     pub(super) fn block_end(&self, at: usize) -> usize {
-        match Block::parse(self.bytes.get(at..).unwrap_or_default()) {
+        match Block::parse(self.bytes.get(at..).unwrap_or_default(), BLOCK_MAXIMUM) {
             Ok(block) if !block.is_last => self.bytes.len().min(at + block.len),
             _ => self.bytes.len(),
         }
@@ -112,12 +112,14 @@ struct Block {
 }
 
 impl Block {
-    fn parse(bytes: &[u8]) -> Result<Self> {
+    /// No block is larger than `maximum`. Decoding in one go would take one that only repeats or copies bytes; piece by piece, as Java does,
+    /// it is refused.
+    fn parse(bytes: &[u8], maximum: usize) -> Result<Self> {
         let &[low, middle, high] = bytes.first_chunk::<3>().ok_or_else(cut)?;
         let word = u32::from_le_bytes([low, middle, high, 0]);
         let size = to_len(word >> 3);
-        if size > BLOCK_MAXIMUM {
-            return Err(fault("COD-Z6", "a block is larger than 128 KiB"));
+        if size > maximum {
+            return Err(fault("COD-Z6", "a block is larger than the window or 128 KiB"));
         }
         let (packed, unpacked) = match (word >> 1) & 0b11 {
             0 => (size, Some(size)),
@@ -134,7 +136,7 @@ fn walk<'a>(header: &Header<'a>) -> Result<(usize, &'a [u8])> {
     let mut rest = header.blocks;
     let mut bound: usize = 0;
     loop {
-        let block = Block::parse(rest)?;
+        let block = Block::parse(rest, header.block_maximum)?;
         let unpacked = block.unpacked.unwrap_or(header.block_maximum);
         bound = bound.saturating_add(unpacked);
         rest = rest.get(block.len..).ok_or_else(cut)?;
@@ -242,6 +244,17 @@ mod tests {
     }
 
     #[test]
+    fn cod_z6_a_block_is_no_larger_than_the_window() {
+        let run = |window: u8, header: [u8; 3]| unpack(Zstd, &[b"\x28\xb5\x2f\xfd\0".as_slice(), &[window], &header, b"a"].concat());
+        // A run of 1,024 bytes in a window of as many, and one of 1,025 in that and in one of 1,152.
+        assert_eq!(run(0, [0x03, 0x20, 0]), Outcome::plain(&[b'a'; 1024]));
+        assert_eq!(run(1, [0x0b, 0x20, 0]), Outcome::plain(&[b'a'; 1025]));
+        assert_eq!(run(0, [0x0b, 0x20, 0]), Outcome::Error("COD-Z6"));
+        // A single segment of 3 bytes, and a block of 5.
+        assert_eq!(unpack(Zstd, &hello(b"\x20\x03")), Outcome::Error("COD-Z6"));
+    }
+
+    #[test]
     fn cod_6_a_claimed_content_size_is_bounded_by_the_blocks() {
         // 8 GiB, and blocks of 5 bytes, of a run of 6, and of unknown bytes.
         let header = b"\x28\xb5\x2f\xfd\xc0\x50\0\0\0\0\x02\0\0\0";
@@ -249,7 +262,7 @@ mod tests {
         assert_eq!(bound(&[header, b"\x33\0\0a".as_slice()].concat()), Some(6));
         assert_eq!(bound(&[header, b"\x0d\0\0a".as_slice()].concat()), Some(BLOCK_MAXIMUM));
         assert_eq!(bound(header), None);
-        assert_eq!(bound(&hello(b"\x20\x03")), Some(3));
+        assert_eq!(bound(&hello(b"\xc0\0\x03\0\0\0\0\0\0\0")), Some(3));
         assert_eq!(bound(b"\x28\xb5\x2f\xfd\x60\x00\x01\x0d\0\0a"), Some(512));
     }
 
