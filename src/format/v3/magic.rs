@@ -53,7 +53,9 @@ fn makes_sense_as_2(bytes: &[u8]) -> bool {
     let count = i64::from(header.count.unwrap_or(-1));
     let spread = header.max_timestamp.wrapping_sub(header.base_timestamp);
     let section_len = section_len(bytes);
-    (0..=last_offset_delta.saturating_add(1)).contains(&count)
+    // Emptied batches keep their offsets. Where magic 2 has its last one, magic 3 without a producer has -1.
+    last_offset_delta >= 0
+        && (0..=last_offset_delta.saturating_add(1)).contains(&count)
         && (count > 0) == (section_len > 0)
         && header.base_timestamp >= -1
         // Stamps of a broker may be earlier than those of the client.
@@ -194,5 +196,17 @@ mod tests {
             }
         }
         assert_eq!(seen, 5 * 6 * 15 * 3);
+    }
+
+    #[test]
+    fn s_v11_a_small_batch_of_magic_3_is_no_empty_one_of_magic_2() {
+        // One of 61 bytes ends where a header of magic 2 ends, with zeros for its count.
+        for len in 1..64 {
+            let mut out = crate::wire::Sink::default();
+            write::open(&mut out, &made_up());
+            out.put(&[0; 64][..len]);
+            write::seal(&mut out, 0).unwrap();
+            assert_eq!(header(out.bytes(), 0).map(|read| read.count), Ok(Some(1)), "{len}");
+        }
     }
 }
