@@ -120,7 +120,7 @@ def test_views_tell_each_segment_of_a_task(spark: SparkSession, tmp_path: Path, 
 
 @pytest.mark.parametrize("codec", ["gzip", "zstd"])
 def test_s_h5_findings_of_metadata_unpack_the_metadata_alone(spark: SparkSession, tmp_path: Path, codec: str):
-    """Issue 7, 2: the view stops as soon as the metadata of a batch of v3 is read, and its counters show it."""
+    """S-H5: the view stops as soon as the metadata of a batch of v3 is read, and its counters show it."""
     noise = random.Random(5)
     source = pa.table({"value": [noise.randbytes(5000) for _ in range(200)]})
     path = tmp_path / "topic-0" / f"{0:020}.log"

@@ -543,7 +543,7 @@ def test_every_cut_is_a_torn_tail_or_an_error():
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_what_if_tells_the_bytes_that_conversions_have(codec: str):
-    """Issue 7, 4: bytes a batch and a record, compressed and not."""
+    """S-V30 to S-V33: bytes a batch and a record, compressed and not."""
     data = ls.encode(table(300, step=100), compression=codec, batch_bytes=4000)
     saved = v3_savings(data)
     assert (saved.batches, saved.records, saved.stored) == (ls.batches(data).num_rows, 300, len(data))
