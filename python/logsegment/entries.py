@@ -106,7 +106,7 @@ class Entries(ABC):
         )
         files, above = self._validated()
         findings, stats = _core.validate_log(files, above, depth, options)
-        return Report([*findings, *self._left_out()], stats)
+        return Report([*findings, *self._left_out()], stats, has_checksums=check_crc)
 
     @abstractmethod
     def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:

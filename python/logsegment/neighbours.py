@@ -58,7 +58,7 @@ def validate_segment(
         OSError: when a file cannot be read.
     """
     options = entry_options(check_crc=check_crc, experimental=experimental, codecs=codecs)
-    return Report(*_core.validate_log([named(file)], [], depth, options, tells_shared=tells_shared))
+    return Report(*_core.validate_log([named(file)], [], depth, options, tells_shared=tells_shared), has_checksums=check_crc)
 
 
 def validate_files(files: Sequence[SegmentFile]) -> Report:

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 #: Findings that a readable form shows; the rest is counted.
 SHOWN = 20
-#: Rules of batches that are whole, and whose records nobody can unpack without a plugin that is not here.
-UNOPENED = frozenset({"S-P19", "S-P20"})
+#: Rules of batches whose records nobody can unpack without a plugin that is not here.
+WANTING = frozenset({"S-P19", "S-P20"})
 #: The rule of batches on which their plugin failed.
 FAILED = "S-P6"
+#: Rules of batches that were not unpacked, and of which nothing says that they are damaged: their checksum is right.
+UNOPENED = WANTING | {FAILED}
 
 
 class Report:
@@ -29,7 +31,7 @@ class Report:
         ok (bool): no finding of severity "error", so `decode` with the same options does not raise.
         findings (list[Finding]): all of them.
         counts (dict[str, int]): findings by severity: "error", "warning", "info".
-        unopened (list[Finding]): the errors that are no damage: batches of plugins that are not here (S-P19, S-P20).
+        unopened (list[Finding]): the errors that are no damage: batches of plugins that are not here (S-P19, S-P20) or that failed (S-P6).
         io_stats: counters of what was read.
 
     Example:
@@ -38,9 +40,18 @@ class Report:
         {'error': 0, 'warning': 0, 'info': 0}
     """
 
-    def __init__(self, findings: list[Finding], io_stats: dict[str, int], totals: tuple[int, int, int, int] | None = None) -> None:
+    def __init__(
+        self,
+        findings: list[Finding],
+        io_stats: dict[str, int],
+        totals: tuple[int, int, int, int] | None = None,
+        *,
+        has_checksums: bool = True,
+    ) -> None:
         self.findings = findings
         self.io_stats = io_stats
+        # Without them a plugin may have failed on bytes that are damaged.
+        self._unopened = UNOPENED if has_checksums else WANTING
         # First and last offset, entries and records by all headers; None when one does not tell. The command line says them.
         self._totals = totals
 
@@ -57,8 +68,14 @@ class Report:
 
     @property
     def unopened(self) -> list[Finding]:
-        """Batches that nothing is wrong with but that their plugin is not here, so that nobody looked into them."""
-        return [finding for finding in self.findings if is_unopened(finding)]
+        """Batches of which nothing is known to be wrong but that their plugin is not here, or failed, so that nobody looked into them.
+
+        Where checksums were not compared (`check_crc=False`), a batch on which its plugin failed is not among them: it may be damaged.
+        """
+        return [finding for finding in self.findings if self._is_unopened(finding)]
+
+    def _is_unopened(self, finding: Finding) -> bool:
+        return finding.severity == "error" and finding.rule in self._unopened
 
     def to_arrow(self) -> ArrowTable:
         """The findings as an Arrow table, one row each."""
@@ -93,21 +110,17 @@ class Report:
         return f"<p>{escape(self._summary())}</p><table><tr>{head}</tr>{rows}</table>{tail}"
 
     def _summary(self) -> str:
-        unopened = len(self.unopened)
-        verdict = "ok" if self.ok else "damaged" if unopened < self.counts["error"] else "not unpacked"
+        unopened = Counter(finding.rule in WANTING for finding in self.unopened)
+        verdict = "ok" if self.ok else "damaged" if unopened.total() < self.counts["error"] else "not unpacked"
         counts = ", ".join(f"{count} {severity}" for severity, count in self.counts.items())
-        counts += f", {unopened} of them without their plugin" if unopened else ""
+        counts += f", {unopened[True]} of them without their plugin" if unopened[True] else ""
+        counts += f", {unopened[False]} of them of a plugin that failed" if unopened[False] else ""
         return f"Report({verdict}: {counts}; {self.io_stats['entries_read']} entries, {self.io_stats['records']} records)"
 
 
-def is_unopened(finding: Finding) -> bool:
-    """Whether an error is no damage, but the want of a plugin."""
-    return finding.severity == "error" and finding.rule in UNOPENED
-
-
 def is_of_plugin(finding: Finding) -> bool:
-    """Whether an error is that a plugin failed on a batch (S-P6), or the want of one."""
-    return is_unopened(finding) or (finding.severity == "error" and finding.rule == FAILED)
+    """Whether an error is the want of a plugin, or that one failed on a batch: no damage, where the checksum was compared."""
+    return finding.severity == "error" and finding.rule in UNOPENED
 
 
 def validate(
@@ -173,4 +186,4 @@ def validate(
         codecs=codecs,
         limits=limits,
     )
-    return Report(*_core.validate_findings(source, depth, options))
+    return Report(*_core.validate_findings(source, depth, options), has_checksums=check_crc)

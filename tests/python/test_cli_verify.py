@@ -111,15 +111,15 @@ def test_what_is_safe_is_what_decode_gives_when_it_skips(case: hostile.HostileCa
     report = ls.validate(ls.FileSource(str(case.path)), **case.options)
     rules = {finding.rule for finding in report.findings}
 
-    def behind(start: int) -> list[ls.Finding]:
-        return ls.validate(ls.FileSource(str(case.path), start), **case.options).findings
+    def behind(start: int) -> ls.Report:
+        return ls.validate(ls.FileSource(str(case.path), start), **case.options)
 
     found = survey(str(case.path), report, behind)
     assert found == survey(str(case.path), ls.Report(report.findings, report.io_stats), behind), "the headers, looked at again"
     columns = ["offset", "entryPosition"]
     stream = ls.decode(ls.FileSource(str(case.path)), columns=columns, on_error="skip", control=True, **case.options)
     rows = stream.to_pyarrow().to_pylist()
-    # What only wants its plugin is whole, and not read.
+    # What only its plugin did not unpack is whole, and not read.
     wanting = {finding.position for finding in report.unopened}
     headers = ls.batches(ls.FileSource(str(case.path)), on_error="skip").to_pylist() if wanting else []
     assert found.records == len(rows) + sum(row["count"] for row in headers if row["position"] in wanting)

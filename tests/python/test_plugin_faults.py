@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import building
+import logsegment as ls
 import plugin_codecs
 from cli_process import Done
 from logsegment.cli import app
@@ -37,8 +38,6 @@ PACKING = {
     "packs-garbage": ("plugin_codecs:PacksGarbage", "what it packed unpacks to 1 other bytes, not to the 7 that it was given"),
     "packing-exits": ("plugin_codecs:PackingExits", "it raised SystemExit: 3"),
 }
-#: Rules of batches that nothing is wrong with but that their plugin is not here.
-UNOPENED = ("S-P19", "S-P20")
 NAME = "00000000000000000000.log"
 Here = Callable[..., Done]
 
@@ -118,15 +117,40 @@ def test_verify_finds_it_and_nothing_else(case: Case, here: Here):
     findings = [line for line in done.lines if line.get("severity") == "error"]
     assert (done.code, [(one["rule"], one["position"], one["baseOffset"]) for one in findings]) == (1, [(case.rule, case.at, 1)])
     assert all(part in findings[0]["message"] for part in case.told)
-    is_whole = case.rule in UNOPENED
-    lost, summary = [] if is_whole else [case.at], done.lines[-1]
-    assert (summary["state"], summary["unopened"]) == (("unopened", 1) if is_whole else ("damaged", 0))
-    assert ([place["position"] for place in summary["lost"]], summary["batches"]) == (lost, 3 - len(lost))
+    summary = done.lines[-1]
+    assert (summary["state"], summary["unopened"], summary["lost"], summary["batches"]) == ("unopened", 1, [], 3)
     done = here("verify", "--registry", case.registry, case.segment)
-    assert (done.code, "NOT UNPACKED, 1 batch" in done.text, "Lost:" in done.text) == (1, is_whole, not is_whole)
+    why = "for a plugin that failed" if case.rule == "S-P6" else "for want of a plugin"
+    assert f"NOT UNPACKED, 1 batch {why}; no damage found. Intact: 3 batches with 3 records, offsets 0 to 2" in done.text
+    assert (done.code, "Lost:" in done.text) == (1, False)
     assert all(part in done.text for part in (case.rule, *case.told))
     done = here("verify", "--depth", "headers", case.segment)
     assert (done.code, "clean. 3 batches" in done.text) == (0, True), "headers need no plugin"
+
+
+def test_what_a_plugin_fails_on_is_damage_when_its_checksum_is_wrong_too(case: Case, here: Here):
+    """V2-31, and nothing of the plugin, which is not asked."""
+    damaged = bytearray(case.segment.read_bytes())
+    damaged[case.end - 1] ^= 1
+    case.segment.write_bytes(damaged)
+    done = here("verify", "--json", "-q", "--registry", case.registry, case.segment)
+    errors, summary = [line["rule"] for line in done.lines if line.get("severity") == "error"], done.lines[-1]
+    assert (done.code, errors, summary["state"], summary["unopened"]) == (1, ["V2-31"], "damaged", 0)
+    assert [place["position"] for place in summary["lost"]] == [case.at]
+
+
+def test_what_a_plugin_fails_on_may_be_damaged_when_no_checksum_is_compared(case: Case, here: Here):
+    done = here("verify", "--no-crc", "--json", "-q", "--registry", case.registry, case.segment)
+    has_failed = case.rule == "S-P6"
+    summary = done.lines[-1]
+    assert (done.code, summary["state"], len(summary["lost"])) == (1, *(("damaged", 1) if has_failed else ("unopened", 0)))
+    done = here("verify", "--no-crc", "--registry", case.registry, case.segment)
+    assert ("Of 1 batch the plugin failed: with --no-crc nobody knows" in done.text) == has_failed
+    report = ls.validate(case.segment.read_bytes(), check_crc=False, codecs=FileRegistry(case.registry))
+    assert (len(report.unopened), repr(report).startswith("Report(damaged: ")) == (not has_failed, has_failed)
+    segment = ls.Segment(case.segment)
+    reports = [segment.validate(check_crc=check_crc, codecs=FileRegistry(case.registry)) for check_crc in (False, True)]
+    assert [len(report.unopened) for report in reports] == [not has_failed, 1]
 
 
 def test_without_a_registry_nothing_is_lost_and_the_option_is_named(case: Case, here: Here):
@@ -164,24 +188,43 @@ def test_diff_folds_batches_that_want_one_plugin_and_calls_none_damaged(here: He
     assert (done.code, done.text.count("[S-P19]"), done.text.count("; 29 batches more like it")) == (1, 2, 2)
     assert (done.text.count("give --registry or --bootstrap-servers"), "DAMAGED" in done.text) == (2, False)
     assert "NOT UNPACKED, and else the same." in done.text
-    assert "60 batches without the plugin" in done.text
+    assert "60 batches not unpacked" in done.text
     told = here("diff", "--json", a, b).lines
     assert (told[-1]["state"], told[-1]["damaged"], told[-1]["unopened"], len(told)) == ("unopened", 0, 60, 61)
     b.write_bytes(b.read_bytes()[:-1])
     assert here("diff", "--json", a, b).lines[-1]["state"] == "damaged"
 
 
+def test_diff_calls_batches_on_which_a_plugin_fails_not_unpacked(here: Here, registry: Path, tmp_path: Path):
+    """S-P6: with their checksums compared, or not where headers agree."""
+    entry = FileRegistry(registry).by_alias("raising")
+    assert entry is not None
+    a, b = tmp_path / "a.log", tmp_path / "b.log"
+    a.write_bytes(many(entry.plugin_id << 8 | 5))
+    b.write_bytes(many(entry.plugin_id << 8 | 5, b"others"))
+    for more in ((), ("--no-crc",)):
+        told = here("diff", "--json", "--registry", registry, *more, a, b).lines[-1]
+        assert (told["state"], told["damaged"], told["unopened"]) == ("unopened", 0, 60)
+
+
 def test_verify_folds_batches_on_which_one_plugin_fails(here: Here, registry: Path, tmp_path: Path):
-    """S-P6: their checksums are right, so that this is a log segment."""
+    """S-P6: their checksums are right, so that nothing is known to be damaged."""
     entry = FileRegistry(registry).by_alias("raising")
     assert entry is not None
     path = tmp_path / NAME
     path.write_bytes(many(entry.plugin_id << 8 | 5))
     done = here("verify", "--registry", registry, path)
     assert (done.code, done.text.count("S-P6 "), done.text.count("; 29 batches more like it")) == (1, 1, 1)
-    assert "Of 30 batches nothing else is wrong but that their plugin failed (S-P6)" in done.text
-    assert "Is this a log segment at all?" not in done.text
+    assert "NOT UNPACKED, 30 batches for a plugin that failed; no damage found. Intact: 30 batches with 30 records" in done.text
     assert len(here("verify", "--json", "--registry", registry, path).lines) == 31
+    path.write_bytes(many(entry.plugin_id << 8 | 5) + many(0x0F05))
+    done = here("verify", "--registry", registry, path)
+    assert "NOT UNPACKED, 30 batches for want of a plugin, 30 batches for a plugin that failed; no damage found." in done.text
+    report = ls.validate(path.read_bytes(), codecs=FileRegistry(registry))
+    assert repr(report).startswith("Report(not unpacked: 60 error, ")
+    assert "30 of them without their plugin, 30 of them of a plugin that failed; 60 entries" in repr(report)
+    done = here("verify", "--no-crc", "--registry", registry, path)
+    assert "Is this a log segment at all?" not in done.text
     path.write_bytes(b"no log " * 40)
     assert "Is this a log segment at all?" in here("verify", "--registry", registry, path).text
 

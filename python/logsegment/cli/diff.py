@@ -163,7 +163,7 @@ def _summary(partition: Comparison) -> str:
     if totals.batches:
         told.append(f"other batches in {count(totals.batches, 'stretch')}")
     if totals.unopened:
-        told.append(f"{count(totals.unopened, 'batch')} without the plugin")
+        told.append(f"{count(totals.unopened, 'batch')} not unpacked")
     return ", ".join([*told, count(totals.damage, "damaged place")] if totals.damage else told)
 
 

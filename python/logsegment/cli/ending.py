@@ -14,7 +14,7 @@ from typing import ParamSpec
 import logsegment
 from logsegment.cli.messages import say
 from logsegment.redacting import Redactor
-from logsegment.report import UNOPENED
+from logsegment.report import WANTING
 from logsegment.tiered import ManifestError, SegmentKeyError
 
 CLEAN, FOUND, UNREADABLE, LOST = 0, 1, 2, 3
@@ -47,7 +47,7 @@ class Damaged(Exception):
         super().__init__(f"{name}: {words.removeprefix(f'{name}: ')}")
         is_framed = error.base_offset is not None
         self.advice = advice if error.position != 0 or is_framed else self.AT_ITS_START + advice
-        if error.rule in UNOPENED and is_framed:
+        if error.rule in WANTING and is_framed:
             self.advice = self.WHOLE
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import logsegment as ls
 from logsegment import _core
-from logsegment.report import is_unopened
 
 #: Damaged places after which the intact batches between them are no longer listed; each costs a look at the file.
 MOST_PLACES = 10_000
@@ -64,7 +63,7 @@ class Survey:
         return sum(place.length for place in self.lost)
 
 
-def survey(path: str, report: ls.Report, validate_from: Callable[[int], Sequence[ls.Finding]], **reading: Any) -> Survey:
+def survey(path: str, report: ls.Report, validate_from: Callable[[int], ls.Report], **reading: Any) -> Survey:
     """Look at the headers of everything that validation did not find damaged; nothing is decompressed.
 
     Args:
@@ -73,7 +72,7 @@ def survey(path: str, report: ls.Report, validate_from: Callable[[int], Sequence
         validate_from: validates what stands from a position on.
         reading: `format`, `experimental` and `codecs` of `logsegment.batch_stream`.
     """
-    places, is_complete = _damaged(report.findings, validate_from)
+    places, is_complete = _damaged(report, validate_from)
     if not is_complete or len(places) > MOST_PLACES:
         return Survey(lost=[Lost(start, end - start) for start, end in places], is_complete=False)
     if not places and report._totals:
@@ -88,12 +87,14 @@ def survey(path: str, report: ls.Report, validate_from: Callable[[int], Sequence
     return found
 
 
-def _damaged(findings: Sequence[ls.Finding], validate_from: Callable[[int], Sequence[ls.Finding]]) -> tuple[list[tuple[int, int]], bool]:
+def _damaged(report: ls.Report, validate_from: Callable[[int], ls.Report]) -> tuple[list[tuple[int, int]], bool]:
     """Byte ranges that cannot be read, those that touch joined; and whether these are all."""
     places: list[tuple[int, int]] = []
     for _ in range(MOST_SWALLOWED):
-        # What only wants its plugin is whole.
-        suspects = [found for found in findings if (found.severity == "error" and not is_unopened(found)) or found.rule == SWALLOWED]
+        # What only its plugin did not unpack is whole.
+        suspects = [
+            found for found in report.findings if (found.severity == "error" and not report._is_unopened(found)) or found.rule == SWALLOWED
+        ]
         # Findings of which there are too many are only counted, and take no bytes.
         is_complete = all(found.length for found in suspects)
         swallowed = next((found for found in suspects if found.rule == SWALLOWED and found.length), None)
@@ -102,7 +103,7 @@ def _damaged(findings: Sequence[ls.Finding], validate_from: Callable[[int], Sequ
         if end is None or not is_complete:
             return _joined(places), is_complete
         # What stands behind an entry that claims all the rest is no error to a reader that ends there, so it is asked for anew.
-        findings = validate_from(end)
+        report = validate_from(end)
     return _joined(places), False
 
 

@@ -14,7 +14,7 @@ from logsegment.cli.findings import folded, more_like_it
 from logsegment.cli.messages import count, printable
 from logsegment.cli.paper import Paper
 from logsegment.cli.survey import SWALLOWED, Intact, Lost, Survey
-from logsegment.report import FAILED
+from logsegment.report import WANTING, is_of_plugin
 
 #: Findings, runs and places of a file that people are shown; JSON lines have all.
 SHOWN = 20
@@ -37,12 +37,12 @@ class Verdict:
 
     @cached_property
     def unopened(self) -> int:
-        """Batches that were not unpacked for want of a plugin: errors, and no damage."""
+        """Batches that their plugin, which is not here or failed, did not unpack: errors, and no damage."""
         return len(self.report.unopened)
 
     @property
     def state(self) -> str:
-        """`clean`, `readable` (warnings), `unopened` (all that is wrong is that plugins are missing) or `damaged` (errors)."""
+        """`clean`, `readable` (warnings), `unopened` (all that is wrong is that plugins are missing or failed) or `damaged` (errors)."""
         if self.counts["error"]:
             return "damaged" if self.counts["error"] > self.unopened else "unopened"
         return "readable" if self.counts["warning"] else "clean"
@@ -111,12 +111,18 @@ def _headline(verdict: Verdict) -> str:
     if verdict.state == "damaged":
         return f"DAMAGED, {count(verdict.counts['error'] - verdict.unopened, 'error')}. Intact: {whole}"
     if verdict.state == "unopened":
-        return f"NOT UNPACKED, {count(verdict.unopened, 'batch')} for want of a plugin; no damage found. Intact: {whole}"
+        return f"NOT UNPACKED, {_unopened(verdict.report.unopened)}; no damage found. Intact: {whole}"
     if verdict.state == "readable" and verdict.survey and verdict.survey.lost:
         return f"HIDES DATA, {count(verdict.counts['warning'], 'warning')}. Intact: {whole}"
     if verdict.state == "readable":
         return f"readable, {count(verdict.counts['warning'], 'warning')}. {whole}"
     return f"clean. {whole}"
+
+
+def _unopened(findings: Sequence[ls.Finding]) -> str:
+    wanting = sum(finding.rule in WANTING for finding in findings)
+    told = ((wanting, "for want of a plugin"), (len(findings) - wanting, "for a plugin that failed"))
+    return ", ".join(f"{count(batches, 'batch')} {why}" for batches, why in told if batches)
 
 
 def _offsets(runs: list[Intact]) -> str:
@@ -129,10 +135,9 @@ def _damage(verdict: Verdict) -> Iterable[str]:
     if survey is None:
         yield "Which offsets are safe is told for files only: this was a stream, and is gone."
         return
-    failed = _failed(verdict.report.findings)
-    if failed:
-        batches = count(failed, "batch")
-        yield f"Of {batches} nothing else is wrong but that their plugin failed (S-P6): one that is not at fault may unpack them."
+    doubtful = sum(map(is_of_plugin, verdict.report.findings)) - verdict.unopened
+    if doubtful:
+        yield f"Of {count(doubtful, 'batch')} the plugin failed: with --no-crc nobody knows whether they are damaged."
     yield f"Lost: {count(survey.lost_bytes, 'byte')} in {count(len(survey.lost), 'place')}"
     yield from _shown([_place(place) for place in survey.lost], "place")
     if not survey.is_complete:
@@ -140,15 +145,8 @@ def _damage(verdict: Verdict) -> Iterable[str]:
     elif survey.intact:
         yield "Safe offsets:"
         yield from _shown([f"{run.first_offset:,} to {run.last_offset:,} ({count(run.batches, 'batch')})" for run in survey.intact], "run")
-    elif not failed:
+    elif not doubtful:
         yield "No batch is intact. Is this a log segment at all?"
-
-
-def _failed(findings: Sequence[ls.Finding]) -> int:
-    """Batches of which no error is told but that a plugin failed on them; their checksums are right."""
-    errors = [one for one in findings if one.severity == "error"]
-    others = {(one.path, one.position) for one in errors if one.rule != FAILED}
-    return len({(one.path, one.position) for one in errors if one.rule == FAILED} - others)
 
 
 def _ends(findings: Sequence[ls.Finding]) -> Iterable[str]:

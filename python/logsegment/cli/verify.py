@@ -144,8 +144,8 @@ def _verify(segment: Segment, options: dict[str, Any], progress: Progress) -> Ve
         # Headers are looked at a second time, which a stream does not allow.
         return Verdict(segment.name, report, None)
 
-    def validate_from(start: int) -> list[ls.Finding]:
-        return ls.validate(ls.FileSource(segment.path, start), **options).findings
+    def validate_from(start: int) -> ls.Report:
+        return ls.validate(ls.FileSource(segment.path, start), **options)
 
     # The name of a segment of Kafka 0.7 tells how it is read.
     reading = {} if segment.is_of_0_7 else {name: options[name] for name in READING}

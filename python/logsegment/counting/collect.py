@@ -8,13 +8,12 @@ import logsegment as ls
 from logsegment import _core
 from logsegment.absent import is_given
 from logsegment.counting.stats import Sampled, Stats
+from logsegment.report import UNOPENED
 
 #: Batches of each codec that are unpacked for its ratio.
 SAMPLE = 32
 #: Findings that are kept.
 MOST_DAMAGE = 100
-#: Of plugins that cannot unpack.
-PLUGIN_RULES = frozenset({"S-P6", "S-P19", "S-P20"})
 
 
 class Collector:
@@ -93,7 +92,7 @@ class Collector:
     def _blame_plugin(self, position: int, name: str, entry: ls.Field) -> None:
         """Tell why a plugin of the registry that was given has no ratio; other damage is for `validate`."""
         for problem in (problem for _, field in entry.walk() for problem in field.problems):
-            if problem.rule in PLUGIN_RULES:
+            if problem.rule in UNOPENED:
                 self._tell(problem, name, {"position": position, "length": entry.length, "message": problem.message})
                 return
 

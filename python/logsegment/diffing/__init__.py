@@ -44,7 +44,7 @@ class Comparison:
     def state(self) -> State:
         """Whether a side lacks records or has others ("different"), else whether not all could be read; right at the end.
 
-        "unopened" when all that was in the way is that plugins are missing here, else "damaged".
+        "unopened" when all that was in the way is that plugins are missing here or failed, else "damaged".
         """
         totals = self.totals
         if not (self.a and self.b) or totals.missing_a or totals.missing_b or totals.changed or (totals.batches and self._with_batches):

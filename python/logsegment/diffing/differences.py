@@ -68,7 +68,7 @@ class Totals:
         unreadable: records that one side has where the other is damaged.
         batches: stretches of the log where batches differ; told as differences when they are asked for.
         damage: places that cannot be read.
-        unopened: batches that are whole and whose plugin is not here; none of them counts as damage.
+        unopened: batches that are whole and whose plugin is not here, or failed; none of them counts as damage.
     """
 
     same_records: int = 0
