@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from logsegment._core import FileSource
-from logsegment.segments import segment_at
+from logsegment._options import names
+from logsegment.segments import SegmentFile, segment_at
+from logsegment.stores.uri import shown
 
 #: The column, and what `decode` may be: there is one kind of records that say what they are.
 INTERNAL = "internal"
@@ -29,6 +31,31 @@ def with_internal(columns: Sequence[str] | None) -> list[str]:
     """The columns, and the one of decoded fields behind them unless they name it."""
     chosen = list(COLUMNS if columns is None else columns)
     return chosen if INTERNAL in chosen else [*chosen, INTERNAL]
+
+
+def columns_with(decode: str | None, columns: Sequence[str] | None) -> list[str] | None:
+    """The columns that are to be built; None for those of every record.
+
+    Raises:
+        ValueError, TypeError: for a word that means nothing, and for what are no names.
+    """
+    chosen = names(columns)
+    return with_internal(chosen) if is_internal(decode) else chosen
+
+
+def ensure_topics(decode: str | None, segments: Iterable[SegmentFile], *, control: bool) -> None:
+    """Fail where records are to be decoded whose topic no directory tells, instead of giving nothing but null.
+
+    Args:
+        control: control records are given too, which say what they are in any topic.
+
+    Raises:
+        ValueError: then.
+    """
+    unknown = next((segment for segment in segments if segment.topic is None), None)
+    if is_internal(decode) and unknown is not None and not control:
+        words = "no directory tells which internal topic this is of; logsegment.decode reads it with topic="
+        raise ValueError(f"decode: {shown(unknown.path)}: {words}")
 
 
 def topic_of(source: Any) -> str | None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from logsegment import _core
 from logsegment._core import FileSource, RecordStream
-from logsegment._options import Isolation, names, plugins
+from logsegment._internal import columns_with, ensure_topics
+from logsegment._options import Isolation, plugins
 from logsegment._times import Timestamp
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
@@ -83,7 +84,7 @@ class Log(Entries):
             start_timestamp: begin at the first record of this time or later.
             end_timestamp: end before the first record of this time or later.
             isolation: "read_committed" is right across the borders of segments.
-            options: as in `decode`.
+            options: as in `decode`; of `decode`, each directory tells its topic, and records of topics that are not internal are null.
 
         Returns:
             A `RecordStream`. The `path` of its findings begins with the file; `entryPosition` counts in the file of the record.
@@ -98,6 +99,7 @@ class Log(Entries):
             8
         """
         ensure_known(options)
+        ensure_topics(options.get("decode"), self._files, control=options.get("control", False))
         shared = shared_options(options, isolation)
         parts = []
         for segments in self._by_directory():
@@ -203,7 +205,8 @@ def in_range(segments: Sequence[_S], start: int | None, end: int | None) -> list
 
 def shared_options(options: RecordOptions, isolation: Isolation) -> dict[str, Any]:
     """What `decode_files` is told about all parts, with the defaults of `decode`."""
-    own = {"columns": names(options.get("columns")), "isolation": isolation, "codecs": plugins(options.get("codecs"))}
+    columns = columns_with(options.get("decode"), options.get("columns"))
+    own = {"columns": columns, "isolation": isolation, "codecs": plugins(options.get("codecs"))}
     return dict(_defaults(), **options) | own
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from logsegment import _core
 from logsegment._core import ArrowTable, Limits, RecordStream, Transactions
-from logsegment._internal import INTERNAL, is_internal, topic_of, with_internal
-from logsegment._options import Binary, Decode, Format, Isolation, OnError, dictionaries, entry_options, names, plugins
+from logsegment._internal import INTERNAL, columns_with, topic_of
+from logsegment._options import Binary, Decode, Format, Isolation, OnError, dictionaries, entry_options, plugins
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -114,9 +114,7 @@ def decode(
 
     Source: KIP-98; `DefaultRecordBatch`, `DefaultRecord` and `CompletedFetch` in Kafka's clients.
     """
-    chosen = names(columns)
-    if is_internal(decode):
-        chosen = with_internal(chosen)
+    chosen = columns_with(decode, columns)
     if chosen and INTERNAL in chosen and topic is None:
         topic = topic_of(source)
         if topic is None and decode is not None and not control:

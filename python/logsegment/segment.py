@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 from logsegment import _core
 from logsegment._core import FileSource, Limits, RecordStream, Transactions
-from logsegment._options import Binary, Format, Isolation, OnError
+from logsegment._internal import ensure_topics
+from logsegment._options import Binary, Decode, Format, Isolation, OnError
 from logsegment._times import Timestamp, milliseconds
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
@@ -48,6 +49,7 @@ class RecordOptions(TypedDict, total=False):
     codecs: Registry | None
     limits: Limits | None
     null_headers: bool
+    decode: Decode | None
 
 
 class Segment(Ranges, Entries):
@@ -124,7 +126,7 @@ class Segment(Ranges, Entries):
             start_timestamp: begin at the first record of this time or later, as `offset_for_timestamp` finds it.
             end_timestamp: end before the first record of this time or later.
             isolation: as in `decode`, by what the whole partition tells.
-            options: as in `decode`.
+            options: as in `decode`; of `decode`, the directory tells the topic.
 
         Returns:
             A `RecordStream`, with topic and partition of the directory.
@@ -139,6 +141,7 @@ class Segment(Ranges, Entries):
             9
         """
         ensure_known(options)
+        ensure_topics(options.get("decode"), [self._file], control=options.get("control", False))
         start, end = bounds([self], (start_offset, end_offset), (start_timestamp, end_timestamp), options)
         transactions = self._transactions(start, end, isolation, options)
         shared = dict(options, start_offset=start, end_offset=end, isolation=isolation, transactions=transactions)

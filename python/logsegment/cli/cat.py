@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import logsegment as ls
-from logsegment._internal import INTERNAL, with_internal
+from logsegment.cli.decoding import decode_option, decoded, ensure_topics, json_columns, with_control
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
 from logsegment.cli.files import ensure_output
 from logsegment.cli.findings import tell
@@ -44,10 +44,7 @@ from logsegment.tiered import SegmentKeyError
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
-#: What a record is by default, as JSON and as columns.
-JSON_COLUMNS = ["topic", "partition", "offset", "timestamp", "timestampType", "key", "value", "headers"]
-#: What stands in JSON as text when records are decoded.
-BYTES = ("key", "value")
+#: What a record is by default in a table.
 TABLE_COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
 
 
@@ -90,7 +87,7 @@ class Wanted:
 @click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Bytes in JSON; auto: text or {base64}.")
 @click.option("--isolation", type=click.Choice(["read_uncommitted", "read_committed"]), default="read_uncommitted", show_default=True)
 @click.option("--control", is_flag=True, help="Transaction markers and other control records too.")
-@click.option("--decode", "is_decoded", is_flag=True, help="What records of Kafka's internal topics say, in the place of their bytes.")
+@decode_option
 @click.option("--topic", metavar="NAME", help="The topic, where no directory tells it.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records.")
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
@@ -143,35 +140,20 @@ def cat(
     wanted = Wanted(offsets, isolation, control, not no_crc, on_error, threads, entry_format, experimental, codecs, topic, redactor)
     segments = in_range(segments_of(paths), offsets.start, offsets.end)
     ensure_topic(topic, (segment.topic for segment in segments))
-    if (is_decoded or INTERNAL in (columns or ())) and not control:
-        _ensure_topics(segments, topic)
+    table = decoded(columns or with_control(TABLE_COLUMNS, control), is_decoded)
+    shown = table if output.kind else json_columns(columns, control=control, is_decoded=is_decoded)
+    ensure_topics(shown, ((segment.name, segment.topic or topic) for segment in segments), control=control)
     with ExitStack() as stack:
         sink: RecordSink
         if output.kind:
             ensure_output(output.path, segments)
-            shown = columns or _with_control(TABLE_COLUMNS, control)
-            sink = RecordTable(output, stack, with_internal(shown) if is_decoded else shown, rows, redactor)
+            sink = RecordTable(output, stack, shown, rows, redactor)
         else:
-            usual = [name for name in JSON_COLUMNS if name not in BYTES] if is_decoded else JSON_COLUMNS
-            shown = columns or _with_control(usual, control)
-            sink = JsonLines(with_internal(shown) if is_decoded else shown, rows, form or "auto", threads, redactor)
+            sink = JsonLines(shown, rows, form or "auto", threads, redactor)
         code = _write_all(segments, wanted, sink, stack, quiet)
     if output.kind and not quiet:
         say(f"wrote {count(sink.written, 'record')} to {output.path}")
     return code
-
-
-def _with_control(columns: list[str], control: bool) -> list[str]:
-    return [*columns, "controlType"] if control else columns
-
-
-def _ensure_topics(segments: Sequence[Segment], topic: str | None) -> None:
-    """Fail where nothing says which topic it is, instead of giving nothing but null."""
-    unknown = next((segment for segment in segments if (topic or segment.topic) is None), None)
-    if unknown is not None:
-        raise click.UsageError(
-            f"internal: no directory tells which topic {unknown.name} is of; say --topic __consumer_offsets, for example"
-        )
 
 
 def _write_all(segments: Sequence[Segment], wanted: Wanted, sink: RecordSink, stack: ExitStack, quiet: bool) -> int:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 import logsegment as ls
-from logsegment.cli.cat import JSON_COLUMNS
+from logsegment.cli.decoding import decode_option, ensure_topics, json_columns
 from logsegment.cli.ending import CLEAN, Damaged, ending
+from logsegment.cli.findings import tell
 from logsegment.cli.messages import printable, say
 from logsegment.cli.options import (
     ColumnsType,
@@ -24,6 +25,7 @@ from logsegment.cli.options import (
     registry_option,
 )
 from logsegment.cli.paths import STDIN, ensure_topic
+from logsegment.cli.progress import Progress
 from logsegment.cli.records import Form, JsonLines, Rows
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.following import Follower, Piece
@@ -57,6 +59,7 @@ class Following:
         found = False
         is_first = not self.followers
         for directory, segments in partitions(paths):
+            ensure_topics(self.sink.columns, [(directory, segments[0].topic or self.topic)], control=self.control)
             # A partition that comes later is new from its first record on.
             start = self.start if is_first else self.start or 0
             follower = self.followers.setdefault(directory, Follower(start, experimental=self.experimental))
@@ -92,6 +95,9 @@ class Following:
         with stream:
             self.sink.write(stream, lambda: None)
         sys.stdout.buffer.flush()
+        # What stands behind the piece is for a later look.
+        own = [one for one in stream.findings if one.baseOffset is not None and one.baseOffset < piece.end]
+        tell(own, printable(piece.segment.path), Progress([], is_wanted=False), quiet=self.quiet, redactor=self.redactor)
 
 
 @click.command(
@@ -100,6 +106,7 @@ class Following:
         "logsegment follow /var/lib/kafka/data/orders-0",
         "logsegment follow orders-0 --offset 1042 --columns offset,key,value",
         "logsegment follow orders-0 --idle-exit 10 | wc -l",
+        "logsegment follow __consumer_offsets-1 --decode",
     ),
 )
 @paths_argument
@@ -107,6 +114,7 @@ class Following:
 @click.option("--columns", type=ColumnsType(), help="Record columns, in this order; see the guide for all names.")
 @click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Bytes in JSON; auto: text or {base64}.")
 @click.option("--control", is_flag=True, help="Transaction markers and other control records too.")
+@decode_option
 @click.option("--topic", metavar="NAME", help="The topic, where no directory tells it.")
 @click.option("--interval", type=click.FloatRange(min=0.01), default=INTERVAL, show_default=True, help="Seconds between two looks.")
 @click.option("--idle-exit", type=click.FloatRange(min=0), metavar="SECONDS", help="End when nothing new came for so long.")
@@ -121,6 +129,7 @@ def follow(
     columns: list[str] | None,
     form: Form | None,
     control: bool,
+    is_decoded: bool,
     topic: str | None,
     interval: float,
     idle_exit: float | None,
@@ -138,11 +147,13 @@ def follow(
     for path in paths:
         if path == STDIN or is_stored(path):
             raise click.UsageError(f"{path}: only directories and files of this machine grow; `logsegment cat` reads the rest")
-    ensure_topic(topic, (segment.topic for _, segments in partitions(paths) for segment in segments))
+    listed = [segment for _, segments in partitions(paths) for segment in segments]
+    ensure_topic(topic, (segment.topic for segment in listed))
+    shown = json_columns(columns, control=control, is_decoded=is_decoded)
+    ensure_topics(shown, ((segment.path, segment.topic or topic) for segment in listed), control=control)
     redactor = redactor_of(is_redacted, redact_key, quiet=quiet)
     if redactor and form:
         raise click.UsageError("--bytes is about bytes, of which --redact shows none")
-    shown = columns or [*JSON_COLUMNS, *["controlType"] * control]
     sink = JsonLines(shown, Rows(None, None, None, None), form or "auto", 1, redactor)
     following = Following(sink, control, topic, experimental, codecs, redactor, quiet, offset)
     try:

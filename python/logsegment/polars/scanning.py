@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from logsegment import _core
 from logsegment._core import Finding
-from logsegment._internal import COLUMNS
-from logsegment._options import Isolation, names
+from logsegment._internal import COLUMNS, INTERNAL, columns_with, ensure_topics
+from logsegment._options import Isolation
 from logsegment.log import Log, parts_of, shared_options
 from logsegment.polars.bounds import ANYTHING, Bounds
 from logsegment.polars.predicates import condition_of
@@ -48,7 +48,7 @@ def scan(
         findings: a list that takes what is found on the way, as `RecordStream.findings` has it, and offsets that only uploads of tiered
             storage have which cannot be read.
         options: as in `decode`. `columns` are those that a query can name; `binary` is "binary_view" unless it is said, which is what
-            Polars holds.
+            Polars holds. With `decode` the directories tell the topics; what records say is decoded when a query names `internal`.
 
     Returns:
         A `polars.LazyFrame`, with topic and partition of the directories. Its schema is known before anything is read.
@@ -70,7 +70,7 @@ def scan(
     register = _register()
     ensure_known(options)
     place = absolute(path)
-    columns = names(options.get("columns"))
+    columns = columns_with(options.get("decode"), options.get("columns"))
     chosen: RecordOptions = {**options, "columns": list(COLUMNS) if columns is None else columns}
     chosen.setdefault("binary", "binary_view")
     source = _Source(place, keys, isolation, chosen, {} if io_stats is None else io_stats, [] if findings is None else findings)
@@ -129,7 +129,10 @@ class _Source:
             bounds = condition((segments[0].topic, segments[0].partition))
             if bounds is None or n_rows == 0:
                 continue
-            for batch in self._batches(segments, bounds, {**self.options, "columns": needed, "batch_size": least}):
+            if INTERNAL in needed:
+                ensure_topics(self.options.get("decode"), [one._file for one in segments], control=self.options.get("control", False))
+            # `decode` stands for a column, which a query may not have named.
+            for batch in self._batches(segments, bounds, {**self.options, "columns": needed, "decode": None, "batch_size": least}):
                 frame = pl.DataFrame(batch)
                 frame = (frame if predicate is None else frame.filter(predicate)).select(columns)
                 if n_rows is not None:
