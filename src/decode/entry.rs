@@ -210,7 +210,8 @@ impl Decoder {
             Plainness::Given => Section::new(&self.given, self.given.len()),
         };
         let walk = ensure_count(header, section.len(), plainness != Plainness::Stored)
-            .and_then(|count| Walk::of_batch(header, count, &section, &self.options.limits));
+            .and_then(|count| Walk::of_batch(header, count, &section, &self.options.limits))
+            .and_then(|walk| if self.options.check_crc { Ok(walk) } else { walk.ensure_placed(&section).map(|()| walk) });
         let opened = Opened {
             header: *header,
             plainness,

@@ -165,7 +165,10 @@ pub fn marker(header: &BatchHeader, bytes: &[u8]) -> Result<Option<Marker>> {
     let section = Section::new(plain, plain.len());
     let mut first = FirstRecord(None);
     let count = ensure_count(header, section.len(), false)?;
-    Walk::of_batch(header, count, &section, &Limits::default())?.advance(&section, 1, &mut first)?;
+    let mut walk = Walk::of_batch(header, count, &section, &Limits::default())?;
+    // One record alone does not tell whether its payload is where it was looked for.
+    walk.ensure_placed(&section)?;
+    walk.advance(&section, 1, &mut first)?;
     let Some(record) = first.0 else { return Ok(None) };
     let run = |range: Option<(usize, usize)>| range.map(|(start, len)| section.run(start, len));
     Ok(Some(Marker {

@@ -9,6 +9,7 @@ mod framing;
 mod fuzzing;
 mod inspect;
 mod layering;
+mod metadata_first;
 #[cfg(feature = "arrow")]
 mod mutations;
 #[cfg(feature = "arrow")]

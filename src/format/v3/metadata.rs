@@ -279,8 +279,8 @@ impl Walk {
         Ok(())
     }
 
-    /// Checks that the payloads are where the metadata of all records says they are. Whoever takes records of a batch that is known to be
-    /// damaged asks before the first one: a wrong length gives every record behind it the payload of others.
+    /// Checks that the payloads are where the metadata of all records says they are. Whoever takes records that no checksum vouches for, or
+    /// not all of them, asks before the first one: a wrong length gives every record behind it the payload of others.
     ///
     /// # Errors
     /// As `finish`, and what `Prefix::read` meets.
