@@ -21,6 +21,8 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     position: Position,
+    /// The file, as people may see its name, where whoever read it knew one.
+    file: Option<Arc<str>>,
     /// Kafka's code, where it depends on where the error was met.
     answer: Option<i16>,
 }
@@ -107,7 +109,7 @@ impl Error {
     /// An error of this kind, nowhere yet.
     #[cold]
     pub fn new(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { kind, position: Position::default(), answer: None }))
+        Self(Box::new(Inner { kind, position: Position::default(), file: None, answer: None }))
     }
 
     /// Adds the position of the entry, unless a lower layer said it already.
@@ -158,6 +160,13 @@ impl Error {
         self
     }
 
+    /// Adds the name of the file.
+    #[must_use]
+    pub fn in_file(mut self, file: &Arc<str>) -> Self {
+        self.0.file.get_or_insert_with(|| Arc::clone(file));
+        self
+    }
+
     /// Another kind of error in the same place.
     #[must_use]
     pub fn become_kind(&self, kind: ErrorKind) -> Self {
@@ -184,6 +193,11 @@ impl Error {
     /// Where.
     pub fn position(&self) -> Position {
         self.0.position
+    }
+
+    /// In which file, where whoever read it knew one.
+    pub fn file(&self) -> Option<&str> {
+        self.0.file.as_deref()
     }
 
     /// The id of the rule that is broken.
@@ -359,5 +373,12 @@ mod tests {
             error.to_string(),
             "[PRM-4] at byte 7, base offset 40, record 3, field keyLength: variable-length integer does not end in time"
         );
+    }
+
+    #[test]
+    fn the_file_stands_in_front_of_all_and_is_never_overwritten() {
+        let error = Error::new(ErrorKind::Varint { rule: "PRM-4" }).at_byte(7).in_file(&"a.log".into()).in_file(&"b.log".into());
+        assert_eq!(error.file(), Some("a.log"));
+        assert_eq!(error.to_string(), "a.log: [PRM-4] at byte 7: variable-length integer does not end in time");
     }
 }

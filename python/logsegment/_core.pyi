@@ -102,6 +102,7 @@ class RecordBatchError(ValueError):
     rule: str | None
     kafka_error_code: int | None
     record_indexes: list[int] | None
+    path: str | None
     row: int | None
     position: int | None
     base_offset: int | None

@@ -98,7 +98,7 @@ class Redactor:
         """An error in words: its rule, its place, its kind."""
         record = "" if error.record_index is None else f", record {error.record_index}"
         place = "" if error.position is None else f" at byte {error.position:,}{record}"
-        return f"{_rule(str(error))}{place}: {error.code} ({WITHHELD})"
+        return f"{_rule(error)}{place}: {error.code} ({WITHHELD})"
 
     def finding(self, finding: Finding) -> str:
         """What a finding says besides its rule and its place."""
@@ -150,6 +150,6 @@ def _named(encoded: str | None) -> str | dict[str, str] | None:
         return {"base64": str(encoded)}
 
 
-def _rule(text: str) -> str:
-    """The rule that an error begins with."""
-    return text[: text.index("]") + 1] if text.startswith("[") and "]" in text else "damaged"
+def _rule(error: RecordBatchError) -> str:
+    """The rule that an error is about."""
+    return "damaged" if error.rule is None else f"[{error.rule}]"

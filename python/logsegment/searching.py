@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from logsegment._core import ArrowBatch, FileSource, Finding, RecordBatchError
 from logsegment._options import Format, OnError
 from logsegment.log import in_range
+from logsegment.naming import naming_file
 from logsegment.reading import decode
 from logsegment.segment import Segment
 from logsegment.segments import SegmentFile
@@ -231,7 +232,7 @@ class Search:
             codecs=self.codecs,
         )
         try:
-            with stream:
+            with naming_file(segment.path), stream:
                 for batch in stream:
                     yield from self._chosen(segment, batch, rows)
         finally:

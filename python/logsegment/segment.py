@@ -18,6 +18,7 @@ from logsegment._times import Timestamp, milliseconds
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
 from logsegment.inspecting import Field, inspect
+from logsegment.naming import naming_file
 from logsegment.neighbours import committed_transactions, named
 from logsegment.ranges import Ranges
 from logsegment.reading import decode
@@ -202,7 +203,7 @@ class Segment(Ranges, Entries):
             return None
         source = FileSource(self.path, position)
         options: dict[str, Any] = {"control": True, "experimental": experimental, "batch_size": 4096, "batch_bytes": 1, "codecs": codecs}
-        with decode(source, columns=["offset", "timestampMs"], **options) as stream:
+        with naming_file(self.path), decode(source, columns=["offset", "timestampMs"], **options) as stream:
             for rows in stream:
                 for line in rows.to_jsonl().splitlines():
                     record = json.loads(line)

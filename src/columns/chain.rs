@@ -27,7 +27,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Streams with the names by which findings tell them.
+    /// Streams with the names by which findings and errors tell them.
     pub fn new(schema: SchemaRef, waiting: impl IntoIterator<Item = (Arc<str>, Open)>) -> Self {
         Self {
             schema,
@@ -43,10 +43,11 @@ impl Chain {
         loop {
             if self.current.is_none() {
                 let Some((name, open)) = self.waiting.pop_front() else { return Ok(None) };
-                self.current = Some((name, open()?));
+                let stream = open().map_err(|error| error.in_file(&name))?;
+                self.current = Some((name, stream));
             }
-            let Some((_, stream)) = &mut self.current else { return Ok(None) };
-            match stream.next_batch()? {
+            let Some((name, stream)) = &mut self.current else { return Ok(None) };
+            match stream.next_batch().map_err(|error| error.in_file(name))? {
                 Some(batch) => return Ok(Some(batch)),
                 None => self.leave(),
             }

@@ -1,4 +1,4 @@
-//! How an error reads: the rule in brackets, then where, then what was expected and what was found.
+//! How an error reads: the file where it is told, the rule in brackets, then where, then what was expected and what was found.
 
 use std::fmt;
 
@@ -6,7 +6,10 @@ use super::{Error, ErrorKind, Inner, Position};
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, position, .. } = &*self.0;
+        let Inner { kind, position, file, .. } = &*self.0;
+        if let Some(file) = file {
+            write!(f, "{file}: ")?;
+        }
         write!(f, "[{}]", kind.rule())?;
         if !position.is_unknown() {
             write!(f, " {position}:")?;

@@ -6,6 +6,8 @@
 //! ends when every transaction that began before the end of the wanted offsets has ended. Segments in which none of them ends are passed
 //! over: the snapshot behind one says so.
 
+use std::sync::Arc;
+
 use super::{Headers, ReadAt};
 use crate::decode::transactions::{Scan, is_marker};
 use crate::decode::{ChecksumJudge, OffsetRange, Transactions};
@@ -16,6 +18,8 @@ use crate::sidecar::ProducerEntry;
 
 /// One segment of a partition, opened when it is needed: a partition may have more of them than a process may have open files.
 pub trait Segment {
+    /// The name by which errors tell it.
+    fn name(&self) -> Arc<str>;
     /// Its first offset.
     fn base_offset(&self) -> i64;
     /// The log and its length.
@@ -58,7 +62,11 @@ impl Committed<'_> {
             scan.begin(producer.producer_id, producer.current_txn_first_offset);
         }
         for (index, segment) in segments.iter().enumerate().skip(from) {
-            if self.is_enough(&scan, segment.base_offset()) || !self.visit(segment, segments.get(index + 1), &mut scan)? {
+            if self.is_enough(&scan, segment.base_offset()) {
+                break;
+            }
+            let visited = self.visit(segment, segments.get(index + 1), &mut scan);
+            if !visited.map_err(|error| error.in_file(&segment.name()))? {
                 break;
             }
         }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use super::interrupt::Signals;
 use super::{errors, store};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::framing::Source;
 use crate::io::{FileRange, RandomFile};
 use crate::log::partition::{Directory, snapshot_before};
@@ -36,12 +36,16 @@ impl committed::Segment for Segment {
         self.base_offset
     }
 
+    fn name(&self) -> Arc<str> {
+        store::shown(&self.path).into()
+    }
+
     fn open(&self) -> Result<(Box<dyn ReadAt>, u64)> {
-        open(&self.path, &self.signals).map_err(|error| at_path(&error, &self.path))
+        Ok(open(&self.path, &self.signals)?)
     }
 
     fn source(&self, start: u64) -> Result<Source> {
-        source(&self.path, start, None, &self.signals).map_err(|error| at_path(&error, &self.path))
+        Ok(source(&self.path, start, None, &self.signals)?)
     }
 
     fn snapshot(&self) -> Option<Vec<ProducerEntry>> {
@@ -62,12 +66,12 @@ const MOST: u64 = 256 << 20;
 impl Directory for Folder {
     fn names(&self) -> Result<Vec<String>> {
         let names = if store::is_stored(&self.path) { store::names(&self.path, &self.signals) } else { names(&self.path) };
-        names.map_err(|error| at_path(&error, &self.path))
+        names.map_err(|error| in_file(error.into(), &self.path))
     }
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let path = self.path.join(name);
-        read(&path, &self.signals).map_err(|error| at_path(&error, &path))
+        read(&path, &self.signals).map_err(|error| in_file(error.into(), &path))
     }
 
     fn path_of(&self, name: &str) -> String {
@@ -136,8 +140,7 @@ fn names(path: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The same as an error of the core: its text names the file, since a bare number could not.
-fn at_path(error: &io::Error, path: &Path) -> crate::Error {
-    let message = format!("{}: {error}", store::shown(path));
-    ErrorKind::Io { kind: error.kind(), os_code: None, message }.into()
+/// The same error, with the name of the file.
+pub fn in_file(error: Error, path: &Path) -> Error {
+    error.in_file(&store::shown(path).into())
 }

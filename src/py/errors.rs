@@ -25,7 +25,7 @@ create_exception!(logsegment, InternalError, RecordBatchError, "A defect of logs
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let base = py.get_type::<RecordBatchError>();
-    for name in ["code", "rule", "kafka_error_code", "row", "position", "base_offset", "record_index", "record_indexes", "field"] {
+    for name in ["code", "rule", "kafka_error_code", "path", "row", "position", "base_offset", "record_index", "record_indexes", "field"] {
         base.setattr(name, py.None())?;
     }
     py.get_type::<LossError>().setattr("losses", py.None())?;
@@ -59,6 +59,15 @@ pub fn to_py(py: Python<'_>, error: &Error) -> PyErr {
     raised
 }
 
+/// Tells an exception of the Python layer in which file it was met, unless that said so itself.
+pub fn tell_path(py: Python<'_>, raised: &PyErr, path: &str) {
+    let value = raised.value(py);
+    // Those without the attribute, such as OSErrors, name files in their own way.
+    if value.getattr("path").is_ok_and(|told| told.is_none()) {
+        let _ = value.setattr("path", path);
+    }
+}
+
 /// The OSError for a number of the operating system, as Python's own `open` raises it: FileNotFoundError and so on, with errno.
 pub fn os_error(py: Python<'_>, code: i32, path: Option<&Path>) -> PyErr {
     let text = py.import("os").and_then(|os| os.call_method1("strerror", (code,))).map(|text| text.to_string());
@@ -80,6 +89,7 @@ fn set_attributes(value: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
     value.setattr("code", error.kind().code())?;
     value.setattr("rule", error.rule())?;
     value.setattr("kafka_error_code", error.kafka_error_code())?;
+    value.setattr("path", error.file())?;
     value.setattr("row", position.row)?;
     value.setattr("position", position.byte)?;
     value.setattr("base_offset", position.base_offset)?;
@@ -88,6 +98,10 @@ fn set_attributes(value: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
         value.setattr("record_indexes", records.clone())?;
     }
     value.setattr("field", position.field)
+}
+
+fn in_file(file: Option<&str>, message: &str) -> String {
+    file.map_or_else(|| message.to_owned(), |file| format!("{file}: {message}"))
 }
 
 fn exception(py: Python<'_>, error: &Error) -> PyErr {
@@ -115,8 +129,8 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         ErrorKind::Loss { .. } => LossError::new_err(text),
         ErrorKind::Rejected { code: 2, .. } => CorruptError::new_err(text),
         ErrorKind::Rejected { .. } => InvalidError::new_err(text),
-        ErrorKind::Io { os_code: Some(code), .. } => os_error(py, *code, None),
-        ErrorKind::Io { kind, message, .. } => std::io::Error::new(*kind, message.clone()).into(),
+        ErrorKind::Io { os_code: Some(code), .. } => os_error(py, *code, error.file().map(Path::new)),
+        ErrorKind::Io { kind, message, .. } => std::io::Error::new(*kind, in_file(error.file(), message)).into(),
         ErrorKind::Registry { .. } => registry_error(py, error.message()),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         ErrorKind::Refused { .. } => PyValueError::new_err(text),

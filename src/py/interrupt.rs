@@ -98,8 +98,11 @@ impl Signals {
     /// The exception for an error: what Python code raised when it was the cause, or the error's own.
     pub fn raised(&self, py: Python<'_>, error: &Error) -> PyErr {
         let is_from_python = matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::Io { .. });
-        let kept = is_from_python.then(|| self.take()).flatten();
-        kept.unwrap_or_else(|| errors::to_py(py, error))
+        let Some(kept) = is_from_python.then(|| self.take()).flatten() else { return errors::to_py(py, error) };
+        if let Some(path) = error.file() {
+            errors::tell_path(py, &kept, path);
+        }
+        kept
     }
 
     /// Keeps what Python code raised, and gives the error with which native work ends because of it.

@@ -56,7 +56,7 @@ fn segment(py: Python<'_>, rebuild: &mut Rebuild, path: &Path, base_offset: i64)
     let (signals, interrupt) = Signals::new();
     let (log, len) = beside::open(path, &signals).map_err(|error| beside::raised(py, &error, path, &signals))?;
     let built: Result<_> = py.detach(|| rebuild.segment(&*log, len, base_offset, &interrupt));
-    built.map_err(|error| signals.raised(py, &error))
+    built.map_err(|error| signals.raised(py, &beside::in_file(error, path)))
 }
 
 fn write(py: Python<'_>, directory: &Path, files: Vec<(String, Vec<u8>)>, written: &mut Vec<String>) -> PyResult<()> {

@@ -162,7 +162,7 @@ impl SegmentIndex {
         let opened = py.detach(|| self.open(&signals));
         let (log, len) = opened.map_err(|error| beside::raised(py, &error, &self.path, &signals))?;
         let lookup = Lookup { log: &*log, len, limits: Limits::default(), offsets, times };
-        py.detach(|| look_up(&lookup)).map_err(|error| signals.raised(py, &error))
+        py.detach(|| look_up(&lookup)).map_err(|error| signals.raised(py, &beside::in_file(error, &self.path)))
     }
 
     fn open(&self, signals: &Arc<Signals>) -> std::io::Result<(Box<dyn ReadAt>, u64)> {

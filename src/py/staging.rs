@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
@@ -11,11 +11,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::beside::with_path;
+use super::arrow_in;
+use super::beside::{self, with_path};
 use super::encode_options::EncodeArguments;
 use super::interrupt::Signals;
 use super::options::option;
-use super::{arrow_in, errors};
 use crate::broker::Assigner;
 use crate::columns::rows::produced::{Outlet, Produced, ProducedOptions};
 use crate::encode::RecordWriter;
@@ -209,7 +209,7 @@ pub fn place_staged(
             let rows = segments.into_iter().map(|segment| (segment.base_offset, segment.names)).collect();
             Ok((rows, assigner.next_offset()))
         }
-        Err(failed) => Err(raised(py, &signals, &failed.error, &failed.path)),
+        Err(failed) => Err(signals.raised(py, &beside::in_file(failed.error, &failed.path))),
     }
 }
 
@@ -225,13 +225,6 @@ pub fn segment_end(py: Python<'_>, path: PathBuf, base_offset: i64) -> PyResult<
     let (signals, interrupt) = Signals::new();
     let file = RandomFile::open(&path).map_err(|error| with_path(py, &error, &path))?;
     let built = py.detach(|| Rebuild::new(None).segment(&file, file.len(), base_offset, &interrupt));
-    let segment = built.map_err(|error| raised(py, &signals, &error, &path))?;
+    let segment = built.map_err(|error| signals.raised(py, &beside::in_file(error, &path)))?;
     Ok((segment.next_offset, segment.valid_bytes, file.len()))
-}
-
-fn raised(py: Python<'_>, signals: &Signals, error: &Error, path: &Path) -> PyErr {
-    match error.kind() {
-        ErrorKind::Io { os_code: Some(code), .. } => errors::os_error(py, *code, Some(path)),
-        _ => signals.raised(py, error),
-    }
 }

@@ -9,6 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
+use super::errors;
 use super::finding::Finding;
 use super::interrupt::Signals;
 use crate::log::ReadAt;
@@ -26,6 +27,7 @@ pub struct StoredLog {
 /// What all that ask have in common.
 struct Opened {
     object: Py<PyAny>,
+    uri: PathBuf,
     window: Mutex<Window>,
 }
 
@@ -49,11 +51,11 @@ impl StoredLog {
     /// # Errors
     /// When the store does not give it.
     pub fn open(uri: &Path, signals: &Arc<Signals>) -> io::Result<Self> {
-        kept(signals, |py| {
+        kept(signals, uri, |py| {
             let object = module(py)?.call_method1(intern!(py, "open_file"), (text(uri),))?;
             let end = object.getattr(intern!(py, "size"))?.extract()?;
             let window = Mutex::new(Window { position: 0, bytes: None, size: LEAST / 2, is_damaged: false });
-            let opened = Arc::new(Opened { object: object.unbind(), window });
+            let opened = Arc::new(Opened { object: object.unbind(), uri: uri.to_owned(), window });
             Ok(Self { opened, end, signals: Arc::clone(signals) })
         })
     }
@@ -78,12 +80,12 @@ impl StoredLog {
 
     /// Fails when the file is another one by now.
     fn ensure_same(&self) -> io::Result<()> {
-        kept(&self.signals, |py| self.opened.object.call_method0(py, intern!(py, "ensure_same")).map(drop))
+        kept(&self.signals, &self.opened.uri, |py| self.opened.object.call_method0(py, intern!(py, "ensure_same")).map(drop))
     }
 
     /// Some bytes, and whether damaged ones are among them.
     fn fetch(&self, position: u64, len: u64) -> io::Result<(PyBackedBytes, bool)> {
-        kept(&self.signals, |py| {
+        kept(&self.signals, &self.opened.uri, |py| {
             let object = &self.opened.object;
             let read = if self.signals.skips_damage() { intern!(py, "read_past_damage") } else { intern!(py, "read_at") };
             let bytes = object.call_method1(py, read, (position, len));
@@ -211,7 +213,7 @@ pub fn shown(path: &Path) -> String {
 /// # Errors
 /// When the store does not answer.
 pub fn read(uri: &Path, most: u64, signals: &Signals) -> io::Result<Option<Vec<u8>>> {
-    kept(signals, |py| {
+    kept(signals, uri, |py| {
         let bytes: Option<PyBackedBytes> = module(py)?.call_method1(intern!(py, "read_file"), (text(uri), most))?.extract()?;
         Ok(bytes.map(|bytes| bytes.to_vec()))
     })
@@ -222,13 +224,14 @@ pub fn read(uri: &Path, most: u64, signals: &Signals) -> io::Result<Option<Vec<u
 /// # Errors
 /// When it cannot be listed.
 pub fn names(uri: &Path, signals: &Signals) -> io::Result<Vec<String>> {
-    kept(signals, |py| py.import("logsegment.segments")?.call_method1("names_in", (text(uri),))?.extract())
+    kept(signals, uri, |py| py.import("logsegment.segments")?.call_method1("names_in", (text(uri),))?.extract())
 }
 
 /// The same error for native code, with the exception kept for the verb.
-fn kept<T>(signals: &Signals, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> io::Result<T> {
+fn kept<T>(signals: &Signals, uri: &Path, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> io::Result<T> {
     Python::attach(|py| {
         call(py).map_err(|error| {
+            errors::tell_path(py, &error, &shown(uri));
             let told = io::Error::other(error.value(py).to_string());
             signals.keep(error);
             told

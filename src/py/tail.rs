@@ -62,7 +62,7 @@ pub fn follow_log(
         };
         tail.walk(start, &mut scan).map(Some)
     });
-    let walked = walked.map_err(|error| signals.raised(py, &error))?;
+    let walked = walked.map_err(|error| signals.raised(py, &beside::in_file(error, &path)))?;
     Ok(walked.map(|walked| (walked.last.map(|last| (last.position, last.crc, last.last_offset)), walked.has_more, scan.open())))
 }
 

@@ -61,7 +61,7 @@ pub fn validate_log(
                     validate(validator.asking(interrupt.clone()), goes_on, &interrupt)
                 }),
             };
-            let (own, did, seen) = own.map_err(|error| signals.raised(py, &error))?;
+            let (own, did, seen) = own.map_err(|error| signals.raised(py, &error.in_file(&name)))?;
             before = seen;
             // Told once, however many segments there are.
             decode.tells_experimental &= !own.iter().any(|finding| finding.rule() == "EXPERIMENTAL");

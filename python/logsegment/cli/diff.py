@@ -95,7 +95,7 @@ def diff(
         partitions = compared(keyed(ctx, a), keyed(ctx, b), **options)
         states = [write(partition) for partition in partitions]
     except ls.RecordBatchError as error:
-        raise Damaged(f"{a} or {b}", error, "`logsegment verify` tells what is lost", redactor) from None
+        raise Damaged(error.path or f"{a} or {b}", error, "`logsegment verify` tells what is lost", redactor) from None
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     if len(states) > 1 and not quiet:

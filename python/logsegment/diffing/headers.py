@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logsegment._core import ArrowBatch, FileSource, Finding
+from logsegment.naming import naming_file
 from logsegment.reading import batch_stream
 
 #: About how many headers are looked at in one go.
@@ -67,7 +68,7 @@ def _read(paths: Sequence[str], fields: Sequence[str], how: dict[str, Any]) -> I
     names = [(name, name) for name in fields]
     for path in paths:
         seen = 0
-        with batch_stream(FileSource(path), batch_size=CHUNK, **how) as stream:
+        with naming_file(path), batch_stream(FileSource(path), batch_size=CHUNK, **how) as stream:
             for rows in stream:
                 findings = stream.findings[seen:]
                 seen += len(findings)

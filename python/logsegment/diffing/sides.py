@@ -15,6 +15,7 @@ from logsegment._core import ArrowBatch, FileSource, Finding
 from logsegment.diffing.differences import Damage, Which
 from logsegment.diffing.headers import headers_of
 from logsegment.inspecting import Field, inspect
+from logsegment.naming import naming_file
 from logsegment.reading import batches, decode
 from logsegment.report import validate
 from logsegment.segments import SegmentFile
@@ -123,7 +124,7 @@ class Side:
             source = FileSource(path, start, end)
             # A batch whose checksum was verified is not verified again.
             how: dict[str, Any] = {"check_crc": not self._options.check_crc, "on_error": "skip", "control": True, "columns": list(RECORD)}
-            with decode(source, **how, **self._options.reading) as stream:
+            with naming_file(path), decode(source, **how, **self._options.reading) as stream:
                 seen = 0
                 for rows in stream:
                     seen = self._met(path, stream.findings, seen, whole)

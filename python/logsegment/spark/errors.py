@@ -6,7 +6,7 @@ import logsegment as ls
 
 
 def located(error: ls.RecordBatchError, where: str, first_row: int = 0) -> ls.RecordBatchError:
-    """The same error with the file or column in front of its message, and the row that it has counted from `first_row` on."""
+    """The same error with the column in front of its message, and the row that it has counted from `first_row` on."""
     text = str(error)
     if error.row is not None:
         text = text.replace(f"in row {error.row},", f"in row {error.row + first_row},", 1)

@@ -23,10 +23,10 @@ from pyspark.sql.datasource import (
 
 import logsegment as ls
 from logsegment._internal import with_internal
+from logsegment.naming import in_file
 from logsegment.neighbours import committed_transactions
 from logsegment.segments import find_segments, segments_beside
 from logsegment.spark.damage import told_by
-from logsegment.spark.errors import located
 from logsegment.spark.filters import Wanted, wanted_by
 from logsegment.spark.modes import CorruptColumn, parse_mode
 from logsegment.spark.options import (
@@ -153,7 +153,7 @@ class SegmentReader(DataSourceReader):
             lost = FileNotFoundError(f"{partition.source.path} was deleted after the query was planned")
             self._report_loss(lost)
         except ls.RecordBatchError as error:
-            raise located(error, str(partition.source.path)) from None
+            raise in_file(error, str(partition.source.path)) from None
 
     def _batches(self, task: SegmentTask, stats: TaskStats) -> Iterator[pa.RecordBatch]:
         def own(found: list[ls.Finding]) -> list[ls.Finding]:

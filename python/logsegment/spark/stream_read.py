@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import logsegment as ls
+from logsegment.naming import in_file
 from logsegment.neighbours import committed_transactions
 from logsegment.segments import SegmentFile, is_directory
 from logsegment.spark.damage import told_by
-from logsegment.spark.errors import located
 from logsegment.spark.modes import CorruptColumn
 from logsegment.spark.stream_ends import base_of
 from logsegment.spark.stream_options import StreamOptions
@@ -90,7 +90,7 @@ def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str], 
                 with stats.counting(opened.stream, path, *task.name) as stream:
                     yield from corrupt.batches(stream, place, choose=opened.told)
             except ls.RecordBatchError as error:
-                raise located(error, path) from None
+                raise in_file(error, path) from None
 
 
 class _Reading:

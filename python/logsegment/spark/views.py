@@ -16,9 +16,9 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 import logsegment as ls
 from logsegment._core import findings_table
 from logsegment._options import Depth
+from logsegment.naming import in_file
 from logsegment.neighbours import validate_segment
 from logsegment.segments import SegmentFile, directory_of
-from logsegment.spark.errors import located
 from logsegment.spark.modes import CorruptColumn, ReadMode, parse_mode
 from logsegment.spark.notices import warn_of_gaps
 from logsegment.spark.options import BATCHES_VIEW, FINDINGS_VIEW, Door, boolean, ensure_known, integer, lowered, paths_of, warn_of_ignored
@@ -234,7 +234,7 @@ class BatchesReader(ViewReader):
             with stats.counting(stream, path, part.topic, part.partition):
                 yield from self.corrupt.batches(stream, place, shape=lambda rows: self._placed(rows, path, part))
         except ls.RecordBatchError as error:
-            raise located(error, path) from None
+            raise in_file(error, path) from None
 
 
 class FindingsReader(ViewReader):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from logsegment import _core
+from logsegment.naming import in_file
 from logsegment.segments import SegmentFile, find_segments, size_of
-from logsegment.spark.errors import located
 from logsegment.stores.uri import is_stored, shown
 
 
@@ -38,7 +38,7 @@ def log_end(directory: str, *, is_07: bool) -> LogEnd:
     try:
         end, valid, size = _stored_end(last, base) if is_stored(last.path) else _core.segment_end(last.path, base)
     except _core.RecordBatchError as error:
-        raise located(error, shown(last.path)) from None
+        raise in_file(error, last.path) from None
     if valid != size:
         told = f"the log ends inside an entry at byte {valid} of {size}; cut it there, or salvage it, before more is written"
         raise ValueError(f"{shown(last.path)}: {told}")

@@ -1,0 +1,29 @@
+"""Errors with the name of their file, for whoever reads several in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from logsegment._core import RecordBatchError
+from logsegment.stores.uri import shown
+
+
+def in_file(error: RecordBatchError, path: str) -> RecordBatchError:
+    """The same error with its file in front of its text and as its `path`; one that names its file is given back as it is."""
+    if error.path is not None:
+        return error
+    name = shown(path)
+    same = type(error)(f"{name}: {error}")
+    same.__dict__.update(error.__dict__)
+    same.path = name
+    return same
+
+
+@contextmanager
+def naming_file(path: str) -> Iterator[None]:
+    """Name the file in errors about its bytes that are raised inside of it."""
+    try:
+        yield
+    except RecordBatchError as error:
+        raise in_file(error, path) from None
