@@ -45,7 +45,8 @@ class Entries(ABC):
             limits: as in `batches`.
 
         Returns:
-            A `BatchTable`; `position` counts in the file of the batch.
+            A `BatchTable`; `position` counts in the file of the batch. Offsets that only an upload of tiered storage has that cannot be
+            read are a finding of it.
 
         Raises:
             RecordBatchError: when bytes cannot be framed.

@@ -46,6 +46,11 @@ class Follower:
         self._experimental = experimental
         self._stood: deque[_Stood] = deque(maxlen=REMEMBERED)
 
+    @property
+    def next_offset(self) -> int | None:
+        """The first offset that was not shown; None before the first look, where only what comes from then on is wanted."""
+        return self._next
+
     def look(self, segments: Sequence[SegmentFile]) -> Iterator[Piece | str]:
         """What is new, and notes about what is gone; `segments` are those of the partition in the order of their offsets.
 

@@ -105,7 +105,7 @@ class Log(Entries):
         for segments in self._by_directory():
             asked = bounds(segments, (start_offset, end_offset), (start_timestamp, end_timestamp), options)
             parts += parts_of(segments, asked, shared, partial(_byte_range, offsets=asked))
-        return _core.decode_files(parts, shared, [one for one in self.left_out if is_gap(one, start_offset, end_offset)])
+        return _core.decode_files(parts, shared, self._gaps(start_offset, end_offset))
 
     def offset_for_timestamp(self, timestamp: Timestamp, *, codecs: Registry | None = None, experimental: bool = False) -> int | None:
         """Find the offset of the first record of this time or later in a log of one partition; None when there is none.
@@ -173,13 +173,17 @@ class Log(Entries):
 
     def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:
         wanted = [one for segments in self._by_directory() for one in in_range(segments, start, end)]
-        return _core.batch_files([FileSource(one.path, *one.byte_range(start, end)) for one in wanted], options)
+        return _core.batch_files([FileSource(one.path, *one.byte_range(start, end)) for one in wanted], options, self._gaps(start, end))
 
     def _validated(self) -> tuple[list[tuple[str, int | None]], list[str]]:
         return list(map(named, self._files)), [self.path] if is_directory(self.path) else []
 
     def _left_out(self) -> list[_core.Finding]:
         return self.left_out
+
+    def _gaps(self, start: int | None, end: int | None) -> list[_core.Finding]:
+        """What is told of uploads that alone have offsets of a range, and are not read."""
+        return [one for one in self.left_out if is_gap(one, start, end)]
 
     def _by_directory(self) -> list[list[Segment]]:
         return [list(group) for _, group in groupby(self.segments, lambda one: os.path.dirname(one.path))]

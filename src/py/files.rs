@@ -51,11 +51,17 @@ pub fn decode_files(
     Ok(RecordStream::new(Box::new(Chain::new(schema, waiting)), signals))
 }
 
-/// Open a stream of batch rows over files, one after the other; see `logsegment.Log.batches`.
+/// Open a stream of batch rows over files, one after the other; see `logsegment.Log.batches`. `notes` are as in `decode_files`.
 #[pyfunction]
-pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: &Bound<'_, PyDict>) -> PyResult<RecordStream> {
+#[pyo3(signature = (files, options, notes=Vec::new()))]
+pub fn batch_files(
+    files: Vec<Bound<'_, FileSource>>,
+    options: &Bound<'_, PyDict>,
+    notes: Vec<PyRef<'_, Finding>>,
+) -> PyResult<RecordStream> {
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
+    signals.note(notes.iter().map(|finding| Finding::clone(finding)).collect());
     let shared = options.to_stream(interrupt.clone())?;
     signals.skip_damage(shared.on_error == OnError::Skip);
     let schema = BatchRows::new(Source::memory(Bytes::new()), shared).schema();

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +25,13 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import STDIN
+from logsegment.cli.paths import STDIN, tell_gaps
 from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.diffing import Comparison, Damage, Difference
 from logsegment.diffing import diff as compared
 from logsegment.redacting import Redactor
 from logsegment.report import is_of_plugin
+from logsegment.segments import is_gap
 from logsegment.stores.uri import shown
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ def diff(
     write = partial(_write_json if is_json else _write_text, limit=limit, redactor=redactor, quiet=quiet)
     try:
         partitions = compared(keyed(ctx, a), keyed(ctx, b), **options)
-        states = [write(partition) for partition in partitions]
+        states = [_told(partition, write) for partition in partitions]
     except ls.RecordBatchError as error:
         raise Damaged(error.path or f"{a} or {b}", error, "`logsegment verify` tells what is lost", redactor) from None
     except ValueError as error:
@@ -101,6 +103,12 @@ def diff(
     if len(states) > 1 and not quiet:
         say(f"{count(len(states), 'partition')}: " + ", ".join(f"{states.count(state)} {state}" for state in VERDICTS))
     return CLEAN if set(states) == {"same"} else FOUND
+
+
+def _told(partition: Comparison, write: Callable[[Comparison], str]) -> str:
+    """Its state; what is missing since an upload is not read is told before it."""
+    tell_gaps(filter(is_gap, partition.left_out))
+    return write(partition)
 
 
 def _write_text(partition: Comparison, limit: int | None, redactor: Redactor | None, quiet: bool) -> str:

@@ -24,14 +24,14 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import STDIN, ensure_topic
+from logsegment.cli.paths import STDIN, ensure_topic, tell_gaps
 from logsegment.cli.progress import Progress
 from logsegment.cli.records import Form, JsonLines, Rows
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.following import Follower, Piece
 from logsegment.redacting import Redactor
-from logsegment.segments import SegmentFile, find_segments
-from logsegment.stores.uri import is_stored
+from logsegment.segments import SegmentFile, directory_of, found_in, is_gap
+from logsegment.stores.uri import is_stored, shown
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -53,16 +53,19 @@ class Following:
     quiet: bool
     start: int | None
     followers: dict[str, Follower] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
 
     def look(self, paths: Sequence[str]) -> bool:
         """Write what is new; true when there was something."""
         found = False
         is_first = not self.followers
-        for directory, segments in partitions(paths):
+        left_out: list[ls.Finding] = []
+        for directory, segments in partitions(paths, left_out):
             ensure_topics(self.sink.columns, [(directory, segments[0].topic or self.topic)], control=self.control)
             # A partition that comes later is new from its first record on.
             start = self.start if is_first else self.start or 0
             follower = self.followers.setdefault(directory, Follower(start, experimental=self.experimental))
+            self._tell_gaps([one for one in left_out if directory_of(one.path) == shown(segments[0].directory)], follower)
             try:
                 for one in follower.look(segments):
                     found |= self._tell(directory, one)
@@ -71,6 +74,13 @@ class Following:
             except FileNotFoundError:
                 continue  # renamed or deleted since it was listed; the next look lists it again
         return found
+
+    def _tell_gaps(self, left_out: Sequence[ls.Finding], follower: Follower) -> None:
+        """Say once of each upload that is not read what will be missing among what is shown."""
+        if follower.next_offset is not None:
+            new = [one for one in left_out if one.path not in self.told and is_gap(one, follower.next_offset)]
+            tell_gaps(new)
+            self.told.update(one.path for one in new)
 
     def _tell(self, directory: str, one: Piece | str) -> bool:
         if isinstance(one, Piece):
@@ -149,12 +159,12 @@ def follow(
             raise click.UsageError(f"{path}: only directories and files of this machine grow; `logsegment cat` reads the rest")
     listed = [segment for _, segments in partitions(paths) for segment in segments]
     ensure_topic(topic, (segment.topic for segment in listed))
-    shown = json_columns(columns, control=control, is_decoded=is_decoded)
-    ensure_topics(shown, ((segment.path, segment.topic or topic) for segment in listed), control=control)
+    chosen = json_columns(columns, control=control, is_decoded=is_decoded)
+    ensure_topics(chosen, ((segment.path, segment.topic or topic) for segment in listed), control=control)
     redactor = redactor_of(is_redacted, redact_key, quiet=quiet)
     if redactor and form:
         raise click.UsageError("--bytes is about bytes, of which --redact shows none")
-    sink = JsonLines(shown, Rows(None, None, None, None), form or "auto", 1, redactor)
+    sink = JsonLines(chosen, Rows(None, None, None, None), form or "auto", 1, redactor)
     following = Following(sink, control, topic, experimental, codecs, redactor, quiet, offset)
     try:
         _until_idle(following, paths, interval, idle_exit)
@@ -173,10 +183,18 @@ def _until_idle(following: Following, paths: Sequence[str], interval: float, idl
         time.sleep(interval)
 
 
-def partitions(paths: Sequence[str]) -> Iterator[tuple[str, list[SegmentFile]]]:
-    """The partitions below the paths, each once, with their segments; a file that is named is one of its own."""
+def partitions(paths: Sequence[str], left_out: list[ls.Finding] | None = None) -> Iterator[tuple[str, list[SegmentFile]]]:
+    """The partitions below the paths, each once, with their segments; a file that is named is one of its own.
+
+    Args:
+        paths: as they were given.
+        left_out: gets what is told of uploads in tiered storage that are not read, before the first partition of their path.
+    """
     for path in paths:
-        for directory, group in groupby(find_segments(path), key=lambda segment: segment.directory):
+        found, told = found_in(path)
+        if left_out is not None:
+            left_out += told
+        for directory, group in groupby(found, key=lambda segment: segment.directory):
             segments = list(group)
             is_named = len(segments) == 1 and segments[0].path == path
             yield (path if is_named else directory), segments

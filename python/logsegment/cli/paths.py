@@ -84,11 +84,16 @@ def segments_of(paths: Iterable[str], left_out: list[Finding] | None = None) -> 
     told: list[Finding] = []
     segments = [segment for path in paths for segment in _named(path, told)]
     if left_out is None:
-        for finding in filter(is_gap, told):
-            say(f"{finding.path.rpartition('@')[0]}: {finding.severity} [{finding.rule}]: {finding.message}")
+        tell_gaps(filter(is_gap, told))
     else:
         left_out += told
     return segments
+
+
+def tell_gaps(findings: Iterable[Finding]) -> None:
+    """Say which uploads of tiered storage are not read that alone have offsets."""
+    for finding in findings:
+        say(f"{finding.path.rpartition('@')[0]}: {finding.severity} [{finding.rule}]: {finding.message}")
 
 
 def ensure_topic(topic: str | None, told: Iterable[str | None]) -> None:

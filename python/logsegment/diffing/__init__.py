@@ -29,12 +29,15 @@ class Comparison:
         name (str): the partition, or the directory where its name tells none.
         topic (str or None), partition (int or None): as the directories tell.
         a (list[SegmentFile]), b (list[SegmentFile]): the files of both sides; none where a side lacks the partition.
+        left_out (list[Finding]): uploads of tiered storage on either side that are not read, as `Log.left_out` tells them: what they alone
+            have is missing there.
         totals (Totals): counts so far.
     """
 
     def __init__(self, pair: Pair, found: Iterator[Difference | Damage], totals: Totals, *, with_batches: bool) -> None:
         self.topic, self.partition = pair.topic, pair.partition
         self.a, self.b = pair.a, pair.b
+        self.left_out = pair.left_out
         self.name = pair.name
         self.totals = totals
         self._found = found

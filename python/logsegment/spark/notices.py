@@ -23,7 +23,12 @@ def warn_of_indexes(segments: Iterable[ls.Segment]) -> None:
 
 def warn_of_gaps(left_out: Iterable[ls.Finding]) -> None:
     """Say once which offsets no upload of tiered storage has that can be read: they are missing among the rows."""
-    told = [f"{one.path.rpartition('@')[0]}: [{one.rule}] {one.message}" for one in left_out if is_gap(one)]
+    warn_of_uploads(filter(is_gap, left_out))
+
+
+def warn_of_uploads(left_out: Iterable[ls.Finding]) -> None:
+    """Say once which uploads are not read whose offsets are missing among the rows."""
+    told = [f"{one.path.rpartition('@')[0]}: [{one.rule}] {one.message}" for one in left_out]
     if told:
         more = f"; and {len(told) - NAMED} more" if len(told) > NAMED else ""
         warnings.warn(f"uploads are left out: {'; '.join(told[:NAMED])}{more}", UserWarning, stacklevel=4)

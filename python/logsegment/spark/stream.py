@@ -17,13 +17,14 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 import logsegment as ls
 from logsegment.segments import SegmentFile
 from logsegment.spark.modes import CorruptColumn
+from logsegment.spark.notices import warn_of_uploads
 from logsegment.spark.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, ensure_assigned, parse_offsets, write_offsets
 from logsegment.spark.options import TRIGGERS
 from logsegment.spark.stream_bytes import offset_within, pieces, size_of
 from logsegment.spark.stream_ends import Reach, Reaches
 from logsegment.spark.stream_limits import Admission, shares, supports_limits
 from logsegment.spark.stream_options import StreamOptions, parse_stream_options
-from logsegment.spark.stream_plan import RangeTask, plan_ranges, plan_tasks, report_loss
+from logsegment.spark.stream_plan import RangeTask, gaps_of, plan_ranges, plan_tasks, report_loss
 from logsegment.spark.stream_read import read_range
 from logsegment.spark.topics import TopicPartition, discover
 from logsegment.stores.errors import ChangedError
@@ -117,8 +118,10 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if begin == self._initial:
             # The first micro-batch again: it took nothing where the beginning has moved on since.
             begin = {name: min(offset, until[name]) for name, offset in begin.items() if name in until}
-        logs = _again(self._logs)
+        left_out: list[ls.Finding] = []
+        logs = _again(partial(self._logs, left_out))
         ranges = plan_ranges(logs, begin, until, self.options)
+        warn_of_uploads(gaps_of(logs, ranges, left_out))
         return list(plan_tasks(logs, ranges, self.options))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -144,14 +147,14 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         reaches = self._reaches.look(logs)
         return {name: _starting(name, self.options, logs[name], reach) for name, reach in reaches.items()}
 
-    def _logs(self) -> Logs:
-        logs = {name: segments for name, segments in self._all_logs().items() if self.options.selection.has(name)}
+    def _logs(self, left_out: list[ls.Finding] | None = None) -> Logs:
+        logs = {name: segments for name, segments in self._all_logs(left_out).items() if self.options.selection.has(name)}
         for name, segments in logs.items():
             _ensure_followed(name, segments)
         return logs
 
-    def _all_logs(self) -> Logs:
-        return discover(self.options.paths, topic=self.options.topic, partition=self.options.partition)
+    def _all_logs(self, left_out: list[ls.Finding] | None = None) -> Logs:
+        return discover(self.options.paths, topic=self.options.topic, partition=self.options.partition, left_out=left_out)
 
     def _latest(self, begin: Offsets, reaches: Mapping[TopicPartition, Reach]) -> Offsets:
         """How far each partition can be read now: never less far than before, unless it was cut off."""

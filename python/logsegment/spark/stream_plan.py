@@ -6,18 +6,20 @@ A task names offsets, not bytes: between planning and reading a broker may put a
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from pyspark.sql.datasource import InputPartition
 
-from logsegment.segments import SegmentFile, size_of
+from logsegment._core import Finding
+from logsegment.segments import SegmentFile, directory_of, is_gap, size_of
 from logsegment.spark.offsets import Offsets
 from logsegment.spark.stream_ends import base_of, earliest
 from logsegment.spark.stream_options import StreamOptions
 from logsegment.spark.stream_segments import overlapping, settled_segments
 from logsegment.spark.topics import TopicPartition
+from logsegment.stores.uri import shown
 
 
 class DataLossError(ValueError):
@@ -95,6 +97,17 @@ def _first(name: TopicPartition, segments: Sequence[SegmentFile] | None, start: 
         lost = min(known, until) - 1
         report_loss(f"{name} begins at offset {known}: offsets {start} to {lost} were deleted before they were read", fails=fails)
     return max(known, start)
+
+
+def gaps_of(
+    logs: Mapping[TopicPartition, Sequence[SegmentFile]], ranges: Sequence[tuple[TopicPartition, int, int]], left_out: Iterable[Finding]
+) -> list[Finding]:
+    """What is told of uploads that are not read and alone have offsets of the ranges."""
+    told: dict[str, Finding] = {}
+    for name, start, end in ranges:
+        directories = {shown(segment.directory) for segment in logs[name]}
+        told |= {one.path: one for one in left_out if directory_of(one.path) in directories and is_gap(one, start, end)}
+    return [*told.values()]
 
 
 def plan_tasks(
