@@ -128,7 +128,7 @@ class Log(Entries):
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
-        """The aborted transactions of all segments, as they were when they were asked for first."""
+        """The aborted transactions of all segments, as they were when they were asked for first; see `Segment.aborted_transactions`."""
         return _joined(AbortedTransaction, [rows for segments in self._by_directory() for rows in _aborted(segments)])
 
     @property
@@ -247,7 +247,7 @@ def _byte_range(segment: Segment, offsets: tuple[int | None, int | None]) -> tup
 def _aborted(segments: Sequence[Segment]) -> list[Rows[AbortedTransaction]]:
     """Those of each segment of a partition, whose markers are read once, and when a segment needs it."""
     beside = cache(partial(segments_beside, segments[0]._file))
-    known = cache(lambda: committed_transactions(beside()))
+    known = cache(lambda: committed_transactions(beside(), experimental=True))
     return [one.aborted_among(beside, lambda _: known()) for one in segments]
 
 

@@ -223,8 +223,11 @@ class Segment(Ranges, Entries):
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
-        """Transactions whose ABORT marker stands in the segment: from the `.txnindex` where there is a sound one, else from the markers."""
-        return self.aborted_among(lambda: segments_beside(self._file), committed_transactions)
+        """Transactions whose ABORT marker stands in the segment: from the `.txnindex` where there is a sound one, else from the markers.
+
+        Markers of magic 3 count without the switch, as they do in a `.txnindex`: no record is given.
+        """
+        return self.aborted_among(lambda: segments_beside(self._file), partial(committed_transactions, experimental=True))
 
     def aborted_among(
         self, beside: Callable[[], Sequence[SegmentFile]], known_of: Callable[[Sequence[SegmentFile]], Transactions]

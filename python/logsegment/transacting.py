@@ -89,6 +89,7 @@ def transactions_of(
         the first file counts from where its data is there.
 
     Raises:
+        UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3).
         ValueError: when the files are not in the order of their offsets.
         OSError: when a file cannot be read.
 
@@ -124,7 +125,9 @@ def _ends(source: FileSource, *, experimental: bool) -> dict[tuple[int, int], bo
     """Whether the markers of a file commit, by producer id and offset; past chunks of an upload that are damaged, by its records."""
     try:
         return {(producer, offset): is_commit for producer, offset, is_commit in scan_markers(source, experimental=experimental)}
-    except RecordBatchError:
+    except RecordBatchError as error:
+        if error.rule == "MAP-3":
+            raise
         columns = ["producerId", "offset", "controlType", "isControl"]
         ends = {}
         with decode(source, columns=columns, control=True, on_error="skip", experimental=experimental) as stream:

@@ -10,10 +10,12 @@ use std::sync::Arc;
 
 use super::{Headers, ReadAt};
 use crate::decode::transactions::{Scan, is_marker};
-use crate::decode::{ChecksumJudge, OffsetRange, Transactions};
+use crate::decode::{ChecksumJudge, OffsetRange, Transactions, parse_header};
 use crate::error::Result;
-use crate::framing::{Frame, Piece, Runs, Source, Step, step};
+use crate::format::v3;
+use crate::framing::{Frame, Judge, Piece, Runs, Source, Step, step};
 use crate::interrupt::Interrupt;
+use crate::model::Formats;
 use crate::sidecar::ProducerEntry;
 
 /// One segment of a partition, opened when it is needed: a partition may have more of them than a process may have open files.
@@ -42,7 +44,8 @@ pub struct Committed<'a> {
     pub wanted: OffsetRange,
     /// What is believed where entries cannot be framed.
     pub judge: ChecksumJudge,
-    /// Read every entry and believe it only when its checksum matches, as a decode that skips damage does.
+    /// Read every entry and believe it only when its checksum matches, as a decode that skips damage does. It tells what it passes over, also
+    /// batches of magic 3 where they are not read; without it they are refused.
     pub is_recovering: bool,
     /// Asked between batches.
     pub interrupt: &'a Interrupt,
@@ -52,7 +55,7 @@ impl Committed<'_> {
     /// The transactions of the segments, which are in offset order, as far as the wanted offsets need them.
     ///
     /// # Errors
-    /// `Io`, and when the work is to stop.
+    /// As `visit_source`.
     pub fn transactions<S: Segment>(&self, segments: &[S]) -> Result<Transactions> {
         let first = segments.partition_point(|segment| segment.base_offset() <= self.wanted.start).saturating_sub(1);
         let known = segments.iter().enumerate().take(first + 1).rev().find_map(|(index, segment)| Some((index, segment.snapshot()?)));
@@ -128,20 +131,29 @@ impl Committed<'_> {
     /// Visits whole entries, and passes over what the judge does not believe, as the decode that follows does.
     ///
     /// # Errors
-    /// `Io`, and when the work is to stop.
+    /// `UnsupportedFormat` (MAP-3) for an intact batch of magic 3 where they are not read: a transaction may begin or end in it. `Io`, and
+    /// when the work is to stop.
     pub fn visit_source(&self, source: Source, scan: &mut Scan) -> Result<()> {
-        let mut runs = Runs::new(source, self.judge.limits, 1 << 20)
-            .of(self.judge.formats)
-            .recovering(Box::new(self.judge))
-            .asking(self.interrupt.clone());
+        let refuses_v3 = !self.is_recovering && self.judge.formats == Formats::Auto;
+        // One that is refused must be found first.
+        let formats = if refuses_v3 { Formats::Experimental } else { self.judge.formats };
+        let judge = ChecksumJudge { formats, ..self.judge };
+        let mut runs = Runs::new(source, judge.limits, 1 << 20).of(formats).recovering(Box::new(judge)).asking(self.interrupt.clone());
         while let Some(piece) = runs.next_piece()? {
             self.interrupt.ensure_wanted()?;
             let Piece::Run(run) = piece else { continue };
             let mut at = 0;
-            while let Step::Entry { len, magic } = step(run.entries_from(at), self.judge.formats, &self.judge.limits) {
+            while let Step::Entry { len, magic } = step(run.entries_from(at), formats, &judge.limits) {
                 let position = run.position.saturating_add(u64::try_from(at).unwrap_or(u64::MAX));
-                scan.visit(Frame { position, magic, bytes: run.bytes.get(at..at + len).unwrap_or_default() });
+                let frame = Frame { position, magic, bytes: run.bytes.get(at..at + len).unwrap_or_default() };
                 at += len;
+                if refuses_v3 && magic == v3::layout::MAGIC {
+                    if judge.is_intact(frame.bytes) {
+                        parse_header(frame, self.judge.formats, 0).map_err(|error| error.at_byte(position))?;
+                    }
+                    continue;
+                }
+                scan.visit(frame);
             }
         }
         Ok(())

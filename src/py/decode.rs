@@ -27,7 +27,7 @@ pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyD
                 // Where damage is skipped, a batch with a wrong checksum must not open or end a transaction.
                 let check_crc = stream.decode.check_crc && stream.on_error == OnError::Skip;
                 let judge = ChecksumJudge { check_crc, ..ChecksumJudge::of(&stream.decode) };
-                transactions::visit_source(py, source, &mut scan, judge)?;
+                transactions::visit_source(py, source, &mut scan, judge, stream.on_error == OnError::Skip)?;
                 scan.finish()
             }
         };

@@ -66,6 +66,7 @@ impl Transactions {
 ///     `Transactions`. Damage is passed over; the decode that follows reports it.
 ///
 /// Raises:
+///     UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3): its transactions would be missing.
 ///     ValueError: when the sources are not in offset order: a marker would be taken for that of another transaction.
 ///     OSError: when a file cannot be read.
 ///
@@ -81,7 +82,7 @@ pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, experim
     for (index, object) in sources.iter().enumerate() {
         // One at a time: a partition may have more segments than a process may have open files.
         let judge = ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), check_crc: false };
-        visit_source(py, object, &mut scan, judge)?;
+        visit_source(py, object, &mut scan, judge, false)?;
         let Some(first) = scan.take_first_offset() else { continue };
         if let Some((earlier, start)) = before.replace((index, first)).filter(|(_, start)| first < *start) {
             return Err(PyValueError::new_err(format!(
@@ -102,21 +103,22 @@ pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, experim
 ///     For each, in order, the producer id, the offset, and whether it commits.
 ///
 /// Raises:
+///     UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3).
 ///     OSError: when the file cannot be read.
 #[pyfunction]
 #[pyo3(signature = (source, *, experimental=false))]
 pub fn scan_markers(py: Python<'_>, source: &Bound<'_, PyAny>, experimental: bool) -> PyResult<Vec<(i64, i64, bool)>> {
     let mut scan = core::Scan::keeping_ends();
     let judge = ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), check_crc: true };
-    visit_source(py, source, &mut scan, judge)?;
+    visit_source(py, source, &mut scan, judge, false)?;
     Ok(scan.into_ends().into_iter().map(|(id, offset, kind)| (id, offset, kind == ControlType::Commit)).collect())
 }
 
 /// Reads one source that can be read again.
 ///
-/// What the judge does not believe is passed over, as the decode that follows passes over it. Fails with ValueError when the source can be
-/// read only once: the decode would find it empty.
-pub fn visit_source(py: Python<'_>, object: &Bound<'_, PyAny>, scan: &mut core::Scan, judge: ChecksumJudge) -> PyResult<()> {
+/// What the judge does not believe is passed over, as the decode that follows passes over it; batches of magic 3 where they are not read are
+/// only when that one `skips` them. Fails with ValueError when the source can be read only once: the decode would find it empty.
+pub fn visit_source(py: Python<'_>, object: &Bound<'_, PyAny>, scan: &mut core::Scan, judge: ChecksumJudge, skips: bool) -> PyResult<()> {
     let (signals, interrupt) = Signals::new();
     let opened = source::open(object, &signals)?;
     if !opened.is_repeatable {
@@ -124,7 +126,7 @@ pub fn visit_source(py: Python<'_>, object: &Bound<'_, PyAny>, scan: &mut core::
             "read_committed needs sources that can be read twice (buffers or FileSources), or transactions= from scan_transactions",
         ));
     }
-    let committed = Committed { wanted: OffsetRange::default(), judge, is_recovering: true, interrupt: &interrupt };
+    let committed = Committed { wanted: OffsetRange::default(), judge, is_recovering: skips, interrupt: &interrupt };
     let scanned = py.detach(|| committed.visit_source(opened.source, scan));
     scanned.map_err(|error| signals.raised(py, &error))
 }
