@@ -377,7 +377,7 @@ def follow_log(
     until: int | None = None,
     is_checked: bool = False,
     experimental: bool = False,
-) -> tuple[_Last | None, bool, list[tuple[int, int]]] | None: ...
+) -> tuple[_Last | None, bool, list[tuple[int, int]], int | None] | None: ...
 def validate_log(
     files: Sequence[tuple[_Path, int | None]],
     directories: Sequence[_Path],

@@ -7,6 +7,7 @@ use super::lookup::is_intact;
 use super::{Headers, ReadAt};
 use crate::decode::transactions::{Scan, is_marker};
 use crate::error::Result;
+use crate::framing;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::model::{BatchHeader, Formats};
@@ -35,6 +36,8 @@ pub struct Walked {
     pub last: Option<LastBatch>,
     /// Whether there are batches behind the offset at which the walk was to end.
     pub has_more: bool,
+    /// Where an entry begins that does not count, since the log ends inside of it or it is not intact yet; `None` when there is none.
+    pub unfinished: Option<u64>,
 }
 
 /// A log of `len` bytes, as it is now.
@@ -82,17 +85,21 @@ impl Tail<'_> {
         while let Some(header) = held {
             self.interrupt.ensure_wanted()?;
             if self.until.is_some_and(|until| header.base_offset >= until) {
-                return Ok(Walked { last, has_more: true });
+                return Ok(Walked { last, has_more: true, unfinished: None });
             }
             held = headers.next_header()?;
             if held.is_none() && self.is_checked && !is_intact(&header, &headers.entry(&header)?) {
-                break;
+                return Ok(Walked { last, has_more: false, unfinished: Some(header.position) });
             }
             let marker = if is_marker(&header) { headers.marker(&header)? } else { None };
             scan.visit_header(&header, marker);
             last = Some(LastBatch::of(&header));
         }
-        Ok(Walked { last, has_more: false })
+        let unfinished = match headers.tail() {
+            Some(framing::Tail::Torn { position, .. }) => Some(position),
+            _ => None,
+        };
+        Ok(Walked { last, has_more: false, unfinished })
     }
 
     fn headers(&self, start: u64) -> Headers<&dyn ReadAt> {

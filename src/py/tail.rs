@@ -15,8 +15,9 @@ use crate::sidecar::offset_index;
 
 /// A batch to be known again: position, stored checksum, last offset.
 type Last = (u64, u32, i64);
-/// The last batch, whether there are batches behind `until`, and the open transactions as producer id and first offset.
-type Followed = (Option<Last>, bool, Vec<(i64, i64)>);
+/// The last batch, whether there are batches behind `until`, the open transactions as producer id and first offset, and where an entry
+/// begins that does not count yet.
+type Followed = (Option<Last>, bool, Vec<(i64, i64)>, Option<u64>);
 
 /// Walk along the batch headers of a growing segment to its end.
 ///
@@ -63,7 +64,10 @@ pub fn follow_log(
         tail.walk(start, &mut scan).map(Some)
     });
     let walked = walked.map_err(|error| signals.raised(py, &beside::in_file(error, &path)))?;
-    Ok(walked.map(|walked| (walked.last.map(|last| (last.position, last.crc, last.last_offset)), walked.has_more, scan.open())))
+    Ok(walked.map(|walked| {
+        let last = walked.last.map(|last| (last.position, last.crc, last.last_offset));
+        (last, walked.has_more, scan.open(), walked.unfinished)
+    }))
 }
 
 /// An index that cannot be read is a hint that is missing.

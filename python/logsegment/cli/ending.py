@@ -20,6 +20,8 @@ from logsegment.tiered import ManifestError, SegmentKeyError
 CLEAN, FOUND, UNREADABLE, LOST = 0, 1, 2, 3
 #: What closes an input, and leaves the others as they are.
 UNREADABLES = (OSError, SegmentKeyError)
+#: Of an entry behind whose beginning intact ones stand.
+SWALLOWED = "SWALLOWED"
 P = ParamSpec("P")
 
 
@@ -45,7 +47,7 @@ class Damaged(Exception):
     def __init__(self, name: str, error: logsegment.RecordBatchError, advice: str = SKIPPING, redactor: Redactor | None = None) -> None:
         words = str(error) if redactor is None else redactor.error(error)
         super().__init__(f"{name}: {words.removeprefix(f'{name}: ')}")
-        is_framed = error.base_offset is not None
+        is_framed = error.base_offset is not None or error.rule == SWALLOWED
         self.advice = advice if error.position != 0 or is_framed else self.AT_ITS_START + advice
         if error.rule in WANTING and is_framed:
             self.advice = self.WHOLE

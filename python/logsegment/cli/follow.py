@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -12,14 +14,16 @@ from typing import TYPE_CHECKING
 import click
 
 import logsegment as ls
+from logsegment._options import OnError
 from logsegment.cli.decoding import decode_option, ensure_topics, json_columns
-from logsegment.cli.ending import CLEAN, Damaged, ending
+from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
 from logsegment.cli.findings import tell
 from logsegment.cli.messages import printable, say
 from logsegment.cli.options import (
     ColumnsType,
     examples,
     experimental_option,
+    on_error_option,
     paths_argument,
     quiet_option,
     registry_option,
@@ -30,49 +34,78 @@ from logsegment.cli.records import Form, JsonLines, Rows
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.following import Follower, Piece
 from logsegment.redacting import Redactor
-from logsegment.segments import SegmentFile, directory_of, found_in, is_gap
-from logsegment.stores.uri import is_stored, shown
+from logsegment.segments import SegmentFile, directory_of, find_segments, found_in, is_gap
+from logsegment.stores.uri import here, is_stored, shown
+from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
-#: Seconds between two looks.
+#: Seconds between two looks: at files of this machine, and at a store, which is asked for a listing.
 INTERVAL = 0.5
+STORE_INTERVAL = 10.0
+BETWEEN = f"Seconds between two looks; {INTERVAL} by default, {STORE_INTERVAL:g} where a PATH is in a store."
 
 
 @dataclass
 class Following:
-    """What is followed, and how it is written."""
+    """What is followed, and how it is written.
+
+    Attributes:
+        code: exit code, as far as it is known.
+    """
 
     sink: JsonLines
     control: bool
     topic: str | None
+    on_error: OnError
     experimental: bool
     codecs: Registry | None
     redactor: Redactor | None
     quiet: bool
     start: int | None
+    code: int = CLEAN
     followers: dict[str, Follower] = field(default_factory=dict)
+    uploaded: set[str] = field(default_factory=set)
     told: set[str] = field(default_factory=set)
 
     def look(self, paths: Sequence[str]) -> bool:
         """Write what is new; true when there was something."""
-        found = False
         is_first = not self.followers
-        left_out: list[ls.Finding] = []
-        for directory, segments in partitions(paths, left_out):
-            ensure_topics(self.sink.columns, [(directory, segments[0].topic or self.topic)], control=self.control)
-            # A partition that comes later is new from its first record on.
-            start = self.start if is_first else self.start or 0
-            follower = self.followers.setdefault(directory, Follower(start, experimental=self.experimental))
-            self._tell_gaps([one for one in left_out if directory_of(one.path) == shown(segments[0].directory)], follower)
-            try:
-                for one in follower.look(segments):
-                    found |= self._tell(directory, one)
-            except ls.RecordBatchError as error:
-                raise Damaged(printable(directory), error, "`logsegment verify` tells what is lost", self.redactor) from None
-            except FileNotFoundError:
-                continue  # renamed or deleted since it was listed; the next look lists it again
+        # A partition that comes later is new from its first record on.
+        start = self.start if is_first else self.start or 0
+        found = [self._look_at(path, start) for path in paths]
+        return any(found)
+
+    def _look_at(self, path: str, start: int | None) -> bool:
+        try:
+            files, left_out = found_in(path)
+        except FileNotFoundError:
+            # Retention may leave nothing of what was uploaded until the next segment comes.
+            if path not in self.uploaded:
+                raise
+            return False
+        self.uploaded |= {path} if any(is_stored(one.path) for one in files) else set()
+        found = [self._look(directory, segments, start, left_out) for directory, segments in by_partition(path, files)]
+        return any(found)
+
+    def _look(self, directory: str, segments: Sequence[SegmentFile], start: int | None, left_out: Sequence[ls.Finding]) -> bool:
+        ensure_topics(self.sink.columns, [(directory, segments[0].topic or self.topic)], control=self.control)
+        follower = self.followers.setdefault(directory, Follower(start, experimental=self.experimental, on_error=self.on_error))
+        self._tell_gaps([one for one in left_out if directory_of(one.path) == shown(segments[0].directory)], follower)
+        found = False
+        try:
+            for one in follower.look(segments):
+                found |= self._tell(directory, one)
+        except ls.RecordBatchError as error:
+            raise self._damaged(directory, error) from None
+        except FileNotFoundError:
+            return found  # renamed or deleted since it was listed; the next look lists it again
+        except SegmentKeyError as error:
+            if self.on_error == "raise":
+                raise
+            self._say_once(words_of(error))
+            self.code = UNREADABLE
         return found
 
     def _tell_gaps(self, left_out: Sequence[ls.Finding], follower: Follower) -> None:
@@ -82,6 +115,11 @@ class Following:
             tell_gaps(new)
             self.told.update(one.path for one in new)
 
+    def _say_once(self, text: str) -> None:
+        if text not in self.told:
+            say(text)
+        self.told.add(text)
+
     def _tell(self, directory: str, one: Piece | str) -> bool:
         if isinstance(one, Piece):
             self._write(one)
@@ -90,10 +128,14 @@ class Following:
             say(f"{directory}: {one}")
         return False
 
+    def _damaged(self, name: str, error: ls.RecordBatchError) -> Damaged:
+        return Damaged(printable(error.path or shown(name)), error, redactor=self.redactor)
+
     def _write(self, piece: Piece) -> None:
         stream = ls.decode(
             ls.FileSource(piece.segment.path, piece.position),
             columns=self.sink.columns,
+            on_error=self.on_error,
             control=self.control,
             start_offset=piece.start,
             end_offset=piece.end,
@@ -102,12 +144,16 @@ class Following:
             experimental=self.experimental,
             codecs=self.codecs,
         )
-        with stream:
-            self.sink.write(stream, lambda: None)
-        sys.stdout.buffer.flush()
-        # What stands behind the piece is for a later look.
-        own = [one for one in stream.findings if one.baseOffset is not None and one.baseOffset < piece.end]
-        tell(own, printable(piece.segment.path), Progress([], is_wanted=False), quiet=self.quiet, redactor=self.redactor)
+        try:
+            with stream:
+                self.sink.write(stream, lambda: None)
+        except ls.RecordBatchError as error:
+            raise self._damaged(piece.segment.path, error) from None
+        finally:
+            sys.stdout.buffer.flush()
+        own = [one for one in stream.findings if piece.known is None or one.position <= piece.known]
+        if tell(own, printable(shown(piece.segment.path)), Progress([], is_wanted=False), quiet=self.quiet, redactor=self.redactor):
+            self.code = max(self.code, FOUND)
 
 
 @click.command(
@@ -126,9 +172,10 @@ class Following:
 @click.option("--control", is_flag=True, help="Transaction markers and other control records too.")
 @decode_option
 @click.option("--topic", metavar="NAME", help="The topic, where no directory tells it.")
-@click.option("--interval", type=click.FloatRange(min=0.01), default=INTERVAL, show_default=True, help="Seconds between two looks.")
+@click.option("--interval", type=click.FloatRange(min=0.01), help=BETWEEN)
 @click.option("--idle-exit", type=click.FloatRange(min=0), metavar="SECONDS", help="End when nothing new came for so long.")
 @redact_options
+@on_error_option
 @experimental_option
 @registry_option
 @quiet_option
@@ -141,23 +188,24 @@ def follow(
     control: bool,
     is_decoded: bool,
     topic: str | None,
-    interval: float,
+    interval: float | None,
     idle_exit: float | None,
     is_redacted: bool,
     redact_key: str | None,
+    on_error: OnError,
     experimental: bool,
     codecs: Registry | None,
     quiet: bool,
 ) -> int:
     """Write the records that come to the logs of every PATH, as soon as their batches are complete, until Ctrl-C.
 
-    PATH is a partition directory, a tree of them, or a segment, on this machine. Rolled segments are followed into the next one. That a
-    log was cut below what was shown is told on stderr, and what stands there now is shown.
+    PATH is a partition directory, a tree of them, or a segment, here or in a store. Rolled segments are followed into the next one. That a
+    log was cut below what was shown is told on stderr, and what stands there now is shown. Of tiered storage, and of what is copied to a
+    store, whole segments come: a record is shown once its segment was closed and uploaded.
     """
-    for path in paths:
-        if path == STDIN or is_stored(path):
-            raise click.UsageError(f"{path}: only directories and files of this machine grow; `logsegment cat` reads the rest")
-    listed = [segment for _, segments in partitions(paths) for segment in segments]
+    if STDIN in paths:
+        raise click.UsageError(f"{STDIN}: a pipe is read once, and does not grow; `logsegment cat` reads it")
+    listed = [segment for path in paths for segment in find_segments(path)]
     ensure_topic(topic, (segment.topic for segment in listed))
     chosen = json_columns(columns, control=control, is_decoded=is_decoded)
     ensure_topics(chosen, ((segment.path, segment.topic or topic) for segment in listed), control=control)
@@ -165,12 +213,11 @@ def follow(
     if redactor and form:
         raise click.UsageError("--bytes is about bytes, of which --redact shows none")
     sink = JsonLines(chosen, Rows(None, None, None, None), form or "auto", 1, redactor)
-    following = Following(sink, control, topic, experimental, codecs, redactor, quiet, offset)
-    try:
-        _until_idle(following, paths, interval, idle_exit)
-    except KeyboardInterrupt:
-        return CLEAN
-    return CLEAN
+    following = Following(sink, control, topic, on_error, experimental, codecs, redactor, quiet, offset)
+    usual = STORE_INTERVAL if any(here(path) is None for path in paths) else INTERVAL
+    with suppress(KeyboardInterrupt):
+        _until_idle(following, paths, interval or usual, idle_exit)
+    return following.code
 
 
 def _until_idle(following: Following, paths: Sequence[str], interval: float, idle_exit: float | None) -> None:
@@ -178,23 +225,15 @@ def _until_idle(following: Following, paths: Sequence[str], interval: float, idl
     while True:
         if following.look(paths):
             since = time.monotonic()
-        if idle_exit is not None and time.monotonic() - since >= idle_exit:
+        left = math.inf if idle_exit is None else since + idle_exit - time.monotonic()
+        if left <= 0:
             return
-        time.sleep(interval)
+        time.sleep(min(interval, left))
 
 
-def partitions(paths: Sequence[str], left_out: list[ls.Finding] | None = None) -> Iterator[tuple[str, list[SegmentFile]]]:
-    """The partitions below the paths, each once, with their segments; a file that is named is one of its own.
-
-    Args:
-        paths: as they were given.
-        left_out: gets what is told of uploads in tiered storage that are not read, before the first partition of their path.
-    """
-    for path in paths:
-        found, told = found_in(path)
-        if left_out is not None:
-            left_out += told
-        for directory, group in groupby(found, key=lambda segment: segment.directory):
-            segments = list(group)
-            is_named = len(segments) == 1 and segments[0].path == path
-            yield (path if is_named else directory), segments
+def by_partition(path: str, files: Sequence[SegmentFile]) -> Iterator[tuple[str, list[SegmentFile]]]:
+    """The partitions of a path, each once, with their segments; a file that is named is one of its own."""
+    for directory, group in groupby(files, key=lambda segment: segment.directory):
+        segments = list(group)
+        is_named = len(segments) == 1 and segments[0].path == path
+        yield (path if is_named else directory), segments

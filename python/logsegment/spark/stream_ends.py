@@ -10,12 +10,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import logsegment as ls
 from logsegment import _core
 from logsegment.segments import SegmentFile, directory_of
 from logsegment.spark.stream_options import UpTo
 from logsegment.spark.topics import TopicPartition
 from logsegment.stores.uri import shown
+from logsegment.tails import Last, last_intact
 
 #: The offset up to which each partition is on all of its replicas, and so is never cut off again (SEG-9).
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -23,8 +23,6 @@ HIGH_WATERMARKS = "replication-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
 
 Checkpoint = dict[TopicPartition, int]
-#: Position, checksum and last offset of a batch, by which it is known again.
-Last = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,23 +118,12 @@ class _LogEnd:
         except _core.RecordBatchError:
             if not self._recovers:
                 raise
-            return self._last_intact(segment, since)
+            return last_intact(segment, since, experimental=self._experimental)
         if followed is not None:
             # What seems to be the last batch may claim the bytes of others.
-            return self._last_intact(segment, followed[0]) if self._recovers else followed[0]
+            return last_intact(segment, followed[0], experimental=self._experimental) if self._recovers else followed[0]
         assert since is not None, "a walk from nowhere in particular is never turned away"
         return self._last(segment, None, is_checked=is_checked)
-
-    def _last_intact(self, segment: SegmentFile, since: Last | None) -> Last | None:
-        """The last batch whose checksum matches, past damage behind `since`."""
-        last = since
-        source = ls.FileSource(segment.path, since[0] if since else 0)
-        for rows in ls.batch_stream(source, on_error="skip", experimental=self._experimental):
-            table = rows.to_pyarrow()
-            columns = (table.column(name).to_pylist() for name in ("isValid", "position", "crc", "lastOffset"))
-            for is_valid, *batch in zip(*columns, strict=True):
-                last = (batch[0], batch[1], batch[2]) if is_valid else last
-        return last
 
 
 class _StableOffset:
@@ -166,7 +153,7 @@ class _StableOffset:
             )
             if walked is None:
                 return False
-            last, has_more, self._open = walked
+            last, has_more, self._open, _ = walked
             self._path, self._since, since = segment.path, last or since, None
             if has_more:
                 break

@@ -1,0 +1,164 @@
+"""`logsegment follow` of damaged logs: one error with its place behind the records before it, or on past it, and nothing in silence."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import logsegment as ls
+from cli_process import CODEC_FILE, offsets, run
+from growing import GrowingLog
+from logsegment.cli.follow import Following
+from logsegment.cli.records import JsonLines, Rows
+
+FOLLOW = ("--columns", "offset", "--idle-exit", "0")
+#: What becomes of a batch of so many bytes, of which so many are left to the end of the file.
+HURT: dict[str, Callable[[bytearray, int, int, int], None]] = {
+    "magic": lambda data, at, size, left: data.__setitem__(at + 16, 99),
+    "checksum": lambda data, at, size, left: data.__setitem__(at + 70, data[at + 70] ^ 1),
+    "negative length": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, -5),
+    "small length": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, 20),
+    "length into the next": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, size + 100),
+    "length to the end": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, left - 12),
+    "length behind the end": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, left + 100),
+    "length over the limit": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, 2**31 - 1),
+    "garbage": lambda data, at, size, left: data.__setitem__(slice(at, at + 100), b"\xff" * 100),
+    "zeros": lambda data, at, size, left: data.__setitem__(slice(at, at + 100), bytes(100)),
+    "begins too late": lambda data, at, size, left: data.__delitem__(slice(at, at + 37)),
+}
+every_kind = pytest.mark.parametrize("kind", HURT)
+
+
+def hurt(log: Path, batch: int, kind: str, rows: list[dict[str, Any]]) -> None:
+    data = bytearray(log.read_bytes())
+    at = rows[batch]["position"]
+    HURT[kind](data, at, rows[batch]["size"], len(data) - at)
+    log.write_bytes(data)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A segment of a broker, without the files beside it."""
+    path = tmp_path / "orders-0" / "00000000000000000000.log"
+    path.parent.mkdir()
+    path.write_bytes(CODEC_FILE.read_bytes())
+    return path
+
+
+@pytest.fixture
+def batches(log: Path) -> list[dict[str, Any]]:
+    return ls.batches(log.read_bytes()).to_pylist()
+
+
+@every_kind
+@pytest.mark.parametrize("batch", [0, 3])
+def test_damage_is_one_error_with_its_place_behind_the_records_before_it(kind: str, batch: int, log: Path, batches: list[dict[str, Any]]):
+    hurt(log, batch, kind, batches)
+    done = run("follow", log.parent, "--offset", "0", *FOLLOW)
+    assert done.code == 1
+    assert offsets(done) == [*range(batches[batch]["baseOffset"])]
+    told = [line for line in done.err.splitlines() if f"{log}: [" in line]
+    assert len(told) == 1
+    assert f"at byte {batches[batch]['position']}" in told[0]
+
+
+@every_kind
+@pytest.mark.parametrize("batch", [0, 3])
+def test_skip_goes_on_as_cat_does(kind: str, batch: int, log: Path, batches: list[dict[str, Any]]):
+    hurt(log, batch, kind, batches)
+    done = run("follow", log.parent, "--offset", "0", "--on-error", "skip", *FOLLOW)
+    cat = run("cat", log, "--on-error", "skip", "--columns", "offset")
+    assert done.out == cat.out
+    assert 0 < len(offsets(done)) < batches[-1]["lastOffset"] + 1
+    assert done.err == cat.err
+    assert done.code == cat.code
+
+
+@every_kind
+def test_what_comes_from_now_on_is_shown_whatever_is_damaged_before(kind: str, tmp_path: Path, watch: Any):
+    log = GrowingLog(tmp_path)
+    log.append(3, 2, 4, size=200)
+    hurt(log.segment, 0, kind, ls.batches(log.segment.read_bytes()).to_pylist())
+    watched = watch(log, None)
+    assert watched.look() == ([], "")
+    log.append(2)
+    assert watched.look() == ([9, 10], "")
+    log.roll()
+    log.append(1)
+    assert watched.look() == ([11], "")
+    assert watched.look() == ([], "")
+
+
+class Watched:
+    """The verb in the test's own process, looking when the test says so."""
+
+    def __init__(self, log: GrowingLog, start: int | None, capture: Any, on_error: Any) -> None:
+        self._path, self._capture = str(log.directory), capture
+        sink = JsonLines(["offset"], Rows(None, None, None, None), "auto", 1)
+        self.following = Following(sink, False, None, on_error, False, None, None, False, start)
+
+    def look(self) -> tuple[list[int], str]:
+        self._capture.readouterr()
+        self.following.look([self._path])
+        shown = self._capture.readouterr()
+        return [json.loads(line)["offset"] for line in shown.out.splitlines()], shown.err.decode()
+
+
+@pytest.fixture
+def watch(capfdbinary: Any) -> Callable[..., Watched]:
+    return lambda log, start=0, on_error="raise": Watched(log, start, capfdbinary, on_error)
+
+
+def test_damage_that_comes_is_told_once_and_a_batch_that_is_not_whole_yet_is_none(tmp_path: Path, watch: Any):
+    log = GrowingLog(tmp_path)
+    log.append(3)
+    watched = watch(log, 0, "skip")
+    assert watched.look() == ([0, 1, 2], "")
+    batch = log.encode(2)
+    log.write(batch[:70])
+    assert watched.look() == ([], "")
+    log.write(batch[70:])
+    assert watched.look() == ([3, 4], "")
+    bad = bytearray(batch)
+    bad[65] ^= 1
+    log.write(bad)
+    assert watched.look() == ([], "")
+    log.next += 4
+    log.append(1)
+    shown, said = watched.look()
+    assert shown == [7]
+    assert said.count("V2-31") == 1
+    log.append(1)
+    assert watched.look() == ([8], "")
+    assert watched.following.code == 1
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_a_closed_segment_that_ends_inside_a_batch_is_told_once(on_error: str, tmp_path: Path, watch: Any):
+    log = GrowingLog(tmp_path)
+    log.append(3)
+    log.write(log.encode(2)[:70])
+    watched = watch(log, 0, on_error)
+    assert watched.look() == ([0, 1, 2], "")
+    log.next += 2
+    log.roll()
+    shown, said = watched.look()
+    assert (shown, said.count("L8-14")) == ([], 1)
+    assert watched.look() == ([], "")
+    log.append(1)
+    assert watched.look() == ([5], "")
+    assert watched.following.code == 0
+
+
+def test_redact_holds_back_what_was_met_in_damage(log: Path, batches: list[dict[str, Any]]):
+    hurt(log, 3, "garbage", batches)
+    for options in ([], ["--on-error", "skip"]):
+        done = run("follow", log.parent, "--offset", "0", "--idle-exit", "0", "--redact", *options)
+        assert done.code == 1
+        assert "L8-11" in done.err
+        assert "-1" not in done.err.replace("L8-11", "")
