@@ -86,9 +86,9 @@ demo: $(BUILD) ## a tour on a real segment: set up, build, run examples/demo.py
 test: setup build test-rust test-python ## set up, build and run every test
 
 .PHONY: test-rust
-test-rust: $(SETUP) ## the core without features (the fence), then with Arrow columns
+test-rust: $(SETUP) ## the core without features (the fence), then with Arrow columns and files
 	cargo test $(LOCKED)
-	cargo test $(LOCKED) --features arrow
+	cargo test $(LOCKED) --features arrow,io
 
 .PHONY: test-python
 test-python: $(BUILD) ## pytest; ARGS="-k name" selects

@@ -63,6 +63,19 @@ def test_a_file_that_grows_while_it_is_read_is_no_error(segment: Path):
     assert rows == BATCHES * COUNT
 
 
+@pytest.mark.parametrize("zeros", [0, 64 << 20], ids=["empty", "preallocated"])
+def test_the_first_batches_of_a_file_are_no_part_of_a_read_that_began_before(tmp_path: Path, zeros: int):
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(b"")
+    os.truncate(path, zeros)
+    stream = ls.decode(ls.FileSource(path), columns=["offset"])
+    with path.open("r+b") as out:
+        out.write(batch_at(0))
+    assert sum(batch.num_rows for batch in stream) == 0
+    assert [(one.rule, one.position, one.length) for one in stream.findings] == ([("FND-17", 0, zeros)] if zeros else [])
+    assert ls.decode(ls.FileSource(path), columns=["offset"]).to_pyarrow().num_rows == COUNT
+
+
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 def test_a_preallocated_file_that_is_trimmed_while_it_is_read_is_no_error(segment: Path, on_error: Any):
     """A broker cuts off the zeros when it rolls the segment (`preallocate=true`)."""
