@@ -368,16 +368,30 @@ def committed_transactions(
 #: Position, stored checksum and last offset of a batch.
 _Last: TypeAlias = tuple[int, int, int]
 
+@final
+class Followed:
+    @property
+    def last(self) -> _Last | None: ...
+    @property
+    def has_more(self) -> bool: ...
+    @property
+    def transactions(self) -> list[tuple[int, int]]: ...
+    @property
+    def unfinished(self) -> int | None: ...
+    @property
+    def zeros(self) -> tuple[int, int]: ...
+
 def follow_log(
     path: _Path,
     base_offset: int,
     *,
     since: _Last | None = None,
+    zeros: tuple[int, int] = (0, 0),
     transactions: Sequence[tuple[int, int]] | None = None,
     until: int | None = None,
     is_checked: bool = False,
     experimental: bool = False,
-) -> tuple[_Last | None, bool, list[tuple[int, int]], int | None] | None: ...
+) -> Followed | None: ...
 def validate_log(
     files: Sequence[tuple[_Path, int | None]],
     directories: Sequence[_Path],

@@ -16,7 +16,7 @@ from logsegment._core import RecordBatchError
 from logsegment._options import OnError
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import cut_of, is_stored, is_tiered, untiered
-from logsegment.tails import Last, damage_at, last_intact, stands, tail_of
+from logsegment.tails import NO_ZEROS, Last, Tail, damage_at, last_intact, stands, tail_of
 
 #: Batches that are remembered, one for each look that found something, to know how far back a log was cut.
 REMEMBERED = 1000
@@ -25,11 +25,13 @@ REMEMBERED = 1000
 class Piece(NamedTuple):
     """Records to show: of `segment` from byte `position` on those from offset `start` to before `end`, or to the end of the segment.
 
-    What is found behind byte `known` is for a later look; of a piece to the end all is for this one.
+    Where `stop` is a byte, nothing but zeros follows it. What is found behind byte `known` is for a later look; of a piece to the end all
+    is for this one.
     """
 
     segment: SegmentFile
     position: int
+    stop: int | None
     start: int
     end: int | None
     known: int | None
@@ -41,6 +43,22 @@ class _Stood:
 
     path: str
     last: Last
+
+
+class _End(NamedTuple):
+    """Where a segment ends now.
+
+    Attributes:
+        last: the last batch that counts.
+        stop: where nothing but zeros follows, if that is known.
+        damage: what ends all.
+        is_rest_told: what follows the batch is to be read, so that it is told.
+    """
+
+    last: Last | None
+    stop: int | None = None
+    damage: RecordBatchError | None = None
+    is_rest_told: bool = False
 
 
 class Follower:
@@ -60,6 +78,8 @@ class Follower:
         #: Segments to which nothing comes any more, and that were shown to their end.
         self._done: set[tuple[str, int | None]] = set()
         self._listed: list[tuple[str, int | None]] = []
+        #: What preallocated segments end in.
+        self._zeros: dict[str, tuple[int, int]] = {}
 
     @property
     def next_offset(self) -> int | None:
@@ -77,6 +97,7 @@ class Follower:
         if listed == self._listed:
             return
         self._done &= {*listed}
+        self._zeros = {segment.path: self._zeros.get(segment.path, NO_ZEROS) for segment in segments}
         if self._next is None:
             self._begin(segments[-1])
         else:
@@ -93,12 +114,17 @@ class Follower:
     def _last_of(self, segment: SegmentFile) -> Last | None:
         """The last batch, whatever is damaged in front of it."""
         try:
-            tail = tail_of(segment, None, experimental=self._experimental)
+            tail = self._tail(segment, None)
         except RecordBatchError:
             return last_intact(segment, None, experimental=self._experimental)
         if tail.unfinished is None:
             return tail.last
-        return last_intact(segment, tail.last, experimental=self._experimental)
+        return last_intact(segment, tail.last, tail.stop, experimental=self._experimental)
+
+    def _tail(self, segment: SegmentFile, known: Last | None) -> Tail:
+        tail = tail_of(segment, known, self._zeros[segment.path], experimental=self._experimental)
+        self._zeros[segment.path] = tail.zeros
+        return tail
 
     def _new_of(self, segments: Sequence[SegmentFile]) -> Iterator[Piece | str]:
         yield from self._cut(segments)
@@ -118,26 +144,30 @@ class Follower:
         """The new records of a segment. Damage that is not gone past is an error behind the records before it."""
         assert self._next is not None
         known = self._known(segment)
-        last, damage, is_rest_told = self._end(segment, known, is_closed)
-        if is_rest_told or (last is not None and last[2] >= self._next):
-            end = None if is_rest_told or last is None else last[2] + 1
-            yield Piece(segment, self._position(segment, known), self._next, end, None if end is None or last is None else last[0])
+        last, stop, damage, is_rest_told = self._end(segment, known, is_closed)
+        if is_rest_told:
+            yield Piece(segment, self._position(segment, known), None, self._next, None, None)
+        elif last is not None and last[2] >= self._next:
+            yield Piece(segment, self._position(segment, known), stop, self._next, last[2] + 1, last[0])
         if damage is not None:
             raise damage
         if last is not None and last[2] >= self._next:
             self._next = last[2] + 1
             self._stood.append(_Stood(segment.path, last))
 
-    def _end(self, segment: SegmentFile, known: Last | None, is_closed: bool) -> tuple[Last | None, RecordBatchError | None, bool]:
-        """The last batch that counts, the damage that ends all, and whether what follows the batch is to be read, so that it is told."""
-        if self._skips:
-            return last_intact(segment, known, experimental=self._experimental), None, is_closed
+    def _end(self, segment: SegmentFile, known: Last | None, is_closed: bool) -> _End:
         try:
-            last, unfinished = tail_of(segment, known, experimental=self._experimental)
+            tail = self._tail(segment, known)
         except RecordBatchError as error:
-            return known, error, True
-        damage = None if unfinished is None else damage_at(segment, unfinished, experimental=self._experimental)
-        return last, damage, damage is not None or (is_closed and unfinished is not None)
+            if self._skips:
+                return _End(last_intact(segment, known, experimental=self._experimental), is_rest_told=is_closed)
+            return _End(known, damage=error, is_rest_told=True)
+        if self._skips:
+            return _End(last_intact(segment, known, tail.stop, experimental=self._experimental), tail.stop, is_rest_told=is_closed)
+        if tail.unfinished is None:
+            return _End(tail.last, tail.stop)
+        damage = damage_at(segment, tail.unfinished, tail.stop, experimental=self._experimental)
+        return _End(tail.last, tail.stop, damage, is_rest_told=damage is not None or is_closed)
 
     def _known(self, segment: SegmentFile) -> Last | None:
         return self._stood[-1].last if self._stood and self._stood[-1].path == segment.path else None

@@ -104,6 +104,10 @@ impl Committed<'_> {
                     }
                     let marker = if is_marker(&header) { headers.marker(&header)? } else { None };
                     scan.visit_header(&header, marker);
+                    // What may follow is not looked at: a preallocated log has a GiB of zeros.
+                    if self.is_enough(scan, header.last_offset.saturating_add(1)) {
+                        return Ok(false);
+                    }
                 }
                 Err(error) if error.is_about_data() => {
                     self.visit_source(segment.source(headers.position())?, scan)?;

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use super::ReadAt;
 use crate::decode::parse_header;
 use crate::decode::transactions::marker;
@@ -22,6 +24,7 @@ pub struct Headers<L> {
     filled: usize,
     least_window: usize,
     bytes_read: u64,
+    zeros: Range<u64>,
     tail: Option<Tail>,
 }
 
@@ -49,6 +52,7 @@ impl<L: ReadAt> Headers<L> {
             filled: 0,
             least_window,
             bytes_read: 0,
+            zeros: 0..0,
             tail: None,
         }
     }
@@ -63,6 +67,13 @@ impl<L: ReadAt> Headers<L> {
     #[must_use]
     pub fn sparing(self) -> Self {
         Self { least_window: SPARING_WINDOW, ..self }
+    }
+
+    /// Does not look again at bytes that were zeros: a broker fills a preallocated log from the front on, so that behind a header of zeros
+    /// there is nothing yet.
+    #[must_use]
+    pub fn knowing_zeros(self, zeros: Range<u64>) -> Self {
+        Self { zeros, ..self }
     }
 
     /// Bytes taken from the log so far.
@@ -174,12 +185,17 @@ impl<L: ReadAt> Headers<L> {
         }
     }
 
-    fn is_zero_to_end(&self) -> Result<bool> {
-        let mut buffer = vec![0; MOST_WINDOW];
-        let mut at = self.position;
+    fn is_zero_to_end(&mut self) -> Result<bool> {
+        if self.front(self.position).iter().any(|byte| *byte != 0) {
+            return Ok(false);
+        }
+        let mut at = if self.zeros.contains(&self.position) { self.zeros.end } else { self.position };
+        let mut buffer = Vec::new();
         while at < self.end {
+            buffer.resize(MOST_WINDOW, 0);
             let most = buffer.len().min(usize::try_from(self.end - at).unwrap_or(usize::MAX));
             let len = self.log.fill_at(buffer.get_mut(..most).unwrap_or_default(), at)?;
+            self.bytes_read = self.bytes_read.saturating_add(as_u64(len));
             if len == 0 {
                 break;
             }

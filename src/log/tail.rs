@@ -3,6 +3,8 @@
 //! Headers and a place remembered go in, the last batch comes out. A place is believed only when the same batch still stands there: a log
 //! may have been cut and written again.
 
+use std::ops::Range;
+
 use super::lookup::is_intact;
 use super::{Headers, ReadAt};
 use crate::decode::transactions::{Scan, is_marker};
@@ -30,7 +32,7 @@ impl LastBatch {
 }
 
 /// What a walk met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walked {
     /// The last batch; `None` when there was none.
     pub last: Option<LastBatch>,
@@ -38,6 +40,8 @@ pub struct Walked {
     pub has_more: bool,
     /// Where an entry begins that does not count, since the log ends inside of it or it is not intact yet; `None` when there is none.
     pub unfinished: Option<u64>,
+    /// The zeros at the end of a preallocated log, for the next walk; empty when there are none, or the walk ended before.
+    pub zeros: Range<u64>,
 }
 
 /// A log of `len` bytes, as it is now.
@@ -54,6 +58,8 @@ pub struct Tail<'a> {
     pub until: Option<i64>,
     /// Whether the very last batch must be intact to count: where nobody says how far the log is written, its bytes may still be on their way.
     pub is_checked: bool,
+    /// What was found to be zeros at the end of this log before (`Walked::zeros`), and is not read again.
+    pub zeros: Range<u64>,
     /// Asked between batches.
     pub interrupt: &'a Interrupt,
 }
@@ -79,30 +85,126 @@ impl Tail<'_> {
     /// # Errors
     /// As `Headers::next_header`, and when the work is to stop.
     pub fn walk(&self, start: u64, scan: &mut Scan) -> Result<Walked> {
-        let mut headers = self.headers(start.min(self.len));
-        let mut last = None;
+        let start = start.min(self.len);
+        let mut headers = self.headers(start).knowing_zeros(self.zeros.clone());
+        let mut walked = Walked { last: None, has_more: false, unfinished: None, zeros: self.zeros.clone() };
         let mut held = headers.next_header()?;
         while let Some(header) = held {
             self.interrupt.ensure_wanted()?;
             if self.until.is_some_and(|until| header.base_offset >= until) {
-                return Ok(Walked { last, has_more: true, unfinished: None });
+                walked.has_more = true;
+                return Ok(walked);
             }
             held = headers.next_header()?;
             if held.is_none() && self.is_checked && !is_intact(&header, &headers.entry(&header)?) {
-                return Ok(Walked { last, has_more: false, unfinished: Some(header.position) });
+                walked.unfinished = Some(header.position);
+                break;
             }
             let marker = if is_marker(&header) { headers.marker(&header)? } else { None };
             scan.visit_header(&header, marker);
-            last = Some(LastBatch::of(&header));
+            walked.last = Some(LastBatch::of(&header));
         }
-        let unfinished = match headers.tail() {
-            Some(framing::Tail::Torn { position, .. }) => Some(position),
-            _ => None,
-        };
-        Ok(Walked { last, has_more: false, unfinished })
+        walked.zeros = 0..0;
+        match headers.tail() {
+            Some(framing::Tail::Torn { position, .. }) => _ = walked.unfinished.get_or_insert(position),
+            Some(framing::Tail::Zeros { position, bytes }) => walked.zeros = position..position.saturating_add(bytes),
+            Some(framing::Tail::Complete) | None => {}
+        }
+        Ok(walked)
     }
 
     fn headers(&self, start: u64) -> Headers<&dyn ReadAt> {
         Headers::new(self.log, self.limits, start, self.len).of(self.formats)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::wire::as_u64;
+
+    /// An empty batch of magic 2.
+    fn batch(offset: i64) -> Vec<u8> {
+        let mut batch = vec![0; 61];
+        batch[..8].copy_from_slice(&offset.to_be_bytes());
+        batch[11] = 49;
+        batch[16] = 2;
+        batch
+    }
+
+    /// A preallocated log, and how many bytes were read of it.
+    struct Log(Vec<u8>, AtomicU64);
+
+    impl Log {
+        const LEN: usize = 8 << 20;
+
+        fn of(batches: i64) -> Self {
+            let mut bytes: Vec<u8> = (0..batches).flat_map(batch).collect();
+            bytes.resize(Self::LEN, 0);
+            Self(bytes, AtomicU64::new(0))
+        }
+
+        fn walk(&self, start: u64, zeros: Range<u64>) -> Result<(Walked, u64)> {
+            let before = self.1.load(Ordering::Relaxed);
+            let (limits, formats, interrupt) = (Limits::default(), Formats::Experimental, Interrupt::default());
+            let len = as_u64(self.0.len());
+            let tail = Tail { log: self, len, limits, formats, until: None, is_checked: false, zeros, interrupt: &interrupt };
+            tail.walk(start, &mut Scan::default()).map(|walked| (walked, self.1.load(Ordering::Relaxed) - before))
+        }
+    }
+
+    impl ReadAt for Log {
+        fn read_at(&self, to: &mut [u8], position: u64) -> io::Result<usize> {
+            let len = self.0.as_slice().read_at(to, position)?;
+            self.1.fetch_add(as_u64(len), Ordering::Relaxed);
+            Ok(len)
+        }
+    }
+
+    /// What every look at a log reads of it: the headers that it meets, and what stands around them.
+    const FEW: u64 = 16 << 10;
+
+    #[test]
+    fn the_zeros_of_a_preallocated_log_are_read_once() {
+        let mut log = Log::of(3);
+        let (first, read) = log.walk(0, 0..0).unwrap();
+        assert_eq!(first.zeros, 183..as_u64(Log::LEN));
+        assert!(read > as_u64(Log::LEN), "nobody knew that they are zeros");
+        let last = first.last.unwrap();
+        let (again, read) = log.walk(last.position, first.zeros.clone()).unwrap();
+        assert_eq!((&again, read < FEW), (&first, true), "{read}");
+        log.0[183..244].copy_from_slice(&batch(3));
+        let (more, read) = log.walk(last.position, again.zeros).unwrap();
+        assert_eq!((more.last.unwrap().last_offset, more.zeros.clone()), (3, 244..as_u64(Log::LEN)));
+        assert!(read < FEW, "{read}");
+        log.0.resize(2 * Log::LEN, 0);
+        let (longer, read) = log.walk(last.position, more.zeros).unwrap();
+        assert_eq!(longer.zeros, 244..as_u64(2 * Log::LEN));
+        assert!((as_u64(Log::LEN)..as_u64(Log::LEN) + FEW).contains(&read), "{read}");
+        log.0.truncate(244);
+        assert_eq!(log.walk(last.position, longer.zeros).unwrap().0.zeros, 0..0);
+    }
+
+    #[test]
+    fn a_log_without_a_batch_is_all_zeros() {
+        let log = Log::of(0);
+        let (first, _) = log.walk(0, 0..0).unwrap();
+        assert_eq!((first.last, first.zeros.clone()), (None, 0..as_u64(Log::LEN)));
+        assert!(log.walk(0, first.zeros).unwrap().1 < FEW);
+    }
+
+    #[test]
+    fn zeros_are_believed_from_where_they_were_found_on_and_where_they_still_stand() {
+        let mut log = Log::of(3);
+        log.0[5 << 20] = 1;
+        let error = log.walk(0, 0..0).unwrap_err();
+        assert_eq!(error.position().byte, Some(183), "what stands behind zeros is hidden by them");
+        assert!(log.walk(0, 200..as_u64(Log::LEN)).is_err(), "they begin behind these");
+        assert!(log.walk(0, 100..as_u64(Log::LEN)).is_ok());
+        log.0[190] = 1;
+        assert!(log.walk(0, 100..as_u64(Log::LEN)).is_err());
     }
 }

@@ -15,9 +15,25 @@ use crate::sidecar::offset_index;
 
 /// A batch to be known again: position, stored checksum, last offset.
 type Last = (u64, u32, i64);
-/// The last batch, whether there are batches behind `until`, the open transactions as producer id and first offset, and where an entry
-/// begins that does not count yet.
-type Followed = (Option<Last>, bool, Vec<(i64, i64)>, Option<u64>);
+/// Bytes, the last exclusive.
+type Bytes = (u64, u64);
+
+/// What a walk along a growing segment met.
+///
+/// Attributes:
+///     last: the last whole batch; None when there is none behind the place where the walk began.
+///     has_more: there are batches behind `until`.
+///     transactions: those that are open there, as producer id and first offset.
+///     unfinished: where an entry begins that does not count yet; None when there is none.
+///     zeros: the zeros at the end of a preallocated segment, for the next walk along it, which does not read them again.
+#[pyclass(frozen, get_all, module = "logsegment._core")]
+pub struct Followed {
+    last: Option<Last>,
+    has_more: bool,
+    transactions: Vec<(i64, i64)>,
+    unfinished: Option<u64>,
+    zeros: Bytes,
+}
 
 /// Walk along the batch headers of a growing segment to its end.
 ///
@@ -25,6 +41,7 @@ type Followed = (Option<Last>, bool, Vec<(i64, i64)>, Option<u64>);
 ///     path: the segment.
 ///     base_offset: its first offset.
 ///     since: the batch from which on the headers are read, from an earlier call; None for the end as its `.index` tells it.
+///     zeros: bytes that an earlier call found to be zeros up to the end of the same segment.
 ///     transactions: those that are open where the walk begins; None when nobody asks. Without `since` the walk then begins with the segment.
 ///     until: batches from this offset on are not looked at.
 ///     is_checked: the very last batch counts only when its checksum matches.
@@ -33,13 +50,14 @@ type Followed = (Option<Last>, bool, Vec<(i64, i64)>, Option<u64>);
 /// Returns:
 ///     None when another batch, or none, stands where `since` was.
 #[pyfunction]
-#[pyo3(signature = (path, base_offset, *, since=None, transactions=None, until=None, is_checked=false, experimental=false))]
+#[pyo3(signature = (path, base_offset, *, since=None, zeros=(0, 0), transactions=None, until=None, is_checked=false, experimental=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python call")]
 pub fn follow_log(
     py: Python<'_>,
     path: PathBuf,
     base_offset: i64,
     since: Option<Last>,
+    zeros: Bytes,
     transactions: Option<Vec<(i64, i64)>>,
     until: Option<i64>,
     is_checked: bool,
@@ -48,7 +66,8 @@ pub fn follow_log(
     let (signals, interrupt) = Signals::new();
     let (log, len) = beside::open(&path, &signals).map_err(|error| beside::raised(py, &error, &path, &signals))?;
     let formats = Formats::later(experimental);
-    let tail = Tail { log: &*log, len, limits: Limits::default(), formats, until, is_checked, interrupt: &interrupt };
+    let tail =
+        Tail { log: &*log, len, limits: Limits::default(), formats, until, is_checked, zeros: zeros.0..zeros.1, interrupt: &interrupt };
     let since = since.map(|(position, crc, last_offset)| LastBatch { position, crc, last_offset });
     let mut scan = Scan::default();
     for (producer_id, first_offset) in transactions.iter().flatten() {
@@ -64,9 +83,12 @@ pub fn follow_log(
         tail.walk(start, &mut scan).map(Some)
     });
     let walked = walked.map_err(|error| signals.raised(py, &beside::in_file(error, &path)))?;
-    Ok(walked.map(|walked| {
-        let last = walked.last.map(|last| (last.position, last.crc, last.last_offset));
-        (last, walked.has_more, scan.open(), walked.unfinished)
+    Ok(walked.map(|walked| Followed {
+        last: walked.last.map(|last| (last.position, last.crc, last.last_offset)),
+        unfinished: walked.unfinished,
+        has_more: walked.has_more,
+        transactions: scan.open(),
+        zeros: (walked.zeros.start, walked.zeros.end),
     }))
 }
 

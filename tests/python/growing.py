@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ class GrowingLog:
         """Go on in a new segment."""
         self.segment = self.directory / f"{self.next:020d}.log"
         self.segment.touch()
+        # Where a preallocated one is written to.
+        self._end: int | None = None
         return self.segment
 
     def append(self, *counts: int, size: int = 20, **options: Any) -> None:
@@ -43,8 +46,15 @@ class GrowingLog:
         return ls.encode(pa.table(columns | times), batch_bytes=1 << 20, **({"partition_leader_epoch": 0} | options))
 
     def write(self, data: bytes) -> None:
-        with self.segment.open("ab") as file:
+        with self.segment.open("r+b") as file:
+            file.seek(*((0, os.SEEK_END) if self._end is None else (self._end,)))
             file.write(data)
+            self._end = None if self._end is None else file.tell()
+
+    def preallocate(self, zeros: int) -> None:
+        """Give the segment room for so many bytes more, as a broker does with `preallocate=true`."""
+        self._end = self.segment.stat().st_size
+        os.truncate(self.segment, self._end + zeros)
 
     def marker(self, kind: str, producer_id: int) -> None:
         """End a transaction."""
@@ -67,6 +77,7 @@ class GrowingLog:
             size = next((row["position"] for row in rows if row["lastOffset"] >= offset), segment.stat().st_size)
             with segment.open("r+b") as file:
                 file.truncate(size)
+            self._end = None
             self.segment, self.next = segment, offset
             return
 

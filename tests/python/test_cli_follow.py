@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+import logsegment as ls
 from cli_process import run, start
+from counted_bytes import bytes_read, counting
 from growing import GrowingLog
 from logsegment.following import Follower, Piece
 from logsegment.segments import find_segments
@@ -36,7 +38,7 @@ class Watched:
 
     def look(self) -> tuple[list[tuple[int, int]], list[str]]:
         told = list(self.follower.look(find_segments(self.log.directory)))
-        return [one[2:4] for one in told if isinstance(one, Piece)], [one for one in told if isinstance(one, str)]
+        return [(one.start, one.end) for one in told if isinstance(one, Piece)], [one for one in told if isinstance(one, str)]
 
 
 def test_what_comes_is_told_once_and_over_rolled_segments(log: GrowingLog):
@@ -51,6 +53,44 @@ def test_what_comes_is_told_once_and_over_rolled_segments(log: GrowingLog):
     assert watched.look() == ([(9, 10), (10, 14)], [])
     log.append(1)
     assert [watched.look(), watched.look()] == [([(14, 15)], []), ([], [])]
+
+
+@counting
+def test_the_zeros_of_a_preallocated_segment_are_read_by_the_first_look_alone(log: GrowingLog):
+    """`preallocate=true` on a broker: a look costs what has come since the last one, whatever there is room for."""
+    zeros, few = 32 << 20, 100 << 10
+    watched = Watched(log, 0)
+
+    def look() -> tuple[list[tuple[int, int]], int]:
+        """What is new and can be decoded, and the bytes that were read for both."""
+        found: list[tuple[int, int]] = []
+
+        def follow() -> None:
+            for piece in watched.follower.look(find_segments(log.directory)):
+                assert isinstance(piece, Piece)
+                source = ls.FileSource(piece.segment.path, piece.position, piece.stop)
+                stream = ls.decode(source, start_offset=piece.start, end_offset=piece.end)
+                assert (stream.to_pyarrow().num_rows, stream.findings) == ((piece.end or 0) - piece.start, [])
+                found.append((piece.start, piece.end))
+
+        return found, bytes_read(follow)
+
+    log.preallocate(zeros)
+    found, read = look()
+    assert (found, read > zeros) == ([(0, 5)], True)
+    for offset in range(5, 9):
+        found, read = look()
+        assert (found, read < few) == ([], True), read
+        log.append(1)
+        found, read = look()
+        assert (found, read < few) == ([(offset, offset + 1)], True), read
+    log.roll()
+    log.preallocate(zeros)
+    assert look()[1] > zeros
+    assert look()[1] < few
+    log.append(2)
+    found, read = look()
+    assert (found, read < few) == ([(9, 11)], True), read
 
 
 def test_an_offset_begins_in_the_past_or_in_the_future(log: GrowingLog):

@@ -14,6 +14,7 @@ import pytest
 
 import corpus
 import logsegment as ls
+from counted_bytes import bytes_read, counting
 from growing import TIME, GrowingLog
 from logsegment.spark import LogSegmentSource, stream_limits, stream_read, stream_segments
 from logsegment.spark.stream import SegmentStreamReader
@@ -123,6 +124,23 @@ def test_a_last_batch_with_holes_is_not_there_yet_and_a_preallocated_file_ends_b
         file.seek(end)
         file.write(data)
     assert trigger(reader, upto(0)) == upto(5)
+    assert offsets(reader, upto(0), upto(5)) == [0, 1, 2, 3, 4]
+
+
+@counting
+@pytest.mark.parametrize("options", [{}, {"isolation": "read_committed"}, {"mode": "DROPMALFORMED"}], ids=str)
+def test_the_zeros_of_a_preallocated_segment_are_read_by_the_first_trigger_alone(log: GrowingLog, options: dict[str, str]):
+    zeros, few = 32 << 20, 200 << 10
+    reader = from_the_start(log, **options)
+    log.append(2)
+    log.preallocate(zeros)
+    assert bytes_read(lambda: trigger(reader, upto(0))) > zeros
+    for end in range(3, 6):
+        log.append(1)
+        assert bytes_read(lambda: trigger(reader, upto(0))) < few
+        if "mode" not in options:  # who goes on past damage looks for what stands behind it
+            assert bytes_read(lambda end=end: offsets(reader, upto(end - 1), upto(end))) < few
+        assert trigger(reader, upto(0)) == upto(end)
     assert offsets(reader, upto(0), upto(5)) == [0, 1, 2, 3, 4]
 
 

@@ -13,6 +13,7 @@ import building
 import corpus
 import logsegment as ls
 import made_logs
+from counted_bytes import bytes_read, counting
 from logsegment.neighbours import committed_transactions
 from logsegment.segments import find_segments
 
@@ -116,17 +117,6 @@ def long_log(log: Path, end_of_transaction: list[bytes]) -> Path:
     return log
 
 
-def bytes_read(call: Callable[[], object]) -> int:
-    """By this process, from whatever file."""
-
-    def counter() -> int:
-        return int(Path("/proc/self/io").read_text().split()[1])
-
-    before = counter()
-    call()
-    return counter() - before
-
-
 MARKER_AT = 2 + 3 * LARGE
 ENDS = {
     "aborted": ([building.marker(0, ABORTED, MARKER_AT)], [(ABORTED, 0, MARKER_AT)], None),
@@ -135,7 +125,7 @@ ENDS = {
 }
 
 
-@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the bytes that a process read are told by Linux alone")
+@counting
 @pytest.mark.parametrize("end", ENDS)
 def test_headers_behind_the_wanted_offsets_are_read_only_where_transactions_end(tmp_path: Path, end: str):
     """Segments in which nothing ends are passed over by the snapshots behind them."""

@@ -133,7 +133,7 @@ class Following:
 
     def _write(self, piece: Piece) -> None:
         stream = ls.decode(
-            ls.FileSource(piece.segment.path, piece.position),
+            ls.FileSource(piece.segment.path, piece.position, piece.stop),
             columns=self.sink.columns,
             on_error=self.on_error,
             control=self.control,

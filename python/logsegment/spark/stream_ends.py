@@ -15,7 +15,7 @@ from logsegment.segments import SegmentFile, directory_of
 from logsegment.spark.stream_options import UpTo
 from logsegment.spark.topics import TopicPartition
 from logsegment.stores.uri import shown
-from logsegment.tails import Last, last_intact
+from logsegment.tails import NO_ZEROS, Last, last_intact
 
 #: The offset up to which each partition is on all of its replicas, and so is never cut off again (SEG-9).
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -103,25 +103,35 @@ class _LogEnd:
         self._experimental = experimental
         self._path: str | None = None
         self._since: Last | None = None
+        self._zeros = NO_ZEROS
 
     def find(self, segment: SegmentFile, *, is_checked: bool) -> int:
         """The offset behind the last batch of the last segment."""
-        since = self._since if self._path == segment.path else None
+        if self._path != segment.path:
+            self._since, self._zeros = None, NO_ZEROS
+        since = self._since
         last = self._last(segment, since, is_checked=is_checked)
         self._path, self._since = segment.path, last
         return base_of(segment) if last is None else last[2] + 1
 
     def _last(self, segment: SegmentFile, since: Last | None, *, is_checked: bool) -> Last | None:
         """The last batch, looked for behind `since`."""
+        base = base_of(segment)
         try:
-            followed = _core.follow_log(segment.path, base_of(segment), since=since, is_checked=is_checked, experimental=self._experimental)
+            followed = _core.follow_log(
+                segment.path, base, since=since, zeros=self._zeros, is_checked=is_checked, experimental=self._experimental
+            )
         except _core.RecordBatchError:
             if not self._recovers:
                 raise
             return last_intact(segment, since, experimental=self._experimental)
         if followed is not None:
+            self._zeros = followed.zeros
+            if not self._recovers:
+                return followed.last
             # What seems to be the last batch may claim the bytes of others.
-            return last_intact(segment, followed[0], experimental=self._experimental) if self._recovers else followed[0]
+            stop = followed.zeros[0] if followed.zeros != NO_ZEROS else None
+            return last_intact(segment, followed.last, stop, experimental=self._experimental)
         assert since is not None, "a walk from nowhere in particular is never turned away"
         return self._last(segment, None, is_checked=is_checked)
 
@@ -133,6 +143,7 @@ class _StableOffset:
         self._experimental = experimental
         self._path: str | None = None
         self._since: Last | None = None
+        self._zeros: tuple[str, tuple[int, int]] = "", NO_ZEROS
         self._open: list[tuple[int, int]] = []
 
     def find(self, segments: Sequence[SegmentFile], until: int) -> int:
@@ -148,14 +159,21 @@ class _StableOffset:
     def _walk(self, segments: Sequence[SegmentFile], until: int) -> bool:
         since = self._since
         for segment in segments:
+            path, zeros = self._zeros
             walked = _core.follow_log(
-                segment.path, base_of(segment), since=since, transactions=self._open, until=until, experimental=self._experimental
+                segment.path,
+                base_of(segment),
+                since=since,
+                zeros=zeros if path == segment.path else NO_ZEROS,
+                transactions=self._open,
+                until=until,
+                experimental=self._experimental,
             )
             if walked is None:
                 return False
-            last, has_more, self._open, _ = walked
-            self._path, self._since, since = segment.path, last or since, None
-            if has_more:
+            self._open, self._zeros = walked.transactions, (segment.path, walked.zeros)
+            self._path, self._since, since = segment.path, walked.last or since, None
+            if walked.has_more:
                 break
         return True
 
