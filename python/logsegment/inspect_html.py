@@ -29,10 +29,11 @@ def fragment(root: Field) -> str:
     return f'<div class="ls-inspect"><style>{STYLE}</style>{"".join(_field(root, is_open=True))}</div>'
 
 
-def page(root: Field, title: str) -> str:
-    """The same as a whole page."""
+def page(root: Field, title: str, behind: Field | None = None) -> str:
+    """The same as a whole page, perhaps with another tree behind it."""
     head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>{escape(title)}</title>'
-    return f"<!doctype html><html lang=en><head>{head}</head><body><h1>{escape(title)}</h1>{fragment(root)}</body></html>\n"
+    rest = f"<h2>the next intact batch, byte {behind.start}</h2>{fragment(behind)}" if behind else ""
+    return f"<!doctype html><html lang=en><head>{head}</head><body><h1>{escape(title)}</h1>{fragment(root)}{rest}</body></html>\n"
 
 
 def _field(field: Field, *, is_open: bool = False) -> list[str]:

@@ -67,10 +67,10 @@ def redacted(root: Field, redactor: Redactor) -> Field:
 
 def is_intact(root: Field) -> bool:
     """Whether the bytes prove themselves to be an entry: all is well, and a checksum was there that matches. A torn one has none."""
-    return root.ok and _is_proven(root)
+    return root.ok and is_proven(root)
 
 
-def _is_proven(root: Field) -> bool:
+def is_proven(root: Field) -> bool:
     """Whether a checksum was there that matches, so that the fields of the header are what the writer wrote."""
     return any(field.name == CHECKSUM and field.note.endswith(": matches") for field in root.children)
 
@@ -93,7 +93,7 @@ def _shown(field: Field, redactor: Redactor) -> Field:
 
 def _header_of(root: Field) -> Field:
     # Without a checksum that matches, any field may hold what was cut or written to this place.
-    proven = root.children if _is_proven(root) else ()
+    proven = root.children if is_proven(root) else ()
     header = [_number(field) for field in takewhile(lambda field: field.name in HEADER and not field.children, proven)]
     rest = root.children[len(header) :]
     if rest:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -11,7 +13,9 @@ import click
 import logsegment as ls
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.files import WholeFile, ensure_output
-from logsegment.cli.messages import printable
+from logsegment.cli.findings import tell
+from logsegment.cli.intact import Intact, next_intact
+from logsegment.cli.messages import printable, say
 from logsegment.cli.options import (
     ParamType,
     examples,
@@ -24,12 +28,13 @@ from logsegment.cli.options import (
 from logsegment.cli.paper import Paper
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.plugin_registries import noted, told
+from logsegment.cli.progress import Progress
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
 from logsegment.inspect_html import page
 from logsegment.inspect_text import lines
 from logsegment.inspecting import RECORDS
-from logsegment.redacted_fields import begins_entry, is_intact, redacted
+from logsegment.redacted_fields import begins_entry, is_intact, is_proven, redacted
 from logsegment.redacting import Redactor
 from logsegment.tiered import SegmentKeyError
 
@@ -46,6 +51,8 @@ STYLES = {
     "problem-info": "magenta",
 }
 
+#: Options that say what the bytes are.
+READING = ("format", "experimental", "codecs")
 ADVICE = "--at POSITION shows what stands at a byte, `logsegment verify` what is damaged"
 
 
@@ -109,9 +116,10 @@ def explain(
     """Show one batch of PATH field by field: position, bytes, name, value and what it means, the damage marked where it is.
 
     PATH is a log segment, - for standard input, or a partition directory when --offset tells the segment. Without --at and --offset the
-    first batch is shown. Fields have Kafka's names; packed records follow unpacked, and their positions count in the unpacked bytes.
+    first batch is shown, and when no intact one stands there, the next one that is. Fields have Kafka's names; packed records follow
+    unpacked, and their positions count in the unpacked bytes.
 
-    The exit code is 1 when the batch is damaged.
+    The exit code is 1 when the batch is damaged, or damage was stepped over on the way to an offset.
     """
     if at is not None and offset is not None:
         raise click.UsageError("only one of --at and --offset can be given")
@@ -123,8 +131,10 @@ def explain(
         ensure_output(html, [segment])
     noting = noted(codecs)
     options = {"depth": depth, "records": records, "format": entry_format, "experimental": experimental, "codecs": noting}
+    explaining = Explaining(segment, options, redactor)
     try:
-        root = _inspected(segment, at, offset, options) if redactor is None else _redacted(segment, at, offset, options, redactor)
+        root = explaining.batch_of(offset) if offset is not None else explaining.shown(at)
+        behind = explaining.behind(root) if at is None and offset is None else None
     except ls.RecordBatchError as error:
         raise Damaged(segment.name, error, ADVICE, redactor) from None
     except SegmentKeyError:
@@ -134,16 +144,77 @@ def explain(
         raise click.UsageError(f"{segment.name}: {mistake}") from None
     if html is not None:
         with WholeFile(html) as out:
-            out.write(page(root, f"{segment.name}, byte {root.start}").encode())
+            out.write(page(root, f"{segment.name}, byte {root.start}", behind).encode())
     elif is_json:
-        json.dump({"file": segment.name, **root.to_dict()}, sys.stdout, ensure_ascii=False, separators=(",", ":"))
+        tree = {"file": segment.name, **root.to_dict()} | ({"next": behind.to_dict()} if behind else {})
+        json.dump(tree, sys.stdout, ensure_ascii=False, separators=(",", ":"))
         sys.stdout.write("\n")
     else:
-        paper = Paper()
-        paper.line(f"{printable(segment.name)}: {root.name} at byte {root.start:,}, {root.length:,} bytes")
-        for line in lines(root):
+        _print(segment.name, root, behind)
+    return told(noting, CLEAN if root.ok and not explaining.is_damaged else FOUND)
+
+
+def _print(name: str, root: ls.Field, behind: ls.Field | None) -> None:
+    paper = Paper()
+    for tree, words in [(root, ""), *([(behind, ", the next one that is intact")] if behind else [])]:
+        paper.line(f"{printable(name)}: {tree.name} at byte {tree.start:,}, {tree.length:,} bytes{words}")
+        for line in lines(tree):
             paper.pieces([(text, STYLES.get(style)) for text, style in line])
-    return told(noting, CLEAN if root.ok else FOUND)
+
+
+@dataclass
+class Explaining:
+    """The batches of one file, as they are shown.
+
+    Attributes:
+        is_damaged: damage was stepped over on the way.
+    """
+
+    segment: Segment
+    options: dict[str, Any]
+    redactor: Redactor | None
+    is_damaged: bool = False
+
+    def shown(self, at: int | None, offset: int | None = None) -> ls.Field:
+        """What stands at a position, or the batch of an offset."""
+        if self.redactor is None:
+            return _inspected(self.segment, at, offset, self.options)
+        return _redacted(self.segment, at, offset, self.options, self.redactor)
+
+    def batch_of(self, offset: int) -> ls.Field:
+        """The batch of an offset, also when headers on the way to it are damaged."""
+        try:
+            return self.shown(None, offset)
+        except SegmentKeyError:
+            raise
+        except ValueError:
+            found = self._next(lambda row: row["lastOffset"] >= offset)
+            if found is None:
+                raise
+        self.is_damaged = True
+        tell(found.damage, self.segment.name, Progress([], is_wanted=False), quiet=False, redactor=self.redactor)
+        return self.shown(found.position)
+
+    def behind(self, root: ls.Field) -> ls.Field | None:
+        """The next intact batch, when what is shown is not proven to be one."""
+        if is_proven(root) or not self._is_read_again:
+            return None
+        found = self._next(lambda row: row["position"] > root.start)
+        if found is None:
+            say(f"{self.segment.name}: no intact batch follows")
+            return None
+        say(f"{self.segment.name}: bytes {root.start:,} to {found.position - 1:,} hold no intact batch; the next one follows")
+        self.is_damaged = True
+        return self.shown(found.position)
+
+    @property
+    def _is_read_again(self) -> bool:
+        return self.segment.file is not None and self.segment.is_regular
+
+    def _next(self, is_wanted: Callable[[Mapping[str, Any]], bool]) -> Intact | None:
+        if not self._is_read_again:
+            return None
+        return next_intact(self.segment, is_wanted, {name: self.options[name] for name in READING})
 
 
 def _inspected(segment: Segment, at: int | None, offset: int | None, options: dict[str, Any]) -> ls.Field:
@@ -168,8 +239,7 @@ def _batches(segment: Segment, options: dict[str, Any]) -> list[dict[str, Any]]:
     """All batches that are intact; none of a stream, which is behind."""
     if segment.file is None or not segment.is_regular:
         return []
-    reading = {name: options[name] for name in ("format", "experimental", "codecs")}
-    return ls.Segment(segment.file).batches(on_error="skip", **reading).to_pylist()
+    return ls.Segment(segment.file).batches(on_error="skip", **{name: options[name] for name in READING}).to_pylist()
 
 
 def _segment(path: str, offset: int | None) -> Segment:

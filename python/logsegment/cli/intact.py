@@ -1,0 +1,42 @@
+"""The next intact batch of a file, past whatever is damaged before it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import logsegment as ls
+from logsegment.cli.paths import Segment
+
+#: Headers that are looked at together: one of the first few is what is searched for, or none.
+_BATCH_SIZE = 64
+_FIELDS = [(name, name) for name in ("isValid", "position", "lastOffset")]
+
+
+class Intact(NamedTuple):
+    """Where a batch begins whose checksum matches, and what is wrong before it."""
+
+    position: int
+    damage: list[ls.Finding]
+
+
+def next_intact(segment: Segment, is_wanted: Callable[[Mapping[str, Any]], bool], options: Mapping[str, Any]) -> Intact | None:
+    """The first intact batch of a file that is wanted.
+
+    Args:
+        segment: the file, which can be read more than once.
+        is_wanted: asked with `position` and `lastOffset` of each intact batch.
+        options: what `logsegment.batch_stream` is told of formats and plugins.
+
+    Raises:
+        RecordBatchError: when the format is none that is read.
+        OSError: when the file cannot be read.
+    """
+    with ls.batch_stream(ls.FileSource(segment.path), on_error="skip", batch_size=_BATCH_SIZE, **options) as stream:
+        for rows in stream:
+            for line in rows.to_jsonl(fields=_FIELDS).splitlines():
+                row = json.loads(line)
+                if row["isValid"] and is_wanted(row):
+                    return Intact(row["position"], [one for one in stream.findings if one.position < row["position"]])
+    return None
