@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from logsegment import _core
 from logsegment._core import Limits, RecordStream
 from logsegment._options import Depth, Format, OnError, entry_options
+from logsegment.neighbours import with_lost_indexes
 from logsegment.reading import BatchTable
 from logsegment.report import Report
 
@@ -107,7 +108,8 @@ class Entries(ABC):
         )
         files, above = self._validated()
         findings, stats = _core.validate_log(files, above, depth, options)
-        return Report([*findings, *self._left_out()], stats, has_checksums=check_crc)
+        found = with_lost_indexes(findings, [path for path, _ in files])
+        return Report([*found, *self._left_out()], stats, has_checksums=check_crc)
 
     @abstractmethod
     def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from logsegment import _core
-from logsegment._core import Transactions
+from logsegment._core import Finding, Transactions
 from logsegment._options import Depth, entry_options
 from logsegment.report import Report
 from logsegment.segments import SegmentFile
+from logsegment.stores.uri import is_tiered
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -58,7 +59,8 @@ def validate_segment(
         OSError: when a file cannot be read.
     """
     options = entry_options(check_crc=check_crc, experimental=experimental, codecs=codecs)
-    return Report(*_core.validate_log([named(file)], [], depth, options, tells_shared=tells_shared), has_checksums=check_crc)
+    findings, stats = _core.validate_log([named(file)], [], depth, options, tells_shared=tells_shared)
+    return Report(with_lost_indexes(findings, [file.path]), stats, has_checksums=check_crc)
 
 
 def validate_files(files: Sequence[SegmentFile]) -> Report:
@@ -72,7 +74,22 @@ def validate_files(files: Sequence[SegmentFile]) -> Report:
     """
     findings, stats = _core.validate_log(list(map(named, files)), [], None, entry_options())
     # Damage of an upload is told of its log.
-    return Report([finding for finding in findings if not finding.rule.startswith("TS-")], stats)
+    beside = [finding for finding in findings if not finding.rule.startswith("TS-")]
+    return Report(with_lost_indexes(beside, [file.path for file in files]), stats)
+
+
+def with_lost_indexes(findings: list[Finding], logs: Sequence[str]) -> list[Finding]:
+    """Findings of logs and of the files beside them, with those indexes of uploads that nobody can open.
+
+    Raises:
+        OSError: when an object cannot be read.
+    """
+    uploads = [log for log in logs if is_tiered(log)]
+    if not uploads:
+        return findings
+    from logsegment.tiered.lost_indexes import with_lost_indexes
+
+    return with_lost_indexes(findings, uploads)
 
 
 def named(file: SegmentFile) -> tuple[str, int | None]:

@@ -581,11 +581,6 @@ def test_restore_is_whole_or_absent(bucket: Path, tmp_path: Path):
         ls.restore(bucket, tmp_path / "out", keys=tiered.KEYS)
     with pytest.raises(SegmentKeyError):
         ls.restore(tiered.BUCKET, tmp_path / "out")
-    indexes = tiered.folder("enc").relative_to(tiered.BUCKET)
-    damage(next((bucket / indexes).glob("*.indexes")), 20)
-    with pytest.raises(ChunkError, match="the offset index is lost"):
-        ls.restore(bucket / indexes, tmp_path / "out", keys=tiered.KEYS)
-    assert ls.Log(bucket / indexes, keys=tiered.KEYS).records(columns=["offset"]).read_all().num_rows == 200, "an index is a hint"
     assert [path.name for path in tmp_path.iterdir()] == ["bucket"]
     (tmp_path / "full").mkdir()
     (tmp_path / "full/x").touch()

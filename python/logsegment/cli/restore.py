@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from logsegment.cli.ending import CLEAN, FOUND, ending
+from logsegment.cli.ending import CLEAN, FOUND, LOST, ending
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, key_file_option, keyed, quiet_option
 from logsegment.tiered import ChunkError, ManifestError
@@ -28,7 +28,7 @@ def restore(context: click.Context, prefix: str, directory: str, quiet: bool) ->
     """Write the log directories that were uploaded to PREFIX, byte for byte, into DIRECTORY, which must be new or empty.
 
     Each partition becomes TOPIC-PARTITION with its segments, indexes, snapshots and leader epochs under the names that a broker knows.
-    When something cannot be had back, nothing is written.
+    When a segment cannot be had back, nothing is written. A damaged index, snapshot or checkpoint is made anew from the log, which is told.
     """
     try:
         done = restored(keyed(context, prefix), directory)
@@ -38,7 +38,10 @@ def restore(context: click.Context, prefix: str, directory: str, quiet: bool) ->
         return FOUND
     for reason in done.left_out:
         say(f"left out: {reason}")
+    for what, reasons in (("made anew from the log", done.made_anew), ("missing", done.missing)):
+        for reason in reasons:
+            say(f"{what}: {reason}")
     if not quiet:
         directories = f"{len(done.partitions):,} director{'y' if len(done.partitions) == 1 else 'ies'}"
         say(f"wrote {count(done.segments, 'segment')} of {directories}, {done.bytes:,} bytes, to {directory}")
-    return CLEAN
+    return LOST if done.made_anew or done.missing else CLEAN

@@ -248,9 +248,17 @@ def _cut_files(uri: str, directory: str, one: Found) -> dict[str, int]:
     files = {}
     for suffix in (LOG, *_BESIDE):
         place = tiered(joined_path(directory, cut_name(f"{one.stem}.{suffix}", one.before)), ring_of(uri))
-        with suppress(FileNotFoundError, ChunkError):
-            files[cut_name(f"{one.stem}.{suffix}", one.before)] = int(open_file(place).size)
+        with suppress(FileNotFoundError):
+            files[cut_name(f"{one.stem}.{suffix}", one.before)] = _size(place)
     return files
+
+
+def _size(place: str) -> int:
+    """Bytes of a file; none of one that is there and cannot be opened."""
+    try:
+        return int(open_file(place).size)
+    except ChunkError:
+        return 0
 
 
 def _shared(view: View) -> list[str]:

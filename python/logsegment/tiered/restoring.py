@@ -8,13 +8,15 @@ import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from logsegment.file_names import object_name, place_of
 from logsegment.segments import SegmentFile, find_segments, is_directory
 from logsegment.stores.uri import is_stored, is_tiered, placed, shown, uncut_name, untiered
+from logsegment.tiered.errors import ChunkError
 from logsegment.tiered.keys import Keys
+from logsegment.tiered.making_anew import make_anew
 from logsegment.tiered.overlay import entries, open_file
 from logsegment.tiered.places import ring_of, tiered
 from logsegment.tiered.views import view_of
@@ -35,19 +37,25 @@ class Restored:
         segments (int): how many.
         bytes (int): of all files.
         left_out (list[str]): uploads that were passed over, and why: unfinished, duplicate, superseded.
+        made_anew (list[str]): files beside the logs whose uploaded bytes are lost, and why they are: they were made from the log, so that
+            they tell what is right, but need not be those bytes.
+        missing (list[str]): such files that could not be made from the log either, and why; a broker does without them.
     """
 
     partitions: list[str]
     segments: int
     bytes: int
     left_out: list[str]
+    made_anew: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
 
 
 def restore(path: str | os.PathLike[str], directory: str | os.PathLike[str], *, keys: Keys | None = None) -> Restored:
     """Write the log directories that were uploaded to a prefix, byte for byte: segments, indexes, snapshots, leader epochs.
 
     Each partition becomes a directory `<topic>-<partition>` with the names that a broker knows, and `partition.metadata` with the id of
-    the topic, which the names of the objects tell. A broker of Kafka starts on it when its cluster knows the topic under that id.
+    the topic, which the names of the objects tell. A broker of Kafka starts on it when its cluster knows the topic under that id. A
+    segment that cannot be had back whole ends it; a damaged file beside a segment is made anew from the log, and told.
 
     Args:
         path: a folder, a prefix in a store, or the folder of one partition.
@@ -55,12 +63,13 @@ def restore(path: str | os.PathLike[str], directory: str | os.PathLike[str], *, 
         keys: as in `logsegment.Segment`.
 
     Returns:
-        A `Restored`: the directories, how many segments and bytes, and the uploads that were passed over.
+        A `Restored`: the directories, how many segments and bytes, the uploads that were passed over, and the files that are not those
+        that were uploaded.
 
     Raises:
         FileExistsError: when something is in the directory, or two uploads overlap and nothing tells which one counts.
         SegmentKeyError: when a key is missing, or does not fit.
-        RecordBatchError: when bytes cannot be had back: `ChunkError`, `ManifestError`.
+        RecordBatchError: when bytes of a segment cannot be had back: `ChunkError`, `ManifestError`.
         ValueError: when the path is one file, or two partitions have one name: a topic that was made anew, say.
         OSError: when something cannot be read or written.
 
@@ -77,34 +86,45 @@ def restore(path: str | os.PathLike[str], directory: str | os.PathLike[str], *, 
         find_segments(source)
         raise ValueError(f"{shown(source)} is one file: a prefix or a folder is given back")
     files = find_segments(source)
+    target = os.fspath(directory)
+    done = Restored([], len(files), 0, [])
     with _whole(directory) as hidden:
         owners: dict[str, str] = {}
-        written = 0
         for file in files:
             place, name = untiered(tiered(file.directory)), _name(file)
             if owners.get(name) == place:
                 continue
             if (other := owners.setdefault(name, place)) is not place:
                 raise ValueError(f"{shown(other)} and {shown(place)} would both become {name}: give back one of them at a time")
-            written += _partition(tiered(place, ring_of(source)), hidden / name)
-    target = os.fspath(directory)
-    return Restored([os.path.join(target, name) for name in owners], len(files), written, _left_out(files, source))
+            _partition(tiered(place, ring_of(source)), hidden / name, done)
+        written = sum(path.stat().st_size for path in hidden.rglob("*") if path.is_file())
+    return replace(done, partitions=[os.path.join(target, name) for name in owners], bytes=written, left_out=_left_out(files, source))
 
 
-def _partition(folder: str, target: Path) -> int:
-    """Write the files of one partition; give their bytes."""
+def _partition(folder: str, target: Path, done: Restored) -> None:
+    """Write the files of one partition; what is not as it was uploaded is told in `done`."""
     target.mkdir(parents=True)
-    written = 0
     names = set()
+    lost: dict[str, ChunkError] = {}
     for entry in entries(folder):
         name = _local_name(entry.name)
         if not entry.is_directory and name is not None and name not in names:
             names.add(name)
-            written += _copy(entry.uri, target / name)
+            try:
+                _copy(entry.uri, target / name)
+            except ChunkError as error:
+                if name.endswith(".log"):
+                    raise
+                lost[name] = error
     topic_id = place_of(untiered(folder)[:]).topic_id
     if topic_id is not None and "partition.metadata" not in names:
-        written += (target / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
-    return written
+        (target / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
+    for name, fault in make_anew(target, lost).items() if lost else ():
+        told = f"{target.name}/{name}: {lost[name]}"
+        if fault is None:
+            done.made_anew.append(told)
+        else:
+            done.missing.append(f"{told}; {fault}")
 
 
 def _local_name(name: str) -> str | None:
@@ -116,7 +136,7 @@ def _local_name(name: str) -> str | None:
     return name if is_numbered or name in _WHOLE else None
 
 
-def _copy(uri: str, path: Path) -> int:
+def _copy(uri: str, path: Path) -> None:
     source = open_file(uri)
     with path.open("xb") as file:
         at = 0
@@ -125,7 +145,6 @@ def _copy(uri: str, path: Path) -> int:
         source.ensure_same()
         file.flush()
         os.fsync(file.fileno())
-    return int(source.size)
 
 
 def _name(file: SegmentFile) -> str:

@@ -65,7 +65,7 @@ class SegmentObjects:
         self._directory = directory
         self._stem = stem
         self._ring = ring
-        self.manifest = manifest or read_manifest(info_of(self._path(MANIFEST)))
+        self.manifest = manifest or read_manifest(info_of(self.path(MANIFEST)))
 
     def log(self) -> ChunkedFile:
         """The segment.
@@ -75,7 +75,7 @@ class SegmentObjects:
             ManifestError: when the object and the manifest do not fit each other.
             OSError: when the object cannot be opened.
         """
-        path = self._path(LOG)
+        path = self.path(LOG)
         opener = None if self.manifest.is_plain else self._opener(is_compressed=self.manifest.is_compressed)
         return ChunkedFile(shown(path), open_object(path), self.manifest.chunks, opener, self._hints)
 
@@ -104,9 +104,9 @@ class SegmentObjects:
 
     def _stored_index(self, name: str) -> tuple[str, bytes | None]:
         if self.manifest.parts is None:
-            path = self._path(INDEX_SUFFIXES[name])
+            path = self.path(INDEX_SUFFIXES[name])
             return path, read_object(path, 2**31)
-        path = self._path(INDEXES)
+        path = self.path(INDEXES)
         part = self.manifest.parts.get(name)
         if part is None or not part.size:
             return path, None if part is None else b""
@@ -122,7 +122,7 @@ class SegmentObjects:
     @cached_property
     def _data_key(self) -> bytes | None:
         sealed = self.manifest.sealed
-        return self._ring.data_key(sealed, shown(self._path(LOG))) if sealed else None
+        return self._ring.data_key(sealed, shown(self.path(LOG))) if sealed else None
 
     def _hints(self) -> tuple[bytes, int | None, int | None]:
         try:
@@ -132,5 +132,6 @@ class SegmentObjects:
         start = self.manifest.start_offset
         return index or b"", int(self._stem[:20]) if start is None else start, self.manifest.end_offset
 
-    def _path(self, suffix: str) -> str:
+    def path(self, suffix: str) -> str:
+        """Where the object of a suffix lies."""
         return joined_path(self._directory, f"{self._stem}.{suffix}")
