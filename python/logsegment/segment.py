@@ -227,7 +227,7 @@ class Segment(Ranges, Entries):
 
         Markers of magic 3 count without the switch, as they do in a `.txnindex`: no record is given.
         """
-        return self.aborted_among(lambda: segments_beside(self._file), partial(committed_transactions, experimental=True))
+        return self.aborted_among(lambda: segments_beside(self._file), self._ended_here)
 
     def aborted_among(
         self, beside: Callable[[], Sequence[SegmentFile]], known_of: Callable[[Sequence[SegmentFile]], Transactions]
@@ -253,6 +253,11 @@ class Segment(Ranges, Entries):
         last = min(later, default=2**63)
         rows = [(*aborted, None) for aborted in known.aborted if first <= aborted[2] < last]
         return Rows(AbortedTransaction, rows, found[1] if found else [])
+
+    def _ended_here(self, neighbours: Sequence[SegmentFile]) -> Transactions:
+        """What the markers tell up to the end of the segment: nothing behind it is read, and nothing before the snapshot in front of it."""
+        first = self.base_offset or 0
+        return committed_transactions([one for one in neighbours if (one.base_offset or 0) <= first], first, experimental=True)
 
     @cached_property
     def producer_snapshot(self) -> Rows[ProducerState]:

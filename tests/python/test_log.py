@@ -318,9 +318,8 @@ def test_markers_of_a_partition_are_read_once_for_all_of_its_segments(tmp_path: 
         if path.suffix == ".log":
             shutil.copyfile(path, tmp_path / path.name)
     asked = []
-    monkeypatch.setattr(
-        module, "committed_transactions", lambda files, own=module.committed_transactions: asked.append(files) or own(files)
-    )
+    own = module.committed_transactions
+    monkeypatch.setattr(module, "committed_transactions", lambda files, **how: asked.append(files) or own(files, **how))
     log = ls.Log(tmp_path)
     found = [one[:3] for one in log.aborted_transactions]
     again = log.aborted_transactions

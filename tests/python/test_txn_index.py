@@ -169,6 +169,26 @@ def test_an_abort_marker_that_is_damaged_is_not_believed(tmp_path: Path):
     assert (found.aborted, found.last_stable_offset) == (expected.aborted, expected.last_stable_offset)
 
 
+@counting
+def test_the_aborted_transactions_of_a_segment_are_looked_for_in_it_alone(tmp_path: Path):
+    """Where its `.txnindex` is missing: the snapshot in front of it says what began before."""
+    log = long_log(tmp_path / "orders-0", [building.marker(0, ABORTED, MARKER_AT)])
+    remove(log, ".txnindex")
+    found = {}
+
+    def ask() -> None:
+        found.update({segment.base_offset: [one[:3] for one in segment.aborted_transactions] for segment in ls.Log(log)})
+
+    size = sum(path.stat().st_size for path in files(log, ".log"))
+    assert bytes_read(ask) < size * 1.5
+    assert found == {one.base_offset: [(ABORTED, 0, MARKER_AT)] * (one.base_offset == MARKER_AT) for one in find_segments(log)}
+    assert found[MARKER_AT] == [one[:3] for one in ls.Log(log).aborted_transactions]
+    remove(log, ".snapshot")
+    before = found.copy()
+    assert bytes_read(ask) > size * 2
+    assert found == before
+
+
 def test_an_abort_of_another_transaction_of_the_same_producer_is_not_taken_for_that_of_a_committed_one(tmp_path: Path):
     """The first offset in the entry of an aborted transaction is that of a committed one before it: nothing at the marker tells."""
     log = tmp_path / "orders-0"
