@@ -89,6 +89,31 @@ def test_follow_says_it_once_on_stderr(state: str, tmp_path: Path):
 
 
 @state_of_upload
+def test_restore(state: str, tmp_path: Path):
+    """What is missing between what is there is lost: exit code 3, as salvage has it."""
+    uploader, path, _first, _behind = uploads_of(tmp_path, state)
+    done = run("restore", uploader.prefix, tmp_path / "restored")
+    assert (done.code, done.err.count(f"left out: {path}: ")) == (3, 1)
+    assert ls.restore(uploader.prefix, tmp_path / "again").has_gaps
+
+
+def test_restore_of_partitions_that_have_nothing_else(tmp_path: Path):
+    """Such an upload may be on its way. Where there is nothing but it, nothing is made, and the exit code says so."""
+    uploader = tiered.Uploader(tmp_path, "payments")
+    uploader.partition(TRANSACTIONS)
+    (path,) = uploader.partition(corpus.CORPUS / "modern-4.1.0/data/codec-lz4-0", 1)
+    path.with_suffix(".rsm-manifest").unlink()
+    done = run("restore", uploader.prefix, tmp_path / "restored")
+    assert (done.code, done.err.count(f"left out: {path}: unfinished, or being deleted: there is no .rsm-manifest")) == (0, 1)
+    assert [one.name for one in (tmp_path / "restored").iterdir()] == ["payments-0"]
+    restored = ls.restore(uploader.prefix, tmp_path / "again")
+    assert (restored.has_gaps, len(restored.left_out), restored.segments) == (False, 1, 6)
+    done = run("restore", uploader.folder(1), tmp_path / "nothing")
+    assert (done.code, done.err.count(f"{path}: unfinished, or being deleted")) == (2, 1)
+    assert not (tmp_path / "nothing").exists()
+
+
+@state_of_upload
 def test_a_stream_of_spark(state: str, tmp_path: Path):
     """The warning comes with the micro-batch that goes across the gap, and with no other."""
     pytest.importorskip("pyspark.sql.streaming.datasource")

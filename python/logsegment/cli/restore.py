@@ -44,4 +44,4 @@ def restore(context: click.Context, prefix: str, directory: str, quiet: bool) ->
     if not quiet:
         directories = f"{len(done.partitions):,} director{'y' if len(done.partitions) == 1 else 'ies'}"
         say(f"wrote {count(done.segments, 'segment')} of {directories}, {done.bytes:,} bytes, to {directory}")
-    return LOST if done.made_anew or done.missing else CLEAN
+    return LOST if done.has_gaps or done.made_anew or done.missing else CLEAN

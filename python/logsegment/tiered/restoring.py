@@ -6,20 +6,19 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from logsegment.file_names import object_name, place_of
-from logsegment.segments import SegmentFile, find_segments, is_directory
-from logsegment.stores.uri import is_stored, is_tiered, placed, shown, uncut_name, untiered
+from logsegment.segments import SegmentFile, find_segments, found_in, is_directory, is_gap
+from logsegment.stores.uri import is_stored, placed, shown, uncut_name, untiered
 from logsegment.tiered.errors import ChunkError
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.making_anew import make_anew
 from logsegment.tiered.overlay import entries, open_file
 from logsegment.tiered.places import ring_of, tiered
-from logsegment.tiered.views import view_of
 
 #: Bytes that are in memory at a time, and a chunk.
 _STEP = 8 << 20
@@ -37,6 +36,7 @@ class Restored:
         segments (int): how many.
         bytes (int): of all files.
         left_out (list[str]): uploads that were passed over, and why: unfinished, duplicate, superseded.
+        has_gaps (bool): offsets that an upload alone has, or may have, which was passed over, are missing between those that are there.
         made_anew (list[str]): files beside the logs whose uploaded bytes are lost, and why they are: they were made from the log, so that
             they tell what is right, but need not be those bytes.
         missing (list[str]): such files that could not be made from the log either, and why; a broker does without them.
@@ -46,6 +46,7 @@ class Restored:
     segments: int
     bytes: int
     left_out: list[str]
+    has_gaps: bool = False
     made_anew: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
@@ -85,9 +86,10 @@ def restore(path: str | os.PathLike[str], directory: str | os.PathLike[str], *, 
     if not is_directory(source):
         find_segments(source)
         raise ValueError(f"{shown(source)} is one file: a prefix or a folder is given back")
-    files = find_segments(source)
+    files, left_out = found_in(source)
     target = os.fspath(directory)
-    done = Restored([], len(files), 0, [])
+    told = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in left_out]
+    done = Restored([], len(files), 0, told, has_gaps=any(map(is_gap, left_out)))
     with _whole(directory) as hidden:
         owners: dict[str, str] = {}
         for file in files:
@@ -98,7 +100,7 @@ def restore(path: str | os.PathLike[str], directory: str | os.PathLike[str], *, 
                 raise ValueError(f"{shown(other)} and {shown(place)} would both become {name}: give back one of them at a time")
             _partition(tiered(place, ring_of(source)), hidden / name, done)
         written = sum(path.stat().st_size for path in hidden.rglob("*") if path.is_file())
-    return replace(done, partitions=[os.path.join(target, name) for name in owners], bytes=written, left_out=_left_out(files, source))
+    return replace(done, partitions=[os.path.join(target, name) for name in owners], bytes=written)
 
 
 def _partition(folder: str, target: Path, done: Restored) -> None:
@@ -151,12 +153,6 @@ def _name(file: SegmentFile) -> str:
     if file.topic is not None:
         return f"{file.topic}-{file.partition}"
     return os.path.basename(untiered(tiered(file.directory))[:])
-
-
-def _left_out(files: Iterable[SegmentFile], source: str) -> list[str]:
-    places = dict.fromkeys(untiered(file.directory) for file in files if is_tiered(file.path))
-    findings = (finding for place in places for finding in view_of(place, ring_of(source)).findings)
-    return [f"{finding.path.rpartition('@')[0]}: {finding.message}" for finding in findings]
 
 
 @contextmanager
