@@ -82,6 +82,55 @@ def test_a_page_does_not_go_over_the_input(verb: str, log: Path) -> None:
     assert sorted(path.name for path in log.parent.iterdir()) == sorted([NAME, "hard.html", "soft.html"])
 
 
+@pytest.mark.parametrize("kind", ["file", "link", "dangling link"])
+@pytest.mark.parametrize("verb", [("salvage",), ("convert", "--compression", "gzip"), ("lz4", "fix"), ("lz4", "break")], ids=" ".join)
+def test_what_stands_there_already_is_not_replaced_by_a_segment(verb: tuple[str, ...], kind: str, log: Path, tmp_path: Path) -> None:
+    saved, out = tmp_path / "saved.log", tmp_path / "out.log"
+    saved.write_bytes(b"the only copy")
+    if kind == "file":
+        out = saved
+    else:
+        out.symlink_to(saved if kind == "link" else tmp_path / "nowhere.log")
+    done = run(*verb, log, "--output", out)
+    assert (done.code, done.out) == (2, b"")
+    assert f"{out} must be a new file" in done.err
+    assert saved.read_bytes() == b"the only copy"
+    assert run(*verb, log, "--output", tmp_path / "new.log").code == 0
+
+
+def test_what_stands_there_already_is_not_replaced_by_what_is_aside(log: Path, tmp_path: Path) -> None:
+    aside = tmp_path / "aside.log"
+    aside.write_bytes(b"the only copy")
+    done = run("salvage", log, "--output", tmp_path / "out.log", "--aside", aside)
+    assert (done.code, f"{aside} must be a new file" in done.err) == (2, True)
+    assert aside.read_bytes() == b"the only copy"
+    assert not (tmp_path / "out.log").exists()
+
+
+@pytest.mark.parametrize("is_directory", [False, True], ids=["file", "directory"])
+def test_that_nothing_had_to_be_put_aside_is_said(is_directory: bool, log: Path, tmp_path: Path) -> None:
+    aside = tmp_path / "aside"
+    source = log.parent if is_directory else log
+    done = run("salvage", source, "--output", tmp_path / "out", "--aside", aside)
+    assert done.code == 0
+    assert f"nothing had to be put aside: {aside} {'is empty' if is_directory else 'was not made'}\n" in done.err
+    assert not [path for path in aside.rglob("*") if path.is_file()]
+    assert aside.exists() == is_directory
+    quiet = run("salvage", source, "--output", tmp_path / "quiet", "--aside", tmp_path / "other", "--quiet")
+    assert (quiet.code, quiet.err) == (0, "")
+
+
+def test_of_what_is_aside_nothing_else_is_said(log: Path, tmp_path: Path) -> None:
+    data = bytearray(log.read_bytes())
+    second = ls.batches(bytes(data)).to_pylist()[1]
+    data[second["position"] : second["position"] + 8] = (1 << 50).to_bytes(8)
+    log.write_bytes(data)
+    done = run("salvage", log, "--output", tmp_path / "out.log", "--aside", tmp_path / "aside.log")
+    assert done.code == 3
+    assert "nothing had to be put aside" not in done.err
+    assert (tmp_path / "aside.log").stat().st_size == second["size"]
+
+
 DIRECTORY_VERBS = {"salvage": (), "convert": ("--to", "v2")}
 directory_verbs = pytest.mark.parametrize("verb", DIRECTORY_VERBS)
 

@@ -13,7 +13,7 @@ import click
 import logsegment as ls
 from logsegment.cli.directories import begun_directory, ensure_own_directories, file_name, rebuild_beside, whole_directory
 from logsegment.cli.ending import CLEAN, LOST, Damaged, ending
-from logsegment.cli.files import WholeFile, ensure_output
+from logsegment.cli.files import WholeFile, ensure_new_file, ensure_output
 from logsegment.cli.messages import count, say
 from logsegment.cli.offset_map import OffsetMap, offset_map
 from logsegment.cli.options import CodecType, examples, experimental_option, format_option, paths_argument, quiet_option, registry_option
@@ -80,7 +80,7 @@ class Job:
 )
 @paths_argument
 @click.option(
-    "-o", "--output", required=True, metavar="PATH", help="A file for one segment (- is stdout), a new directory for directories."
+    "-o", "--output", required=True, metavar="PATH", help="A new file for one segment (- is stdout), a new directory for directories."
 )
 @click.option("--to", type=click.Choice(["v2", "v1", "v0", "0.7", "v3"]), default="v2", show_default=True, help="Format to write.")
 @click.option("--metadata-first", is_flag=True, help="To v3: the metadata of all records before their payloads.")
@@ -184,7 +184,7 @@ def _to_file(segments: Sequence[Segment], output: str, job: Job, progress: Progr
     if output == STDIN:
         _convert(segments[0], sys.stdout.buffer, job, progress)
         return
-    ensure_output(output, segments)
+    ensure_new_file(output, segments)
     with WholeFile(output) as file:
         _convert(segments[0], file, job, progress)
 

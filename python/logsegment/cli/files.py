@@ -76,3 +76,14 @@ def ensure_output(path: str, inputs: Iterable[Segment]) -> None:
         source = here(segment.path) if segment.is_regular else None
         if source is not None and os.path.samestat(status, os.stat(source)):
             raise click.UsageError(f"{path} is an input; inputs are never overwritten")
+
+
+def ensure_new_file(path: str, inputs: Iterable[Segment]) -> None:
+    """Refuse an output of segments where something stands already: it may be the only copy of what another run saved.
+
+    Raises:
+        click.UsageError: when it is refused.
+    """
+    ensure_output(path, inputs)
+    if os.path.lexists(path):
+        raise click.UsageError(f"{path} must be a new file")

@@ -11,7 +11,7 @@ import click
 import logsegment as ls
 from logsegment import _core
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.files import WholeFile, ensure_output
+from logsegment.cli.files import WholeFile, ensure_new_file
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, path_argument, paths_argument, quiet_option
 from logsegment.cli.paper import Paper
@@ -64,7 +64,7 @@ def check(paths: tuple[str, ...], quiet: bool) -> int:
 @lz4.command(short_help="Write a copy with correct checksums.")
 @path_argument
 @click.option(
-    "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="Where to; - for stdout."
+    "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="A new file; - for stdout."
 )
 @quiet_option
 @ending
@@ -79,7 +79,7 @@ def fix(path: str, output: str, quiet: bool) -> int:
 @lz4.command(name="break", short_help="Write a copy for Kafka 0.8.2 and 0.9.")
 @path_argument
 @click.option(
-    "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="Where to; - for stdout."
+    "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="A new file; - for stdout."
 )
 @quiet_option
 @ending
@@ -128,7 +128,7 @@ def _rewrite(path: str, output: str, form: str, *, quiet: bool) -> int:
         with opened(segment) as source:
             _pour(_pieces(segment, source, form), sys.stdout.buffer)
         return CLEAN
-    ensure_output(output, segments)
+    ensure_new_file(output, segments)
     with Progress(segments, is_wanted=not quiet) as progress:
         progress.begin(segment)
         with opened(segment, seen=progress.seen if progress.is_shown else None) as source, WholeFile(output) as file:

@@ -17,7 +17,7 @@ import logsegment as ls
 from logsegment import _core
 from logsegment.cli.directories import begun_directory, directory_name, ensure_own_directories, file_name, rebuild_beside, whole_directory
 from logsegment.cli.ending import CLEAN, LOST, ending
-from logsegment.cli.files import WholeFile, ensure_output
+from logsegment.cli.files import WholeFile, ensure_new_file
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, experimental_option, format_option, json_option, paths_argument, quiet_option, registry_option
 from logsegment.cli.paths import STDIN, Segment, segments_of
@@ -44,6 +44,7 @@ class Job:
     quiet: bool
     has_lost: bool = False
     written: int = 0
+    aside_bytes: int = 0
 
     def leave_out(self, findings: Sequence[ls.Finding]) -> None:
         """Tell the uploads in tiered storage that are not read; nothing else has the offsets of a gap."""
@@ -58,6 +59,7 @@ class Job:
     def note(self, segment: Segment, found: ls.Salvage, progress: Progress) -> None:
         """Tell what became of a segment."""
         self.has_lost |= not found.ok
+        self.aside_bytes += found.aside_bytes
         with progress.aside():
             if self.is_json:
                 _write_json(segment.name, found)
@@ -76,7 +78,7 @@ class Job:
 )
 @paths_argument
 @click.option(
-    "-o", "--output", required=True, metavar="PATH", help="A file for one segment (- is stdout), a new directory for directories."
+    "-o", "--output", required=True, metavar="PATH", help="A new file for one segment (- is stdout), a new directory for directories."
 )
 @click.option(
     "--aside",
@@ -127,6 +129,8 @@ def salvage(
             _to_file(segments, output, aside, job, progress)
     if output != STDIN and not quiet:
         say(f"wrote {count(job.written, 'segment')} to {output}")
+    if aside is not None and not job.aside_bytes and not quiet:
+        say(f"nothing had to be put aside: {aside} {'is empty' if os.path.lexists(aside) else 'was not made'}")
     return LOST if job.has_lost else CLEAN
 
 
@@ -140,11 +144,11 @@ def _to_file(segments: Sequence[Segment], output: str, aside: str | None, job: J
     if aside is not None:
         if os.path.realpath(aside) == os.path.realpath(output):
             raise click.UsageError(f"{aside} is the output already")
-        ensure_output(aside, segments)
+        ensure_new_file(aside, segments)
     if output == STDIN:
         _salvage(segments[0], sys.stdout.buffer, aside, {}, job, progress)
         return
-    ensure_output(output, segments)
+    ensure_new_file(output, segments)
     with suppress(_Unread), WholeFile(output) as file:
         if not _salvage(segments[0], file, aside, {}, job, progress):
             raise _Unread
