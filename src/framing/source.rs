@@ -27,6 +27,8 @@ struct Reader {
     filled: usize,
     taken: usize,
     at_end: bool,
+    /// Met behind what is at hand, and told when more is asked for.
+    failed: Option<std::io::Error>,
     read: u64,
 }
 
@@ -42,7 +44,7 @@ impl Source {
     /// What a reader gives, one read after the other, from `position` of the input on.
     pub fn reader(reader: Box<dyn Read + Send>, position: u64) -> Self {
         let pool = Pool::new(4);
-        let reader = Reader { reader, pool, storage: Vec::new(), filled: 0, taken: 0, at_end: false, read: 0 };
+        let reader = Reader { reader, pool, storage: Vec::new(), filled: 0, taken: 0, at_end: false, failed: None, read: 0 };
         Self { inner: Inner::Reader(reader), position, needs_caller: false }
     }
 
@@ -90,7 +92,7 @@ impl Source {
     /// Brings more bytes to the front, up to about `wanted`; false when there are none.
     ///
     /// # Errors
-    /// `Io`.
+    /// `Io`, once all that came before it was given.
     pub fn fill(&mut self, wanted: usize) -> Result<bool> {
         match &mut self.inner {
             Inner::Memory(_) => Ok(false),
@@ -169,6 +171,9 @@ impl Reader {
     }
 
     fn fill(&mut self, wanted: usize) -> Result<bool> {
+        if let Some(error) = self.failed.take() {
+            return Err(error.into());
+        }
         if self.at_end {
             return Ok(false);
         }
@@ -183,6 +188,10 @@ impl Reader {
                 }
                 Ok(len) => self.filled += len.min(room.len()),
                 Err(error) if error.kind() == IoKind::Interrupted => {}
+                Err(error) if self.filled > before => {
+                    self.failed = Some(error);
+                    break;
+                }
                 Err(error) => return Err(error.into()),
             }
             if self.front().len() >= wanted {

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use bytes::Bytes;
 use logsegment::decode::{ChecksumJudge, DecodeOptions};
+use logsegment::error::ErrorKind;
 use logsegment::framing::{Piece, Runs, Source, Tail};
 use logsegment::limits::Limits;
 
@@ -22,6 +23,18 @@ impl Read for Dribble {
         to[..len].copy_from_slice(&self.bytes[self.at..self.at + len]);
         self.at += len;
         Ok(len)
+    }
+}
+
+/// Gives all of its bytes, and then fails.
+struct Failing(Dribble);
+
+impl Read for Failing {
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        match self.0.read(to)? {
+            0 if !to.is_empty() => Err(std::io::Error::other("the cable is out")),
+            len => Ok(len),
+        }
     }
 }
 
@@ -56,6 +69,25 @@ fn any_chunking_of_the_reads_gives_the_same_entries() {
             assert_eq!((joined(&entries), damage, tail), (bytes.clone(), 0, Some(Tail::Complete)), "step {step} target {target}");
             assert_eq!(entries[0].0, 5);
         }
+    }
+}
+
+#[test]
+fn what_came_before_a_read_failed_is_given_before_the_error() {
+    let (whole, torn) = (three(), sample(52, 4));
+    for step in [1, 61, 100_000] {
+        let bytes = [&whole[..], &torn[..30]].concat();
+        let mut runs = Runs::new(Source::reader(Box::new(Failing(Dribble { bytes, at: 0, step })), 0), Limits::default(), 1 << 20);
+        let mut given = Vec::new();
+        let error = loop {
+            match runs.next_piece() {
+                Ok(Some(Piece::Run(run))) => given.extend_from_slice(run.entries_from(0)),
+                Ok(piece) => panic!("step {step}: {piece:?}"),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(given, whole, "step {step}");
+        assert!(matches!(error.kind(), ErrorKind::Io { message, .. } if message == "the cable is out"), "{error}");
     }
 }
 
