@@ -191,8 +191,9 @@ def test_threads_change_nothing():
     assert run("cat", MULTI, "--threads", "3", "--limit", "9").out == run("cat", MULTI, "--limit", "9").out
 
 
-def test_damage_ends_the_output_after_the_records_before_it():
-    done = run("cat", DAMAGED, CODEC)
+@pytest.mark.parametrize("threads", ["1", "2", "8"])
+def test_damage_ends_the_output_after_the_records_before_it(threads: str):
+    done = run("cat", DAMAGED, CODEC, "--threads", threads)
     assert (done.code, offsets(done)) == (1, [0, 1, 2])
     assert f"{DAMAGED}: [V2-31] at byte 198" in done.err
     assert "--on-error skip" in done.err

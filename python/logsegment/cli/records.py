@@ -179,8 +179,17 @@ class RecordTable:
 
 
 def in_order(pool: ThreadPoolExecutor, work: Callable[[Any], bytes], items: Iterator[Any], *, ahead: int) -> Iterator[bytes]:
-    """The results of `work` in the order of the items, of which at most `ahead` are under way."""
-    under_way: deque[Future[bytes]] = deque(pool.submit(work, item) for item in islice(items, ahead))
-    while under_way:
+    """The results of `work` in the order of the items, of which at most `ahead` are under way; those before an error come first."""
+    under_way: deque[Future[bytes]] = deque()
+    wanted, failed = ahead, None
+    while True:
+        try:
+            under_way.extend(pool.submit(work, item) for item in islice(items, 0 if failed else wanted))
+        except (ls.RecordBatchError, OSError) as error:
+            failed = error
+        if not under_way:
+            break
         yield under_way.popleft().result()
-        under_way.extend(pool.submit(work, item) for item in islice(items, 1))
+        wanted = 1
+    if failed:
+        raise failed
