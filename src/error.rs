@@ -6,6 +6,7 @@
 mod foreign;
 mod text;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 pub use foreign::foreign;
@@ -95,6 +96,8 @@ pub enum ErrorKind {
     Limit { limit: &'static str, asked: u64, allowed: u64 },
     /// The bytes before this entry claim to be entries so often that it was not looked into; only when damage is stepped over.
     Unsearched,
+    /// The storage cannot give these bytes back, since what holds them is damaged; it says so in its own words.
+    LostBytes { bytes: Range<u64>, message: String },
     /// Reading the source failed.
     Io { kind: std::io::ErrorKind, os_code: Option<i32>, message: String },
     /// The work was interrupted by the caller (Ctrl-C).
@@ -233,6 +236,11 @@ impl Error {
         }
     }
 
+    /// The bytes that the storage cannot give back, when that is what is wrong.
+    pub fn lost_bytes(&self) -> Option<&Range<u64>> {
+        if let ErrorKind::LostBytes { bytes, .. } = self.kind() { Some(bytes) } else { None }
+    }
+
     /// True when a compressed stream is to blame.
     pub fn is_about_codec(&self) -> bool {
         matches!(self.kind(), ErrorKind::Codec { .. })
@@ -270,6 +278,7 @@ impl ErrorKind {
             Self::UnknownCompressionName { .. } => "COD-1",
             Self::Limit { .. } => "COD-6",
             Self::Unsearched => "UNSEARCHED",
+            Self::LostBytes { .. } => "TS-45",
             Self::Io { .. } | Self::Registry { .. } => "IO",
             Self::Interrupted => "INTERRUPTED",
             Self::Usage { .. } => "USAGE",
@@ -301,6 +310,7 @@ impl ErrorKind {
             Self::Rejected { .. } => "rejected",
             Self::Limit { .. } => "limit",
             Self::Unsearched => "unsearched",
+            Self::LostBytes { .. } => "lost_bytes",
             Self::Io { .. } => "io",
             Self::Interrupted => "interrupted",
             Self::Usage { .. } => "usage",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from logsegment import _core
 from logsegment.segments import SegmentFile, size_of
 from logsegment.stores.uri import is_stored
+from logsegment.tiered.errors import ChunkError
 
 
 class Ranges:
@@ -70,8 +71,8 @@ class Ranges:
             end_offset: first offset not wanted (exclusive).
 
         Returns:
-            Position of the first batch, and behind the last; None for the end of the file. The whole file where headers cannot be read:
-            a decode shall say so.
+            Position of the first batch, and behind the last; None for the end of the file. From its beginning, or to its end, where headers
+            cannot be read: a decode shall say so. In front of a damaged chunk of an upload when the first of the offsets was in that.
 
         Raises:
             OSError: when the file cannot be read.
@@ -87,13 +88,16 @@ class Ranges:
         """
         if self._is_kafka_07:
             return 0, None
+        first = 0
         try:
             first = 0 if start_offset is None else self._find_offset(start_offset)[0]
             if end_offset is None:
                 return first, None
             position, batch = self._find_offset(end_offset - 1)
+        except ChunkError:
+            return first or self._index.intact_range(start_offset)[0], None
         except _core.RecordBatchError:
-            return 0, None
+            return first, None
         return first, max(first, position + batch[0]) if batch else None
 
     def intact_range(self, start_offset: int | None = None, end_offset: int | None = None) -> tuple[int, int | None]:

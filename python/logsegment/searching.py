@@ -18,6 +18,7 @@ from logsegment.reading import decode
 from logsegment.segment import Segment
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import is_stored
+from logsegment.tiered.errors import ChunkError
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -279,13 +280,16 @@ class _Counted(Segment):
         self._looked_up(".index")
         if is_skipping:
             return self.intact_range(start, end)
+        begin = 0
         try:
             begin, is_there = (0, True) if start is None else self._position(start)
             if not is_there:
                 return begin, begin
             behind = None if end is None else self._behind(end - 1)
+        except ChunkError:
+            return begin or self.intact_range(start)[0], None
         except RecordBatchError:
-            return 0, None
+            return begin, None
         return begin, None if behind is None else max(begin, behind)
 
     def ranges_of_time(self, timestamp: int) -> Iterator[tuple[int, int | None]]:

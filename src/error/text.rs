@@ -88,6 +88,7 @@ impl fmt::Display for ErrorKind {
             Self::Codec { codec, fault, .. } => write!(f, "{codec} stream is bad: {fault}"),
             Self::Limit { limit, asked, allowed } => write!(f, "{asked} is over the limit {limit} = {allowed}"),
             Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: this one was not looked into"),
+            Self::LostBytes { message, .. } => write!(f, "{message}"),
             Self::Io { message, .. } => write!(f, "reading the source failed: {message}"),
             Self::Interrupted => write!(f, "interrupted"),
             Self::Usage { argument, fault } => write!(f, "{argument}: {fault}"),

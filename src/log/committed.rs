@@ -29,7 +29,7 @@ pub trait Segment {
     /// # Errors
     /// When it cannot be opened.
     fn open(&self) -> Result<(Box<dyn ReadAt>, u64)>;
-    /// The log from a position on, to be read front to back.
+    /// The log from a position on, to be read front to back past all damage.
     ///
     /// # Errors
     /// When it cannot be opened.

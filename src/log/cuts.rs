@@ -1,7 +1,7 @@
 //! Where a log can be cut into pieces that are read apart: always where a batch begins.
 
-use super::lookup::{Lookup, TRIES, no_data_error};
-use super::{Headers, Place};
+use super::hints::{from_last, position};
+use super::lookup::{Lookup, is_final, no_data_error};
 use crate::error::Result;
 use crate::model::{BatchHeader, RecordFormat};
 use crate::sidecar::OffsetEntry;
@@ -71,37 +71,42 @@ impl Lookup<'_> {
     /// # Errors
     /// As `Headers::next_header`.
     pub fn last_batch(&self) -> Result<Option<BatchHeader>> {
-        for entry in self.offsets.iter().rev().take(TRIES) {
-            let Ok(position) = u64::try_from(entry.position) else { continue };
-            if self.intact_at(position)?.is_some()
-                && let Ok(last) = self.last_from(position)
-            {
-                return Ok(last);
-            }
-        }
-        self.last_from(0)
+        let found = from_last(self.offsets, |hint| {
+            let Some(position) = position(hint) else { return Ok(None) };
+            let is_intact = match self.intact_at(position) {
+                // Bytes behind those that are lost tell as well.
+                Err(error) if error.lost_bytes().is_some() => true,
+                header => header?.is_some(),
+            };
+            Ok(is_intact.then(|| self.last_from(position)).filter(is_final))
+        })?;
+        found.unwrap_or_else(|| self.last_from(0))
     }
 
     fn last_from(&self, position: u64) -> Result<Option<BatchHeader>> {
-        let mut headers = Headers::new(self.log, self.limits, position, self.len);
+        let mut headers = self.headers(position);
         let mut last = None;
-        while let Some(header) = headers.next_header()? {
-            last = Some(header);
+        loop {
+            match headers.next_header() {
+                Ok(None) => return Ok(last),
+                Ok(header) => last = header,
+                Err(error) => headers = self.headers_behind(error)?,
+            }
         }
-        Ok(last)
     }
 
     /// The first batch that begins at `wanted` or behind it; a batch begins at `from`.
     fn batch_from(&self, from: u64, wanted: u64) -> Result<Option<u64>> {
         let is_at_most = |entry: &OffsetEntry| u64::try_from(entry.position).is_ok_and(|position| position <= wanted);
         let below = self.offsets.get(..self.offsets.partition_point(is_at_most)).unwrap_or_default();
-        let positions = below.iter().rev().filter_map(|entry| u64::try_from(entry.position).ok());
-        for position in positions.take(TRIES).take_while(|position| *position > from) {
-            if self.intact_at(position)?.is_some()
-                && let Ok(Place { header: Some(header), .. }) = self.scan(position, |header| header.position >= wanted)
-            {
-                return Ok(Some(header.position));
-            }
+        let found = from_last(below, |hint| {
+            let Some(position) = position(hint).filter(|position| *position > from) else { return Ok(None) };
+            let is_intact = self.intact_at(position)?.is_some();
+            let place = is_intact.then(|| self.scan(position, |header| header.position >= wanted));
+            Ok(place.and_then(Result::ok).and_then(|place| place.header).map(|header| header.position))
+        })?;
+        if found.is_some() {
+            return Ok(found);
         }
         let place = no_data_error(self.scan(from, |header| header.position >= wanted))?;
         Ok(place.and_then(|place| place.header).map(|header| header.position))

@@ -3,7 +3,7 @@ use std::ops::Range;
 use super::ReadAt;
 use crate::decode::parse_header;
 use crate::decode::transactions::marker;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{v0_v1, v2, v3};
 use crate::framing::{Frame, Step, Tail, step};
 use crate::limits::Limits;
@@ -94,24 +94,26 @@ impl<L: ReadAt> Headers<L> {
     /// The next header; `None` at the end, or where an entry is cut short. No checksum is compared.
     ///
     /// # Errors
-    /// `Length`, `Magic`, `Limit` where no entry can be framed, `UnsupportedFormat` for magics of other formats, `Io`.
+    /// `Length`, `Magic`, `Limit` where no entry can be framed, `UnsupportedFormat` for magics of other formats, `LostBytes` where the storage
+    /// has lost it, `Io`.
     pub fn next_header(&mut self) -> Result<Option<BatchHeader>> {
         if self.tail.is_some() {
             return Ok(None);
         }
         let position = self.position;
-        self.look_at(position, if self.formats.reads_v3() { v3::layout::MAX_HEADER_LEN } else { v2::layout::HEADER_LEN })?;
+        let lost = self.look_at(position, if self.formats.reads_v3() { v3::layout::MAX_HEADER_LEN } else { v2::layout::HEADER_LEN })?;
         let front = self.front(position);
         let (len, magic) = match step(front, self.formats, &self.limits) {
             Step::Entry { len, magic } => (as_u64(len), magic),
-            Step::Incomplete { needed } => match front.get(MAGIC_AT) {
-                Some(magic) if as_u64(needed) <= self.end - position => (as_u64(needed), magic.cast_signed()),
+            Step::Incomplete { needed } => match (front.get(MAGIC_AT), lost.as_ref()) {
+                (Some(magic), _) if as_u64(needed) <= self.end - position => (as_u64(needed), magic.cast_signed()),
+                (_, Some(lost)) => return Err(lost.clone()),
                 _ => {
                     self.tail = Some(self.torn(needed));
                     return Ok(None);
                 }
             },
-            Step::Fault(_) if self.is_zero_to_end()? => {
+            Step::Fault(_) if lost.is_none() && self.is_zero_to_end()? => {
                 self.tail = Some(Tail::Zeros { position, bytes: self.end - position });
                 return Ok(None);
             }
@@ -120,7 +122,8 @@ impl<L: ReadAt> Headers<L> {
         // What stands behind an entry that is too short for a header is none of it.
         let bytes = self.front(position);
         let bytes = usize::try_from(len).ok().and_then(|len| bytes.get(..len)).unwrap_or(bytes);
-        let header = parse_header(Frame { position, magic, bytes }, self.formats, 0).map_err(|error| error.at_byte(position))?;
+        let header = parse_header(Frame { position, magic, bytes }, self.formats, 0);
+        let header = header.map_err(|error| lost.unwrap_or_else(|| error.at_byte(position)))?;
         self.position = position.saturating_add(len);
         Ok(Some(BatchHeader { size: len, ..header }))
     }
@@ -147,26 +150,44 @@ impl<L: ReadAt> Headers<L> {
         if !header.is_control() || header.size > MOST {
             return Ok(None);
         }
-        Ok(marker(header, &self.entry(header)?).ok().flatten())
+        match self.entry(header) {
+            Err(error) if error.lost_bytes().is_some() => Ok(None),
+            entry => Ok(marker(header, &entry?).ok().flatten()),
+        }
     }
 
-    /// Reads so that `len` bytes from `position` on are in the window, or all up to the end.
-    fn look_at(&mut self, position: u64, len: usize) -> Result<()> {
+    /// Reads so that `len` bytes from `position` on are in the window, or all up to the end; or those in front of bytes that the storage has
+    /// lost, with the error that says so.
+    fn look_at(&mut self, position: u64, len: usize) -> Result<Option<Error>> {
         let wanted = len.min(usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX));
         if position >= self.window_at && self.front(position).len() >= wanted {
-            return Ok(());
+            return Ok(None);
         }
         let is_near = position < self.window_at.saturating_add(as_u64(self.filled));
         let size = if is_near { self.window.len() * 2 } else { self.window.len() / 2 };
         self.window.resize(size.clamp(self.least_window.max(len), MOST_WINDOW), 0);
-        let most = self.window.len().min(usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX));
-        self.filled = self.log.fill_at(self.window.get_mut(..most).unwrap_or_default(), position)?;
+        let mut most = self.window.len().min(usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX));
+        let lost = match self.fill(most, position) {
+            Ok(()) => None,
+            Err(error) => {
+                let Some(lost) = error.lost_bytes() else { return Err(error) };
+                most = most.min(usize::try_from(lost.start.saturating_sub(position)).unwrap_or(usize::MAX));
+                self.fill(most, position)?;
+                Some(error)
+            }
+        };
         self.bytes_read = self.bytes_read.saturating_add(as_u64(self.filled));
         self.window_at = position;
         if self.filled < most {
             // The file is shorter than it was.
             self.end = position.saturating_add(as_u64(self.filled));
         }
+        // More than is wanted was only asked for since it lies near.
+        Ok(lost.filter(|_| self.filled < wanted))
+    }
+
+    fn fill(&mut self, len: usize, position: u64) -> Result<()> {
+        self.filled = self.log.fill_at(self.window.get_mut(..len).unwrap_or_default(), position)?;
         Ok(())
     }
 
@@ -194,7 +215,10 @@ impl<L: ReadAt> Headers<L> {
         while at < self.end {
             buffer.resize(MOST_WINDOW, 0);
             let most = buffer.len().min(usize::try_from(self.end - at).unwrap_or(usize::MAX));
-            let len = self.log.fill_at(buffer.get_mut(..most).unwrap_or_default(), at)?;
+            let len = match self.log.fill_at(buffer.get_mut(..most).unwrap_or_default(), at).map_err(Error::from) {
+                Err(error) if error.lost_bytes().is_some() => return Ok(false),
+                len => len?,
+            };
             self.bytes_read = self.bytes_read.saturating_add(as_u64(len));
             if len == 0 {
                 break;

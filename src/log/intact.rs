@@ -2,9 +2,8 @@
 //! entry is not intact, since a damaged one may claim any offsets and any length.
 
 use super::Lookup;
-use super::lookup::TRIES;
+use super::hints::{from_first, from_last, position};
 use crate::error::Result;
-use crate::sidecar::OffsetEntry;
 
 impl Lookup<'_> {
     /// The bytes that hold all intact batches with offsets from `start` to before `end`, and the last intact batch before them if there is
@@ -35,26 +34,19 @@ impl Lookup<'_> {
     /// Where an intact batch begins that ends before `offset`.
     fn before(&self, offset: i64) -> Result<u64> {
         let below = self.offsets.partition_point(|entry| entry.offset < offset);
-        for position in self.offsets.get(..below).unwrap_or_default().iter().rev().take(TRIES).filter_map(position) {
-            if self.intact_at(position)?.is_some_and(|header| header.last_offset < offset) {
-                return Ok(position);
-            }
-        }
-        Ok(0)
+        let found = from_last(self.offsets.get(..below).unwrap_or_default(), |hint| {
+            let header = position(hint).map_or(Ok(None), |position| self.intact_at(position))?;
+            Ok(header.filter(|header| header.last_offset < offset).map(|header| header.position))
+        });
+        Ok(found?.unwrap_or(0))
     }
 
     /// The end of an intact batch that reaches `offset` or lies behind it.
     fn behind(&self, offset: i64) -> Result<Option<u64>> {
         let below = self.offsets.partition_point(|entry| entry.offset < offset);
-        for position in self.offsets.get(below..).unwrap_or_default().iter().take(TRIES).filter_map(position) {
-            if let Some(header) = self.intact_at(position)?.filter(|header| header.last_offset >= offset) {
-                return Ok(Some(position.saturating_add(header.size)));
-            }
-        }
-        Ok(None)
+        from_first(self.offsets.get(below..).unwrap_or_default(), |hint| {
+            let header = position(hint).map_or(Ok(None), |position| self.intact_at(position))?;
+            Ok(header.filter(|header| header.last_offset >= offset).map(|header| header.position.saturating_add(header.size)))
+        })
     }
-}
-
-fn position(entry: &OffsetEntry) -> Option<u64> {
-    u64::try_from(entry.position).ok()
 }

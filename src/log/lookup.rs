@@ -1,6 +1,7 @@
+use super::hints::{from_last, position};
 use super::untold_times::{UntoldTimes, may_have_times};
 use super::{Headers, ReadAt};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::v2;
 use crate::limits::Limits;
 use crate::model::{BatchHeader, RecordFormat};
@@ -11,6 +12,8 @@ use crate::wire::checksum;
 ///
 /// An entry is a hint. It is taken only when an intact batch stands where it points, and the headers from there on must agree with it;
 /// otherwise an earlier entry is tried, and then the beginning of the log.
+///
+/// Bytes that the storage has lost fail only a look-up whose answer may have been in them.
 pub struct Lookup<'a> {
     /// The log.
     pub log: &'a dyn ReadAt,
@@ -35,14 +38,11 @@ pub struct Place {
     pub by_index: bool,
 }
 
-/// Entries of an index that are tried before the headers are read from the beginning on.
-pub(super) const TRIES: usize = 3;
-
 impl Lookup<'_> {
     /// The first batch that ends at or behind `offset`.
     ///
     /// # Errors
-    /// As `Headers::next_header`.
+    /// As `Headers::next_header`; `LostBytes` when no batch in front of lost bytes reaches the offset, and those behind them begin after it.
     pub fn offset(&self, offset: i64) -> Result<Place> {
         self.offset_from(offset, 0)
     }
@@ -50,26 +50,41 @@ impl Lookup<'_> {
     /// As `offset`, of the batches from position `from` on, where one begins.
     pub(super) fn offset_from(&self, offset: i64, from: u64) -> Result<Place> {
         let below = self.offsets.partition_point(|entry| entry.offset <= offset);
-        for entry in self.offsets.get(..below).unwrap_or_default().iter().rev().take(TRIES) {
-            let Some(position) = self.start_for(*entry, offset)?.filter(|position| *position >= from) else { continue };
-            if let Ok(place) = self.scan(position, |header| header.last_offset >= offset) {
-                return Ok(Place { by_index: true, ..place });
-            }
+        match from_last(self.offsets.get(..below).unwrap_or_default(), |hint| self.led_by(hint, offset, from))? {
+            Some(found) => found.map(|place| Place { by_index: true, ..place }),
+            None => self.scan_offset(self.headers(from), offset, None),
         }
-        self.scan(from, |header| header.last_offset >= offset)
+    }
+
+    /// The end of a search for `offset` that an entry begins; `None` when the entry leads nowhere.
+    fn led_by(&self, hint: &OffsetEntry, offset: i64, from: u64) -> Result<Option<Result<Place>>> {
+        let (headers, lost) = match self.start_for(*hint, offset) {
+            Ok(Some(position)) if position >= from => (self.headers(position), None),
+            Ok(_) => return Ok(None),
+            Err(error) => (self.headers_behind(error.clone())?, Some(error)),
+        };
+        let found = self.scan_offset(headers, offset, lost.clone());
+        match (&found, lost) {
+            // What is wanted is lost, or stands in front of it.
+            (Err(_), Some(lost)) => Err(lost),
+            _ => Ok(Some(found).filter(is_final)),
+        }
     }
 
     /// The first batch with a record of `timestamp` (ms) or later, as headers tell, and the messages of a wrapper of which the header cannot.
     ///
     /// # Errors
-    /// As `Headers::next_header`.
+    /// As `Headers::next_header`; `LostBytes` when lost bytes may have had such a record, unless the time index tells that they had none.
     pub fn timestamp(&self, timestamp: i64) -> Result<Place> {
-        if let Some(position) = self.time_hint(timestamp)?
-            && let Ok(place) = self.scan_times(position, timestamp)
-        {
-            return Ok(Place { by_index: true, ..place });
+        let hint = self.time_hint(timestamp)?;
+        let led_by = |position| self.scan_times(position, timestamp).map(|place| Place { by_index: true, ..place });
+        if let Some(found) = hint.map(led_by).filter(is_final) {
+            return found;
         }
-        self.scan_times(0, timestamp)
+        match self.scan_times(0, timestamp) {
+            Err(error) if error.lost_bytes().is_some() => self.told_before(timestamp)?.map_or(Err(error), led_by),
+            found => found,
+        }
     }
 
     /// Where an intact batch begins to which an entry near the end leads; the beginning of the log when none does.
@@ -77,13 +92,11 @@ impl Lookup<'_> {
     /// # Errors
     /// `Io`.
     pub fn near_end(&self) -> Result<u64> {
-        for entry in self.offsets.iter().rev().take(TRIES) {
-            let Ok(position) = u64::try_from(entry.position) else { continue };
-            if self.intact_at(position)?.is_some() {
-                return Ok(position);
-            }
-        }
-        Ok(0)
+        let found = from_last(self.offsets, |hint| {
+            let header = position(hint).map_or(Ok(None), |position| self.intact_at(position))?;
+            Ok(header.map(|header| header.position))
+        });
+        Ok(found?.unwrap_or(0))
     }
 
     /// Reads headers from `position` on up to the first that is wanted.
@@ -100,7 +113,7 @@ impl Lookup<'_> {
 
     /// The same; entries can be read meanwhile.
     fn scan_reading(&self, position: u64, mut is_wanted: impl FnMut(&Headers<&dyn ReadAt>, &BatchHeader) -> Result<bool>) -> Result<Place> {
-        let mut headers = Headers::new(self.log, self.limits, position, self.len);
+        let mut headers = self.headers(position);
         while let Some(header) = headers.next_header()? {
             if is_wanted(&headers, &header)? {
                 return Ok(Place { header: Some(header), position: header.position, by_index: false });
@@ -113,29 +126,76 @@ impl Lookup<'_> {
     /// tells, no batch before this one can reach the wanted one then.
     fn start_for(&self, entry: OffsetEntry, offset: i64) -> Result<Option<u64>> {
         let Ok(position) = u64::try_from(entry.position) else { return Ok(None) };
-        let Some(header) = self.intact_at(position)? else { return Ok(None) };
-        // Where a wrapper of magic 0 and 1 begins is known to its inner messages only.
-        let first = if header.format >= RecordFormat::V2 { header.base_offset } else { header.last_offset };
-        Ok((first <= offset).then_some(position))
+        let header = self.intact_at(position)?;
+        Ok(header.filter(|header| first_known(header) <= offset).map(|_| position))
     }
 
-    /// The header of an intact batch at `position`.
+    /// Reads headers up to the first batch that ends at or behind `offset`, and past bytes that are lost unless it may have been among them;
+    /// `lost` tells of such bytes before the first header.
+    fn scan_offset<'a>(&'a self, mut headers: Headers<&'a dyn ReadAt>, offset: i64, mut lost: Option<Error>) -> Result<Place> {
+        loop {
+            match headers.next_header() {
+                Ok(Some(header)) if header.last_offset < offset => lost = None,
+                Ok(header) => {
+                    let is_known = header.is_none_or(|header| first_known(&header) <= offset);
+                    let position = header.map_or(headers.position(), |header| header.position);
+                    return lost.filter(|_| !is_known).map_or(Ok(Place { header, position, by_index: false }), Err);
+                }
+                Err(error) => {
+                    headers = self.headers_behind(error.clone())?;
+                    lost = Some(error);
+                }
+            }
+        }
+    }
+
+    /// The headers from a position on, where a batch begins.
+    pub(super) fn headers(&self, position: u64) -> Headers<&dyn ReadAt> {
+        Headers::new(self.log, self.limits, position, self.len)
+    }
+
+    /// The headers from the first intact batch on behind bytes that the storage has lost.
+    ///
+    /// # Errors
+    /// The error itself, when it is about something else or nothing is intact behind them; `Io`, `Interrupted`.
+    pub(super) fn headers_behind(&self, error: Error) -> Result<Headers<&dyn ReadAt>> {
+        let Some(lost) = error.lost_bytes() else { return Err(error) };
+        let next = self.log.intact_from(lost.end, &self.limits)?;
+        next.filter(|next| *next >= lost.end).map_or(Err(error), |next| Ok(self.headers(next)))
+    }
+
+    /// The header of an intact batch at `position`; `LostBytes` when some of its bytes are lost.
     pub(super) fn intact_at(&self, position: u64) -> Result<Option<BatchHeader>> {
         if position >= self.len {
             return Ok(None);
         }
-        let mut headers = Headers::new(self.log, self.limits, position, self.len);
-        let Some(header) = no_data_error(headers.next_header())?.flatten() else { return Ok(None) };
+        let mut headers = self.headers(position);
+        let Some(header) = no_entry(headers.next_header())?.flatten() else { return Ok(None) };
         let entry = headers.entry(&header)?;
         Ok(is_intact(&header, &entry).then_some(header))
     }
 
     /// The position of a batch before which no record is of `timestamp` or later, when the time index tells one that holds.
     fn time_hint(&self, timestamp: i64) -> Result<Option<u64>> {
+        let Some([before, entry]) = self.times_before(timestamp).last_chunk::<2>() else { return Ok(None) };
+        match self.agreed(*before, *entry) {
+            Err(error) if error.lost_bytes().is_some() => self.told_before(timestamp),
+            found => found,
+        }
+    }
+
+    /// Where the batch stands of the last time entry before `timestamp`, when it says what the entry does. What is lost before it cannot
+    /// contradict.
+    fn told_before(&self, timestamp: i64) -> Result<Option<u64>> {
+        let Some(entry) = self.times_before(timestamp).last() else { return Ok(None) };
+        let place = no_data_error(self.offset(entry.offset))?;
+        Ok(place.and_then(|place| place.header).filter(|header| is_told(header, *entry)).map(|header| header.position))
+    }
+
+    /// The entries of the time index before `timestamp`; none where they are no hints.
+    fn times_before(&self, timestamp: i64) -> &[TimeEntry] {
         let below = self.times.partition_point(|entry| entry.timestamp < timestamp);
-        let pair = self.times.get(below.saturating_sub(2)..below).and_then(|pair| pair.first_chunk::<2>());
-        let Some([before, entry]) = pair.filter(|_| !self.begins_before_v2()) else { return Ok(None) };
-        self.agreed(*before, *entry)
+        if below == 0 || self.begins_before_v2() { &[] } else { self.times.get(..below).unwrap_or_default() }
     }
 
     /// Where the first batch before `until` begins that is later than a time entry and all before it.
@@ -150,20 +210,18 @@ impl Lookup<'_> {
 
     /// True when the log may hold wrappers of magic 0 before a place to which an index leads. What brokers since 0.11 wrote holds none.
     pub(super) fn begins_before_v2(&self) -> bool {
-        let first = Headers::new(self.log, self.limits, 0, self.len).next_header();
+        let first = self.headers(0).next_header();
         first.is_ok_and(|header| header.is_some_and(|header| header.format < RecordFormat::V2))
     }
 
     /// Where the batch of `before` stands, when the headers from there on to the batch of `entry` say the same as both entries.
     fn agreed(&self, before: TimeEntry, entry: TimeEntry) -> Result<Option<u64>> {
         let start = self.offset(before.offset)?;
-        let is_told =
-            |header: &BatchHeader, entry: TimeEntry| header.last_offset == entry.offset && header.max_timestamp == entry.timestamp;
         if !start.by_index || !start.header.is_some_and(|header| is_told(&header, before)) {
             return Ok(None);
         }
-        let mut headers = Headers::new(self.log, self.limits, start.position, self.len);
-        while let Some(header) = no_data_error(headers.next_header())?.flatten() {
+        let mut headers = self.headers(start.position);
+        while let Some(header) = no_entry(headers.next_header())?.flatten() {
             if is_told(&header, entry) {
                 return Ok(Some(header.position));
             }
@@ -175,6 +233,21 @@ impl Lookup<'_> {
     }
 }
 
+/// The first offset of a batch, as far as its header tells: where a wrapper of magic 0 and 1 begins is known to its inner messages only.
+fn first_known(header: &BatchHeader) -> i64 {
+    if header.format >= RecordFormat::V2 { header.base_offset } else { header.last_offset }
+}
+
+/// True when a batch says what a time entry does.
+fn is_told(header: &BatchHeader, entry: TimeEntry) -> bool {
+    header.last_offset == entry.offset && header.max_timestamp == entry.timestamp
+}
+
+/// True for what ends a look-up that a hint began: bytes that are lost are so for every hint.
+pub(super) fn is_final<T>(found: &Result<T>) -> bool {
+    found.as_ref().err().is_none_or(|error| error.lost_bytes().is_some())
+}
+
 /// True when the checksum of a whole entry matches.
 pub fn is_intact(header: &BatchHeader, entry: &[u8]) -> bool {
     let is_whole = u64::try_from(entry.len()) == Ok(header.size);
@@ -183,6 +256,14 @@ pub fn is_intact(header: &BatchHeader, entry: &[u8]) -> bool {
             RecordFormat::V2 | RecordFormat::V3 => v2::parse::verify(entry, header.crc).is_ok(),
             _ => entry.get(crate::format::v0_v1::layout::CHECKSUMMED..).is_some_and(|bytes| checksum::crc32(bytes) == header.crc),
         }
+}
+
+/// Bytes that are no entry; what is lost may have been one.
+fn no_entry<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Err(error) if error.lost_bytes().is_some() => Err(error),
+        other => no_data_error(other),
+    }
 }
 
 /// Bytes that are no entry make a hint useless, not a look-up.

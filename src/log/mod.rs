@@ -9,6 +9,8 @@ pub mod committed;
 pub mod cuts;
 /// Batch headers, hopping over the records.
 pub mod headers;
+/// Entries of an index, tried one after the other.
+mod hints;
 /// Ranges and cuts that damage cannot mislead.
 pub mod intact;
 /// The batch of an offset or a timestamp, through the indexes.

@@ -1,5 +1,8 @@
 use std::io;
 
+use crate::error::Result;
+use crate::limits::Limits;
+
 /// Bytes that can be read by position.
 pub trait ReadAt: Send + Sync {
     /// Reads some bytes from `position` on, as `Read::read` does: 0 only at the end.
@@ -24,17 +27,35 @@ pub trait ReadAt: Send + Sync {
         }
         Ok(filled)
     }
+
+    /// Where the first intact entry begins at or behind `position`, up to which the storage has lost bytes (`LostBytes`); `None` when none
+    /// does.
+    ///
+    /// # Errors
+    /// Those of the storage, `Interrupted`.
+    fn intact_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
+        let _ = (position, limits);
+        Ok(None)
+    }
 }
 
 impl<T: ReadAt + ?Sized> ReadAt for &T {
     fn read_at(&self, to: &mut [u8], position: u64) -> io::Result<usize> {
         (**self).read_at(to, position)
     }
+
+    fn intact_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
+        (**self).intact_from(position, limits)
+    }
 }
 
 impl<T: ReadAt + ?Sized> ReadAt for Box<T> {
     fn read_at(&self, to: &mut [u8], position: u64) -> io::Result<usize> {
         (**self).read_at(to, position)
+    }
+
+    fn intact_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
+        (**self).intact_from(position, limits)
     }
 }
 

@@ -45,7 +45,11 @@ impl committed::Segment for Segment {
     }
 
     fn source(&self, start: u64) -> Result<Source> {
-        Ok(source(&self.path, start, None, &self.signals)?)
+        if !store::is_stored(&self.path) {
+            return Ok(source(&self.path, start, None, &self.signals)?);
+        }
+        let range = store::StoredRange::open(&self.path, start, None, &self.signals)?;
+        Ok(Source::reader(Box::new(range.recovering()), start).read_by_caller())
     }
 
     fn snapshot(&self) -> Option<Vec<ProducerEntry>> {

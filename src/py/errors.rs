@@ -114,7 +114,8 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | ErrorKind::Count { .. }
         | ErrorKind::TrailingBytes { .. }
         | ErrorKind::Magic { .. }
-        | ErrorKind::Unsearched => CorruptError::new_err(text),
+        | ErrorKind::Unsearched
+        | ErrorKind::LostBytes { .. } => CorruptError::new_err(text),
         ErrorKind::Invalid { .. } => InvalidError::new_err(text),
         ErrorKind::UnsupportedFormat { .. } => UnsupportedError::new_err(text),
         ErrorKind::UnknownCompression { .. }

@@ -95,10 +95,11 @@ impl Signals {
         Fetches { requests: self.requests.load(Ordering::Relaxed), bytes: self.fetched.load(Ordering::Relaxed) }
     }
 
-    /// The exception for an error: what Python code raised when it was the cause, or the error's own.
+    /// The exception for an error, however often it is asked for: what Python code raised when it was the cause, or the error's own.
     pub fn raised(&self, py: Python<'_>, error: &Error) -> PyErr {
-        let is_from_python = matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::Io { .. });
-        let Some(kept) = is_from_python.then(|| self.take()).flatten() else { return errors::to_py(py, error) };
+        let is_from_python = matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::Io { .. } | ErrorKind::LostBytes { .. });
+        let kept = self.raised.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|kept| kept.clone_ref(py));
+        let Some(kept) = kept.filter(|_| is_from_python) else { return errors::to_py(py, error) };
         if let Some(path) = error.file() {
             errors::tell_path(py, &kept, path);
         }

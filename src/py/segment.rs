@@ -81,7 +81,7 @@ impl SegmentIndex {
     /// The bytes that hold all intact batches of wanted offsets, and the one before them, whatever damaged headers claim.
     #[pyo3(signature = (start_offset=None, end_offset=None))]
     fn intact_range(&self, py: Python<'_>, start_offset: Option<i64>, end_offset: Option<i64>) -> PyResult<(u64, Option<u64>)> {
-        self.look_past_damage(py, |lookup| lookup.intact_range(start_offset, end_offset))
+        self.look_up(py, |lookup| lookup.intact_range(start_offset, end_offset))
     }
 
     /// What is wrong with a sound `.index`, as a look-up of `offset` has shown that ended at `position`: its entries led to no batch of

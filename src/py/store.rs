@@ -9,10 +9,15 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
-use super::errors;
+use super::errors::{self, RecordBatchError};
 use super::finding::Finding;
 use super::interrupt::Signals;
+use crate::decode::ChecksumJudge;
+use crate::error::{Error, ErrorKind, Result};
+use crate::framing::{Piece, Runs, Source};
+use crate::limits::Limits;
 use crate::log::ReadAt;
+use crate::model::Formats;
 use crate::wire::as_u64;
 
 /// A file of a store, read at any position through one window of bytes that grows while the reading goes on front to back.
@@ -22,6 +27,8 @@ pub struct StoredLog {
     end: u64,
     /// Of whoever asks: whether it reads on past damage, and what it is told.
     signals: Arc<Signals>,
+    /// This reading goes on past damage, whatever the others of who asks do.
+    is_recovering: bool,
 }
 
 /// What all that ask have in common.
@@ -44,6 +51,8 @@ struct Window {
 const LEAST: u64 = 64 << 10;
 /// Largest request: the time until the first byte comes is little beside the rest then.
 const MOST: u64 = 8 << 20;
+/// Bytes in which an intact entry is searched for at a time: the first one is near, as a rule.
+const SEARCHED: usize = 64 << 10;
 
 impl StoredLog {
     /// Opens a file.
@@ -56,14 +65,24 @@ impl StoredLog {
             let end = object.getattr(intern!(py, "size"))?.extract()?;
             let window = Mutex::new(Window { position: 0, bytes: None, size: LEAST / 2, is_damaged: false });
             let opened = Arc::new(Opened { object: object.unbind(), uri: uri.to_owned(), window });
-            Ok(Self { opened, end, signals: Arc::clone(signals) })
+            Ok(Self { opened, end, signals: Arc::clone(signals), is_recovering: false })
         })
     }
 
     /// The same open file for somebody else, whose question has its own signals.
     #[must_use]
     pub fn asked_by(&self, signals: &Arc<Signals>) -> Self {
-        Self { opened: Arc::clone(&self.opened), end: self.end, signals: Arc::clone(signals) }
+        Self { opened: Arc::clone(&self.opened), end: self.end, signals: Arc::clone(signals), is_recovering: false }
+    }
+
+    /// The same with other bytes in the place of damaged ones.
+    #[must_use]
+    fn recovering(self) -> Self {
+        Self { is_recovering: true, ..self }
+    }
+
+    fn skips_damage(&self) -> bool {
+        self.is_recovering || self.signals.skips_damage()
     }
 
     /// Its bytes, when it was opened.
@@ -87,7 +106,7 @@ impl StoredLog {
     fn fetch(&self, position: u64, len: u64) -> io::Result<(PyBackedBytes, bool)> {
         kept(&self.signals, &self.opened.uri, |py| {
             let object = &self.opened.object;
-            let read = if self.signals.skips_damage() { intern!(py, "read_past_damage") } else { intern!(py, "read_at") };
+            let read = if self.skips_damage() { intern!(py, "read_past_damage") } else { intern!(py, "read_at") };
             let bytes = object.call_method1(py, read, (position, len));
             let taken = object.bind(py).call_method0(intern!(py, "taken"))?;
             let (requests, fetched, findings): (u64, u64, Vec<PyRef<'_, Finding>>) = taken.extract()?;
@@ -104,7 +123,7 @@ impl ReadAt for StoredLog {
             return Ok(0);
         }
         let mut window = self.opened.window();
-        if window.from(position).is_empty() || (window.is_damaged && !self.signals.skips_damage()) {
+        if window.from(position).is_empty() || (window.is_damaged && !self.skips_damage()) {
             let size = window.next_size(position).max(as_u64(to.len()).min(MOST));
             let stop = aligned(position, size).min(self.end);
             let (bytes, is_damaged) = self.fetch(position, stop.saturating_sub(position))?;
@@ -116,6 +135,19 @@ impl ReadAt for StoredLog {
             to.copy_from_slice(given);
         }
         Ok(len)
+    }
+
+    fn intact_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
+        let log = self.asked_by(&self.signals).recovering();
+        let source = Source::reader(Box::new(StoredRange { log, at: position, is_checked: true }), position);
+        let judge = ChecksumJudge { formats: Formats::Experimental, limits: *limits, check_crc: true };
+        let mut runs = Runs::new(source, *limits, SEARCHED).of(judge.formats).recovering(Box::new(judge));
+        while let Some(piece) = runs.next_piece()? {
+            if let Piece::Run(run) = piece {
+                return Ok(Some(run.position));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -162,6 +194,12 @@ impl StoredRange {
         let log = StoredLog::open(uri, signals)?;
         let log = if let Some(end) = end { log.up_to(end) } else { log };
         Ok(Self { log, at: start, is_checked: false })
+    }
+
+    /// The same with other bytes in the place of damaged ones, whether or not who asks goes on past damage.
+    #[must_use]
+    pub fn recovering(self) -> Self {
+        Self { log: self.log.recovering(), ..self }
     }
 }
 
@@ -232,11 +270,23 @@ fn kept<T>(signals: &Signals, uri: &Path, call: impl FnOnce(Python<'_>) -> PyRes
     Python::attach(|py| {
         call(py).map_err(|error| {
             errors::tell_path(py, &error, &shown(uri));
-            let told = io::Error::other(error.value(py).to_string());
+            let told = told(&error, py);
             signals.keep(error);
             told
         })
     })
+}
+
+/// What Python code raised, with the bytes that are lost when it says which.
+fn told(error: &PyErr, py: Python<'_>) -> io::Error {
+    let value = error.value(py);
+    let number = |name: &str| value.getattr(name).and_then(|number| number.extract::<u64>()).ok();
+    let place = if error.is_instance_of::<RecordBatchError>(py) { number("position").zip(number("length")) } else { None };
+    let message = value.to_string();
+    match place {
+        Some((start, len)) => io::Error::other(Error::from(ErrorKind::LostBytes { bytes: start..start.saturating_add(len), message })),
+        None => io::Error::other(message),
+    }
 }
 
 fn module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
