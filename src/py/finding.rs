@@ -55,6 +55,29 @@ impl From<&core::Finding> for Finding {
 }
 
 impl Finding {
+    /// The id of the rule.
+    pub fn rule(&self) -> &str {
+        &self.rule
+    }
+
+    /// The bytes that it is about.
+    pub fn bytes(&self) -> std::ops::Range<u64> {
+        self.position..self.position.saturating_add(self.length)
+    }
+
+    /// Makes it about these bytes too, and what lies between them and its own.
+    pub fn widen(&mut self, bytes: std::ops::Range<u64>) {
+        let end = self.bytes().end.max(bytes.end);
+        self.position = self.position.min(bytes.start);
+        self.length = end.saturating_sub(self.position);
+        self.path = format!("{}@{}", self.file(), self.position);
+    }
+
+    /// The file, of a finding about one as a whole.
+    pub fn file(&self) -> &str {
+        self.path.rsplit_once('@').map_or(&self.path, |(file, _)| file)
+    }
+
     /// The row of a table that it is.
     pub fn row(&self) -> FindingRow<'_> {
         FindingRow {

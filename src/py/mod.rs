@@ -25,6 +25,7 @@ mod header_walk;
 mod inspect;
 mod interrupt;
 mod limits;
+mod lost;
 mod lz4;
 mod native;
 mod options;

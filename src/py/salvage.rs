@@ -4,16 +4,17 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use super::finding::{self, Finding};
+use super::finding::Finding;
 use super::fresh_bytes;
 use super::interrupt::Signals;
+use super::lost;
 use super::options::{EntryArguments, option};
 use super::output::Output;
 use super::source::Snapshot;
 use crate::error::Result;
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
-use crate::salvage::{Account, Fit, Found, Passes, SalvageOptions, Salvager, Settled, changed};
+use crate::salvage::{Account, Fit, Found, Lost, Passes, SalvageOptions, Salvager, Settled, changed};
 use crate::wire::{Sink, as_u64};
 
 /// Position, bytes, first offset, last offset, entries.
@@ -95,9 +96,12 @@ pub fn salvage<'py>(
     let totals = (kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, found.rescued, doubtful);
     let len = |bytes: &std::ops::Range<u64>| bytes.end.saturating_sub(bytes.start);
     let kept = account.kept.iter().map(|kept| (kept.bytes.start, len(&kept.bytes), kept.first_offset, kept.last_offset, kept.entries));
-    let lost = account.lost.iter().map(|lost| (lost.bytes.start, len(&lost.bytes), lost.rule, lost.after_offset, lost.before_offset));
-    let findings = [finding::to_py(&found.findings.into_vec()), signals.notes()].concat();
-    Ok((data, aside, kept.collect(), lost.collect(), !account.is_cut, findings, totals))
+    let notes = signals.notes();
+    let rule = |lost: &Lost| if lost::is_among(&lost.bytes, &notes) { lost::RULE } else { lost.rule };
+    let lost = account.lost.iter().map(|lost| (lost.bytes.start, len(&lost.bytes), rule(lost), lost.after_offset, lost.before_offset));
+    let lost = lost.collect();
+    let findings = lost::told(&found.findings.into_vec(), notes);
+    Ok((data, aside, kept.collect(), lost, !account.is_cut, findings, totals))
 }
 
 /// Runs to the end.

@@ -10,10 +10,10 @@ use pyo3::types::PyCapsule;
 
 use super::arrow_out::{ArrowBatch, ArrowSchema, schema_capsule};
 use super::c_stream::{CStream, Feed};
-use super::errors;
 use super::finding::{self, Finding};
 use super::foreign;
 use super::interrupt::Signals;
+use super::lost;
 use super::table::ArrowTable;
 use crate::columns::BatchSource;
 use crate::decode::Stats;
@@ -100,14 +100,14 @@ impl RecordStream {
 
     #[getter]
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
-        let findings = finding::to_py(&self.0.look(py, |state| state.findings.clone().into_vec())?);
-        Ok([findings, self.0.signals.notes()].concat())
+        let findings = self.0.look(py, |state| state.findings.clone().into_vec())?;
+        Ok(lost::told(&findings, self.0.signals.notes()))
     }
 
     #[getter]
     fn error(&self, py: Python<'_>) -> PyResult<Option<PyErr>> {
         let error = self.0.look(py, |state| state.error.clone())?;
-        Ok(error.map(|error| errors::to_py(py, &error)))
+        Ok(error.map(|error| self.0.signals.raised(py, &error)))
     }
 
     #[getter]
@@ -121,7 +121,7 @@ impl RecordStream {
         self.ensure_unconsumed(py)?;
         let batches = self.collect(py)?;
         let (findings, stats) = self.0.look(py, |state| (state.findings.clone().into_vec(), state.stats))?;
-        let findings = [finding::to_py(&findings), self.0.signals.notes()].concat();
+        let findings = lost::told(&findings, self.0.signals.notes());
         Ok(ArrowTable { schema: Arc::clone(&self.0.schema), batches, findings, stats, fetches: self.0.signals.fetches() })
     }
 

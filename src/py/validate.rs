@@ -6,6 +6,7 @@ use pyo3::types::PyDict;
 
 use super::finding::{self, Finding};
 use super::interrupt::{Fetches, Signals};
+use super::lost;
 use super::options::{EntryArguments, depth};
 use super::source;
 use super::table::ArrowTable;
@@ -41,7 +42,7 @@ pub fn validate_findings(
         Ok(()) => py.detach(|| run(&mut validator, &interrupt)),
     };
     let findings = findings.map_err(|error| signals.raised(py, &error))?;
-    let findings = [finding::to_py(&findings), signals.notes()].concat();
+    let findings = lost::told(&findings, signals.notes());
     let totals = validator.totals().map(|all| (all.first_offset, all.last_offset, all.batches, all.records));
     Ok((findings, finding::counters(py, &validator.stats(), signals.fetches())?, totals))
 }

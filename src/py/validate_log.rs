@@ -7,6 +7,7 @@ use pyo3::types::PyDict;
 use super::beside::{self, Folder, Segment};
 use super::finding::{self, Finding};
 use super::interrupt::Signals;
+use super::lost;
 use super::options::{EntryArguments, depth};
 use super::source::FileSource;
 use super::store;
@@ -72,7 +73,7 @@ pub fn validate_log(
     let scope = if tells_shared { Scope::Directory } else { Scope::Segments };
     let beside = py.detach(|| beside_all(files, &directories, scope, &signals, &interrupt));
     findings.extend(beside.map_err(|error| signals.raised(py, &error))?);
-    let findings = [finding::to_py(&findings), signals.notes()].concat();
+    let findings = lost::told(&findings, signals.notes());
     Ok((findings, finding::counters(py, &stats, signals.fetches())?))
 }
 

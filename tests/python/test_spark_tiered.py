@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException, PythonException
-from pyspark.sql import DataFrameReader, Row, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, Row, SparkSession
 
 import corpus
 import logsegment as ls
@@ -69,18 +70,59 @@ def test_a_missing_key_and_damage_are_one_readable_message(spark: SparkSession, 
         assert not tiered.leaks(str(raised.value))
         assert "secret" not in str(raised.value).replace("/secrets/key1.pem", "")
     assert tiered.leaks(pem) == ["key1"], "as it would be seen"
-    (log,) = tiered.Uploader(tmp_path, "payments", chunk_size=3000, key_id="key1").partition(
-        corpus.CORPUS / "modern-4.1.0/data/codec-none-0"
-    )
-    data = bytearray(log.read_bytes())
-    data[3500] ^= 1
-    log.write_bytes(data)
+    log = damaged_upload(tmp_path)
     frame = spark.read.format("logsegment").option("keys", keys).load(str(tmp_path / "prefix"))
     with pytest.raises(PythonException, match=r"chunk 1 \(bytes 3000 to 5999 of the segment, offsets \d+ to \d+\) is lost"):
         frame.collect()
     view = spark.read.format("logsegment").option("keys", keys).option("view", "findings").load(str(tmp_path / "prefix"))
     (found,) = view.where("rule = 'TS-45'").collect()
-    assert (found["path"], found["position"], found["topic"], found["severity"]) == (str(log), 3000, "payments", "error")
+    (first, *_) = lost_batches()
+    assert (found["path"], found["position"], found["topic"], found["severity"]) == (str(log), first["position"], "payments", "error")
+
+
+CODEC_NONE = corpus.CORPUS / "modern-4.1.0/data/codec-none-0"
+
+
+def damaged_upload(root: Path) -> Path:
+    """The chunk of the bytes from 3000 to 5999 is damaged."""
+    (log,) = tiered.Uploader(root, "payments", chunk_size=3000, key_id="key1").partition(CODEC_NONE)
+    data = bytearray(log.read_bytes())
+    data[3500] ^= 1
+    log.write_bytes(data)
+    return log
+
+
+def lost_batches() -> list[dict[str, Any]]:
+    rows = ls.batches(ls.FileSource(CODEC_NONE / f"{0:020}.log")).to_pylist()
+    return [row for row in rows if row["position"] < 6000 and row["position"] + row["size"] > 3000]
+
+
+def test_modes_at_a_damaged_chunk_are_those_at_damage_of_a_file(spark: SparkSession, keys: str, tmp_path: Path):
+    """TS-45: FAILFAST reads what does not want the chunk, the other modes leave out no more than it held."""
+    damaged_upload(tmp_path)
+    lost = lost_batches()
+    first, behind = lost[0]["baseOffset"], lost[-1]["lastOffset"] + 1
+    everything = [row["offset"] for row in ls.Log(CODEC_NONE).records(columns=["offset"]).read_all().to_pylist()]
+    assert everything[0] < first < behind < everything[-1]
+
+    def load(**options: str) -> DataFrame:
+        return spark.read.format("logsegment").options(keys=keys, **options).load(str(tmp_path / "prefix"))
+
+    def offsets(frame: DataFrame) -> list[int]:
+        return sorted(row["offset"] for row in frame.select("offset").collect())
+
+    assert offsets(load(startingOffsets=json.dumps({"payments": {"0": behind}}))) == [one for one in everything if one >= behind]
+    assert offsets(load(endingOffsets=json.dumps({"payments": {"0": first}}))) == [one for one in everything if one < first]
+    with pytest.raises(PythonException, match=r"chunk 1 \(bytes 3000 to 5999"):
+        load(startingOffsets=json.dumps({"payments": {"0": behind - 1}})).collect()
+    kept = [one for one in everything if not first <= one < behind]
+    assert offsets(load(mode="DROPMALFORMED")) == kept
+    assert offsets(load(mode="DROPMALFORMED", maxRecordsPerPartition="20")) == kept
+    for cut in ({}, {"maxRecordsPerPartition": "20"}):
+        rows = load(mode="PERMISSIVE", **cut).select("offset", "_corrupt_record").collect()
+        assert sorted(row["offset"] for row in rows if row["_corrupt_record"] is None) == kept
+        (found,) = (json.loads(row["_corrupt_record"]) for row in rows if row["_corrupt_record"] is not None)
+        assert (found["rule"], found["baseOffset"], found["lastOffset"]) == ("TS-45", first, behind - 1)
 
 
 def test_a_damaged_manifest_and_a_gap_are_told(spark: SparkSession, tmp_path: Path):
