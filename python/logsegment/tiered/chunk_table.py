@@ -71,6 +71,11 @@ class ChunkTable:
         last = self[len(self) - 1]
         return last.stored_position + last.stored_size
 
+    @property
+    def is_identity(self) -> bool:
+        """Every byte of the segment stands in the object at its own place (TS-26)."""
+        return self.ends is None and self.object_size == self.file_size and (len(self) < 2 or self.stored_size == self.chunk_size)
+
     def holding(self, start: int, end: int) -> range:
         """Indexes of the chunks that hold the bytes of the segment from `start` to before `end` (TS-42)."""
         end = min(end, self.file_size)

@@ -56,6 +56,8 @@ class ChunkedFile:
         self._faults: dict[int, ChunkError] = {}
         self._findings: list[Finding] = []
         self._lock = threading.Lock()
+        # Up to here the bytes are those of the object, whatever chunks they are in.
+        self._plain = stored.size if opener is None and (table.is_identity or stored.size == table.file_size) else 0
         self.size = table.file_size
         self.version = (self.size, stored.version)
 
@@ -93,6 +95,8 @@ class ChunkedFile:
 
     def intact(self, position: int, length: int) -> bytes:
         """Bytes from `position` on as far as chunks are intact, and at most to the end of one; none where one is damaged."""
+        if position < self._plain:
+            return bytes(self._stored.read_at(position, length))
         for chunk in self._chunks(position, position + 1):
             (data,) = self._found([chunk])
             return b"" if data is None else data[position - chunk.position :][:length]
@@ -106,9 +110,10 @@ class ChunkedFile:
         end = min(position + length, self.size)
         if position >= end:
             return b""
-        if self._opener is None and self._stored.size == self.size:
-            return bytes(self._stored.read_at(position, end - position))
         pieces: list[bytes] = []
+        if position < self._plain:
+            pieces.append(bytes(self._stored.read_at(position, min(end, self._plain) - position)))
+            position = min(end, self._plain)
         for run in self._runs(position, end):
             for chunk, found in zip(run, self._found(run), strict=True):
                 if found is None and pieces and not skips:
@@ -124,7 +129,11 @@ class ChunkedFile:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _chunks(self, start: int, end: int) -> Iterator[Chunk]:
-        return (self._table[index] for index in self._table.holding(start, end))
+        """The chunks that hold a range of what is not plain; of one that is cut the rest."""
+        for index in self._table.holding(start, end):
+            chunk = self._table[index]
+            missing = min(chunk.position + chunk.size - self._plain, chunk.size)
+            yield chunk if missing == chunk.size else Chunk(chunk.number, self._plain, missing, self._plain, missing)
 
     def _runs(self, start: int, end: int) -> Iterator[list[Chunk]]:
         """Neighbours that are fetched with one request."""

@@ -1,0 +1,320 @@
+"""TS-45: of an upload with a damaged chunk everything before and behind the damage is reached, through every door, and all doors agree."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import logsegment as ls
+import tiered_corpus as tiered
+from cli_process import run
+from logsegment import stores
+from logsegment.searching import Search, Wanted
+from logsegment.segments import find_segments
+from logsegment.tiered import objects
+from logsegment.tiered.chunks import CACHE
+from logsegment.tiered.errors import ChunkError
+from made_logs import make_partition
+
+OFFSETS = range(1234, 1434)
+CHUNKS = {"first": 0, "middle": 5, "last": 12}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_known():
+    CACHE.clear()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A damaged upload, and what is lost of it."""
+
+    folder: Path
+    log: Path
+    chunk: int
+    first_byte: int
+    is_told_by_chunk: bool
+    lost: list[int]
+    lost_bytes: int
+
+    @property
+    def kept(self) -> list[int]:
+        return [offset for offset in OFFSETS if offset not in self.lost]
+
+    @property
+    def before(self) -> list[int]:
+        return [offset for offset in OFFSETS if offset < self.lost[0]]
+
+    @property
+    def error(self) -> type[ls.RecordBatchError]:
+        return ChunkError if self.is_told_by_chunk else ls.ChecksumError
+
+    def segment(self) -> ls.Segment:
+        (segment,) = ls.Log(self.folder, keys=tiered.KEYS).segments
+        return segment
+
+
+def damaged(bucket: Path, mode: str, chunk: int, form: str) -> Case:
+    """Flip a bit in a chunk of an object, or cut the object within it."""
+    folder = bucket / tiered.folder(mode).relative_to(tiered.BUCKET)
+    (log,) = folder.glob("*.log")
+    (segment,) = ls.Log(folder, keys=tiered.KEYS).segments
+    place = stores.open_file(segment.path)._table[chunk]
+    at = place.stored_position + (14 if "enc" in mode else 2 if "zstd" in mode else 30)
+    data = bytearray(log.read_bytes())
+    data[at] ^= 0x40
+    log.write_bytes(data[:at] if form == "cut" else data)
+    CACHE.clear()
+    is_plain = mode == "plain"
+    begin = at if is_plain else place.position
+    end = 1 << 30 if form == "cut" else at + 1 if is_plain else place.position + place.size
+    hit = [row for row in ls.batches(tiered.original(mode)).to_pylist() if row["position"] < end and row["position"] + row["size"] > begin]
+    lost = [offset for row in hit for offset in range(row["baseOffset"], row["lastOffset"] + 1)]
+    return Case(folder, log, chunk, begin, not is_plain or form == "cut", lost, sum(row["size"] for row in hit))
+
+
+CASES = [(mode, chunk, form) for mode in ("plain", "zstd", "enc", "zstdenc") for chunk in CHUNKS for form in ("flip", "cut")]
+
+
+@pytest.fixture(params=CASES, ids="-".join)
+def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
+    mode, chunk, form = request.param
+    return damaged(shutil.copytree(tiered.BUCKET, tmp_path / "bucket"), mode, CHUNKS[chunk], form)
+
+
+@pytest.fixture
+def key_files(tmp_path: Path) -> list[str]:
+    """The options that bring all keys."""
+    options = []
+    for name, key in tiered.KEYS.items():
+        (tmp_path / name).write_bytes(key)
+        options += ["--key-file", f"{name}={tmp_path / name}"]
+    return options
+
+
+def given(stream: ls.RecordStream, column: str = "offset") -> tuple[list[int], ls.RecordBatchError | None]:
+    """What a stream gives, and the error that ends it."""
+    found: list[int] = []
+    try:
+        for batch in stream:
+            found += batch.to_pyarrow().column(column).to_pylist()
+    except ls.RecordBatchError as error:
+        return found, error
+    return found, None
+
+
+def test_what_is_before_the_damage_comes_first(case: Case):
+    segment, log = case.segment(), ls.Log(case.folder, keys=tiered.KEYS)
+    source = ls.FileSource(segment.path)
+    doors: list[Callable[[], ls.RecordStream]] = [
+        lambda: segment.records(columns=["offset"]),
+        lambda: segment.records(columns=["offset"], threads=3),
+        lambda: segment.records(columns=["offset"], batch_size=7),
+        lambda: segment.records(columns=["offset"], isolation="read_committed"),
+        lambda: log.records(columns=["offset"]),
+        lambda: ls.decode(source, columns=["offset"]),
+    ]
+    for number, door in enumerate(doors):
+        CACHE.clear()
+        found, error = given(door())
+        assert (found, type(error)) == (case.before, case.error), number
+    if case.is_told_by_chunk:
+        CACHE.clear()
+        bases, error = given(ls.batch_stream(source), "baseOffset")
+        assert (bases, type(error)) == ([base for base in case.before if (base - 1234) % 5 == 0], ChunkError)
+        assert str(error).startswith(f"{case.log}: chunk {case.chunk} (bytes {case.first_byte} to ")
+        assert f"offsets {case.lost[0]} to {case.lost[-1]}) is lost: " in str(error)
+        assert (error.chunk, error.position) == (case.chunk, case.first_byte)
+        assert (error.base_offset, error.last_offset) == (case.lost[0], case.lost[-1])
+
+
+def test_every_offset_that_is_not_lost_is_looked_up(case: Case):
+    segment = case.segment()
+    for offset in OFFSETS:
+        records = segment.records(columns=["offset"], start_offset=offset, end_offset=offset + 1)
+        if offset in case.lost:
+            assert given(records)[0] == [], offset
+            assert type(given(segment.records(columns=["offset"], start_offset=offset))[1]) is case.error, offset
+        else:
+            assert given(records) == ([offset], None), offset
+    behind = [offset for offset in case.kept if offset > case.lost[-1]]
+    if behind:
+        assert given(segment.records(columns=["offset"], start_offset=behind[0])) == (behind, None)
+        assert segment.next_offset() == OFFSETS.stop
+    elif case.is_told_by_chunk:
+        assert segment.next_offset() is None, "the last batch is lost"
+    start = min(1240, case.lost[0])
+    across = given(segment.records(columns=["offset"], start_offset=start, end_offset=case.lost[-1]))
+    assert across[0] == [offset for offset in case.before if offset >= start]
+    assert type(across[1]) is case.error
+
+
+def test_all_doors_have_one_judgement(case: Case):
+    segment = case.segment()
+    stream = segment.records(columns=["offset"], on_error="skip")
+    assert given(stream) == (case.kept, None)
+    report = ls.validate(ls.FileSource(segment.path))
+    for findings in (stream.findings, report.findings):
+        errors = [one for one in findings if one.severity == "error"]
+        assert {one.rule for one in errors} == {"TS-45" if case.is_told_by_chunk else "V2-31"}
+        assert findings[: len(errors)] == errors, "the cause comes first"
+        assert sum(one.length for one in errors) == case.lost_bytes
+        if case.is_told_by_chunk:
+            told = {offset for one in errors for offset in range(one.baseOffset, one.lastOffset + 1)}
+            assert sorted(told) == case.lost
+    saved = ls.salvage(ls.FileSource(segment.path))
+    assert [offset for kept in saved.kept for offset in range(kept.first_offset, kept.last_offset + 1)] == case.kept
+    assert {lost.rule for lost in saved.lost} == {one.rule for one in errors}
+    assert (saved.lost_bytes, saved.harmful_bytes) == (case.lost_bytes, case.lost_bytes)
+    frame = ls.polars.scan(case.folder, keys=tiered.KEYS, on_error="skip").select("offset").collect()
+    assert frame["offset"].to_list() == case.kept
+
+
+def test_the_command_line_has_the_same_judgement(case: Case, key_files: list[str]):
+    for threads in ("1", "2"):
+        done = run("cat", case.folder, "--columns", "offset", "--threads", threads, *key_files)
+        assert (done.code, [line["offset"] for line in done.lines]) == (1, case.before), done.err
+    done = run("cat", case.folder, "--columns", "offset", "--on-error", "skip", *key_files)
+    assert [line["offset"] for line in done.lines] == case.kept
+    done = run("verify", case.folder, "--json", *key_files)
+    summary = next(line for line in done.lines if line["type"] == "summary")
+    safe = [offset for place in summary["safe"] for offset in range(place["firstOffset"], place["lastOffset"] + 1)]
+    assert (done.code, summary["state"], safe) == (1, "damaged", case.kept)
+    assert sum(place["length"] for place in summary["lost"]) == case.lost_bytes
+    for offset, is_there in [(case.lost[0], False), *((offset, True) for offset in (case.kept[:1] + case.kept[-1:]))]:
+        done = run("find", case.folder, "--offset", str(offset), "--json", "--quiet", *key_files)
+        assert (done.code, [line["offset"] for line in done.lines]) == ((0, [offset]) if is_there else (2, [])), done.err
+
+
+@pytest.mark.parametrize("mode", ["enc", "zstd"])
+def test_damage_is_that_of_a_local_segment_with_holes(mode: str, tmp_path: Path):
+    """The same records come before the error, and the same ones behind it, as of a file whose blocks a disk has lost."""
+    case = damaged(shutil.copytree(tiered.BUCKET, tmp_path / "bucket"), mode, 5, "flip")
+    data = bytearray(tiered.original(mode))
+    data[5000:6000] = b"\xff" * 1000
+    (tmp_path / "to-pic.a-1").mkdir()
+    (tmp_path / "to-pic.a-1" / f"{1234:020}.log").write_bytes(data)
+    here, there = ls.Segment(tmp_path / "to-pic.a-1" / f"{1234:020}.log"), case.segment()
+    for options in ({}, {"isolation": "read_committed"}, {"on_error": "skip"}):
+        assert given(here.records(columns=["offset"], **options))[0] == given(there.records(columns=["offset"], **options))[0]
+    lost = [(one.position, one.length) for one in here.validate().findings if one.severity == "error"]
+    assert [(one.position, one.length) for one in there.validate().findings if one.severity == "error"] == lost
+    (found,) = (one for one in there.validate().findings if one.severity == "error")
+    assert (found.rule, found.path) == ("TS-45", f"{there.path}@{found.position}")
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """An upload of many chunks with sound indexes, one chunk of it damaged, and what is asked of its object."""
+
+    segment: ls.Segment
+    rows: list[dict[str, Any]]
+    position: int
+    size: int
+    stored: range
+    asked: list[range]
+
+    def rows_in(self, begin: int, end: int) -> list[dict[str, Any]]:
+        return [row for row in self.rows if begin <= row["position"] and row["position"] + row["size"] <= end]
+
+    @property
+    def is_damage_untouched(self) -> bool:
+        return all(one.stop <= self.stored.start or one.start >= self.stored.stop for one in self.asked)
+
+
+CHUNK_SIZE = 32 << 10
+
+
+@pytest.fixture
+def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Indexed]:
+    make_partition(tmp_path, "orders", 0, [list(range(15_000))], value_bytes=60, interval=1024)
+    source = tmp_path / "orders-0" / f"{0:020}.log"
+    log = tiered.Uploader(tmp_path, chunk_size=CHUNK_SIZE, key_id="key1").segment(source, ls.Segment(source).next_offset() - 1)
+    segment = ls.Segment(log, keys=tiered.KEYS)
+    table = stores.open_file(segment.path)._table
+    chunk = table[len(table) // 2]
+    data = bytearray(log.read_bytes())
+    data[chunk.stored_position + 20] ^= 1
+    log.write_bytes(data)
+    asked: list[range] = []
+    read_at = objects.LocalObject.read_at
+
+    def counted(self: objects.LocalObject, position: int, length: int) -> bytes:
+        if self._path == str(log):
+            asked.append(range(position, position + length))
+        return read_at(self, position, length)
+
+    monkeypatch.setattr(objects.LocalObject, "read_at", counted)
+    stored = range(chunk.stored_position, chunk.stored_position + chunk.stored_size)
+    yield Indexed(segment, ls.batches(ls.FileSource(source)).to_pylist(), chunk.position, chunk.size, stored, asked)
+    assert asked
+
+
+def far_behind(indexed: Indexed) -> dict[str, Any]:
+    """A batch to which the indexes lead, behind the damage."""
+    return indexed.rows_in(indexed.position + 3 * CHUNK_SIZE, 1 << 40)[0]
+
+
+def test_a_look_up_that_an_index_leads_past_the_damage_does_not_touch_it(indexed: Indexed):
+    row = far_behind(indexed)
+    offset = row["baseOffset"]
+    records = indexed.segment.records(columns=["offset"], start_offset=offset, end_offset=offset + 1)
+    assert given(records) == ([offset], None)
+    assert indexed.is_damage_untouched
+    (place,) = Search(Wanted(start_offset=offset, end_offset=offset + 1)).places(find_segments(indexed.segment.path))
+    assert (place.offset, place.entry_position) == (offset, row["position"])
+    assert indexed.is_damage_untouched
+    assert indexed.segment.index_findings == []
+
+
+def test_a_time_behind_the_damage_is_looked_up_without_it(indexed: Indexed):
+    row = far_behind(indexed)
+    found, error = given(indexed.segment.records(columns=["offset"], start_timestamp=row["maxTimestamp"]))
+    assert (error, found) == (None, list(range(row["lastOffset"], indexed.rows[-1]["lastOffset"] + 1)))
+    assert indexed.is_damage_untouched
+    assert indexed.segment.index_findings == []
+
+
+def test_a_time_that_may_be_lost_is_not_told(indexed: Indexed):
+    lost = [one for one in indexed.rows if indexed.position <= one["position"] < indexed.position + indexed.size]
+    with pytest.raises(ChunkError):
+        indexed.segment.offset_for_timestamp(lost[len(lost) // 2]["maxTimestamp"])
+    before = indexed.rows_in(0, indexed.position)[-1]
+    assert indexed.segment.offset_for_timestamp(before["maxTimestamp"]) is not None
+
+
+def test_behind_the_damage_all_entries_of_an_index_into_it_are_one(indexed: Indexed):
+    """A chunk holds many entries; the first batch behind it is found from the chunk on, not from the beginning of the segment."""
+    entries = [one for one in indexed.segment.offset_index if indexed.position <= one.position < indexed.position + indexed.size]
+    assert len(entries) > 3
+    behind = indexed.rows_in(indexed.position + indexed.size, 1 << 40)[0]
+    offset = behind["baseOffset"]
+    for options in ({}, {"on_error": "skip"}):
+        CACHE.clear()
+        indexed.asked.clear()
+        found = given(indexed.segment.records(columns=["offset"], start_offset=offset, end_offset=offset + 1, **options))
+        assert found == ([offset], None)
+        assert min(one.start for one in indexed.asked) >= indexed.stored.start - 3 * CHUNK_SIZE
+    lost = max((row for row in indexed.rows if row["position"] < indexed.position + indexed.size), key=lambda row: row["position"])
+    CACHE.clear()
+    indexed.asked.clear()
+    assert type(given(indexed.segment.records(columns=["offset"], start_offset=lost["lastOffset"]))[1]) is ChunkError
+    assert min(one.start for one in indexed.asked) >= indexed.stored.start - 3 * CHUNK_SIZE
+    assert indexed.segment.index_findings == []
+
+
+def test_an_error_that_another_library_met_is_the_same(tmp_path: Path):
+    """`RecordStream.error` is what Python code would have got, each time it is asked for."""
+    import pyarrow as pa
+
+    case = damaged(shutil.copytree(tiered.BUCKET, tmp_path / "bucket"), "enc", 5, "flip")
+    stream = case.segment().records(columns=["offset"])
+    reader = pa.RecordBatchReader.from_stream(stream)
+    with pytest.raises(pa.ArrowInvalid, match="chunk 5"):
+        reader.read_all()
+    assert [(type(stream.error), stream.error.chunk) for _ in range(2)] == [(ChunkError, 5)] * 2
