@@ -660,3 +660,21 @@ def test_salvage_gives_no_record_the_payload_of_another():
         found = ls.salvage(bytes(bad), aside=True, experimental=True)
         assert found.aside is not None
         assert ls.decode(found.aside, columns=["offset"], experimental=True).read_all().num_rows > 0
+
+
+@pytest.mark.parametrize("lie", [-2, 2, 100])
+@pytest.mark.parametrize("to", ["v2", "v3"])
+def test_v2_34_a_record_that_lies_about_its_length_gets_no_new_checksum(to: Any, lie: int):
+    """S-V19: of magic 3 with attributes, whose records stay as they stand in magic 2."""
+    v2 = bytearray(ls.encode(pa.table({"value": [b"abc", b"def"], "timestampMs": [BASE] * 2})))
+    v2[62] = 1
+    v3 = bytearray(ls.convert(sealed(bytes(v2)), to="v3").data)
+    first = headers(v3)
+    assert (ls.batches(bytes(v3), experimental=True).to_pyarrow()["attributes"][0].as_py() & 0x80, v3[first + 1]) == (0, 1)
+    v3[first] += lie
+    data = sealed(bytes(v3))
+    with pytest.raises(ls.RecordBatchError) as read:
+        ls.decode(data, experimental=True).read_all()
+    with pytest.raises(ls.RecordBatchError) as converted:
+        ls.convert(data, to=to, metadata_first=to == "v3", experimental=True)
+    assert converted.value.rule == read.value.rule == {-2: "V2-38", 2: "V2-42", 100: "V2-34"}[lie]
