@@ -198,6 +198,11 @@ impl Error {
         self.0.position
     }
 
+    /// True for a whole batch of a format that is not read without asking for it: nothing is damaged.
+    pub fn is_refused_format(&self) -> bool {
+        matches!(self.0.kind, ErrorKind::UnsupportedFormat { .. }) && self.0.position.base_offset.is_some()
+    }
+
     /// In which file, where whoever read it knew one.
     pub fn file(&self) -> Option<&str> {
         self.0.file.as_deref()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from logsegment import _core
 from logsegment._core import ArrowTable, Finding, Limits
@@ -22,6 +22,12 @@ WANTING = frozenset({"S-P19", "S-P20"})
 FAILED = "S-P6"
 #: Rules of batches that were not unpacked, and of which nothing says that they are damaged: their checksum is right.
 UNOPENED = WANTING | {FAILED}
+Why: TypeAlias = Literal["wanting", "failed", "experimental"]
+_REASONS: dict[Why, str] = {
+    "wanting": "without their plugin",
+    "failed": "of a plugin that failed",
+    "experimental": "of the experimental format v3",
+}
 
 
 class Report:
@@ -31,7 +37,8 @@ class Report:
         ok (bool): no finding of severity "error", so `decode` with the same options does not raise.
         findings (list[Finding]): all of them.
         counts (dict[str, int]): findings by severity: "error", "warning", "info".
-        unopened (list[Finding]): the errors that are no damage: batches of plugins that are not here (S-P19, S-P20) or that failed (S-P6).
+        unopened (list[Finding]): the errors that are no damage: batches of plugins that are not here (S-P19, S-P20) or that failed (S-P6),
+            and whole batches of magic 3 without the switch (MAP-3).
         io_stats: counters of what was read.
 
     Example:
@@ -68,14 +75,15 @@ class Report:
 
     @property
     def unopened(self) -> list[Finding]:
-        """Batches of which nothing is known to be wrong but that their plugin is not here, or failed, so that nobody looked into them.
+        """Batches of which nothing is known to be wrong but that nobody looked into them.
 
-        Where checksums were not compared (`check_crc=False`), a batch on which its plugin failed is not among them: it may be damaged.
+        Their plugin is not here, or failed, or they are of magic 3 without `experimental`. Where checksums were not
+        compared (`check_crc=False`), a batch on which its plugin failed is not among them: it may be damaged.
         """
         return [finding for finding in self.findings if self._is_unopened(finding)]
 
     def _is_unopened(self, finding: Finding) -> bool:
-        return finding.severity == "error" and finding.rule in self._unopened
+        return finding.severity == "error" and (finding.rule in self._unopened or is_experimental(finding))
 
     def to_arrow(self) -> ArrowTable:
         """The findings as an Arrow table, one row each."""
@@ -110,17 +118,26 @@ class Report:
         return f"<p>{escape(self._summary())}</p><table><tr>{head}</tr>{rows}</table>{tail}"
 
     def _summary(self) -> str:
-        unopened = Counter(finding.rule in WANTING for finding in self.unopened)
+        unopened = Counter(why(finding) for finding in self.unopened)
         verdict = "ok" if self.ok else "damaged" if unopened.total() < self.counts["error"] else "not unpacked"
         counts = ", ".join(f"{count} {severity}" for severity, count in self.counts.items())
-        counts += f", {unopened[True]} of them without their plugin" if unopened[True] else ""
-        counts += f", {unopened[False]} of them of a plugin that failed" if unopened[False] else ""
+        counts += "".join(f", {unopened[reason]} of them {told}" for reason, told in _REASONS.items() if unopened[reason])
         return f"Report({verdict}: {counts}; {self.io_stats['entries_read']} entries, {self.io_stats['records']} records)"
 
 
-def is_of_plugin(finding: Finding) -> bool:
-    """Whether an error is the want of a plugin, or that one failed on a batch: no damage, where the checksum was compared."""
-    return finding.severity == "error" and finding.rule in UNOPENED
+def is_unopened(finding: Finding) -> bool:
+    """Whether an error is that nobody looked into a batch: no damage, where the checksum was compared."""
+    return finding.severity == "error" and (finding.rule in UNOPENED or is_experimental(finding))
+
+
+def is_experimental(finding: Finding) -> bool:
+    """Whether an error is that a whole batch of magic 3 was met without the switch: one that is none, or damaged, tells no offset."""
+    return finding.rule == "MAP-3" and finding.baseOffset is not None
+
+
+def why(finding: Finding) -> Why:
+    """Why nobody looked into a batch."""
+    return "experimental" if is_experimental(finding) else "wanting" if finding.rule in WANTING else "failed"
 
 
 def validate(

@@ -153,7 +153,7 @@ def salvage(
         first_offset: with `order="offset"`: the segment's base offset, which no entry may lie before.
         end_offset: with `order="offset"`: the base offset of the next segment, which no entry may reach.
         format: as in `decode`.
-        experimental: as in `decode`; without it batches of magic 3 count as damage.
+        experimental: as in `decode`; without it an intact batch of magic 3 is refused, and nothing is written to a path.
         base_position: as in `decode`.
         codecs: as in `decode`, for records of damaged batches.
         limits: what an entry may claim; None for `Limits()`. A larger one counts as damage.
@@ -162,6 +162,7 @@ def salvage(
         A `Salvage`.
 
     Raises:
+        UnsupportedError: for an intact batch of magic 3 without `experimental` (MAP-3): left out, it would be lost.
         ValueError, TypeError: for arguments that are none or contradict each other; for more entries out of order than can be sorted.
         OSError: when a file cannot be read or written, or has changed between two readings.
 

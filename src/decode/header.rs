@@ -22,7 +22,7 @@ pub fn parse_header(frame: Frame<'_>, formats: Formats, base_position: i64) -> R
             let offset = base_position.wrapping_add(i64::try_from(frame.position).unwrap_or(i64::MAX));
             v07::parse::header(frame.bytes, frame.position, offset)
         }
-        None => Err(unsupported(frame.magic, formats)),
+        None => Err(unsupported(frame, formats)),
     }
 }
 
@@ -83,12 +83,24 @@ pub(crate) fn ensure_codec(header: &BatchHeader, options: &CodecOptions) -> Resu
     known.map(|_| ())
 }
 
+/// The error says the base offset of a batch of magic 3 that is whole: nothing but the switch is missing.
 #[cold]
-fn unsupported(magic: i8, formats: Formats) -> Error {
+fn unsupported(frame: Frame<'_>, formats: Formats) -> Error {
+    let magic = frame.magic;
     let advice = match (magic, formats) {
-        (3, _) => "the proposed format v3 is experimental and read only with format=\"v3\" or experimental=True",
+        (3, Formats::Auto) => {
+            "the proposed format v3 is experimental and read only with format=\"v3\" or experimental=True \
+             (--experimental on the command line, the option experimental in Spark)"
+        }
         (_, Formats::Only(_)) => "another format was named",
         _ => "no format of this magic is known",
     };
-    Error::from(ErrorKind::UnsupportedFormat { rule: "MAP-3", magic, advice }).in_field("magic")
+    let error = Error::from(ErrorKind::UnsupportedFormat { rule: "MAP-3", magic, advice }).in_field("magic");
+    if formats != Formats::Auto || magic != v3::layout::MAGIC {
+        return error;
+    }
+    match v3::parse::header(frame.bytes, frame.position) {
+        Ok(header) if v3::parse::verify(frame.bytes, header.crc).is_ok() => error.in_batch(header.base_offset),
+        _ => error,
+    }
 }

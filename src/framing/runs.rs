@@ -276,9 +276,12 @@ impl Runs {
         Ok(Some(Piece::Swallowed(start..first.start)))
     }
 
-    /// A broken entry. Its length is believed when no intact entry contradicts it and what follows it fits.
+    /// A broken entry. Its length is believed when no intact entry contradicts it and what follows it fits, or when it is whole.
     fn step_over_broken(&mut self, error: Error, len: usize, magic: i8) -> Result<Piece> {
         let start = self.source.position();
+        if error.is_refused_format() {
+            return Ok(self.leave_out(error, len));
+        }
         if self.is_contradicted(len, magic)? {
             return self.step_over(error, start);
         }
@@ -287,7 +290,7 @@ impl Runs {
             let ends = self.source.is_at_end();
             match step(next, self.formats, &self.limits) {
                 Step::Entry { len: entry, magic } => {
-                    let is_believed = self.damage_at(len, entry, magic).is_none();
+                    let is_believed = self.damage_at(len, entry, magic).is_none_or(|error| error.is_refused_format());
                     return if is_believed { Ok(self.leave_out(error, len)) } else { self.step_over(error, start) };
                 }
                 Step::Incomplete { .. } if ends => return Ok(self.leave_out(error, len)),

@@ -92,7 +92,7 @@ impl Salvager {
     /// holds; false at the end.
     ///
     /// # Errors
-    /// `Io` and `Interrupted` only: bad bytes are findings.
+    /// `UnsupportedFormat` for an intact batch of magic 3 where they are not read, `Io` and `Interrupted`: bad bytes are findings.
     pub fn advance(&mut self, out: &mut Sink, aside: &mut Sink) -> Result<bool> {
         match self.runs.next_piece()? {
             Some(Piece::Run(run)) => {
@@ -100,6 +100,8 @@ impl Salvager {
                 self.keep(&run);
             }
             Some(Piece::Broken(run)) => self.visit_broken(&run, aside),
+            // Whole, and not to be thrown away for want of a word.
+            Some(Piece::Damage(damage)) if damage.error.is_refused_format() => return Err(damage.error),
             Some(piece) => self.lose(&piece),
             None => {
                 self.end();

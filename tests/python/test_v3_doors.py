@@ -10,6 +10,7 @@ import pytest
 
 import logsegment as ls
 from cli_process import run
+from corpus import CORPUS
 from spark_session import spark_session
 
 SOURCE = pa.table({"value": [b"a", b"b", b"c"], "timestampMs": [1, 2, 3]})
@@ -52,8 +53,63 @@ def test_without_it_every_verb_fails_and_names_it(segment: Path, tmp_path: Path)
         done = run(*arguments, segment)
         assert done.code == 1, arguments
         assert "experimental" in done.err + done.text
-    done = run("salvage", "--output", tmp_path / "saved.log", segment)
-    assert (done.code, (tmp_path / "saved.log").read_bytes()) == (3, b"")
+    for arguments in (
+        ["salvage", "-o", str(tmp_path / "saved.log")],
+        ["txn"],
+        ["stats", "--what-if", "v3"],
+        ["convert", "-o", str(tmp_path / "new.log")],
+    ):
+        done = run(*arguments, segment)
+        assert (done.code, "Traceback" in done.err) == (1, False), arguments
+        assert "the batch is not damaged: --experimental reads it" in done.err
+    assert not (tmp_path / "saved.log").exists()
+
+
+#: 21 batches of a broker, in magic 3.
+OF_A_BROKER = ls.convert((CORPUS / "modern-4.1.0/data/codec-gzip-0/00000000000000000000.log").read_bytes(), to="v3").data
+
+
+def test_what_is_only_not_allowed_is_not_damaged(tmp_path: Path):
+    """MAP-3: nothing of a log is lost for want of a switch, whatever stands beside it."""
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(OF_A_BROKER)
+    report = ls.validate(path.read_bytes())
+    assert (report.counts["error"], len(report.unopened), report.io_stats["records"]) == (21, 21, 0)
+    assert "not unpacked: 21 error, 0 warning, 0 info, 21 of them of the experimental format v3" in repr(report)
+    done = run("verify", path)
+    assert done.code == 1
+    words = "NOT UNPACKED, 21 batches of the experimental format v3 (--experimental reads them); no damage found"
+    assert f"{words}. Intact: 21 batches with 240 records, offsets 0 to 239" in done.text
+    assert "20 batches more like it" in done.text
+    for lost in ("Lost", "DAMAGED", "log segment at all"):
+        assert lost not in done.text
+    (summary,) = (line for line in run("verify", "--json", path).lines if line["type"] == "summary")
+    assert (summary["state"], summary["unopened"], summary["lost"], summary["records"]) == ("unopened", 21, [], 240)
+    assert run("diff", path, path).text.count("NOT UNPACKED, and else the same") == 1
+    assert run("stats", path).text.count("MAP-3") == 1
+
+
+def test_damage_in_magic_3_is_told_as_damage():
+    """Of a batch whose checksum is wrong nobody knows what it was."""
+    damaged = bytearray(OF_A_BROKER)
+    damaged[-1] ^= 1
+    report = ls.validate(damaged)
+    assert (report.counts["error"], len(report.unopened)) == (21, 20)
+    flipped = bytearray(ls.convert(OF_A_BROKER, experimental=True).data)
+    flipped[16] = 3
+    report = ls.validate(flipped)
+    assert ([finding.rule for finding in report.findings], report.unopened) == (["MAP-3"], [])
+
+
+@pytest.mark.parametrize("order", ["input", "offset"])
+def test_salvage_refuses_what_it_would_throw_away(order: str, tmp_path: Path):
+    modern = ls.encode(SOURCE)
+    for data in (OF_A_BROKER, modern + OF_A_BROKER, b"noise" + modern + OF_A_BROKER):
+        with pytest.raises(ls.UnsupportedError) as raised:
+            ls.salvage(data, order=order, out=str(tmp_path / "saved.log"))
+        assert raised.value.rule == "MAP-3"
+        assert not (tmp_path / "saved.log").exists()
+    assert ls.salvage(OF_A_BROKER, order=order, experimental=True).data == OF_A_BROKER
 
 
 @pytest.mark.spark

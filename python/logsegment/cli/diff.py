@@ -30,7 +30,7 @@ from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.diffing import Comparison, Damage, Difference
 from logsegment.diffing import diff as compared
 from logsegment.redacting import Redactor
-from logsegment.report import is_of_plugin
+from logsegment.report import is_unopened
 from logsegment.segments import is_gap
 from logsegment.stores.uri import shown
 
@@ -122,7 +122,7 @@ def _write_text(partition: Comparison, limit: int | None, redactor: Redactor | N
             if limit is not None and told > limit:
                 continue
             line = _line(found)
-        elif is_of_plugin(found.finding):
+        elif is_unopened(found.finding):
             # Every batch of a plugin has the same to say: at the end, once.
             key = (found.side, found.finding.rule, found.finding.message)
             first.setdefault(key, found)

@@ -41,6 +41,7 @@ class Damaged(Exception):
     SKIPPING = "`--on-error skip` goes on past damage, `logsegment verify` tells what is lost"
     #: Of a batch whose checksum is right, and whose records nobody unpacked.
     WHOLE = "the batch is not damaged: only its plugin is missing here"
+    EXPERIMENTAL = "the batch is not damaged: --experimental reads it"
     #: Of a file that is none, the first bytes are wrong already.
     AT_ITS_START = "nothing can be read at its start: is this a log segment at all? "
 
@@ -51,6 +52,8 @@ class Damaged(Exception):
         self.advice = advice if error.position != 0 or is_framed else self.AT_ITS_START + advice
         if error.rule in WANTING and is_framed:
             self.advice = self.WHOLE
+        elif error.rule == "MAP-3" and is_framed:
+            self.advice = self.EXPERIMENTAL
 
 
 def stop_on_signals() -> None:

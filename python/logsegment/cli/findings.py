@@ -9,7 +9,7 @@ from logsegment import Finding
 from logsegment.cli.messages import count, say
 from logsegment.cli.progress import Progress
 from logsegment.redacting import Redactor
-from logsegment.report import is_of_plugin
+from logsegment.report import is_unopened
 
 #: Findings of a file that are told one by one.
 SHOWN = 10
@@ -29,9 +29,9 @@ def tell(findings: Sequence[Finding], name: str, progress: Progress, *, quiet: b
 
 def folded(findings: Sequence[Finding]) -> list[tuple[Finding, int]]:
     """Findings, and how many batches each is about: what is the same of one plugin is told once, at the first of its batches."""
-    alike = Counter(_likeness(one) for one in findings if is_of_plugin(one))
-    told = (one for one in findings if not is_of_plugin(one) or _likeness(one) in alike)
-    return [(one, alike.pop(_likeness(one)) if is_of_plugin(one) else 1) for one in told]
+    alike = Counter(_likeness(one) for one in findings if is_unopened(one))
+    told = (one for one in findings if not is_unopened(one) or _likeness(one) in alike)
+    return [(one, alike.pop(_likeness(one)) if is_unopened(one) else 1) for one in told]
 
 
 def more_like_it(batches: int) -> str:

@@ -16,7 +16,7 @@ import click
 import logsegment as ls
 from logsegment import _core
 from logsegment.cli.directories import begun_directory, directory_name, ensure_own_directories, file_name, rebuild_beside, whole_directory
-from logsegment.cli.ending import CLEAN, LOST, ending
+from logsegment.cli.ending import CLEAN, LOST, Damaged, ending
 from logsegment.cli.files import WholeFile, ensure_new_file
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, experimental_option, format_option, json_option, paths_argument, quiet_option, registry_option
@@ -114,7 +114,9 @@ def salvage(
     A directory becomes a directory with the same names, with indexes, snapshots and epochs made anew, on which a broker starts. The
     output appears when it is complete, inputs are never changed.
 
-    Exit codes: 0 nothing lost, 2 usage or unreadable input, 3 finished but something was lost.
+    Batches of the experimental format v3 are kept with --experimental; without it nothing is written.
+
+    Exit codes: 0 nothing lost, 1 batches of v3 without --experimental, 2 usage or unreadable input, 3 finished but something was lost.
     """
     if is_json and output == STDIN:
         raise click.UsageError("--json writes to standard output, which is the output already")
@@ -202,7 +204,10 @@ def _salvage(segment: Segment, file: Any, aside: str | None, fit: dict[str, Any]
     is_sorted = job.options["order"] == "offset"
     seen = progress.seen if progress.is_shown and not is_sorted else None
     with opened(segment, is_read_twice=is_sorted, seen=seen) as source:
-        found = ls.salvage(source, out=file, aside=aside, **job.options, **fit)
+        try:
+            found = ls.salvage(source, out=file, aside=aside, **job.options, **fit)
+        except ls.UnsupportedError as error:
+            raise Damaged(segment.name, error) from error
     job.note(segment, found, progress)
     is_written = bool(found.entries) or found.ok or not is_tiered(segment.path)
     job.written += is_written

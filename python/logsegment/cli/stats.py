@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from logsegment.cli.ending import CLEAN, FOUND, ending
+import logsegment as ls
+from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.files import WholeFile, ensure_output
 from logsegment.cli.messages import count, printable, say
 from logsegment.cli.options import (
@@ -103,7 +104,10 @@ def _collect(collector: Collector, segment: Segment, reading: dict[str, Any], sa
     partition = (segment.directory, segment.topic, segment.partition) if segment.is_listed else segment.path
     with opened(segment, is_read_twice=saved is not None) as source:
         collector.add(source, segment.name, partition, is_repeatable=segment.is_regular or saved is not None, **options)
-        return None if saved is None else saved + v3_savings(source, **options)
+        try:
+            return None if saved is None else saved + v3_savings(source, **options)
+        except ls.UnsupportedError as error:
+            raise Damaged(segment.name, error) from error
 
 
 def _write(stats: Stats, paths: list[str], html: str | None, saved: V3Savings | None, *, is_json: bool) -> None:

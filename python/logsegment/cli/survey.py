@@ -9,6 +9,7 @@ from typing import Any
 
 import logsegment as ls
 from logsegment import _core
+from logsegment.report import is_experimental
 
 #: Damaged places after which the intact batches between them are no longer listed; each costs a look at the file.
 MOST_PLACES = 10_000
@@ -75,7 +76,10 @@ def survey(path: str, report: ls.Report, validate_from: Callable[[int], ls.Repor
     places, is_complete = _damaged(report, validate_from)
     if not is_complete or len(places) > MOST_PLACES:
         return Survey(lost=[Lost(start, end - start) for start, end in places], is_complete=False)
-    if not places and report._totals:
+    if any(map(is_experimental, report.findings)):
+        # Their headers tell offsets all the same, and were not added up.
+        reading = reading | {"experimental": True}
+    elif not places and report._totals:
         return Survey(intact=[Intact(*report._totals)])
     found = Survey()
     begin = 0
@@ -91,7 +95,7 @@ def _damaged(report: ls.Report, validate_from: Callable[[int], ls.Report]) -> tu
     """Byte ranges that cannot be read, those that touch joined; and whether these are all."""
     places: list[tuple[int, int]] = []
     for _ in range(MOST_SWALLOWED):
-        # What only its plugin did not unpack is whole.
+        # What nobody looked into is whole.
         suspects = [
             found for found in report.findings if (found.severity == "error" and not report._is_unopened(found)) or found.rule == SWALLOWED
         ]

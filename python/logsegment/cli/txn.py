@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+import logsegment as ls
 from logsegment import Finding
 from logsegment.cli.batch_rows import instant
-from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
+from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, UNREADABLES, Damaged, ending, words_of
 from logsegment.cli.findings import tell
 from logsegment.cli.messages import printable, say
 from logsegment.cli.options import examples, experimental_option, json_option, paths_argument
@@ -68,6 +69,11 @@ def txn(paths: tuple[str, ...], is_all: bool, longest_ms: int, experimental: boo
         except UNREADABLES as error:
             say(words_of(error))
             is_read = False
+            continue
+        except ls.UnsupportedError as error:
+            refused = Damaged(name, error)
+            say(f"{refused}; {refused.advice}")
+            is_sound = False
             continue
         with Progress(segments, is_wanted=False) as progress:
             damage.tell(name, progress)

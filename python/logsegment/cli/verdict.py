@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -14,10 +15,15 @@ from logsegment.cli.findings import folded, more_like_it
 from logsegment.cli.messages import count, printable
 from logsegment.cli.paper import Paper
 from logsegment.cli.survey import SWALLOWED, Intact, Lost, Survey
-from logsegment.report import WANTING, is_of_plugin
+from logsegment.report import Why, is_unopened, why
 
 #: Findings, runs and places of a file that people are shown; JSON lines have all.
 SHOWN = 20
+_REASONS: dict[Why, str] = {
+    "wanting": "for want of a plugin",
+    "failed": "for a plugin that failed",
+    "experimental": "of the experimental format v3 (--experimental reads them)",
+}
 STYLES = {"clean": "green", "readable": "yellow", "unopened": "yellow", "damaged": "bold red"}
 
 
@@ -37,12 +43,12 @@ class Verdict:
 
     @cached_property
     def unopened(self) -> int:
-        """Batches that their plugin, which is not here or failed, did not unpack: errors, and no damage."""
+        """Batches that nobody looked into, for want of a plugin or of the switch of v3: errors, and no damage."""
         return len(self.report.unopened)
 
     @property
     def state(self) -> str:
-        """`clean`, `readable` (warnings), `unopened` (all that is wrong is that plugins are missing or failed) or `damaged` (errors)."""
+        """`clean`, `readable` (warnings), `unopened` (all that is wrong is that nobody looked into some batches) or `damaged` (errors)."""
         if self.counts["error"]:
             return "damaged" if self.counts["error"] > self.unopened else "unopened"
         return "readable" if self.counts["warning"] else "clean"
@@ -120,9 +126,8 @@ def _headline(verdict: Verdict) -> str:
 
 
 def _unopened(findings: Sequence[ls.Finding]) -> str:
-    wanting = sum(finding.rule in WANTING for finding in findings)
-    told = ((wanting, "for want of a plugin"), (len(findings) - wanting, "for a plugin that failed"))
-    return ", ".join(f"{count(batches, 'batch')} {why}" for batches, why in told if batches)
+    batches = Counter(map(why, findings))
+    return ", ".join(f"{count(batches[reason], 'batch')} {words}" for reason, words in _REASONS.items() if batches[reason])
 
 
 def _offsets(runs: list[Intact]) -> str:
@@ -135,7 +140,7 @@ def _damage(verdict: Verdict) -> Iterable[str]:
     if survey is None:
         yield "Which offsets are safe is told for files only: this was a stream, and is gone."
         return
-    doubtful = sum(map(is_of_plugin, verdict.report.findings)) - verdict.unopened
+    doubtful = sum(map(is_unopened, verdict.report.findings)) - verdict.unopened
     if doubtful:
         yield f"Of {count(doubtful, 'batch')} the plugin failed: with --no-crc nobody knows whether they are damaged."
     yield f"Lost: {count(survey.lost_bytes, 'byte')} in {count(len(survey.lost), 'place')}"

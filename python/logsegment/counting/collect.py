@@ -8,7 +8,7 @@ import logsegment as ls
 from logsegment import _core
 from logsegment.absent import is_given
 from logsegment.counting.stats import Sampled, Stats
-from logsegment.report import UNOPENED
+from logsegment.report import UNOPENED, is_experimental
 
 #: Batches of each codec that are unpacked for its ratio.
 SAMPLE = 32
@@ -64,10 +64,17 @@ class Collector:
                         self._look_for_type(position, source, options)
                     elif self._is_sampling:
                         self._sample(position, codec, name, source, options)
+            has_refused = False
             for finding in stream.findings:
                 # That a format never shipped is no damage; the line of the formats tells it.
-                if finding.rule != "EXPERIMENTAL":
-                    self._tell(finding, name, _place(finding))
+                if finding.rule == "EXPERIMENTAL":
+                    continue
+                if is_experimental(finding) and has_refused:
+                    # Every batch has the same to say.
+                    _add(self._damage_counts, finding.severity)
+                    continue
+                has_refused |= is_experimental(finding)
+                self._tell(finding, name, _place(finding))
 
     def _look_for_type(self, position: int, source: Any, options: dict[str, Any]) -> None:
         entry = ls.inspect(source, at=position, records=1, value_bytes=0, **options)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from logsegment.diffing.differences import Damage, Difference, Runs, Totals
 from logsegment.diffing.records import Records
 from logsegment.diffing.sides import BATCHING, FIRST, LAST, RECORD, SAME, Chunk, Piece, Row, Side
-from logsegment.report import is_of_plugin
+from logsegment.report import is_unopened
 
 COUNT = re.compile(rb'"count":(\d+)')
 #: Bytes of a stretch from which on pyarrow is worth the time that its import takes.
@@ -167,7 +167,7 @@ class Comparing:
     def _damage(self) -> Iterator[Damage]:
         for side in (self.a, self.b):
             # What is unpacked here has its checksum compared, here or before.
-            unopened = sum(is_of_plugin(one.finding) for one in side.damage)
+            unopened = sum(is_unopened(one.finding) for one in side.damage)
             self.totals.unopened += unopened
             self.totals.damage += len(side.damage) - unopened
             yield from side.damage
