@@ -11,7 +11,8 @@ pub struct Limits {
     pub max_batch_bytes: u64,
     /// Bytes of one entry when unpacked.
     pub max_decompressed_bytes: u64,
-    /// Unpacked bytes per compressed byte. Zeros under zstd reach about 10,000 in batches that a producer would send.
+    /// Unpacked bytes per compressed byte, of which at least 512 are counted. Zeros under zstd reach about 10,000 in larger batches that a
+    /// producer would send.
     pub max_ratio: u64,
     /// Records of one entry.
     pub max_records: u64,
@@ -79,9 +80,11 @@ pub struct Budget {
 impl Budget {
     /// The budget of an entry whose records take `compressed` bytes.
     pub fn for_entry(limits: &Limits, compressed: usize) -> Self {
-        // Tiny inputs legitimately unpack to a few KiB; the ratio starts to bite above that.
+        // A strict ratio leaves so much to tiny inputs all the same.
         const FREE: u64 = 64 << 10;
-        let compressed = u64::try_from(compressed).unwrap_or(u64::MAX);
+        // zstd packs a mebibyte of one byte, which a producer with default settings may send, into 60.
+        const LEAST: u64 = 512;
+        let compressed = u64::try_from(compressed).unwrap_or(u64::MAX).max(LEAST);
         let by_ratio = limits.max_ratio.saturating_mul(compressed).max(FREE);
         if by_ratio < limits.max_decompressed_bytes {
             Self { allowed: by_ratio, limit: "max_ratio" }

@@ -208,6 +208,14 @@ def test_the_ratio_and_the_headers_are_limited_too():
     assert ls.decode(headers, limits=ls.Limits(max_headers=5)).read_all().num_rows == 1
 
 
+@pytest.mark.parametrize("compression", ["gzip", "snappy", "lz4", "zstd"])
+def test_a_record_that_a_producer_with_default_settings_may_send_is_under_the_limits(compression):
+    """COD-6: zstd packs its mebibyte into 60 bytes."""
+    written = ls.encode(pa.table({"value": [b"x" * size for size in (600_000, 1 << 20)]}), compression=compression, batch_bytes=1)
+    values = pa.table(ls.decode(written))["value"].to_pylist()
+    assert [len(value) for value in values] == [600_000, 1 << 20]
+
+
 def test_limits_have_the_documented_defaults_and_compare_and_pickle():
     limits = ls.Limits()
     documented = {"max_batch_bytes": 256 << 20, "max_decompressed_bytes": 1 << 30, "max_ratio": 10_000}
