@@ -57,11 +57,11 @@ def encode(
         producer_epoch: epoch of the producer.
         base_sequence: sequence of the first record; it runs on from batch to batch.
         transactional: mark the batches as part of a transaction of the producer.
-        partition_leader_epoch: written into every batch (v2 only).
+        partition_leader_epoch: written into every batch (v2 and v3).
         metadata_first: with format "v3": the metadata of all records before their payloads, so that a validation can leave these packed.
         lz4_header_checksum: "correct" or "broken" as the LZ4 frames of Kafka 0.8.2 and 0.9; None for what the format's readers want:
             broken in v0, correct in v1 and v2.
-        codecs: a registry of plugins (`logsegment.plugins`), whose aliases `compression` may name then, in v2 only. It names code that is
+        codecs: a registry of plugins (`logsegment.plugins`), whose aliases `compression` may name then, in v2 and v3. It names code that is
             imported: trust it as the Python path.
         out: a path, written whole or not at all, or a binary file object, whose `write` is given memoryviews of 64 KiB or more, as a
             raw file is; None gives the bytes.
