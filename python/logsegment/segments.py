@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from logsegment.file_names import MOST_PARTITION, PARTITION, SEGMENT, is_upload, object_name, place_of
-from logsegment.stores.uri import StoreUri, is_stored, is_tiered, placed, shown, untiered
+from logsegment.stores.uri import StoreUri, cut_of, is_stored, is_tiered, placed, shown, untiered
 
 if TYPE_CHECKING:
     from logsegment._core import Finding
@@ -330,7 +330,8 @@ def _single_uploads(segments: list[SegmentFile]) -> list[SegmentFile]:
 
 def _is_uploaded(segment: SegmentFile) -> bool:
     match = SEGMENT.fullmatch(os.path.basename(segment.path))
-    return match is not None and match[2] is not None
+    # One that needs a key to be chosen or left out is in nobody's way: no read of it gives anything.
+    return match is not None and match[2] is not None and cut_of(segment.path) != segment.base_offset
 
 
 def _reading_order(segment: SegmentFile) -> tuple[str, str, int, str]:

@@ -20,6 +20,7 @@ from logsegment.cli.options import CodecType, examples, experimental_option, for
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
+from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -217,6 +218,8 @@ def _convert(segment: Segment, file: Any, job: Job, progress: Progress) -> None:
             raise Damaged(segment.name, refused, "--allow-loss converts all the same, and tells what was lost") from refused
         except ls.RecordBatchError as error:
             raise Damaged(segment.name, error, _advice(error)) from error
+        except SegmentKeyError:
+            raise
         except ValueError as mistake:
             raise click.UsageError(str(mistake)) from None
     job.note(segment, converted)

@@ -33,6 +33,7 @@ from logsegment.redacting import Redactor
 from logsegment.report import is_unopened
 from logsegment.segments import is_gap
 from logsegment.stores.uri import shown
+from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -98,6 +99,8 @@ def diff(
         states = [_told(partition, write) for partition in partitions]
     except ls.RecordBatchError as error:
         raise Damaged(error.path or f"{a} or {b}", error, "`logsegment verify` tells what is lost", redactor) from None
+    except SegmentKeyError:
+        raise
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     if len(states) > 1 and not quiet:

@@ -13,6 +13,7 @@ from logsegment._core import Finding
 from logsegment.cli.messages import say
 from logsegment.segments import SegmentFile, directory_of, found_in, is_directory, is_gap, segments_beside, size_of
 from logsegment.stores.uri import is_stored, shown
+from logsegment.tiered.errors import SegmentKeyError
 
 STDIN = "-"
 
@@ -133,9 +134,17 @@ def _named(path: str, left_out: list[Finding]) -> list[Segment]:
 
 def _input(file: SegmentFile, is_listed: bool) -> Segment:
     if is_stored(file.path):
-        return Segment(file.path, file, is_listed, is_regular=True, size=size_of(file))
+        return Segment(file.path, file, is_listed, is_regular=True, size=_size(file))
     status = os.stat(file.path)
     return Segment(file.path, file, is_listed, is_regular=stat.S_ISREG(status.st_mode), size=status.st_size)
+
+
+def _size(file: SegmentFile) -> int:
+    """Bytes of a stored file; 0 of one that nobody can open without a key: who reads it is told."""
+    try:
+        return size_of(file)
+    except SegmentKeyError:
+        return 0
 
 
 def _with_next(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Segment | None]]:

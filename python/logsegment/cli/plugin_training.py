@@ -23,6 +23,7 @@ from logsegment.cli.sources import opened
 from logsegment.plugins import Catalog, Plugin, Registry
 from logsegment.plugins.rules import registration
 from logsegment.plugins.training import LEAST_SAMPLES, LEAST_SIZE, Trained, train
+from logsegment.tiered import SegmentKeyError
 
 ADVICE = "name other segments: a dictionary is made of whole ones"
 
@@ -75,6 +76,8 @@ def train_(
         _ensure_plugin(alias, java_class)
         trained = _trained(segments, size, samples, level, codecs, quiet=quiet)
         content = trained.dictionary if alias is None else _listed(trained, alias, str(java_class))
+    except SegmentKeyError:
+        raise
     except ValueError as mistake:
         raise click.UsageError(str(mistake)) from None
     except ModuleNotFoundError as missing:

@@ -75,6 +75,11 @@ def chosen(spans: Mapping[str, Span], epochs_of: Callable[[str], Epochs]) -> Cho
     return choice
 
 
+def overlapping(spans: Mapping[str, Span]) -> set[str]:
+    """The names of the uploads that have offsets in common with others."""
+    return {name for pair in _overlapping(sorted(spans, key=lambda name: spans[name].start), spans) for name in pair}
+
+
 def _overlapping(order: list[str], spans: Mapping[str, Span]) -> Iterator[tuple[str, str]]:
     """Each upload with those before it that reach into it."""
     reaching: list[str] = []

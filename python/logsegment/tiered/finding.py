@@ -33,14 +33,14 @@ def uploads(path: str | os.PathLike[str], *, keys: Keys | None = None) -> list[U
 
     Args:
         path: a folder, or a prefix in a store.
-        keys: as in `logsegment.Segment`; needed where only the newest leader epochs of a partition tell which of its uploads counts.
+        keys: as in `logsegment.Segment`; needed where only the newest leader epochs of a partition tell which of its uploads counts:
+            without them the reason of each says so, and every read of it is a `SegmentKeyError`.
 
     Returns:
         An `Upload` for each, with its state and the reason for it, folder by folder in the order of their offsets. Of Pinterest's uploader
         there are none: it keeps plain segments.
 
     Raises:
-        SegmentKeyError: when a key is needed, and missing or wrong.
         OSError: when a folder cannot be listed or read.
 
     Example:
@@ -115,4 +115,5 @@ def _uploaded(directory: str, one: Found, keys_of: str | None) -> Uploaded:
     upload = one.upload
     name = cut_name(f"{one.stem}.{LOG}", one.before)
     path = tiered(joined_path(directory, name), ring_of(keys_of or ""))
-    return Uploaded(path, upload.topic, upload.partition, upload.base_offset, None if one.before is not None else upload.size)
+    is_cut = one.before is not None and not one.is_closed
+    return Uploaded(path, upload.topic, upload.partition, upload.base_offset, None if is_cut else upload.size)

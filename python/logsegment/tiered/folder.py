@@ -43,7 +43,8 @@ class Upload:
         size: bytes of the segment; None when nothing tells them.
         state: "finished": it is read. "duplicate": another upload holds the same records. "superseded": its leader's term is none that
             the newest checkpoint of the partition knows there. "unfinished": objects are missing. "damaged": its manifest cannot be read.
-        reason: why it, or the rest of it, is not read, in words; empty for one that is read whole.
+        reason: why it, or the rest of it, is not read, in words; empty for one that is read whole. A finished one that is read to no
+            certain offset, since a key is missing that tells it, has one too.
         last_read: the last offset that is read of it, where another upload holds those that follow; else None.
     """
 
@@ -68,6 +69,7 @@ class Found:
         span: its offsets and their leaders, where they are known.
         rule: what its manifest breaks.
         is_lost: nothing else holds its offsets, and it cannot be read: it stands in the log as a segment of which every read fails.
+        is_closed: a key is missing that tells whether and how far it is read: every read of it fails.
         rival: the path of an upload that overlaps, where nothing tells which of the two counts.
         finding: what is told of it where it is not read, or not read whole.
     """
@@ -79,6 +81,7 @@ class Found:
     span: Span | None = None
     rule: str = ""
     is_lost: bool = False
+    is_closed: bool = False
     rival: str = ""
     finding: Finding | None = None
 
@@ -90,6 +93,8 @@ class Found:
     @property
     def before(self) -> int | None:
         """The first offset that is not read of it; None for one that is read whole."""
+        if self.is_closed:
+            return self.upload.base_offset
         return None if self.upload.last_read is None else self.upload.last_read + 1
 
     @property

@@ -18,7 +18,7 @@ from logsegment.file_names import CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, obj
 from logsegment.stores.listing import Entry
 from logsegment.stores.uri import cut_name, cut_of, shown, untiered
 from logsegment.tiered.cut import CutFile, cut_index, cut_position
-from logsegment.tiered.errors import ChunkError, ManifestError
+from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 from logsegment.tiered.folder import Found
 from logsegment.tiered.lost import LostFile
 from logsegment.tiered.objects import Info, info_of, joined_path, open_object, read_object
@@ -166,6 +166,8 @@ def _parted(uri: str) -> tuple[str, str]:
 def _open_log(uri: str, directory: str, name: str) -> Any:
     """The segment that an object is, up to where it is read."""
     before, base_offset = cut_of(uri), int(name[:20])
+    if before == base_offset:
+        raise _closed(uri, directory, name)
     try:
         objects = _objects(uri, directory, name)
         file = open_object(untiered(uri)) if objects is None else objects.log()
@@ -175,6 +177,16 @@ def _open_log(uri: str, directory: str, name: str) -> Any:
         return file
     position = cut_position(tiered(untiered(uri), ring_of(uri)), base_offset, before, file.version)
     return file if position is None else CutFile(file, position)
+
+
+def _closed(uri: str, directory: str, name: str) -> SegmentKeyError | FileNotFoundError:
+    """Why nothing is read of an upload that overlaps with others."""
+    found = (one for one in view_of(directory, ring_of(uri)).found if one.is_closed)
+    reason = next((one.upload.reason for one in found if f"{one.stem}.{LOG}" == name), None)
+    if reason is None:
+        # Another upload came, or went.
+        return FileNotFoundError(errno.ENOENT, "the folder has changed: list it again", shown(uri))
+    return SegmentKeyError(reason)
 
 
 def _lost(uri: str, directory: str, name: str, error: ManifestError) -> LostFile:
@@ -234,6 +246,8 @@ def _files(uri: str, directory: str, one: Found, view: View) -> dict[str, int]:
     log = f"{one.stem}.{LOG}"
     if one.is_lost:
         return {log: view.infos[log].size}
+    if one.is_closed:
+        return {cut_name(log, one.before): one.upload.size or 0}
     if one.before is not None:
         return _cut_files(uri, directory, one)
     files = {log: one.upload.size or 0}

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from logsegment._core import Finding
 from logsegment.file_names import LOG, MANIFEST
-from logsegment.tiered.choice import Choice, Cut, LeftOut, chosen
-from logsegment.tiered.errors import ChunkError, ManifestError
+from logsegment.tiered.choice import Choice, Cut, LeftOut, chosen, overlapping
+from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 from logsegment.tiered.folder import Found, local_epochs, parse_epochs
 from logsegment.tiered.keys import KeyRing
 from logsegment.tiered.segment_objects import SegmentObjects
@@ -17,13 +17,14 @@ from logsegment.tiered.segment_objects import SegmentObjects
 def judged(directory: str, found: Sequence[Found], ring: KeyRing) -> list[Found]:
     """The same uploads, each with its state, and with a finding where it is not read, or not read whole.
 
+    Where a key is missing that the choice among some needs, each of these is a segment of which every read fails, and says why.
+
     Args:
         directory: where they lie.
         found: all of a folder, as `uploads_in` gives them.
         ring: keys, which are needed where only the newest checkpoint can tell which upload counts.
 
     Raises:
-        SegmentKeyError: when a key is needed, and missing or wrong.
         OSError: when something cannot be read.
     """
     by_stem = {one.stem: one for one in found}
@@ -38,8 +39,12 @@ def judged(directory: str, found: Sequence[Found], ring: KeyRing) -> list[Found]
             return []
 
     spans = {one.stem: one.span for one in found if one.upload.state == "finished" and one.span is not None}
-    choice = chosen(spans, epochs_of)
-    chosen_ones = [_with_choice(one, choice, by_stem) for one in found]
+    try:
+        choice = chosen(spans, epochs_of)
+        chosen_ones = [_with_choice(one, choice, by_stem) for one in found]
+    except SegmentKeyError as error:
+        unchosen = overlapping(spans)
+        chosen_ones = [_closed(one, error) if one.stem in unchosen else one for one in found]
     topics = next(((one.upload.topic, one.upload.topic_id, one.upload.partition) for one in found if one.manifest), None)
     return [_with_gap(one, chosen_ones, topics) for one in chosen_ones]
 
@@ -71,6 +76,11 @@ def _with_choice(one: Found, choice: Choice, by_stem: dict[str, Found]) -> Found
     if one.stem in choice.undecided:
         return replace(one, rival=by_stem[choice.undecided[one.stem]].upload.path)
     return one
+
+
+def _closed(one: Found, error: SegmentKeyError) -> Found:
+    reason = f"{one.upload.path} overlaps with others, and which of them is read only a key tells: {error}"
+    return replace(one, upload=replace(one.upload, reason=reason), is_closed=True)
 
 
 def _words(why: LeftOut) -> str:

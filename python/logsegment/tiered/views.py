@@ -83,7 +83,6 @@ def view_of(directory: str, ring: KeyRing, infos: list[Info] | None = None, *, i
         is_anew: look even when it was seen a moment ago, as who begins something does.
 
     Raises:
-        SegmentKeyError: when a key is needed, and missing or wrong.
         OSError: when it cannot be listed or read.
     """
     key = directory[:], ring.to_text()
