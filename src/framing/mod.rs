@@ -2,6 +2,7 @@
 //! Knows where an entry starts and ends, and nothing of what is in it.
 
 mod entry;
+mod losses;
 pub mod plausible;
 pub mod runs;
 mod search;
@@ -9,6 +10,7 @@ pub mod source;
 mod v07;
 
 pub use entry::{Frame, LOG_OVERHEAD, Step, Tail, step};
+pub use losses::Losses;
 pub use plausible::{Claim, Judge};
 pub use runs::{Damage, Piece, Run, Runs};
 pub use source::Source;

@@ -126,7 +126,7 @@ impl Runs {
         self
     }
 
-    /// Gives entries with a wrong checksum whose length is believed as `Broken`, not as damage.
+    /// Gives entries with a wrong checksum, or with bytes that the storage has lost, whose length is believed as `Broken`, not as damage.
     #[must_use]
     pub fn giving_broken(mut self) -> Self {
         self.gives_broken = true;
@@ -237,8 +237,13 @@ impl Runs {
     /// When recovering: why the entry of this length, `at` bytes behind the front, cannot be believed.
     fn damage_at(&mut self, at: usize, len: usize, magic: i8) -> Option<Error> {
         let search = self.search.as_mut()?;
+        let position = self.source.position().saturating_add(as_u64(at));
+        if let Some(bytes) = self.source.lost_among(&(position..position.saturating_add(as_u64(len)))) {
+            // Whatever is compared: nobody wrote what stands there.
+            return Some(ErrorKind::LostBytes { bytes, message: "the storage has lost bytes of the entry".to_owned() }.into());
+        }
         let entry = self.source.front().get(at..)?.get(..len)?;
-        search.damage_of(self.source.position().saturating_add(as_u64(at)), entry, magic)
+        search.damage_of(position, entry, magic)
     }
 
     fn take(&mut self, len: usize) -> Run {
@@ -333,7 +338,7 @@ impl Runs {
     }
 
     fn leave_out(&mut self, error: Error, len: usize) -> Piece {
-        if self.gives_broken && matches!(error.kind(), ErrorKind::Checksum { .. }) {
+        if self.gives_broken && matches!(error.kind(), ErrorKind::Checksum { .. } | ErrorKind::LostBytes { .. }) {
             return Piece::Broken(self.take(len));
         }
         let start = self.source.position();

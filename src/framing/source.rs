@@ -1,9 +1,12 @@
 //! Where the bytes come from: counted memory, or a reader whose bytes go into pooled storage.
 
 use std::io::{ErrorKind as IoKind, Read};
+use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 
+use super::losses::Losses;
 use crate::error::Result;
 use crate::pool::Pool;
 use crate::wire::as_u64;
@@ -13,6 +16,7 @@ pub struct Source {
     inner: Inner,
     position: u64,
     needs_caller: bool,
+    losses: Option<Arc<Losses>>,
 }
 
 enum Inner {
@@ -38,14 +42,14 @@ const READ_LEN: usize = 1 << 20;
 impl Source {
     /// The bytes themselves; nothing is copied.
     pub fn memory(bytes: Bytes) -> Self {
-        Self { inner: Inner::Memory(bytes), position: 0, needs_caller: false }
+        Self { inner: Inner::Memory(bytes), position: 0, needs_caller: false, losses: None }
     }
 
     /// What a reader gives, one read after the other, from `position` of the input on.
     pub fn reader(reader: Box<dyn Read + Send>, position: u64) -> Self {
         let pool = Pool::new(4);
         let reader = Reader { reader, pool, storage: Vec::new(), filled: 0, taken: 0, at_end: false, failed: None, read: 0 };
-        Self { inner: Inner::Reader(reader), position, needs_caller: false }
+        Self { inner: Inner::Reader(reader), position, needs_caller: false, losses: None }
     }
 
     /// The same source, to be read on the thread that asks for its records only: another one might wait for a lock that thread holds
@@ -53,6 +57,17 @@ impl Source {
     #[must_use]
     pub fn read_by_caller(self) -> Self {
         Self { needs_caller: true, ..self }
+    }
+
+    /// The same source, whose reader gives other bytes for those that it has lost, and says so.
+    #[must_use]
+    pub fn losing(self, losses: Arc<Losses>) -> Self {
+        Self { losses: Some(losses), ..self }
+    }
+
+    /// Lost bytes of which some are in this range of the input, all of which is at hand.
+    pub fn lost_among(&self, bytes: &Range<u64>) -> Option<Range<u64>> {
+        self.losses.as_ref()?.among(bytes)
     }
 
     /// True when only the thread that asks for records may read.

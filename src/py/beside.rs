@@ -49,7 +49,7 @@ impl committed::Segment for Segment {
             return Ok(source(&self.path, start, None, &self.signals)?);
         }
         let range = store::StoredRange::open(&self.path, start, None, &self.signals)?;
-        Ok(Source::reader(Box::new(range.recovering()), start).read_by_caller())
+        Ok(range.recovering().into_source())
     }
 
     fn snapshot(&self) -> Option<Vec<ProducerEntry>> {
@@ -98,8 +98,7 @@ pub fn open(path: &Path, signals: &Arc<Signals>) -> io::Result<(Box<dyn ReadAt>,
 /// The bytes of a file from `start` to `end` (exclusive), or to its end.
 pub fn source(path: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) -> io::Result<Source> {
     if store::is_stored(path) {
-        let range = store::StoredRange::open(path, start, end, signals)?;
-        return Ok(Source::reader(Box::new(range), start).read_by_caller());
+        return Ok(store::StoredRange::open(path, start, end, signals)?.into_source());
     }
     Ok(Source::reader(Box::new(FileRange::open(path, start, end)?), start))
 }

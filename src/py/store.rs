@@ -12,9 +12,10 @@ use pyo3::pybacked::PyBackedBytes;
 use super::errors::{self, RecordBatchError};
 use super::finding::Finding;
 use super::interrupt::Signals;
+use super::lost;
 use crate::decode::ChecksumJudge;
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Piece, Runs, Source};
+use crate::framing::{Losses, Piece, Runs, Source};
 use crate::limits::Limits;
 use crate::log::ReadAt;
 use crate::model::Formats;
@@ -34,6 +35,7 @@ pub struct StoredLog {
 /// What all that ask have in common.
 struct Opened {
     object: Py<PyAny>,
+    losses: Arc<Losses>,
     uri: PathBuf,
     window: Mutex<Window>,
 }
@@ -64,7 +66,7 @@ impl StoredLog {
             let object = module(py)?.call_method1(intern!(py, "open_file"), (text(uri),))?;
             let end = object.getattr(intern!(py, "size"))?.extract()?;
             let window = Mutex::new(Window { position: 0, bytes: None, size: LEAST / 2, is_damaged: false });
-            let opened = Arc::new(Opened { object: object.unbind(), uri: uri.to_owned(), window });
+            let opened = Arc::new(Opened { object: object.unbind(), losses: Arc::default(), uri: uri.to_owned(), window });
             Ok(Self { opened, end, signals: Arc::clone(signals), is_recovering: false })
         })
     }
@@ -111,6 +113,7 @@ impl StoredLog {
             let taken = object.bind(py).call_method0(intern!(py, "taken"))?;
             let (requests, fetched, findings): (u64, u64, Vec<PyRef<'_, Finding>>) = taken.extract()?;
             self.signals.fetched(requests, fetched);
+            findings.iter().filter(|finding| finding.rule() == lost::RULE).for_each(|finding| self.opened.losses.add(finding.bytes()));
             self.signals.note(findings.iter().map(|finding| Finding::clone(finding)).collect());
             Ok((bytes?.extract::<PyBackedBytes>(py)?, !findings.is_empty()))
         })
@@ -139,7 +142,7 @@ impl ReadAt for StoredLog {
 
     fn intact_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
         let log = self.asked_by(&self.signals).recovering();
-        let source = Source::reader(Box::new(StoredRange { log, at: position, is_checked: true }), position);
+        let source = StoredRange { log, at: position, is_checked: true }.into_source();
         let judge = ChecksumJudge { formats: Formats::Experimental, limits: *limits, check_crc: true };
         let mut runs = Runs::new(source, *limits, SEARCHED).of(judge.formats).recovering(Box::new(judge));
         while let Some(piece) = runs.next_piece()? {
@@ -194,6 +197,12 @@ impl StoredRange {
         let log = StoredLog::open(uri, signals)?;
         let log = if let Some(end) = end { log.up_to(end) } else { log };
         Ok(Self { log, at: start, is_checked: false })
+    }
+
+    /// The range as a source; only the thread that asks for records may call Python code.
+    pub fn into_source(self) -> Source {
+        let (start, losses) = (self.at, Arc::clone(&self.log.opened.losses));
+        Source::reader(Box::new(self), start).losing(losses).read_by_caller()
     }
 
     /// The same with other bytes in the place of damaged ones, whether or not who asks goes on past damage.

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
@@ -19,8 +20,9 @@ from logsegment.segments import find_segments
 from logsegment.tiered import objects
 from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.errors import ChunkError
-from made_logs import make_partition
+from made_logs import START, make_partition
 
+TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
 OFFSETS = range(1234, 1434)
 CHUNKS = {"first": 0, "middle": 5, "last": 12}
 
@@ -306,6 +308,74 @@ def test_behind_the_damage_all_entries_of_an_index_into_it_are_one(indexed: Inde
     assert type(given(indexed.segment.records(columns=["offset"], start_offset=lost["lastOffset"]))[1]) is ChunkError
     assert min(one.start for one in indexed.asked) >= indexed.stored.start - 3 * CHUNK_SIZE
     assert indexed.segment.index_findings == []
+
+
+def test_a_time_behind_a_segment_whose_end_is_lost_is_looked_up(tmp_path: Path):
+    """The manifest tells that all of the segment is earlier; no index entry is behind the chunk."""
+    make_partition(tmp_path, "orders", 0, [list(range(100)), list(range(100, 200))])
+    uploader = tiered.Uploader(tmp_path, key_id="key1")
+    first, _ = uploader.partition(tmp_path / "orders-0")
+    data = bytearray(first.read_bytes())
+    data[-1] ^= 1
+    first.write_bytes(data)
+    log = ls.Log(uploader.prefix, keys=tiered.KEYS)
+    (lost,) = {(one.baseOffset, one.lastOffset) for one in log.validate().findings if one.rule == "TS-45"}
+    assert lost[1] == 99
+    assert log.offset_for_timestamp(START + 150) == 150
+    assert given(log.records(columns=["offset"], start_timestamp=START + 100)) == (list(range(100, 200)), None)
+    search = Search(Wanted(since=START + 150, until=START + 152))
+    assert [place.offset for place in search.places(find_segments(log.path))] == [150, 151]
+    with pytest.raises(ChunkError):
+        log.offset_for_timestamp(START + lost[0])
+    assert log.offset_for_timestamp(START + lost[0] - 1) == lost[0] - 1
+    manifest = first.with_suffix(".rsm-manifest")
+    manifest.write_text(manifest.read_text().replace('"maxTimestampMs"', '"other"'))
+    with pytest.raises(ChunkError):
+        ls.Log(uploader.prefix, keys=tiered.KEYS).offset_for_timestamp(START + 150)
+
+
+def test_a_committed_read_behind_the_damage_is_that_of_a_file(tmp_path: Path):
+    """Markers are looked for past the chunk: what was open before it is open where its marker is lost."""
+    for log in TRANSACTIONS.iterdir():
+        (tmp_path / "payments-0").mkdir(exist_ok=True)
+        (tmp_path / "payments-0" / log.name).write_bytes(log.read_bytes())
+    stored = tiered.Uploader(tmp_path, "payments", chunk_size=400, key_id="key1").partition(TRANSACTIONS)[1]
+    (name,) = (path for path in (tmp_path / "payments-0").glob("*.log") if path.name[:20] == stored.name[:20])
+    data, holes = bytearray(stored.read_bytes()), bytearray(name.read_bytes())
+    data[2 * 428 + 20] ^= 1
+    holes[800:1200] = b"\xff" * 400
+    stored.write_bytes(data)
+    name.write_bytes(holes)
+    here, there = ls.Log(tmp_path / "payments-0"), ls.Log(stored.parent, keys=tiered.KEYS)
+    (lost,) = (one for one in there.validate().findings if one.rule == "TS-45")
+    read = 0
+    for start in range(lost.lastOffset + 1, there.segments[3].base_offset):
+        found, expected = (given(log.records(columns=["offset"], start_offset=start, isolation="read_committed")) for log in (there, here))
+        assert found == expected
+        read += len(found[0])
+    assert read
+
+
+@pytest.mark.parametrize("at", [20_000, 21_000])
+def test_nothing_that_stands_for_lost_bytes_is_given(at: int, tmp_path: Path):
+    """Without a checksum nothing else tells that a value, of which the chunk is a part, is not what was written."""
+    made = make_partition(tmp_path, "orders", 0, [list(range(50))], value_bytes=5000, batch_bytes=20_000)
+    source = tmp_path / "orders-0" / f"{0:020}.log"
+    log = tiered.Uploader(tmp_path, key_id="key1").segment(source, 49)
+    data = bytearray(log.read_bytes())
+    data[at // 1000 * 1028 + 20] ^= 1
+    log.write_bytes(data)
+    segment = ls.Segment(log, keys=tiered.KEYS)
+    (hit,) = (row for row in ls.batches(ls.FileSource(source)).to_pylist() if row["position"] <= at < row["position"] + row["size"])
+    kept = [one for one in made if not hit["baseOffset"] <= one.offset <= hit["lastOffset"]]
+    for check_crc in (True, False):
+        read = segment.records(on_error="skip", check_crc=check_crc).read_all()
+        assert [(row["offset"], row["value"]) for row in read.to_pylist()] == [(one.offset, one.value) for one in kept]
+        report = segment.validate(check_crc=check_crc)
+        for findings in (read.findings, [one for one in report.findings if one.severity == "error"]):
+            assert [(one.rule, one.position, one.length) for one in findings] == [("TS-45", hit["position"], hit["size"])]
+        rows = segment.batches(on_error="skip", check_crc=check_crc).to_pylist()
+        assert [row["isValid"] for row in rows if row["position"] == hit["position"]] == [False if check_crc else None]
 
 
 def test_an_error_that_another_library_met_is_the_same(tmp_path: Path):

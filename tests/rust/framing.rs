@@ -1,11 +1,12 @@
 //! Entries out of a source: any cut of the reads gives the same, tails are told, damage is stepped over.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use logsegment::decode::{ChecksumJudge, DecodeOptions};
 use logsegment::error::ErrorKind;
-use logsegment::framing::{Piece, Runs, Source, Tail};
+use logsegment::framing::{Losses, Piece, Runs, Source, Tail};
 use logsegment::limits::Limits;
 
 use crate::batches::sample;
@@ -88,6 +89,30 @@ fn what_came_before_a_read_failed_is_given_before_the_error() {
         };
         assert_eq!(given, whole, "step {step}");
         assert!(matches!(error.kind(), ErrorKind::Io { message, .. } if message == "the cable is out"), "{error}");
+    }
+}
+
+#[test]
+fn an_entry_with_lost_bytes_is_not_believed_whatever_is_compared() {
+    let (first, middle, last) = (sample(0, 9), sample(9, 40), sample(49, 3));
+    let bytes = [&first[..], &middle, &last].concat();
+    let (start, end) = (first.len() as u64, (first.len() + middle.len()) as u64);
+    for lost in [start..start + 1, end - 1..end, start + 70..start + 80] {
+        let losses = Arc::new(Losses::default());
+        losses.add(lost.clone());
+        let judge = ChecksumJudge { check_crc: false, ..ChecksumJudge::of(&DecodeOptions::default()) };
+        let source = Source::reader(Box::new(Dribble { bytes: bytes.clone(), at: 0, step: 100_000 }), 0).losing(losses);
+        let mut runs = Runs::new(source, Limits::default(), 1).recovering(Box::new(judge));
+        let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+        while let Some(piece) = runs.next_piece().unwrap() {
+            match piece {
+                Piece::Run(run) => kept.extend_from_slice(run.entries_from(0)),
+                Piece::Damage(damage) => left_out.push((damage.bytes, damage.error.lost_bytes().cloned())),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(kept, [&first[..], &last].concat(), "{lost:?}");
+        assert_eq!(left_out, [(start..end, Some(lost))]);
     }
 }
 
