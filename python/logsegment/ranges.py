@@ -10,6 +10,7 @@ from logsegment import _core
 from logsegment.segments import SegmentFile, size_of
 from logsegment.stores.uri import is_stored
 from logsegment.tiered.errors import ChunkError
+from logsegment.tiered.finding import latest_timestamp
 
 
 class Ranges:
@@ -122,10 +123,20 @@ class Ranges:
         return position, batch
 
     def _find_timestamp(self, timestamp: int) -> tuple[int, tuple[int, int, int] | None]:
-        position, batch, by_index = self._index.find_timestamp(timestamp)
+        position, batch, by_index = self._looked_up_timestamp(timestamp)
         if misled := self._index.misled_by_timestamp(timestamp, position, by_index):
             self._misled["timestamp"] = misled
         return position, batch
+
+    def _looked_up_timestamp(self, timestamp: int) -> tuple[int, tuple[int, int, int] | None, bool]:
+        """What the index finds; nothing in an upload with a damaged chunk whose manifest tells that all of it is earlier."""
+        try:
+            return self._index.find_timestamp(timestamp)
+        except ChunkError:
+            latest = latest_timestamp(self.path)
+            if latest is None or latest >= timestamp:
+                raise
+            return self.size, None, True
 
     def position_for_timestamp(self, timestamp: int) -> int | None:
         """Position of the first batch that may hold a record of this time (ms) or later; None when the headers say that there is none.

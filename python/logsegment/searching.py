@@ -298,7 +298,7 @@ class _Counted(Segment):
             return
         self._looked_up(".index", ".timeindex")
         try:
-            position, batch, by_index = self._index.find_timestamp(timestamp)
+            position, batch, by_index = self._looked_up_timestamp(timestamp)
         except RecordBatchError:
             # Decoding tells what is wrong, or skips it.
             yield 0, None

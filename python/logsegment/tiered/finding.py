@@ -111,6 +111,25 @@ def uploaded_at(path: str, keys_of: str | None = None) -> Uploaded | None:
     return Uploaded(uri, topic, partition, name.base_offset, manifest.chunks.file_size if before is None else None)
 
 
+def latest_timestamp(uri: str) -> int | None:
+    """The largest timestamp (ms) of the records of an upload, as its manifest tells; None when it does not, or there is none.
+
+    Args:
+        uri: of its log.
+
+    Raises:
+        OSError: when a store does not answer.
+    """
+    directory, name = os.path.split(untiered(uri)[:])
+    parts = object_name(name)
+    if parts is None:
+        return None
+    try:
+        return read_manifest(info_of(joined_path(type(untiered(uri))(directory), f"{parts.stem}.{MANIFEST}"))).max_timestamp
+    except (FileNotFoundError, ManifestError):
+        return None
+
+
 def _uploaded(directory: str, one: Found, keys_of: str | None) -> Uploaded:
     upload = one.upload
     name = cut_name(f"{one.stem}.{LOG}", one.before)

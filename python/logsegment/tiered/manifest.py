@@ -53,6 +53,7 @@ class Manifest:
         parts: of the object of indexes, by the names of the manifest; None in manifests before October 2023 (TS-52).
         topic, topic_id, partition, segment_id: None where the manifest does not tell.
         start_offset, end_offset: the first and the last offset of the segment; None where the manifest does not tell.
+        max_timestamp: the largest of its records, in ms; None where the manifest does not tell.
         event_timestamp: when it was uploaded, in ms.
         epochs: first offset of each leader's term in the segment.
     """
@@ -67,6 +68,7 @@ class Manifest:
     segment_id: str | None = None
     start_offset: int | None = None
     end_offset: int | None = None
+    max_timestamp: int | None = None
     event_timestamp: int = -1
     epochs: dict[int, int] = field(default_factory=dict)
 
@@ -167,6 +169,7 @@ def _segment_metadata(members: object) -> dict[str, Any]:
             "segment_id": str(ids["id"]),
             "start_offset": number(members, "startOffset", most=_MOST_LONG, rule="TS-23"),
             "end_offset": number(members, "endOffset", most=_MOST_LONG, rule="TS-23"),
+            "max_timestamp": _time(members.get("maxTimestampMs")),
             "event_timestamp": number(members, "eventTimestampMs", least=-1, most=_MOST_LONG, rule="TS-23"),
             "epochs": {int(epoch): int(start) for epoch, start in members["segmentLeaderEpochs"].items()},
         }
@@ -174,6 +177,10 @@ def _segment_metadata(members: object) -> dict[str, Any]:
         if isinstance(error, ManifestError):
             raise
         raise ManifestError(f"remoteLogSegmentMetadata lacks {error}", "TS-23") from None
+
+
+def _time(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _topic(name: object) -> str:
