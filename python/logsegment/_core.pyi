@@ -46,6 +46,7 @@ __all__ = [
     "read_leader_epochs",
     "read_offset_checkpoint",
     "committed_transactions",
+    "Followed",
     "follow_log",
     "validate_log",
     "rebuild_indexes",

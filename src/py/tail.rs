@@ -50,7 +50,8 @@ pub struct Followed {
 /// Returns:
 ///     None when another batch, or none, stands where `since` was.
 #[pyfunction]
-#[pyo3(signature = (path, base_offset, *, since=None, zeros=(0, 0), transactions=None, until=None, is_checked=false, experimental=false))]
+#[pyo3(signature = (path, base_offset, *, since=None, zeros=(0, 0), transactions=None, until=None, is_checked=false, experimental=false),
+    text_signature = "(path, base_offset, *, since=None, zeros=(0, 0), transactions=None, until=None, is_checked=False, experimental=False)")]
 #[expect(clippy::too_many_arguments, reason = "keywords of a Python call")]
 pub fn follow_log(
     py: Python<'_>,
