@@ -1,11 +1,12 @@
 //! Plain bytes to literals and matches.
 //!
 //! Two tables remember where groups of bytes stood: four bytes once, seven bytes the last two times. There are no chains to walk, so that every position
-//! costs the same. What such a look misses is found again in two cheap ways: a match also grows back over the literals before it, and where a
-//! match ends it is asked whether what follows stood somewhere behind the same bytes too.
+//! costs the same. What such a look misses is found again in three cheap ways: a match also grows back over the literals before it, some of them
+//! may stand as far back as it does with others between, and where a match ends it is asked whether what follows stood somewhere behind the same
+//! bytes too.
 
 use super::block::Block;
-use super::symbols::{MOST, WINDOW};
+use super::symbols::{self, MOST, WINDOW};
 use crate::codec::matches::{equal, equal_before, load8, whole_bytes};
 
 const SLOTS: usize = 1 << 14;
@@ -23,8 +24,12 @@ const SKIPPED: usize = 2;
 pub(super) const BLOCK: usize = 64 << 10;
 /// Positions from one that is written down inside a match to the next.
 const STRIDE: usize = 2;
-/// Nothing shorter is a match here: three bytes are cheaper as literals, unless they are near.
+/// Nothing shorter is looked for: three bytes are cheaper as literals, unless they are near and their distance comes twice.
 const LEAST: usize = 4;
+/// The shortest matches lie no further back: they would take as many bits as their bytes, and readers more time.
+const NEAR: usize = 2 << 10;
+/// Bytes before a match in which others are looked for that stand as far back.
+const BEFORE: usize = 8;
 
 /// Finds matches. Positions are kept in 16 bits, of which a window needs 15.
 pub(super) struct Matcher {
@@ -68,6 +73,10 @@ impl Matcher {
             }
             let (next, indexed) = self.best_of_two(source, first);
             let found = self.reaching_further(source, next, limit).grown_back(source, anchor);
+            if let Some(before) = found.before(source, anchor) {
+                block.put(source.get(anchor..before.at).unwrap_or_default(), before.len, before.distance);
+                anchor = before.at + before.len;
+            }
             block.put(source.get(anchor..found.at).unwrap_or_default(), found.len, found.distance);
             anchor = found.at + found.len;
             self.index(source, indexed, anchor.min(limit));
@@ -92,7 +101,8 @@ impl Matcher {
         let best = Candidate::new(source, at, word, here.wrapping_sub(short)).or_longer(last).or_longer(before);
         let is_long = last.len >= LEAST;
         if best.len < size_of::<u64>() {
-            return Match { at, len: best.len, distance: best.distance, is_long };
+            let len = if best.len == LEAST && best.distance > NEAR { 0 } else { best.len };
+            return Match { at, len, distance: best.distance, is_long };
         }
         let found = best.extended(source, at);
         if before.len == size_of::<u64>() && before.distance != best.distance {
@@ -163,6 +173,34 @@ impl Match {
         let more = if most == 0 { 0 } else { equal_before(source, older, self.at, most) };
         Self { at: self.at - more, len: self.len + more, ..self }
     }
+
+    /// The first three or more literals from `anchor` on, among the last before this match, that stand as far back as it does. Records of one
+    /// length are alike in the lengths at their ends, not in the times and offsets between.
+    #[inline(always)]
+    fn before(self, source: &[u8], anchor: usize) -> Option<Self> {
+        let (literals, newer) = (self.at - anchor, self.at.wrapping_sub(BEFORE));
+        if literals < symbols::LEAST || self.distance > NEAR || self.at < BEFORE + self.distance {
+            return None;
+        }
+        let unequal = non_zero(load8(source, newer) ^ load8(source, newer - self.distance));
+        let equal = HIGH & !unequal & (u64::MAX << (8 * BEFORE.saturating_sub(literals)));
+        let three = equal & (equal >> 8) & (equal >> 16);
+        if three == 0 {
+            return None;
+        }
+        let skipped = whole_bytes(three.trailing_zeros());
+        let len = whole_bytes((unequal >> (8 * skipped)).trailing_zeros()).min(BEFORE - skipped);
+        Some(Self { at: newer + skipped, len, ..self })
+    }
+}
+
+/// The highest bit of each byte.
+const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+
+/// The highest bit of each byte that is not 0.
+#[inline(always)]
+fn non_zero(word: u64) -> u64 {
+    (((word & !HIGH) + !HIGH) | word) & HIGH
 }
 
 /// A place where equal bytes may stand: how many of the first eight are.
@@ -209,4 +247,47 @@ fn slot<T>(slots: &mut [T; SLOTS], word: u64, bytes: u32) -> Option<&mut T> {
     const PRIME: u64 = 0x9e37_79b1_85eb_ca87;
     let hash = (word << (u64::BITS - 8 * bytes)).wrapping_mul(PRIME) >> (u64::BITS - SLOTS.ilog2());
     usize::try_from(hash).ok().and_then(|hash| slots.get_mut(hash))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DISTANCE: usize = 20;
+
+    /// What is found before a match at 40, 20 back, when the literals are those from `anchor` on and these of the eight bytes before it are equal.
+    fn before(anchor: usize, equal: &[usize]) -> Option<(usize, usize, usize)> {
+        let mut source: Vec<u8> = (0..=59).collect();
+        for at in equal {
+            source[at + 32] = source[at + 32 - DISTANCE];
+        }
+        let found = Match { at: 40, len: 10, distance: DISTANCE, is_long: true }.before(&source, anchor);
+        found.map(|found| (found.at, found.len, found.distance))
+    }
+
+    #[test]
+    fn three_literals_that_stand_as_far_back_as_the_match_behind_them_are_a_match() {
+        assert_eq!(before(30, &[0, 1, 2]), Some((32, 3, DISTANCE)));
+        assert_eq!(before(30, &[1, 3, 4, 5, 6]), Some((35, 4, DISTANCE)));
+        assert_eq!(before(32, &[0, 1, 2, 4, 5, 6]), Some((32, 3, DISTANCE)));
+        // A match of the greatest length does not grow back over what is equal.
+        assert_eq!(before(30, &[0, 1, 2, 3, 4, 5, 6, 7]), Some((32, 8, DISTANCE)));
+        assert_eq!(before(34, &[0, 1, 2, 3, 4]), Some((34, 3, DISTANCE)));
+        for (anchor, equal) in [(30, [0, 1, 3, 4].as_slice()), (33, &[0, 1, 2]), (38, &[5, 6, 7]), (30, &[])] {
+            assert_eq!(before(anchor, equal), None, "{anchor} {equal:?}");
+        }
+    }
+
+    #[test]
+    fn four_bytes_are_a_match_when_they_are_near() {
+        for (distance, len) in [(100, 4), (NEAR, 4), (NEAR + 1, 0), (10_000, 0)] {
+            let mut source = vec![0; distance + 40];
+            source[10..15].copy_from_slice(b"abcde");
+            source[10 + distance..15 + distance].copy_from_slice(b"abcdf");
+            let mut matcher = Matcher::default();
+            for (at, expected) in [(10, 0), (10 + distance, len)] {
+                assert_eq!(matcher.look(&source, at, load8(&source, at)).len, expected, "{distance}");
+            }
+        }
+    }
 }
