@@ -126,7 +126,7 @@ class Uploader:
             "remoteLogSegmentId": ids,
             "startOffset": base,
             "endOffset": end,
-            "maxTimestampMs": max((row["maxTimestamp"] for row in ls.batches(data).to_pylist()), default=-1),
+            "maxTimestampMs": max((row["maxTimestamp"] for row in ls.batches(log.read_bytes()).to_pylist()), default=-1),
             "brokerId": 1,
             "eventTimestampMs": event,
             "segmentLeaderEpochs": epochs or {"0": base},
