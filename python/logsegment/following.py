@@ -17,6 +17,7 @@ from logsegment._options import OnError
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import cut_of, is_stored, is_tiered, untiered
 from logsegment.tails import NO_ZEROS, Last, Tail, damage_at, last_intact, stands, tail_of
+from logsegment.tiered.errors import SegmentKeyError
 
 #: Batches that are remembered, one for each look that found something, to know how far back a log was cut.
 REMEMBERED = 1000
@@ -86,12 +87,15 @@ class Follower:
         """The first offset that was not shown; None before the first look, where only what comes from then on is wanted."""
         return self._next
 
-    def look(self, segments: Sequence[SegmentFile]) -> Iterator[Piece | str]:
+    def look(self, segments: Sequence[SegmentFile]) -> Iterator[Piece | str | SegmentKeyError]:
         """What is new, and notes about what is gone; `segments` are those of the partition in the order of their offsets.
+
+        Of an upload that is gone past for want of its key the error comes in its place.
 
         Raises:
             FileNotFoundError: when a segment is gone meanwhile: look again.
             RecordBatchError: when a batch that is not the last one is damaged.
+            SegmentKeyError: when a key is missing or wrong.
         """
         listed = [_name(segment) for segment in segments]
         if listed == self._listed:
@@ -126,7 +130,7 @@ class Follower:
         self._zeros[segment.path] = tail.zeros
         return tail
 
-    def _new_of(self, segments: Sequence[SegmentFile]) -> Iterator[Piece | str]:
+    def _new_of(self, segments: Sequence[SegmentFile]) -> Iterator[Piece | str | SegmentKeyError]:
         yield from self._cut(segments)
         assert self._next is not None
         first = _base(segments[0])
@@ -137,7 +141,12 @@ class Follower:
             is_closed = behind is not None or is_stored(segment.path)
             is_over = is_closed and _name(segment) in self._done
             if not is_over and (behind is None or _base(behind) > self._next):
-                yield from self._new(segment, is_closed)
+                try:
+                    yield from self._new(segment, is_closed)
+                except SegmentKeyError as error:
+                    if not self._skips:
+                        raise
+                    yield error
                 self._done |= {_name(segment)} if is_closed else set()
 
     def _new(self, segment: SegmentFile, is_closed: bool) -> Iterator[Piece]:

@@ -223,6 +223,22 @@ def test_damage_is_an_error_or_gone_past_and_told_once(broken: str, replicas: tu
     assert watched.following.code == 1
 
 
+def test_an_upload_without_its_key_is_gone_past_and_told_once(replicas: tuple[Path, Path], tmp_path: Path, watch: Show):
+    parts = offsets_of(replicas[0])
+    for at, key_id in enumerate(["key2", "key1", None, "key1"]):
+        aiven(tmp_path, replicas[0], at, key_id=key_id)
+    place = keyed(tmp_path, {"key2": tiered.KEYS["key2"]})
+    with pytest.raises(ls.tiered.SegmentKeyError, match="key1"):
+        watch(place).look()
+    watched = watch(place, on_error="skip")
+    shown, said = watched.look()
+    assert shown == parts[0] + parts[2]
+    assert said.count("is encrypted under the key 'key1'") == 2
+    aiven(tmp_path, replicas[0], 4, key_id="key2")
+    assert watched.look() == (parts[4], "")
+    assert watched.following.code == 2
+
+
 def test_the_command_line_shows_uploads_as_cat_does(tmp_path: Path):
     for name, key in tiered.KEYS.items():
         (tmp_path / name).write_bytes(key)

@@ -104,8 +104,7 @@ class Following:
         except SegmentKeyError as error:
             if self.on_error == "raise":
                 raise
-            self._say_once(words_of(error))
-            self.code = UNREADABLE
+            self._tell(directory, error)
         return found
 
     def _tell_gaps(self, left_out: Sequence[ls.Finding], follower: Follower) -> None:
@@ -120,10 +119,14 @@ class Following:
             say(text)
         self.told.add(text)
 
-    def _tell(self, directory: str, one: Piece | str) -> bool:
+    def _tell(self, directory: str, one: Piece | str | SegmentKeyError) -> bool:
         if isinstance(one, Piece):
             self._write(one)
             return True
+        if isinstance(one, SegmentKeyError):
+            self._say_once(words_of(one))
+            self.code = UNREADABLE
+            return False
         if not self.quiet:
             say(f"{directory}: {one}")
         return False
