@@ -57,7 +57,7 @@ class Log(Entries):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, mmap: Mapped = "auto", keys: Keys | None = None) -> None:
-        self.path = absolute(path) if keys is None else tiered(path, keys)
+        self.path = absolute(path) if keys is None else tiered(absolute(path), keys)
         self._files, self.left_out = found_in(self.path)
         self.segments = [Segment(file, mmap=mmap) for file in self._files]
 

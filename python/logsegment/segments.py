@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from logsegment.file_names import MOST_PARTITION, PARTITION, SEGMENT, is_upload, object_name, place_of
-from logsegment.stores.uri import StoreUri, cut_of, is_stored, is_tiered, placed, shown, untiered
+from logsegment.stores.uri import StoreUri, cut_of, is_stored, is_tiered, placed, settled, shown, untiered
 
 if TYPE_CHECKING:
     from logsegment._core import Finding
@@ -152,6 +152,8 @@ def directory_of(path: str) -> str:
 def absolute(path: str | os.PathLike[str]) -> str:
     """The path from the root of this machine on, or the URI in a store."""
     place = placed(path)
+    if is_tiered(place):
+        return settled(place)
     return place if is_stored(place) else os.path.abspath(place)
 
 

@@ -47,7 +47,7 @@ class Damaged(Exception):
 
     def __init__(self, name: str, error: logsegment.RecordBatchError, advice: str = SKIPPING, redactor: Redactor | None = None) -> None:
         words = str(error) if redactor is None else redactor.error(error)
-        super().__init__(f"{name}: {words.removeprefix(f'{name}: ')}")
+        super().__init__(f"{name}: {_without_place(words, name)}")
         is_framed = error.base_offset is not None or error.rule == SWALLOWED
         self.advice = advice if error.position != 0 or is_framed else self.AT_ITS_START + advice
         if error.rule in WANTING and is_framed:
@@ -115,6 +115,12 @@ def words_of(error: OSError | SegmentKeyError) -> str:
         return f"{error} (--key-file ID=FILE)"
     reason = error.strerror or str(error)
     return f"{os.fsdecode(error.filename)}: {reason}" if error.filename is not None else reason
+
+
+def _without_place(words: str, name: str) -> str:
+    """Words about a file, or about one that lies beside it, without what its own name says already."""
+    directory, slash, _ = name.rpartition("/")
+    return words.removeprefix(f"{name}: ").removeprefix(directory + slash)
 
 
 def _forget_stdout() -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from logsegment._internal import INTERNAL
 from logsegment._options import Isolation
+from logsegment.segments import absolute
 from logsegment.spark.modes import MODE_OPTIONS, ReadMode, parse_mode
 from logsegment.spark.offsets import OffsetLimit, batch_limits
 from logsegment.spark.plugins import PLUGINS, is_plugin_setting, plugins_option
@@ -219,7 +220,7 @@ def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
         return tuple(paths)
     from logsegment.tiered.places import tiered
 
-    return tuple(tiered(path, keys) for path in paths)
+    return tuple(tiered(absolute(path), keys) for path in paths)
 
 
 def keys_option(options: Mapping[str, str]) -> dict[str, str] | None:

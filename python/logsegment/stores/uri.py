@@ -20,6 +20,8 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 #: In front of the scheme: uploaded segments, seen as log directories (`logsegment.tiered`).
 TIERED = "tiered+"
+#: In the place of a host: the path counts from the current directory, and is shown as it was given.
+_FROM_HERE = "here"
 #: In the name of an upload that is not read to its end: the first offset that is not.
 _CUT = re.compile(rf"(?<=[0-9]{{20}}-{ID})-before-([0-9]{{20}})(?=\.[a-z_-]+\Z)")
 #: The user part names the container there.
@@ -140,9 +142,24 @@ def untiered(uri: str) -> str:
     parts = parts._replace(path=_CUT.sub("", parts.path))
     scheme = parts.scheme.removeprefix(TIERED)
     if scheme == "file":
-        return f"/{parts.path}"
+        return parts.path if parts.host == _FROM_HERE else f"/{parts.path}"
     query = "&".join(setting for setting in parts.query.split("&") if not setting.startswith("keys="))
     return joined(parts._replace(scheme=scheme, query=query))
+
+
+def file_uri(path: str) -> StoreUri:
+    """The `file:` URI of a path of this machine, under which it can be `tiered+`; a relative one stays so."""
+    if os.path.isabs(path):
+        return joined(Parts("file", "", "", "", os.path.abspath(path).lstrip("/")))
+    return joined(Parts("file", "", "", _FROM_HERE, path))
+
+
+def settled(uri: str) -> StoreUri:
+    """A URI that means the same from every directory."""
+    parts = parts_of(uri)
+    if parts.host == _FROM_HERE and parts.scheme == f"{TIERED}file":
+        parts = parts._replace(host="", path=os.path.abspath(parts.path).lstrip("/"))
+    return joined(parts)
 
 
 def cut_name(name: str, before: int | None) -> str:

@@ -166,7 +166,7 @@ def _found(
         upload = replace(upload, state="unfinished", reason=reason)
     elif isinstance(told, ManifestError):
         rule = told.rule or "TS-10"
-        upload = replace(upload, state="damaged", reason=str(told))
+        upload = replace(upload, state="damaged", reason=str(told).removeprefix(f"{shown(directory)}/"))
     elif told is None:
         upload = replace(upload, size=own[LOG].size)
     return Found(upload, stem, manifest, frozenset(own), None if manifest is None else _span(manifest), rule)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
-from logsegment.stores.uri import TIERED, StoreUri, is_stored, is_tiered, joined, parts_of, placed
+from logsegment.stores.uri import TIERED, StoreUri, file_uri, is_stored, is_tiered, joined, parts_of, placed
 from logsegment.tiered.keys import KeyRing, Keys
 
 _KEYS = "keys"
@@ -19,7 +19,7 @@ def tiered(path: str | os.PathLike[str], keys: Keys | KeyRing | None = None) -> 
     """The URI of uploaded segments.
 
     Args:
-        path: where they lie, a path or URI; one that `tiered` gave keeps its keys if none are given.
+        path: where they lie, a path or URI; one that `tiered` gave keeps its keys if none are given. A relative path stays one.
         keys: the private keys by their ids.
 
     Raises:
@@ -32,7 +32,7 @@ def tiered(path: str | os.PathLike[str], keys: Keys | KeyRing | None = None) -> 
     else:
         ring = _ring(keys)
         if not is_stored(place):
-            place = joined(parts_of("file:///")._replace(path=os.path.abspath(place).lstrip("/")))
+            place = file_uri(place)
         parts = parts_of(place)
         parts = parts._replace(scheme=TIERED + parts.scheme)
     settings = [setting for setting in parts.query.split("&") if setting and not setting.startswith(f"{_KEYS}=")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -138,4 +139,4 @@ def _finding(rule: str, severity: str, one: Found, reason: str, first: int | Non
     path = one.upload.path
     if one.upload.state == "damaged":
         path = f"{path.removesuffix(LOG)}{MANIFEST}"
-    return Finding(rule, severity, reason.removeprefix(f"{path}: "), f"{path}@0", 0, 0, first, last)
+    return Finding(rule, severity, reason.removeprefix(f"{os.path.basename(path)}: "), f"{path}@0", 0, 0, first, last)
