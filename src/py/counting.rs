@@ -44,7 +44,7 @@ impl BatchCounter {
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counter = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let told = PyDict::new(py);
-        put_totals(&told, &counter)?;
+        put_sums(&told, &counter)?;
         told.set_item("formats", &counter.formats)?;
         told.set_item("timestamp_types", &counter.timestamp_types)?;
         let codecs = counter.codecs.iter().map(|(name, codec)| (name, (codec.batches, codec.records, codec.bytes)));
@@ -62,22 +62,22 @@ impl BatchCounter {
     }
 }
 
-fn put_totals(told: &Bound<'_, PyDict>, counter: &Counter) -> PyResult<()> {
-    let totals = &counter.totals;
+fn put_sums(told: &Bound<'_, PyDict>, counter: &Counter) -> PyResult<()> {
+    let sums = &counter.sums;
     for (name, count) in [
-        ("bytes", totals.bytes),
-        ("batches", totals.batches),
-        ("records", totals.records),
-        ("uncounted", totals.uncounted),
-        ("produced", totals.produced),
-        ("gap_count", totals.gap_count),
-        ("missing", totals.missing),
-        ("overlaps", totals.overlaps),
-        ("late", totals.late),
-        ("latest_step", totals.latest_step),
-        ("untimed", totals.untimed),
-        ("transactional", totals.transactional),
-        ("control", totals.control),
+        ("bytes", sums.bytes),
+        ("batches", sums.batches),
+        ("records", sums.records),
+        ("uncounted", sums.uncounted),
+        ("produced", sums.produced),
+        ("gap_count", sums.gap_count),
+        ("missing", sums.missing),
+        ("overlaps", sums.overlaps),
+        ("late", sums.late),
+        ("latest_step", sums.latest_step),
+        ("untimed", sums.untimed),
+        ("transactional", sums.transactional),
+        ("control", sums.control),
     ] {
         told.set_item(name, count)?;
     }

@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
@@ -11,7 +12,7 @@ use super::lost;
 use super::options::{EntryArguments, option};
 use super::output::Output;
 use super::source::Snapshot;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::framing::Source;
 use crate::interrupt::Interrupt;
 use crate::salvage::{Account, Fit, Found, Lost, Passes, SalvageOptions, Salvager, Settled, changed};
@@ -64,44 +65,75 @@ pub fn salvage<'py>(
     };
     let mut log = Outlet::new(Some(Output::of(out, &signals)?));
     let mut beside = Outlet::new(if is_aside_kept || aside.is_some() { Some(Output::of(aside, &signals)?) } else { None });
-    let again = || snapshot.open(&signals).map(|opened| opened.source);
-    let raised = |error| signals.raised(py, &error);
-
-    let mut nowhere = Outlet::new(None);
-    let first = if is_sorted { &mut nowhere } else { &mut log };
-    let mut found = py.detach(|| run(opened.source, options.clone(), first, &mut beside, &interrupt)).map_err(raised)?;
-    let mut doubtful = 0;
-    if is_sorted && found.is_disordered && found.has_too_many {
-        let fault = "the entries are out of order, and too many to be sorted (4,194,304): use order \"input\", or cut the source";
-        return Err(PyValueError::new_err(fault));
-    }
-    if is_sorted && found.is_disordered {
-        let settled = Settled::new(&mut found, &options);
-        doubtful = settled.doubtful();
-        let passes = Passes { sources: [again()?, again()?, again()?], interrupt };
-        py.detach(|| settled.write(passes, &mut |bytes| log.put(bytes), &mut |bytes| beside.put(bytes))).map_err(raised)?;
-    } else if is_sorted {
-        let source = again()?;
-        let options = SalvageOptions { lists_places: false, wants_records: false, ..options };
-        let again = py.detach(|| run(source, options, &mut log, &mut Outlet::new(None), &interrupt)).map_err(raised)?;
-        if again.account != found.account {
-            return Err(raised(changed()));
-        }
-    }
+    let work = Work { py, signals: &signals, interrupt, snapshot, options };
+    let (found, doubtful) = if is_sorted {
+        work.by_offset(opened.source, &mut log, &mut beside)?
+    } else {
+        (work.pass(opened.source, work.options.clone(), &mut log, &mut beside)?, 0)
+    };
     let aside_bytes = beside.bytes;
     let data = to_py(py, &signals, log, out.is_none(), true)?;
     let aside = to_py(py, &signals, beside, is_aside_kept && aside.is_none(), false)?;
-    let account = found.account;
-    let Account { kept_bytes, lost_bytes, harmful_bytes, entries, .. } = account;
-    let totals = (kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, found.rescued, doubtful);
-    let len = |bytes: &std::ops::Range<u64>| bytes.end.saturating_sub(bytes.start);
-    let kept = account.kept.iter().map(|kept| (kept.bytes.start, len(&kept.bytes), kept.first_offset, kept.last_offset, kept.entries));
     let notes = signals.notes();
-    let rule = |lost: &Lost| if lost::is_among(&lost.bytes, &notes) { lost::RULE } else { lost.rule };
-    let lost = account.lost.iter().map(|lost| (lost.bytes.start, len(&lost.bytes), rule(lost), lost.after_offset, lost.before_offset));
-    let lost = lost.collect();
+    let (kept, lost) = ranges(&found.account, &notes);
     let findings = lost::told(&found.findings.into_vec(), notes);
-    Ok((data, aside, kept.collect(), lost, !account.is_cut, findings, totals))
+    let Account { kept_bytes, lost_bytes, harmful_bytes, entries, is_cut, .. } = found.account;
+    let totals = (kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, found.rescued, doubtful);
+    Ok((data, aside, kept, lost, !is_cut, findings, totals))
+}
+
+/// The ranges of an account, as Python has them; of what is lost the rule is that of the notes that tell it.
+fn ranges(account: &Account, notes: &[Finding]) -> (Vec<KeptRow>, Vec<LostRow>) {
+    let len = |bytes: &Range<u64>| bytes.end.saturating_sub(bytes.start);
+    let kept = account.kept.iter().map(|kept| (kept.bytes.start, len(&kept.bytes), kept.first_offset, kept.last_offset, kept.entries));
+    let rule = |lost: &Lost| if lost::is_among(&lost.bytes, notes) { lost::RULE } else { lost.rule };
+    let lost = account.lost.iter().map(|lost| (lost.bytes.start, len(&lost.bytes), rule(lost), lost.after_offset, lost.before_offset));
+    (kept.collect(), lost.collect())
+}
+
+/// One salvage, whose source is read once or several times.
+struct Work<'a, 'py> {
+    py: Python<'py>,
+    signals: &'a Arc<Signals>,
+    interrupt: Interrupt,
+    snapshot: Snapshot<'py>,
+    options: SalvageOptions,
+}
+
+impl Work<'_, '_> {
+    /// Reads a source once.
+    fn pass(&self, source: Source, options: SalvageOptions, log: &mut Outlet, aside: &mut Outlet) -> PyResult<Found> {
+        let interrupt = &self.interrupt;
+        self.py.detach(|| run(source, options, log, aside, interrupt)).map_err(|error| self.raised(&error))
+    }
+
+    /// What is found, written in the order of the offsets, and the intact entries that were left out: a first pass looks, and as few as are
+    /// needed write.
+    fn by_offset(&self, source: Source, log: &mut Outlet, aside: &mut Outlet) -> PyResult<(Found, u64)> {
+        let mut found = self.pass(source, self.options.clone(), &mut Outlet::new(None), aside)?;
+        if !found.is_disordered {
+            let options = SalvageOptions { lists_places: false, wants_records: false, ..self.options.clone() };
+            let again = self.pass(self.again()?, options, log, &mut Outlet::new(None))?;
+            return if again.account == found.account { Ok((found, 0)) } else { Err(self.raised(&changed())) };
+        }
+        if found.has_too_many {
+            let fault = "the entries are out of order, and too many to be sorted (4,194,304): use order \"input\", or cut the source";
+            return Err(PyValueError::new_err(fault));
+        }
+        let settled = Settled::new(&mut found, &self.options);
+        let doubtful = settled.doubtful();
+        let passes = Passes { sources: [self.again()?, self.again()?, self.again()?], interrupt: self.interrupt.clone() };
+        let written = self.py.detach(|| settled.write(passes, &mut |bytes| log.put(bytes), &mut |bytes| aside.put(bytes)));
+        written.map_err(|error| self.raised(&error)).map(|()| (found, doubtful))
+    }
+
+    fn again(&self) -> PyResult<Source> {
+        self.snapshot.open(self.signals).map(|opened| opened.source)
+    }
+
+    fn raised(&self, error: &Error) -> PyErr {
+        self.signals.raised(self.py, error)
+    }
 }
 
 /// Runs to the end.

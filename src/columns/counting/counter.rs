@@ -12,7 +12,7 @@ use super::series::{Bucket, Series};
 #[derive(Clone, Debug, Default)]
 pub struct Counter {
     /// Sums.
-    pub totals: Totals,
+    pub sums: Sums,
     /// Batches by format.
     pub formats: BTreeMap<String, u64>,
     /// By codec.
@@ -44,7 +44,7 @@ pub struct Counter {
 
 /// Sums over all batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct Sums {
     /// Bytes of whole batches.
     pub bytes: u64,
     /// Batches.
@@ -126,11 +126,11 @@ impl Counter {
     }
 
     fn add_row(&mut self, row: &Row<'_>, looks: &mut Vec<Look>) {
-        let (totals, records) = (&mut self.totals, row.count.unwrap_or(0));
-        totals.bytes = totals.bytes.saturating_add(row.size);
-        totals.batches += 1;
-        totals.records = totals.records.saturating_add(records);
-        totals.uncounted += u64::from(row.count.is_none());
+        let (sums, records) = (&mut self.sums, row.count.unwrap_or(0));
+        sums.bytes = sums.bytes.saturating_add(row.size);
+        sums.batches += 1;
+        sums.records = sums.records.saturating_add(records);
+        sums.uncounted += u64::from(row.count.is_none());
         of_name(&mut self.formats, format_name(row.magic, self.is_of_0_7), |batches| *batches += 1);
         of_name(&mut self.timestamp_types, row.timestamp_type, |batches| *batches += 1);
         self.sizes.add(row.size);
@@ -145,7 +145,7 @@ impl Counter {
         let (time, is_late) = self.add_time(row, records);
         self.add_offsets(row, Bucket { bytes: row.size, records, times: time.map(|time| (time, time)), late: u64::from(is_late) });
         self.add_producer(row, records);
-        let is_marker = row.is_control && self.totals.control <= MOST_LOOKED_AT;
+        let is_marker = row.is_control && self.sums.control <= MOST_LOOKED_AT;
         if is_marker || (row.compression != "none" && batches.is_power_of_two()) {
             looks.push(Look { position: row.position, compression: row.compression.to_owned(), is_control: is_marker });
         }
@@ -155,15 +155,15 @@ impl Counter {
     fn add_time(&mut self, row: &Row<'_>, records: u64) -> (Option<i64>, bool) {
         let time = row.max_timestamp;
         if time == NONE {
-            self.totals.untimed += 1;
+            self.sums.untimed += 1;
             return (None, false);
         }
         self.by_time.add(time, Bucket { bytes: row.size, records, ..Bucket::default() });
         self.times = Some(self.times.map_or((time, time), |(first, last)| (first.min(time), last.max(time))));
         let behind = self.latest.filter(|latest| time < *latest).map(|latest| latest.abs_diff(time));
         if let Some(behind) = behind {
-            self.totals.late += 1;
-            self.totals.latest_step = self.totals.latest_step.max(behind);
+            self.sums.late += 1;
+            self.sums.latest_step = self.sums.latest_step.max(behind);
         }
         self.latest = self.latest.max(Some(time));
         (Some(time), behind.is_some())
@@ -173,26 +173,26 @@ impl Counter {
         let last = row.last_offset;
         let first = row.base_offset.unwrap_or(last);
         let offsets = last.saturating_sub(first).saturating_add(1);
-        self.totals.produced = self.totals.produced.saturating_add(u64::try_from(offsets).unwrap_or(0));
+        self.sums.produced = self.sums.produced.saturating_add(u64::try_from(offsets).unwrap_or(0));
         self.by_offset.add(first, batch);
         self.offsets = Some(self.offsets.map_or((first, last), |(lowest, highest)| (lowest.min(first), highest.max(last))));
         // Where a compressed message of magic 0 or 1 begins only unpacking tells.
         if let Some(end) = self.end.filter(|_| row.count.is_some()) {
             if first > end {
-                self.totals.gap_count += 1;
-                self.totals.missing = self.totals.missing.saturating_add(first.abs_diff(end));
+                self.sums.gap_count += 1;
+                self.sums.missing = self.sums.missing.saturating_add(first.abs_diff(end));
                 if self.gaps.len() < MOST_GAPS {
                     self.gaps.push((Arc::clone(&self.file), end, first - 1));
                 }
             }
-            self.totals.overlaps += u64::from(first < end);
+            self.sums.overlaps += u64::from(first < end);
         }
         self.end = self.end.max(Some(last.saturating_add(1)));
     }
 
     fn add_producer(&mut self, row: &Row<'_>, records: u64) {
-        self.totals.transactional += u64::from(row.is_transactional && !row.is_control);
-        self.totals.control += u64::from(row.is_control);
+        self.sums.transactional += u64::from(row.is_transactional && !row.is_control);
+        self.sums.control += u64::from(row.is_control);
         if row.producer_id < 0 {
             return;
         }

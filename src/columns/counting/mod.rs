@@ -7,7 +7,7 @@ mod producers;
 mod row;
 mod series;
 
-pub use counter::{Codec, Counter, Look, Totals};
+pub use counter::{Codec, Counter, Look, Sums};
 pub use histogram::Histogram;
 pub use producers::{Producer, Producers};
 pub use series::{Bucket, Series};

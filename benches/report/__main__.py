@@ -1,0 +1,3 @@
+from benches.report import main
+
+main()

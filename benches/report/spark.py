@@ -1,0 +1,71 @@
+"""What Spark does with a segment."""
+
+from benches.report.tables import markdown
+
+
+def spark_section(rows):
+    table = [spark_row(row) for row in rows]
+    header = ["input", "door", "query", "Mrows/s", "ceiling", "share", "CPU us a row", "ceiling", "share"]
+    lines = [
+        "## Spark",
+        "",
+        "local[2], one run. The ceiling is Spark's own boundary: a stand-in that yields ready Arrow batches of the same",
+        "schema, size and number, and decodes nothing. `consumed` sums the lengths of keys and values, `noop` writes to",
+        "Spark's noop sink. CPU is that of the JVM and its Python workers.",
+        "",
+    ]
+    return "\n".join([*lines, *markdown(header, table), ""])
+
+
+def spark_row(row):
+    ours, ceiling = row["ours"], row["ceiling"]
+    rate = f"{ours['mrows_s'] / ceiling['mrows_s']:.0%}"
+    cpu = f"{ceiling['cpu_us_per_row'] / ours['cpu_us_per_row']:.0%}"
+    return [
+        row["corpus"],
+        row["door"],
+        row["query"],
+        f"{ours['mrows_s']:.2f}",
+        f"{ceiling['mrows_s']:.2f}",
+        rate,
+        f"{ours['cpu_us_per_row']:.3f}",
+        f"{ceiling['cpu_us_per_row']:.3f}",
+        cpu,
+    ]
+
+
+def header_view_section(row):
+    numbers = [f"{row['bytes'] / 2**30:.1f}", f"{row['partitions']}", f"{row['batches']}"]
+    seconds = [f"{row[name]:.2f}" for name in ("loop", "view", "count")]
+    lines = [
+        "## Batch headers in Spark",
+        "",
+        "`view=batches`, all of its columns into Spark's noop sink, over hard links of one segment (small-none, in the page cache), on",
+        "local[2]; beside it a loop on one thread that reads each header by position, takes its fields apart with `struct` and keeps",
+        "nothing. The session is started before; planning and tasks are in the view's time. `count` is `count()` over the same view.",
+        "",
+    ]
+    header = ["GiB", "partitions", "batches", "loop, s", "view, s", "count, s", "times"]
+    return "\n".join([*lines, *markdown(header, [[*numbers, *seconds, f"{row['view'] / row['loop']:.2f}"]]), ""])
+
+
+def spark_kafka_section(rows):
+    table = [spark_kafka_row(row) for row in rows]
+    header = ["codec", "query", "Mrows/s", "Kafka source", "times", "CPU us a row", "Kafka source", "boundary", "decode", "broker"]
+    lines = [
+        "## Beside Spark's Kafka source",
+        "",
+        "The same topics of one Kafka 4.3.1 broker on this machine, two partitions of records of 100 bytes, in one run: ours over the",
+        "broker's directory in Spark 4.3, Spark's own Kafka source in Spark 4.0.0 (the newest whose connector resolves whole), each on",
+        "local[2]. The broker works on the same cores: its CPU is told apart, and its time is part of what a Kafka source waits for.",
+        "The boundary is the CPU of the same rows ready made, decode that of plain Python.",
+        "",
+    ]
+    return "\n".join([*lines, *markdown(header, table), ""])
+
+
+def spark_kafka_row(row):
+    ours, kafka = row["ours"], row["kafka"]
+    cpu = [ours["cpu_us_per_row"], kafka["cpu_us_per_row"], row["ceiling"]["cpu_us_per_row"], row["plain_cpu_us_per_row"]]
+    speed = [f"{ours['mrows_s']:.2f}", f"{kafka['mrows_s']:.2f}", f"{ours['mrows_s'] / kafka['mrows_s']:.1f}"]
+    return [row["codec"], row["query"], *speed, *(f"{value:.3f}" for value in [*cpu, kafka["broker_cpu_us_per_row"]])]
