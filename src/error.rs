@@ -3,12 +3,14 @@
 //! Errors are data; text is made only when somebody prints them. The kinds are ordered by who is to blame:
 //! the stream that ended, the bytes that lie, this build that cannot, the limits, the caller.
 
+mod counted;
 mod foreign;
 mod text;
 
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use counted::{Counted, counted};
 pub use foreign::foreign;
 
 /// Shorthand for results of this crate.

@@ -14,6 +14,7 @@ from logsegment._core import FileSource, RecordStream
 from logsegment._internal import columns_with, ensure_topics
 from logsegment._options import Isolation, plugins
 from logsegment._times import Timestamp
+from logsegment._words import count
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
 from logsegment.file_names import SNAPSHOT
@@ -169,7 +170,7 @@ class Log(Entries):
         return self.segments[index]
 
     def __repr__(self) -> str:
-        return f"Log({self.path!r}, {len(self.segments)} segments)"
+        return f"Log({self.path!r}, {count(len(self.segments), 'segment')})"
 
     def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:
         wanted = [one for segments in self._by_directory() for one in in_range(segments, start, end)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from logsegment import _core
 from logsegment._core import ArrowTable, Finding, Limits
 from logsegment._options import Depth, Format, entry_options
+from logsegment._words import count
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -120,9 +121,9 @@ class Report:
     def _summary(self) -> str:
         unopened = Counter(why(finding) for finding in self.unopened)
         verdict = "ok" if self.ok else "damaged" if unopened.total() < self.counts["error"] else "not unpacked"
-        counts = ", ".join(f"{count} {severity}" for severity, count in self.counts.items())
+        counts = ", ".join(f"{number} {severity}" for severity, number in self.counts.items())
         counts += "".join(f", {unopened[reason]} of them {told}" for reason, told in _REASONS.items() if unopened[reason])
-        return f"Report({verdict}: {counts}; {self.io_stats['entries_read']} entries, {self.io_stats['records']} records)"
+        return f"Report({verdict}: {counts}; {count(self.io_stats['entries_read'], 'entry')}, {count(self.io_stats['records'], 'record')})"
 
 
 def is_unopened(finding: Finding) -> bool:

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::FoundChecksum;
+use crate::error::counted;
 
 /// Something odd in a stream that unpacks nevertheless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +57,7 @@ impl Remark {
 impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TrailingBytes { bytes } => write!(f, "{bytes} bytes left over behind the compressed stream"),
+            Self::TrailingBytes { bytes } => write!(f, "{} left over behind the compressed stream", counted(*bytes, "byte")),
             Self::HeaderChecksum { found: FoundChecksum::Correct } => {
                 write!(f, "LZ4 header checksum is the correct one, which Kafka 0.8.2 and 0.9 refuse in magic 0")
             }
@@ -67,8 +68,8 @@ impl fmt::Display for Remark {
                 write!(f, "LZ4 header checksum is neither the correct one nor the broken one of Kafka 0.8.2 and 0.9")
             }
             Self::DependentBlocks => write!(f, "LZ4 blocks depend on each other, which brokers refuse"),
-            Self::CutSet { bytes } => write!(f, "the messages of a set end inside of one, of which {bytes} bytes are there"),
-            Self::ContentSize { declared, found } => write!(f, "LZ4 content size says {declared} bytes, found {found}"),
+            Self::CutSet { bytes } => write!(f, "the messages of a set end inside of one, after {} of it", counted(*bytes, "byte")),
+            Self::ContentSize { declared, found } => write!(f, "LZ4 content size says {}, found {found}", counted(*declared, "byte")),
             Self::ContentChecksum { stored, computed } => {
                 write!(f, "LZ4 content checksum mismatch: stored {stored:#010x}, computed {computed:#010x}")
             }
@@ -83,7 +84,7 @@ mod tests {
     #[test]
     fn remarks_name_their_rule_and_their_numbers() {
         let told = |remark: Remark| format!("{} {remark}", remark.rule());
-        assert_eq!(told(Remark::TrailingBytes { bytes: 3 }), "FND-8 3 bytes left over behind the compressed stream");
+        assert_eq!(told(Remark::TrailingBytes { bytes: 1 }), "FND-8 1 byte left over behind the compressed stream");
         assert_eq!(told(Remark::ContentSize { declared: 2, found: 1 }), "FND-9 LZ4 content size says 2 bytes, found 1");
         assert_eq!(
             told(Remark::ContentChecksum { stored: 1, computed: 0xff }),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Error, ErrorKind, Inner, Position};
+use super::{Error, ErrorKind, Inner, Position, counted};
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -49,7 +49,7 @@ impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Truncated { needed, available, .. } => {
-                write!(f, "the entry is cut short: {needed} bytes needed, {available} available")
+                write!(f, "the entry is cut short: {} needed, {available} available", counted(*needed, "byte"))
             }
             Self::Checksum { stored, computed, .. } => {
                 write!(f, "checksum mismatch: stored {stored:#010x}, computed {computed:#010x}")
@@ -57,10 +57,10 @@ impl fmt::Display for ErrorKind {
             Self::Length { declared, expected, .. } if declared < expected => {
                 write!(f, "length {declared} is below {expected}")
             }
-            Self::Length { declared, expected, .. } => write!(f, "length {declared} runs past the {expected} bytes at hand"),
+            Self::Length { declared, expected, .. } => write!(f, "length {declared} runs past the {} at hand", counted(*expected, "byte")),
             Self::Varint { .. } => write!(f, "variable-length integer does not end in time"),
             Self::Count { declared, found, .. } => write!(f, "count says {declared}, found {found}"),
-            Self::TrailingBytes { bytes, .. } => write!(f, "{bytes} bytes left over after the last record"),
+            Self::TrailingBytes { bytes, .. } => write!(f, "{} left over after the last record", counted(*bytes, "byte")),
             Self::Magic { magic, .. } => write!(f, "magic {magic} belongs to no record format"),
             Self::Invalid { what, .. } => write!(f, "{what}"),
             Self::UnsupportedFormat { magic, advice, .. } => write!(f, "record format of magic {magic} is not read here: {advice}"),

@@ -3,6 +3,7 @@
 use super::scribe::Scribe;
 use super::unpack::Unpacking;
 use super::{Stretch, Wanted, meaning, record};
+use crate::error::counted;
 use crate::format::v2::layout::{self, BATCH_FIELDS};
 use crate::format::v3;
 use crate::model::{BatchHeader, CompressionType, RecordFormat};
@@ -114,7 +115,7 @@ fn meaning_of(name: &str, number: i128, numbers: &Numbers, header: &BatchHeader,
     let or_none = |text: &str| if number == -1 { "none".to_owned() } else { text.to_owned() };
     match name {
         "baseOffset" => "offset of the first record as produced".to_owned(),
-        "batchLength" => format!("{} follow this field, {} in all", meaning::bytes(number), number.saturating_add(12)),
+        "batchLength" => format!("{} follow this field, {} in all", counted(number, "byte"), number.saturating_add(12)),
         "partitionLeaderEpoch" => or_none(""),
         "magic" => format!("record batch, format {}", header.format.name()),
         "attributes" => meaning::attributes(header, &wanted.options.codecs.plugins),

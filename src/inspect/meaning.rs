@@ -87,12 +87,6 @@ pub(super) fn checksum(name: &str, stored: i128, computed: u32) -> String {
     }
 }
 
-/// A number of bytes.
-pub(super) fn bytes(count: impl Into<i128>) -> String {
-    let count: i128 = count.into();
-    if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

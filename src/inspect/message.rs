@@ -3,6 +3,7 @@
 use super::scribe::Scribe;
 use super::unpack::Unpacking;
 use super::{Wanted, meaning};
+use crate::error::counted;
 use crate::format::v0_v1::layout::{CHECKSUMMED, FIELDS_V0, FIELDS_V1};
 use crate::format::v0_v1::parse::claimed_len;
 use crate::format::v0_v1::records::Scan;
@@ -51,7 +52,7 @@ pub(super) fn write<'a>(
                 offset = number;
                 scribe.note(offset_note(number, wrapper));
             }
-            "size" => scribe.note(format!("{} follow this field", meaning::bytes(number))),
+            "size" => scribe.note(format!("{} follow this field", counted(number, "byte"))),
             "crc" if is_whole => scribe.note(meaning::checksum("CRC-32 of all bytes from magic on", number, computed)),
             "magic" => scribe.note(format!("message set, format {}", format.name())),
             "attributes" => {

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::batch::Base;
 use super::scribe::Scribe;
 use super::{Wanted, control, meaning};
+use crate::error::counted;
 use crate::format::v2::layout::{HEADER_FIELDS, RECORD_FIELDS};
 use crate::wire::{Field, Kind};
 
@@ -20,7 +21,7 @@ pub(super) fn write_all(scribe: &mut Scribe<'_>, base: Base, wanted: &Wanted<'_>
         scribe.rest("notShown");
         scribe.note(format!("records {index} to {}", base.count - 1));
     } else if index < base.count && !scribe.goes_on() {
-        scribe.mark(format!("{} of {} records are there", index, base.count));
+        scribe.mark(format!("cut short: {index} of {}", counted(base.count, "record")));
     }
 }
 
@@ -63,7 +64,7 @@ pub(super) fn write_in_two_parts(scribe: &mut Scribe<'_>, base: Base, wanted: &W
         }
     });
     if is_next(&records) {
-        scribe.mark(format!("{} of {} records are there", records.len(), base.count));
+        scribe.mark(format!("cut short: {} of {}", records.len(), counted(base.count, "record")));
     }
     let (shown, others) = records.split_at(records.len().min(wanted.shown.records));
     scribe.group("payloads", |inner| {
@@ -113,7 +114,7 @@ fn write_payload(scribe: &mut Scribe<'_>, lengths: Lengths) {
     scribe.data("value", lengths.value);
     write_headers(scribe, lengths.headers);
     if !is_bounded {
-        scribe.mark(format!("{} bytes are claimed, {left} are there", lengths.payload));
+        scribe.mark(format!("it claims {}, and {left} are there", counted(lengths.payload, "byte")));
     }
 }
 

@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use bytes::Bytes;
 
 use super::node::{Area, Mark, Node, Value};
+use crate::error::counted;
 use crate::wire::varint::Fault;
 use crate::wire::{Field, Kind, as_u64};
 
@@ -139,7 +140,7 @@ impl<'a> Scribe<'a> {
         let bytes = self.bytes.slice(self.at..self.at + here);
         self.push(name.into(), Value::Bytes, here);
         if here < wanted {
-            self.mark(format!("cut short: {here} of {wanted} bytes are there"));
+            self.mark(format!("cut short: {here} of {}", counted(wanted, "byte")));
             self.is_over = true;
         }
         Some(bytes)
@@ -192,7 +193,7 @@ impl<'a> Scribe<'a> {
                 Some(())
             }
             _ => {
-                self.mark(format!("{len} bytes are claimed, {left} are there"));
+                self.mark(format!("it claims {}, and {left} are there", counted(len, "byte")));
                 None
             }
         }
@@ -241,7 +242,7 @@ impl<'a> Scribe<'a> {
         let left = self.left().len();
         let message = match (fault, field.kind.fixed_len()) {
             (Fault::TooLong, _) => "the integer does not end in time".to_owned(),
-            (_, Some(len)) => format!("cut short: {left} of {len} bytes are there"),
+            (_, Some(len)) => format!("cut short: {left} of {}", counted(len, "byte")),
             (_, None) => "cut short: the bytes end inside of the integer".to_owned(),
         };
         let most = if fault == Fault::TooLong { Self::longest(field.kind) } else { left };

@@ -4,9 +4,9 @@ use bytes::Bytes;
 
 use super::node::{Mark, Node, Value};
 use super::scribe::{Book, Scribe};
-use super::{Wanted, area_name, codecs, meaning, owned};
+use super::{Wanted, area_name, codecs, owned};
 use crate::codec::{Codec, HeaderChecksum, Memory, Place, Plain, Unpacked, Unpacker};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, counted};
 use crate::limits::Budget;
 use crate::model::CompressionType;
 use crate::wire::as_u64;
@@ -108,7 +108,7 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         let mut inner = Scribe::new(self.book, area, 0, bytes);
         write(&mut inner, self);
         let mut node = self.node(area, len, inner.finish(), fault.as_ref());
-        node.note = format!("{}, packed in {}; positions count in them", meaning::bytes(number(len)), number(packed.len()));
+        node.note = format!("{}, packed in {}; positions count in them", counted(number(len), "byte"), number(packed.len()));
         self.nodes.insert(place.min(self.nodes.len()), node);
     }
 

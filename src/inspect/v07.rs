@@ -3,6 +3,7 @@
 use super::scribe::Scribe;
 use super::unpack::Unpacking;
 use super::{Wanted, meaning};
+use crate::error::counted;
 use crate::format::v07::layout::{FIELDS_V0, FIELDS_V1, MAGIC};
 use crate::format::v07::parse::claimed_len;
 use crate::model::{CompressionType, RecordFormat};
@@ -28,7 +29,7 @@ pub(super) fn write<'a>(scribe: &mut Scribe<'a>, wanted: &Wanted<'_>, unpacking:
         }
         let Some(number) = scribe.number(*field) else { return };
         match field.name {
-            "length" => scribe.note(format!("{} follow this field", meaning::bytes(number))),
+            "length" => scribe.note(format!("{} follow this field", counted(number, "byte"))),
             "magic" => scribe.note("message of Kafka 0.7".to_owned()),
             "attributes" => {
                 header = meaning::header(number, RecordFormat::V07);

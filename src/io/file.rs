@@ -2,6 +2,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::error::counted;
 use crate::log::ReadAt;
 use crate::wire::as_u64;
 
@@ -48,7 +49,8 @@ impl FileRange {
     #[cold]
     fn became_shorter(&self) -> io::Error {
         let (at, len) = (self.at, self.len);
-        let told = format!("the file was cut to {at} bytes or less while it was read; it had {len} when it was opened");
+        let at = counted(at, "byte");
+        let told = format!("the file was cut to {at} or less while it was read; it had {len} when it was opened");
         io::Error::new(io::ErrorKind::UnexpectedEof, told)
     }
 }

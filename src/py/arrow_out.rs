@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyCapsule};
 
 use super::{errors, foreign};
 use crate::columns::jsonl::{BytesForm, JsonLines, RowFilter};
+use crate::error::counted;
 
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
@@ -117,7 +118,7 @@ impl From<RowArguments> for RowFilter {
 /// Example:
 ///     >>> import logsegment as ls, pyarrow as pa
 ///     >>> ls.batch_info_array(pa.array([None], pa.binary()))
-///     ArrowArray(1 values)
+///     ArrowArray(1 value)
 #[pyclass(frozen, module = "logsegment")]
 pub struct ArrowArray(pub ArrayRef);
 
@@ -128,7 +129,7 @@ impl ArrowArray {
     }
 
     fn __repr__(&self) -> String {
-        format!("ArrowArray({} values)", self.0.len())
+        format!("ArrowArray({})", counted(self.0.len(), "value"))
     }
 
     #[pyo3(signature = (requested_schema=None))]

@@ -12,7 +12,7 @@ use pyo3::types::{PyMemoryView, PySlice};
 use super::chunk::Chunk;
 use super::interrupt::Signals;
 use super::{errors, store};
-use crate::error::Result;
+use crate::error::{Result, counted};
 use crate::io::WholeFile;
 use crate::wire::Sink;
 
@@ -102,7 +102,7 @@ impl FileObject {
             let taken = self.object.bind(py).call_method1(intern!(py, "write"), (&bytes,))?;
             let taken = taken.extract().unwrap_or(left);
             if taken == 0 || taken > left {
-                return Err(PyValueError::new_err(format!("write() of {left} bytes says that it took {taken}")));
+                return Err(PyValueError::new_err(format!("write() of {} says that it took {taken}", counted(left, "byte"))));
             }
             bytes = bytes.get_item(PySlice::new(py, isize::try_from(taken)?, isize::try_from(left)?, 1))?;
             left -= taken;

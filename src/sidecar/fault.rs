@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::error::counted;
+
 /// Something in a file beside a log, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -96,8 +98,8 @@ impl Wrong {
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::CutEntry { bytes } => write!(f, "the file ends inside an entry: {bytes} bytes are left over"),
-            Self::ZeroTail { bytes } => write!(f, "the file ends in {bytes} zero bytes, as that of an active segment does"),
+            Self::CutEntry { bytes } => write!(f, "the file ends inside an entry: {} left over", counted(*bytes, "byte")),
+            Self::ZeroTail { bytes } => write!(f, "the file ends in {}, as that of an active segment does", counted(*bytes, "zero byte")),
             Self::Entry { what, value, bound, .. } => write!(f, "{what}: {value}, with {bound}"),
             Self::Unreadable { what, .. } => write!(f, "{what}"),
             Self::Checksum { stored, computed } => write!(f, "checksum mismatch: stored {stored:#010x}, computed {computed:#010x}"),

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::codec::Remark;
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, counted};
 use crate::internal::Undecoded;
 use crate::model::RecordFormat;
 use crate::sidecar::Fault;
@@ -185,20 +185,22 @@ impl fmt::Display for What {
                 write!(f, "the last entry claims more bytes than there are, and an intact entry lies inside of them at byte {at}")
             }
             Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: not every claim was looked into"),
-            Self::ZeroTail { bytes } => write!(f, "the input ends in {bytes} zero bytes, as a preallocated segment does"),
-            Self::UncountedBytes { bytes } => write!(f, "the batch counts no records, but {bytes} bytes follow its header"),
+            Self::ZeroTail { bytes } => write!(f, "the input ends in {}, as a preallocated segment does", counted(*bytes, "zero byte")),
+            Self::UncountedBytes { bytes } => {
+                write!(f, "the batch counts no records, and holds {} behind its header", counted(*bytes, "byte"))
+            }
             Self::OffsetOutside { delta, last_delta } => write!(f, "offset delta {delta} is outside of 0 to {last_delta}"),
             Self::OffsetNotIncreasing { delta, previous } => write!(f, "offset or offset delta {delta} follows {previous}"),
             Self::OffsetRange { base_offset, last_offset_delta } => {
                 write!(f, "base offset {base_offset} with last offset delta {last_offset_delta} is no range of offsets")
             }
             Self::LooseNull { length } => write!(f, "length {length} stands for null, -1 should"),
-            Self::LongVarint { bytes } => write!(f, "integers of the record take {bytes} bytes more than they need"),
+            Self::LongVarint { bytes } => write!(f, "integers of the record take {} more than they need", counted(*bytes, "byte")),
             Self::UnusedBits { bits } => write!(f, "unused attribute bits are set: {bits:#06x}"),
             Self::HeaderKeyNotUtf8 => write!(f, "header key is not UTF-8"),
-            Self::CutInnerSet { bytes } => write!(f, "the inner messages end inside of one, of which {bytes} bytes are there"),
+            Self::CutInnerSet { bytes } => write!(f, "the inner messages end inside of one, after {} of it", counted(*bytes, "byte")),
             Self::InnerMagic { inner, outer } => write!(f, "inner message of magic {inner} in a wrapper of magic {outer}"),
-            Self::BytesBehindValue { bytes } => write!(f, "{bytes} bytes follow the value of the message"),
+            Self::BytesBehindValue { bytes } => write!(f, "the message goes on for {} behind its value", counted(*bytes, "byte")),
             Self::WrapperKey => write!(f, "a compressed message has a key, which means nothing"),
             Self::WrapperOffset { stored, last } => {
                 write!(f, "the offset of the compressed message is {stored}, that of its last inner message {last}")
@@ -206,6 +208,9 @@ impl fmt::Display for What {
             Self::NegativeTimestamp { timestamp } => write!(f, "timestamp {timestamp} is below -1"),
             Self::MaxTimestamp { stored, found } => write!(f, "max timestamp is {stored}, the records' largest is {found}"),
             Self::OffsetOverlap { previous_last } => write!(f, "the batch before ends at offset {previous_last}"),
+            Self::OffsetGap { first, last, why } if first == last => {
+                write!(f, "offset {first} is missing before the batch{}", why.words())
+            }
             Self::OffsetGap { first, last, why } => {
                 write!(f, "offsets {first} to {last} are missing before the batch{}", why.words())
             }
@@ -236,8 +241,8 @@ impl fmt::Display for What {
                 write!(f, "the entry is intact, but its offsets fit nowhere in the log: it is left out")
             }
             Self::Undecoded(undecoded) => write!(f, "{undecoded}"),
-            Self::Untold { times, .. } => write!(f, "{times} more findings of this rule follow, which are only counted"),
-            Self::Repeated { times, .. } => write!(f, "the same for {times} more records of the batch"),
+            Self::Untold { times, .. } => write!(f, "{} of this rule, only counted", counted(*times, "more finding")),
+            Self::Repeated { times, .. } => write!(f, "the same for {} of the batch", counted(*times, "more record")),
         }
     }
 }

@@ -131,7 +131,7 @@ def test_a_cut_entry_shows_the_fields_that_are_there():
     entry = ls.inspect(data[:30])
     assert entry["crc"].value == struct.unpack_from(">I", data, 17)[0]
     assert entry["baseTimestamp"].value is None
-    assert entry["baseTimestamp"].problems[0].message == "cut short: 3 of 8 bytes are there"
+    assert entry["baseTimestamp"].problems[0].message == "cut short: 3 of 8 bytes"
 
 
 def test_what_cannot_be_framed_is_shown_as_far_as_it_goes():

@@ -35,7 +35,7 @@ FAULTS = {
 PACKING = {
     "packs-not": ("plugin_codecs:PacksNot", "it raised ArithmeticError: two and two is five"),
     "packs-away": ("plugin_codecs:PacksAway", "it packed 7 bytes of records to nothing"),
-    "packs-garbage": ("plugin_codecs:PacksGarbage", "what it packed unpacks to 1 other bytes, not to the 7 that it was given"),
+    "packs-garbage": ("plugin_codecs:PacksGarbage", "what it packed unpacks to 1 other byte, not to the 7 that it was given"),
     "packing-exits": ("plugin_codecs:PackingExits", "it raised SystemExit: 3"),
 }
 NAME = "00000000000000000000.log"

@@ -186,7 +186,7 @@ FAULTS = {
     "raises": (broken, "ArithmeticError: two and two is five"),
     "gives nothing": (lambda plain: b"", "count says 1"),
     "gives too little": (lambda plain: plain[:-1], "not the records of the batch"),
-    "gives too much": (lambda plain: plain + b"x", "1 bytes left over"),
+    "gives too much": (lambda plain: plain + b"x", "1 byte left over"),
     "gives far too much": (lambda plain: bytes(70_000), "max_decompressed_bytes"),
     "gives garbage": (lambda plain: b"\xff" * len(plain), "not the records of the batch"),
     "gives no buffer": (lambda plain: None, "no buffer"),
@@ -326,7 +326,7 @@ class Packing(Identity):
 plugin_codecs.Packing = Packing  # type: ignore[attr-defined]
 LOSING = {
     "nothing": (lambda plain: b"", "packed [0-9]+ bytes of records to nothing"),
-    "one byte": (lambda plain: b"x", "unpacks to 1 other bytes, not to the [0-9]+ that it was given"),
+    "one byte": (lambda plain: b"x", "unpacks to 1 other byte, not to the [0-9]+ that it was given"),
     "other bytes": (lambda plain: bytes(len(plain)), "unpacks to [0-9]+ other bytes"),
 }
 

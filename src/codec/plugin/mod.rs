@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use super::output::Output;
 use super::plain::Plain;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, counted};
 use crate::limits::{Budget, Limits};
 use crate::model::CompressionType;
 use crate::wire::Sink;
@@ -174,7 +174,7 @@ impl Plugins {
         };
         packed.map_err(|error| of_packing(&error))?;
         if len > 0 && out.len() == start {
-            let fault = format!("it packed {len} bytes of records to nothing");
+            let fault = format!("it packed {} of records to nothing", counted(len, "byte"));
             return Err(ErrorKind::Packing { plugin: codecs.describe(id), fault }.into());
         }
         if let Some(plain) = unproven {
@@ -196,7 +196,8 @@ impl Plugins {
             return Ok(());
         }
         let plugin = self.brought(id)?.codecs.describe(id);
-        let fault = format!("what it packed unpacks to {} other bytes, not to the {} that it was given", again.len(), plain.len());
+        let fault =
+            format!("what it packed unpacks to {}, not to the {} that it was given", counted(again.len(), "other byte"), plain.len());
         Err(ErrorKind::Packing { plugin, fault }.into())
     }
 

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::ffi::{c_char, c_void};
 
 use crate::codec::output::Output;
-use crate::error::{Error, ErrorKind, Result, foreign};
+use crate::error::{Error, ErrorKind, Result, counted, foreign};
 use crate::wire::Sink;
 
 /// The table of functions that a plugin gives (`logsegment_codec.h`). Results are lengths, or one of the negative numbers below.
@@ -94,10 +94,13 @@ impl NativeCodec {
                     out.fill(len);
                     return Ok(());
                 }
-                Ok(len) => return Err(failed(name(), format!("it says that it wrote {len} bytes where there is room for {given}"))),
+                Ok(len) => return Err(failed(name(), too_much(len, given))),
                 Err(_) if result != TOO_SMALL => return Err(failed(name(), text_of(&fault, result))),
                 Err(_) if given >= out.left() => {
-                    return Err(failed(name(), format!("it unpacks to more than {given} bytes, the most that the limits allow")));
+                    return Err(failed(
+                        name(),
+                        format!("it unpacks to more than {}, the most that the limits allow", counted(given, "byte")),
+                    ));
                 }
                 Err(_) => wanted = given.saturating_mul(2).max(TRUSTED),
             }
@@ -125,7 +128,7 @@ impl NativeCodec {
                 out.fill(len);
                 Ok(())
             }
-            Ok(len) => Err(failed(name(), format!("it says that it wrote {len} bytes where there is room for {given}"))),
+            Ok(len) => Err(failed(name(), too_much(len, given))),
             Err(_) => Err(failed(name(), text_of(&fault, result))),
         }
     }
@@ -142,6 +145,11 @@ const MOST_TRUSTED_RATIO: usize = 64;
 #[cold]
 fn failed(plugin: String, fault: String) -> Error {
     ErrorKind::Plugin { plugin, fault }.into()
+}
+
+#[cold]
+fn too_much(len: usize, room: usize) -> String {
+    format!("it says that it wrote {} where there is room for {room}", counted(len, "byte"))
 }
 
 /// The text up to its end mark.

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Result, counted};
 
 /// Trained dictionaries, by their ids. Nothing on Kafka's wire names them: the caller supplies them (COD-Z5).
 #[derive(Clone, Debug, Default)]
@@ -20,7 +20,7 @@ impl Dictionaries {
             match id.filter(|id| *id != 0) {
                 Some(id) => Ok((u64::from(id), bytes)),
                 None => {
-                    let fault = format!("{} bytes are no trained zstd dictionary with an id", bytes.len());
+                    let fault = format!("what has {} is no trained zstd dictionary with an id", counted(bytes.len(), "byte"));
                     Err(ErrorKind::Usage { argument: "zstd_dictionaries", fault }.into())
                 }
             }

@@ -3,7 +3,7 @@
 use super::{little, trailing};
 use crate::codec::lz4::descriptor::{Descriptor, flag};
 use crate::codec::{ChecksumForm, FoundChecksum};
-use crate::inspect::meaning;
+use crate::error::counted;
 use crate::inspect::scribe::Scribe;
 
 pub(crate) fn write(scribe: &mut Scribe<'_>) {
@@ -84,7 +84,7 @@ fn write_block(scribe: &mut Scribe<'_>, flags: u8) {
     let Some(size) = scribe.number(little("blockSize", 4)) else { return };
     let stored = i128::from(flag::STORED);
     let len = size % stored;
-    scribe.note(format!("{}, {}", meaning::bytes(len), if size >= stored { "stored as they are" } else { "packed" }));
+    scribe.note(format!("{}, {}", counted(len, "byte"), if size >= stored { "stored as they are" } else { "packed" }));
     scribe.data("data", len);
     if flags & flag::BLOCK_CHECKSUM != 0 && scribe.goes_on() {
         scribe.number(little("blockChecksum", 4));

@@ -1,7 +1,7 @@
 //! Snappy: a raw block, or the chunks of snappy-java (COD-S1 to COD-S9).
 
 use crate::codec::snappy::XERIAL_MAGIC;
-use crate::inspect::meaning;
+use crate::error::counted;
 use crate::inspect::scribe::Scribe;
 use crate::wire::{Field, Kind};
 
@@ -44,7 +44,7 @@ fn write_chunk(scribe: &mut Scribe<'_>) {
 
 fn write_block(scribe: &mut Scribe<'_>) {
     if let Some(len) = scribe.number(Field::new("uncompressedLength", Kind::UnsignedVarint)) {
-        scribe.note(format!("unpacks to {}", meaning::bytes(len)));
+        scribe.note(format!("unpacks to {}", counted(len, "byte")));
         if scribe.goes_on() {
             scribe.rest("elements");
         }

@@ -1,7 +1,7 @@
 //! Zstandard frames, in the words of RFC 8878 (COD-Z1 to COD-Z6).
 
 use super::little;
-use crate::inspect::meaning;
+use crate::error::counted;
 use crate::inspect::scribe::Scribe;
 
 const MAGIC: [u8; 4] = *b"\x28\xb5\x2f\xfd";
@@ -41,7 +41,7 @@ fn write_frame(scribe: &mut Scribe<'_>) -> Option<()> {
     if !is_single_segment {
         let window = scribe.number(little("Window_Descriptor", 1))?;
         let base = 1_i128 << (10 + (window >> 3));
-        scribe.note(format!("window of {}", meaning::bytes(base + (base >> 3) * (window & 7))));
+        scribe.note(format!("window of {}", counted(base + (base >> 3) * (window & 7), "byte")));
     }
     let dictionary_len = [0, 1, 2, 4].into_iter().nth(usize::from(descriptor & 3)).unwrap_or(0);
     if dictionary_len > 0 {
@@ -55,7 +55,7 @@ fn write_frame(scribe: &mut Scribe<'_>) -> Option<()> {
     };
     if size_len > 0 {
         let size = scribe.number(little("Frame_Content_Size", size_len))?;
-        scribe.note(format!("unpacks to {}", meaning::bytes(if size_len == 2 { size + 256 } else { size })));
+        scribe.note(format!("unpacks to {}", counted(if size_len == 2 { size + 256 } else { size }, "byte")));
     }
     write_blocks(scribe)?;
     if has_checksum {
@@ -87,7 +87,7 @@ fn write_block(scribe: &mut Scribe<'_>) -> Option<bool> {
         2 => ("compressed", size),
         _ => ("of the reserved type", size),
     };
-    scribe.note(format!("{}{kind}, {}", if is_last { "last, " } else { "" }, meaning::bytes(size)));
+    scribe.note(format!("{}{kind}, {}", if is_last { "last, " } else { "" }, counted(size, "byte")));
     if len > 0 {
         scribe.data("Block_Content", len)?;
     }
