@@ -113,7 +113,7 @@ def test_pushed_filters_spare_tasks(spark: SparkSession, tree: tuple[Path, list[
     spark.conf.set(PUSHDOWN, "true")
     try:
         frame = load(spark, tree[0], pushFilters="true")
-        assert frame.rdd.getNumPartitions() == 7
+        assert frame.rdd.getNumPartitions() == 3
         assert frame.where("topic = 'orders' and offset between 110 and 120").rdd.getNumPartitions() == 2
         assert frame.where(f"timestamp >= timestamp_millis({START + 1100})").rdd.getNumPartitions() == 1
     finally:
@@ -148,7 +148,7 @@ def test_a_segment_that_goes_away_is_one_readable_message(spark: SparkSession, t
     make_partition(tmp_path, "orders", 0, [list(range(10)), list(range(10, 20))])
     frame = load(spark, tmp_path)
     lenient = load(spark, tmp_path, failOnDataLoss="false")
-    assert frame.rdd.getNumPartitions() == lenient.rdd.getNumPartitions() == 2
+    assert frame.rdd.getNumPartitions() == lenient.rdd.getNumPartitions() == 1
     rows, left = frame.rdd, lenient.rdd
     (tmp_path / "orders-0" / f"{0:020}.log").unlink()
     with pytest.raises(Exception, match=r"FileNotFoundError: .* was deleted after the query was planned; set failOnDataLoss to false"):

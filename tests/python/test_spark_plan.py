@@ -17,9 +17,10 @@ from logsegment.spark import LogSegmentSource, record_schema
 from logsegment.spark.offsets import EARLIEST, LATEST, OffsetLimit
 from logsegment.spark.options import ReadOptions, parse_options
 from logsegment.spark.paths import local_paths
-from logsegment.spark.plan import SegmentTask
+from logsegment.spark.plan import SegmentPart, SegmentTask
 from logsegment.spark.plugins import ABSENT
 from logsegment.spark.source import transactions_of
+from made_logs import make_partition
 
 MODERN = corpus.CORPUS / "modern-4.1.0/data"
 SEGMENT = MODERN / "codec-none-0/00000000000000000000.log"
@@ -28,6 +29,10 @@ SEGMENT = MODERN / "codec-none-0/00000000000000000000.log"
 def tasks(*paths: Path, **options: str) -> list[SegmentTask]:
     source = LogSegmentSource({"paths": _json(paths), **options})
     return source.reader(source.schema()).partitions()
+
+
+def parts(*paths: Path, **options: str) -> list[SegmentPart]:
+    return [part for task in tasks(*paths, **options) for part in task.parts]
 
 
 def _json(paths: tuple[Path, ...]) -> str:
@@ -122,15 +127,15 @@ def test_file_uris_and_patterns_are_paths(tmp_path: Path):
 
 
 def test_a_segment_that_two_paths_lead_to_is_read_once():
-    found = tasks(SEGMENT.parent, SEGMENT, MODERN / "codec-zstd-0")
-    assert [task.source for task in found] == [
+    found = parts(SEGMENT.parent, SEGMENT, MODERN / "codec-zstd-0")
+    assert [part.source for part in found] == [
         ls.FileSource(str(SEGMENT)),
         ls.FileSource(str(MODERN / "codec-zstd-0" / SEGMENT.name)),
     ]
 
 
 def test_tasks_travel_by_pickle():
-    found = tasks(MODERN / "transactions-multi-segment-0", isolation="read_committed")
+    found = tasks(MODERN / "transactions-multi-segment-0", isolation="read_committed", minPartitions="3")
     assert len(found) > 1
     assert pickle.loads(pickle.dumps(found)) == found
 
@@ -143,12 +148,78 @@ def test_a_segment_read_alone_knows_the_transactions_of_its_partition(partition:
     assert found == expected
 
 
-def test_a_task_is_told_only_of_the_transactions_that_touch_it():
-    found = tasks(MODERN / "transactions-multi-segment-0", isolation="read_committed")
-    whole = ls.scan_transactions([task.source for task in found])
-    told = [set(transactions_of(task).aborted) for task in found]
+def test_a_part_is_told_only_of_the_transactions_that_touch_it():
+    found = parts(MODERN / "transactions-multi-segment-0", isolation="read_committed")
+    whole = ls.scan_transactions([part.source for part in found])
+    told = [set(transactions_of(part).aborted) for part in found]
     assert set().union(*told) == set(whole.aborted)
     assert any(len(one) < len(whole.aborted) for one in told)
+
+
+def small_segments(root: Path, count: int, *partitions: str) -> None:
+    """Segments of ten offsets each."""
+    for name in partitions:
+        topic, _, number = name.rpartition("-")
+        make_partition(root, topic, int(number), [list(range(first, first + 10)) for first in range(0, count * 10, 10)])
+
+
+def test_small_segments_of_a_partition_share_a_task_in_the_order_of_their_offsets(tmp_path: Path):
+    """Spark needs about 0.1 s for a task; Spark's Kafka source has one for each partition at least."""
+    small_segments(tmp_path, 100, "orders-0", "orders-1")
+    found = tasks(tmp_path)
+    assert [len(task.parts) for task in found] == [64, 36, 64, 36]
+    assert [{(part.topic, part.partition) for part in task.parts} for task in found] == [{("orders", 0)}] * 2 + [{("orders", 1)}] * 2
+    offsets = [row["offset"] for batch in batches(tmp_path, subscribe="orders") for row in batch.to_pylist()]
+    assert offsets == [*range(1000), *range(1000)]
+
+
+def test_segments_share_a_task_up_to_its_bytes(tmp_path: Path):
+    small_segments(tmp_path, 12, "orders-0")
+    size = (tmp_path / "orders-0" / f"{10:020}.log").stat().st_size
+    for most in (1, 3, 5):
+        found = tasks(tmp_path, maxPartitionBytes=str(most * size + size // 2))
+        assert max(len(task.parts) for task in found) == most
+        assert len(found) == -(-12 // most)
+
+
+@pytest.mark.parametrize(("least", "most"), [(1, 1), (4, 4), (5, 6), (12, 12)])
+def test_min_partitions_says_how_many_tasks_are_left(tmp_path: Path, least: int, most: int):
+    small_segments(tmp_path, 12, "orders-0")
+    found = tasks(tmp_path, minPartitions=str(least))
+    assert least <= len(found) <= most
+    assert sum(batch.num_rows for batch in batches(tmp_path, minPartitions=str(least))) == 120
+
+
+def test_empty_segments_share_a_task_with_others(tmp_path: Path):
+    small_segments(tmp_path, 3, "orders-0")
+    for offset in (30, 40):
+        (tmp_path / "orders-0" / f"{offset:020}.log").touch()
+    assert [len(task.parts) for task in tasks(tmp_path)] == [5]
+    for path in (tmp_path / "orders-0").glob("*.log"):
+        path.write_bytes(b"")
+    assert [len(task.parts) for task in tasks(tmp_path, minPartitions="9")] == [5]
+    assert list(batches(tmp_path)) == []
+
+
+def test_tasks_of_several_segments_hold_at_most_the_offsets_that_were_asked_for(tmp_path: Path):
+    small_segments(tmp_path, 12, "orders-0")
+    found = tasks(tmp_path, maxRecordsPerPartition="30")
+    # Of the last segment only the file tells where it ends.
+    assert [len(task.parts) for task in found] == [3, 3, 3, 2, 1]
+    found = tasks(tmp_path, maxRecordsPerPartition="30", startingOffsets='{"orders":{"0":25}}', endingOffsets='{"orders":{"0":105}}')
+    assert [len(task.parts) for task in found] == [3, 3, 3]
+    assert (found[0].parts[0].start, found[-1].parts[-1].end) == (25, 105)
+
+
+def test_a_segment_that_is_gone_costs_its_task_nothing_else(tmp_path: Path):
+    small_segments(tmp_path, 5, "orders-0")
+    source = LogSegmentSource({"path": str(tmp_path), "failOnDataLoss": "false", "columns": "offset"})
+    reader = source.reader(source.schema())
+    (task,) = reader.partitions()
+    (tmp_path / "orders-0" / f"{20:020}.log").unlink()
+    with pytest.warns(UserWarning, match=f"{20:020}.log was deleted after the query was planned: its records are left out"):
+        found = [offset for batch in reader.read(task) for offset in batch["offset"].to_pylist()]
+    assert found == [*range(20), *range(30, 50)]
 
 
 def test_batches_keep_to_the_options():

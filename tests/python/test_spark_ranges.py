@@ -20,7 +20,7 @@ import pytest
 import corpus
 import logsegment as ls
 from logsegment.spark import LogSegmentSource, record_schema
-from logsegment.spark.plan import SegmentTask
+from logsegment.spark.plan import SegmentPart, SegmentTask
 from made_logs import START, Made, index, make_partition
 from rights import closed
 
@@ -169,7 +169,7 @@ def test_tasks_hold_at_most_the_records_that_were_asked_for(tree: Any):
     sizes = [len(rows_of_task(reader, task)) for task in tasks]
     assert sum(sizes) == len(made)
     assert max(sizes) == 7
-    dense = [task for task in tasks if task.topic == "late" or task.partition == 0]
+    dense = [task for task in tasks if task.parts[0].topic == "late" or task.parts[0].partition == 0]
     assert len(dense) == sum(-(-count // 7) for count in (100, 150, 50, 100, 50))
     assert len(tasks) - len(dense) < 85, "gaps between batches make no tasks"
 
@@ -178,7 +178,8 @@ def test_min_partitions_cuts_where_batches_begin(tree: Any):
     _, tasks = plan(tree[0], minPartitions="20", subscribe="orders")
     assert 16 <= len(tasks) <= 28
     for task in tasks:
-        assert ls.batches(task.source, check_crc=True, strict_tail=True).num_rows >= 1
+        for part in task.parts:
+            assert ls.batches(part.source, check_crc=True, strict_tail=True).num_rows >= 1
 
 
 def test_offsets_of_a_file_in_no_partition_directory_need_a_name_for_it(tree: Any, tmp_path: Path):
@@ -222,9 +223,15 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "big-0"
 
 
+def only_part(task: SegmentTask) -> SegmentPart:
+    """Of a task that reads one segment."""
+    (part,) = task.parts
+    return part
+
+
 def read_bytes(reader: Any, task: SegmentTask) -> tuple[int, int]:
     """Bytes and records that a task reads, by the counters of the decode."""
-    with reader._records(task) as stream:
+    with reader._records(only_part(task)) as stream:
         for _ in stream:
             pass
         return stream.io_stats.bytes_read, stream.io_stats.records
@@ -248,10 +255,10 @@ def test_a_large_segment_becomes_several_tasks(large: Path, monkeypatch: pytest.
     for options, least, most in (({}, 2, 4), ({"maxPartitionBytes": str(4 << 20)}, 10, 14), ({"minPartitions": "30"}, 27, 33)):
         _, tasks = plan(large, **options)
         assert least <= len(tasks) <= most
-        ends = [0, *(task.source.end for task in tasks[:-1])]
-        assert [task.source.start for task in tasks] == ends
-        assert tasks[-1].source.end is None
-        assert size - tasks[-1].source.start > size / len(tasks) / 4
+        sources = [only_part(task).source for task in tasks]
+        assert [source.start for source in sources] == [0, *(source.end for source in sources[:-1])]
+        assert sources[-1].end is None
+        assert size - sources[-1].start > size / len(tasks) / 4
 
 
 @pytest.mark.parametrize("is_indexed", [True, False])

@@ -20,6 +20,7 @@ from corpus import Row, rows_of
 from logsegment.neighbours import validate_segment
 from logsegment.segments import SegmentFile, find_segments
 from logsegment.spark import LogSegmentSource, views
+from logsegment.spark.packing import TASK_FILES
 from logsegment.spark.plugins import ABSENT
 from spark_session import spark_session
 
@@ -296,5 +297,5 @@ def test_small_segments_share_a_task_and_large_ones_do_not(tmp_path: Path):
     parts = [part(number, size) for number, size in enumerate([10, 10, 100, 10, 0, 0])]
     tasks = [[one.file.base_offset for one in task.parts] for task in views._packed(parts, 20)]
     assert tasks == [[0, 1], [2], [3, 4, 5]]
-    many = [part(number, 1) for number in range(views.TASK_FILES + 1)]
-    assert [len(task.parts) for task in views._packed(many, 1 << 30)] == [views.TASK_FILES, 1]
+    many = [part(number, 1) for number in range(TASK_FILES + 1)]
+    assert [len(task.parts) for task in views._packed(many, 1 << 30)] == [TASK_FILES, 1]

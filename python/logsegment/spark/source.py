@@ -40,7 +40,7 @@ from logsegment.spark.options import (
     paths_of,
 )
 from logsegment.spark.paths import local_paths
-from logsegment.spark.plan import SegmentTask, plan_tasks
+from logsegment.spark.plan import SegmentPart, SegmentTask, plan_tasks
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, columns_of, record_schema
 from logsegment.spark.task_stats import TaskStats
 from logsegment.spark.views import view_of, view_reader, view_schema
@@ -145,30 +145,34 @@ class SegmentReader(DataSourceReader):
         # Spark makes a task of nothing when there is nothing to read.
         if not isinstance(partition, SegmentTask):
             return
+        with TaskStats(self.options.io_stats).written() as stats:
+            for part in partition.parts:
+                yield from self._rows(part, stats)
+
+    def _rows(self, part: SegmentPart, stats: TaskStats) -> Iterator[pa.RecordBatch]:
         try:
-            self._ensure_there(partition)
-            with TaskStats(self.options.io_stats).written() as stats:
-                yield from self._batches(partition, stats)
+            self._ensure_there(part)
+            yield from self._batches(part, stats)
         except FileNotFoundError:
-            lost = FileNotFoundError(f"{partition.source.path} was deleted after the query was planned")
+            lost = FileNotFoundError(f"{part.source.path} was deleted after the query was planned")
             self._report_loss(lost)
         except ls.RecordBatchError as error:
-            raise in_file(error, str(partition.source.path)) from None
+            raise in_file(error, str(part.source.path)) from None
 
-    def _batches(self, task: SegmentTask, stats: TaskStats) -> Iterator[pa.RecordBatch]:
+    def _batches(self, part: SegmentPart, stats: TaskStats) -> Iterator[pa.RecordBatch]:
         def own(found: list[ls.Finding]) -> list[ls.Finding]:
-            (file,) = find_segments(task.source.path)
-            return told_by(found, task.source, file.base_offset or 0, task.start, task.end)
+            (file,) = find_segments(part.source.path)
+            return told_by(found, part.source, file.base_offset or 0, part.start, part.end)
 
-        place = {"path": str(task.source.path), "topic": task.topic, "partition": task.partition}
-        with stats.counting(self._records(task), str(task.source.path), task.topic, task.partition) as stream:
-            yield from self.corrupt.batches(stream, place, is_cut=task.source.end is not None, choose=own)
+        place = {"path": str(part.source.path), "topic": part.topic, "partition": part.partition}
+        with stats.counting(self._records(part), str(part.source.path), part.topic, part.partition) as stream:
+            yield from self.corrupt.batches(stream, place, is_cut=part.source.end is not None, choose=own)
 
-    def _ensure_there(self, task: SegmentTask) -> None:
+    def _ensure_there(self, part: SegmentPart) -> None:
         """A file that was cut since would silently give fewer records."""
-        size = ls.Segment(task.source.path).size
-        if task.source.end is not None and size < task.source.end:
-            what = f"{task.source.path} was cut to {size} bytes after the query was planned with {task.source.end}"
+        size = ls.Segment(part.source.path).size
+        if part.source.end is not None and size < part.source.end:
+            what = f"{part.source.path} was cut to {size} bytes after the query was planned with {part.source.end}"
             self._report_loss(OSError(what))
 
     def _report_loss(self, lost: OSError) -> None:
@@ -176,19 +180,19 @@ class SegmentReader(DataSourceReader):
             raise type(lost)(f"{lost}; set failOnDataLoss to false to read what is left") from None
         warnings.warn(f"{lost}: its records are left out", UserWarning, stacklevel=2)
 
-    def _records(self, task: SegmentTask) -> ls.RecordStream:
+    def _records(self, part: SegmentPart) -> ls.RecordStream:
         return ls.decode(
-            task.source,
+            part.source,
             columns=self.columns,
             # A piece ends where a batch ends. If it does not, the file is not what it was, or damaged.
-            strict_tail=task.source.end is not None and self.options.fail_on_data_loss and not self.options.mode.skips,
+            strict_tail=part.source.end is not None and self.options.fail_on_data_loss and not self.options.mode.skips,
             on_error=self.options.mode.on_error,
             isolation=self.options.isolation,
-            transactions=self._transactions(task),
-            start_offset=task.start,
-            end_offset=task.end,
-            topic=task.topic,
-            partition=task.partition,
+            transactions=self._transactions(part),
+            start_offset=part.start,
+            end_offset=part.end,
+            topic=part.topic,
+            partition=part.partition,
             batch_size=self.options.batch_size,
             batch_bytes=self.options.batch_bytes,
             experimental=self.options.experimental,
@@ -196,10 +200,10 @@ class SegmentReader(DataSourceReader):
             codecs=self.options.codecs,
         )
 
-    def _transactions(self, task: SegmentTask) -> ls.Transactions | None:
-        if task.transactions is not None or self.options.isolation != "read_committed":
-            return task.transactions
-        return transactions_of(task, is_recovering=self.options.mode.skips, experimental=self.options.experimental)
+    def _transactions(self, part: SegmentPart) -> ls.Transactions | None:
+        if part.transactions is not None or self.options.isolation != "read_committed":
+            return part.transactions
+        return transactions_of(part, is_recovering=self.options.mode.skips, experimental=self.options.experimental)
 
 
 class _PushFilters:
@@ -227,17 +231,17 @@ class PushingReader(SegmentReader):
         return _PushFilters(self)
 
 
-def transactions_of(task: SegmentTask, *, is_recovering: bool = False, experimental: bool = False) -> ls.Transactions:
-    """What a committed read of a task must know: from the producer snapshot of its segment, and the markers from there on.
+def transactions_of(part: SegmentPart, *, is_recovering: bool = False, experimental: bool = False) -> ls.Transactions:
+    """What a committed read of a part must know: from the producer snapshot of its segment, and the markers from there on.
 
     Raises:
         OSError: when a file cannot be read.
     """
-    (segment,) = find_segments(task.source.path)
+    (segment,) = find_segments(part.source.path)
     if segment.path.endswith(".kafka"):
         return ls.Transactions([])
     beside = segments_beside(segment)
-    start = task.start if task.start is not None else segment.base_offset
+    start = part.start if part.start is not None else segment.base_offset
     behind = [other.base_offset for other in beside if other.base_offset is not None and other.base_offset > (segment.base_offset or 0)]
-    end = task.end if task.end is not None else min(behind, default=None)
+    end = part.end if part.end is not None else min(behind, default=None)
     return committed_transactions(beside, start, end, is_recovering=is_recovering, experimental=experimental)

@@ -22,6 +22,7 @@ from logsegment.segments import SegmentFile, directory_of
 from logsegment.spark.modes import CorruptColumn, ReadMode, parse_mode
 from logsegment.spark.notices import warn_of_gaps
 from logsegment.spark.options import BATCHES_VIEW, FINDINGS_VIEW, Door, boolean, ensure_known, integer, lowered, paths_of, warn_of_ignored
+from logsegment.spark.packing import TASK_FILES, packed
 from logsegment.spark.plugins import plugins_option
 from logsegment.spark.schema import chosen_of
 from logsegment.spark.task_stats import TaskStats, io_stats_option
@@ -42,8 +43,6 @@ DEPTHS: tuple[Depth, ...] = ("headers", "metadata", "full")
 PLACE = ("path", "topic", "partition")
 #: Bytes of segments that a task takes together: below it a task costs more than it does. Of a view of headers most bytes are not read.
 TASK_BYTES: dict[View, int] = {"batches": 2 << 30, "findings": 64 << 20}
-#: Files of a task; opening one costs as much as many headers.
-TASK_FILES = 64
 #: Rule of a file that cannot be read at all, as of the error that a read of it raises.
 UNREADABLE = "IO"
 
@@ -269,17 +268,7 @@ class FindingsReader(ViewReader):
 
 def _packed(parts: Iterable[Part], most_bytes: int) -> Iterator[ViewTask]:
     """Tasks of about as many bytes, in order; a larger segment is alone."""
-    waiting: list[Part] = []
-    size = 0
-    for part in parts:
-        own = _size_of(part)
-        if waiting and (size + own > most_bytes or len(waiting) == TASK_FILES):
-            yield ViewTask(tuple(waiting))
-            waiting, size = [], 0
-        waiting.append(part)
-        size += own
-    if waiting:
-        yield ViewTask(tuple(waiting))
+    return map(ViewTask, packed(parts, lambda part: (_size_of(part), 1), (most_bytes, TASK_FILES)))
 
 
 def _size_of(part: Part) -> int:

@@ -1,0 +1,128 @@
+"""Pieces of segments: large ones are cut, small ones of a log share a task.
+
+Sizes and options go in; a file is opened to find where its batches begin, when it is cut.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import logsegment as ls
+from logsegment.spark.options import ReadOptions
+from logsegment.spark.packing import TASK_FILES, packed
+from logsegment.spark.topics import TopicPartition
+
+#: Below this a task costs more than it does: Spark needs about 0.1 s for one.
+LEAST_TASK_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Bytes of a segment of which some offsets are wanted; `stop` is None for the end of the file, whenever it is read.
+
+    `follower` is the first offset of the next segment.
+    """
+
+    segment: ls.Segment
+    name: TopicPartition
+    size: int
+    begin: int
+    stop: int | None
+    start: int | None
+    end: int | None
+    follower: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        """How many are read, as far as is known."""
+        return max((self.size if self.stop is None else self.stop) - self.begin, 0)
+
+    @property
+    def offsets(self) -> int | None:
+        """How many offsets there may be; None where only the file tells."""
+        ends = [end for end in (self.end, self.follower) if end is not None]
+        return max(min(ends) - max(self.start or 0, self.segment.base_offset or 0), 0) if ends else None
+
+
+def parts_of(pieces: Sequence[Piece], options: ReadOptions) -> dict[str, int]:
+    """Into how many tasks the bytes of each file are cut: so that all cores work, none gets too much, and there are `minPartitions`."""
+    total = sum(piece.bytes for piece in pieces)
+    target = _task_bytes(total, options)
+    parts = {piece.segment.path: max(1, round(piece.bytes / target)) for piece in pieces}
+    for piece in pieces:
+        # No task shall have twice what one may have.
+        parts[piece.segment.path] = max(parts[piece.segment.path], -(-piece.bytes // (2 * options.max_partition_bytes)))
+    least = options.min_partitions or 0
+    if sum(parts.values()) < least and total:
+        shares = {piece.segment.path: round(piece.bytes / total * least) for piece in pieces}
+        parts = {path: max(count, shares[path]) for path, count in parts.items()}
+    return parts
+
+
+def _task_bytes(total: int, options: ReadOptions) -> int:
+    """How many bytes a task shall have.
+
+    The number of cores is that of the driver's machine: no session is visible where Spark asks for the plan.
+    """
+    even = max(total // (os.cpu_count() or 1), LEAST_TASK_BYTES)
+    return min(even, options.max_partition_bytes)
+
+
+def shared(logs: Sequence[Sequence[Piece]], options: ReadOptions) -> list[list[tuple[Piece, ...]]]:
+    """Small pieces of each log that share a task, unless that would leave fewer than `minPartitions`."""
+    total = sum(piece.bytes for own in logs for piece in own)
+    least = min(options.min_partitions or 1, sum(map(len, logs))) or 1
+    most, most_offsets = min(_task_bytes(total, options), total // least), options.max_records or 0
+
+    def sizes(piece: Piece) -> tuple[int, int, int]:
+        offsets = most_offsets if piece.offsets is None else piece.offsets
+        return piece.bytes, 1, offsets if most_offsets else 0
+
+    while True:
+        tasks = [list(packed(own, sizes, (most, TASK_FILES, most_offsets))) for own in logs]
+        if most == 0 or sum(map(len, tasks)) >= least:
+            return tasks
+        most //= 2
+
+
+def cut_up(piece: Piece, parts: dict[str, int], options: ReadOptions) -> list[Piece]:
+    """As many pieces as `parts` says, or more where a task shall have fewer offsets."""
+    count = parts[piece.segment.path]
+    try:
+        recovers = options.mode.skips
+        pieces = [piece] if options.max_records is None else _cut_by_offsets(piece, options.max_records, recovers=recovers)
+        step = -(-piece.bytes // count)
+        return [cut for one in pieces for cut in (_cut_by_bytes(one, step, recovers=recovers) if count > 1 else [one])]
+    except FileNotFoundError:
+        return [piece]
+
+
+def _cut_by_bytes(piece: Piece, step: int, *, recovers: bool) -> list[Piece]:
+    """Pieces of about `step` bytes; a batch is in one of them."""
+    # A cut shortly before the end would make a task of nearly nothing.
+    last = piece.begin + piece.bytes - step // 2
+    cuts = piece.segment.cuts(step, piece.begin, last, intact=recovers) if last > piece.begin else []
+    begins, stops = [piece.begin, *cuts], [*cuts, piece.stop]
+    return [replace(piece, begin=begin, stop=stop) for begin, stop in zip(begins, stops, strict=True)]
+
+
+def _cut_by_offsets(piece: Piece, most: int, *, recovers: bool) -> list[Piece]:
+    """Pieces of at most `most` offsets. A batch may be among the bytes of two of them, and gives each its own records."""
+    first = max(piece.start or 0, piece.segment.base_offset or 0)
+    cuts = piece.segment.offset_cuts(most, first, piece.end)
+    starts, begins = [piece.start, *(cut[0] for cut in cuts)], [piece.begin, *(cut[1] for cut in cuts)]
+    ends, stops = [*(cut[0] for cut in cuts), piece.end], [*(cut[2] for cut in cuts), piece.stop]
+    if recovers:
+        # Cuts are made by headers, and a damaged one may have claimed the offsets of intact batches.
+        ranges = [piece.segment.intact_range(start, end) for start, end in zip(starts, ends, strict=True)]
+        return [
+            replace(piece, begin=begin, stop=stop, start=start, end=end)
+            for (begin, stop), start, end in zip(ranges, starts, ends, strict=True)
+        ]
+    return [
+        replace(piece, begin=max(begin, piece.begin), stop=stop, start=start, end=end)
+        for begin, stop, start, end in zip(begins, stops, starts, ends, strict=True)
+        if stop is None or stop > piece.begin
+    ]

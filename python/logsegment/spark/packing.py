@@ -1,0 +1,38 @@
+"""Small pieces of work share a task: Spark needs about 0.1 s for one, however little it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import add, gt
+from typing import TypeVar
+
+T = TypeVar("T")
+#: Files of a task; opening one costs as much as many headers.
+TASK_FILES = 64
+
+
+def packed(items: Iterable[T], sizes: Callable[[T], Sequence[int]], most: Sequence[int]) -> Iterator[tuple[T, ...]]:
+    """Neighbours together, in order, as long as none of their sums is over its limit; one that is larger by itself is alone.
+
+    Args:
+        items: pieces of work.
+        sizes: what counts of one, as bytes and files.
+        most: the limits of the sums.
+
+    Example:
+        >>> from logsegment.spark.packing import packed
+        >>> list(packed([10, 10, 100, 10, 0], lambda size: [size], [20]))
+        [(10, 10), (100,), (10, 0)]
+    """
+    waiting: list[T] = []
+    filled: Sequence[int] = [0] * len(most)
+    for item in items:
+        own = sizes(item)
+        together = list(map(add, filled, own))
+        if waiting and any(map(gt, together, most)):
+            yield tuple(waiting)
+            waiting, together = [], list(own)
+        waiting.append(item)
+        filled = together
+    if waiting:
+        yield tuple(waiting)
