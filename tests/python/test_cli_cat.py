@@ -232,6 +232,20 @@ def test_standard_input_is_read_once():
     assert run("cat", "-", "-").code == 2
 
 
+def test_damage_in_which_no_wanted_offset_was_is_passed_by(tmp_path: Path):
+    """As `logsegment.Log.records` and `find` have it: it is nothing of what was asked for."""
+    partition = copy_partition(MULTI, tmp_path)
+    (segment,) = partition.glob("*64.log")
+    rows = ls.batches(ls.FileSource(segment)).to_pylist()
+    hit, before = rows[len(rows) // 2], rows[len(rows) // 2 - 1]
+    data = bytearray(segment.read_bytes())
+    data[hit["position"] + 16] ^= 0x55
+    segment.write_bytes(data)
+    for begin, end, code in ((before["baseOffset"], hit["baseOffset"], 0), (before["lastOffset"], hit["lastOffset"] + 1, 1)):
+        done = run("cat", segment, "--offset", f"{begin}..{end}")
+        assert (done.code, offsets(done)) == (code, list(range(begin, hit["baseOffset"]))), done.err
+
+
 def test_read_committed_of_one_segment_knows_the_transactions_of_its_partition():
     committed = offsets(run("cat", TRANSACTIONS, "--isolation", "read_committed"))
     by_file = [offsets(run("cat", file, "--isolation", "read_committed")) for file in sorted(TRANSACTIONS.glob("*.log"))]

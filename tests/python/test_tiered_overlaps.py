@@ -217,6 +217,10 @@ def test_verbs_tell_a_damaged_manifest(damaged: list[Path], tmp_path: Path):
     assert done.code == 1
     assert done.err.count("the manifest must be of version") == 1
     assert done.lines[-1]["offset"] > int(damaged[3].name[:20])
+    committed = ls.Log(place, keys=tiered.KEYS).records(columns=["offset"], isolation="read_committed", on_error="skip").read_all()
+    done = run("cat", place, "--columns", "offset", "--on-error", "skip", "--isolation", "read_committed", *keys)
+    assert (done.code, done.lines) == (1, committed.to_pylist()), done.err
+    assert done.lines
     for verb in ("batches", "stats", "txn", "find"):
         options = ("--offset", "0..") if verb == "find" else ()
         done = run(verb, place, *options, *keys)

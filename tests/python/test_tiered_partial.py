@@ -193,6 +193,30 @@ def test_the_command_line_has_the_same_judgement(case: Case, key_files: list[str
         assert (done.code, [line["offset"] for line in done.lines]) == ((0, [offset]) if is_there else (2, [])), done.err
 
 
+def test_cat_looks_offsets_up_as_a_log_does(case: Case, key_files: list[str]):
+    """Damage that no wanted record was in is passed by, as it is in a local segment."""
+    first, last = case.lost[0], case.lost[-1]
+    around = [(max(first - 3, 1234), first), (first, last + 1), (first - 2, last + 2), (last + 2, last + 5)]
+    for start, end in [(None, first), *around, (last + 1, None)]:
+        offsets = f"{'' if start is None else start}..{'' if end is None else end}"
+        found, error = given(ls.Log(case.folder, keys=tiered.KEYS).records(columns=["offset"], start_offset=start, end_offset=end))
+        done = run("cat", case.folder, "--offset", offsets, "--columns", "offset", *key_files)
+        assert [line["offset"] for line in done.lines] == found, offsets
+        assert done.code == (0 if error is None else 1), (offsets, done.err)
+    done = run("cat", case.folder, "--offset", f"{first - 2}..{last + 2}", "--columns", "offset", "--on-error", "skip", *key_files)
+    assert [line["offset"] for line in done.lines] == [offset for offset in case.kept if first - 2 <= offset < last + 2]
+    assert done.code == 1
+
+
+def test_cat_gives_what_is_committed_of_one_damaged_segment(case: Case, key_files: list[str]):
+    for on_error in ("raise", "skip"):
+        log = ls.Log(case.folder, keys=tiered.KEYS)
+        found, _ = given(log.records(columns=["offset"], isolation="read_committed", on_error=on_error))
+        assert len(found) == len(case.before if on_error == "raise" else case.kept)
+        done = run("cat", case.folder, "--isolation", "read_committed", "--on-error", on_error, "--columns", "offset", *key_files)
+        assert ([line["offset"] for line in done.lines], done.code) == (found, 1), done.err
+
+
 @pytest.mark.parametrize("mode", ["enc", "zstd"])
 def test_damage_is_that_of_a_local_segment_with_holes(mode: str, tmp_path: Path):
     """The same records come before the error, and the same ones behind it, as of a file whose blocks a disk has lost."""

@@ -181,7 +181,7 @@ def _write_all(segments: Sequence[Segment], wanted: Wanted, sink: RecordSink, st
 def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progress, known: dict[str, ls.Transactions], quiet: bool) -> bool:
     """Write the records of a segment; true when there were errors that were skipped."""
     is_committed = wanted.isolation == "read_committed"
-    with opened(segment, is_read_twice=is_committed) as source:
+    with opened(segment, is_read_twice=is_committed, bytes_of=_wanted_bytes(segment, wanted)) as source:
         transactions = _transactions(segment, source, known, wanted, quiet) if is_committed else None
         stream = ls.decode(
             source,
@@ -207,17 +207,29 @@ def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progres
         return tell(stream.findings, segment.name, progress, quiet=quiet, redactor=wanted.redactor)
 
 
+def _wanted_bytes(segment: Segment, wanted: Wanted) -> tuple[int, int | None]:
+    """Where the batches are that may hold the wanted offsets, as `logsegment.Log.records` and `find` look them up."""
+    start, end = wanted.offsets.start, wanted.offsets.end
+    if segment.file is None or not segment.is_regular or wanted.format != "auto" or start is end is None:
+        return 0, None
+    looked_up = ls.Segment(segment.file, mmap=False)
+    return looked_up.intact_range(start, end) if wanted.on_error == "skip" else looked_up.byte_range(start, end)
+
+
 def _transactions(segment: Segment, source: Any, known: dict[str, ls.Transactions], wanted: Wanted, quiet: bool) -> ls.Transactions:
     """Aborted and open transactions of the partition that the segment belongs to, looked for once."""
     partition = whole_partition(segment)
     place = segment.directory if len(partition) > 1 else segment.path
     if place not in known:
         allowed = wanted.experimental or wanted.format == "v3"
-        if len(partition) > 1:
-            known[place] = committed_transactions(partition, experimental=allowed)
+        if segment.is_regular and not segment.is_of_0_7:
+            start, end = wanted.offsets.start, wanted.offsets.end
+            first = partition[0].base_offset if start is None else start
+            is_recovering = wanted.on_error == "skip" and wanted.check_crc
+            known[place] = committed_transactions(partition, first, end, is_recovering=is_recovering, experimental=allowed)
         else:
             known[place] = ls.scan_transactions([source], experimental=allowed)
         stable = known[place].last_stable_offset
-        if stable is not None and not quiet:
+        if stable is not None and (wanted.offsets.end is None or stable < wanted.offsets.end) and not quiet:
             say(f"{segment.name}: a transaction is open from offset {stable:,}; nothing from there on is committed yet")
     return known[place]

@@ -53,16 +53,19 @@ class Flow:
 
 
 @contextlib.contextmanager
-def opened(segment: Segment, *, is_read_twice: bool = False, seen: Seen | None = None) -> Iterator[Any]:
+def opened(
+    segment: Segment, *, is_read_twice: bool = False, seen: Seen | None = None, bytes_of: tuple[int, int | None] = (0, None)
+) -> Iterator[Any]:
     """The source of a segment.
 
     Args:
         segment: what to read.
         is_read_twice: copy what goes by once to a temporary file.
         seen: read a regular file of this machine front to back too, and tell this how far.
+        bytes_of: what is wanted of a file that is read by position: its first byte, and the one behind the last.
     """
     if segment.is_regular and (seen is None or segment.is_stored):
-        yield ls.FileSource(segment.path)
+        yield ls.FileSource(segment.path, *bytes_of)
         return
     with _raw(segment) as raw, Flow(raw, seen).reraising() as flow:
         if not is_read_twice:
