@@ -164,7 +164,11 @@ def test_of_a_log_that_was_damaged_when_it_was_uploaded(uploader: tiered.Uploade
     assert stored == paths[1]
     damage(stored, "offset")
     damage(paths[0], "offset")
-    done = ls.restore(uploader.prefix, tmp_path / "restored", keys=tiered.KEYS)
+    with pytest.raises(ls.CorruptError, match=r"020-.*\.log: \[COD-6\] at byte 0: "):
+        ls.restore(uploader.prefix, tmp_path / "restored", keys=tiered.KEYS)
+    assert not (tmp_path / "restored").exists()
+    done = ls.restore(uploader.prefix, tmp_path / "restored", keys=tiered.KEYS, on_error="skip")
+    assert names_of(done.damaged) == [str(stored)]
     assert names_of(done.made_anew) == [f"payments-0/{paths[0].name[:20]}.index"]
     assert names_of(done.missing) == ["payments-0/00000000000000000020.index"]
     assert "the log was damaged when it was uploaded: 00000000000000000020.log: [" in done.missing[0]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import click
 
+from logsegment import RecordBatchError
 from logsegment.cli.ending import CLEAN, FOUND, LOST, ending
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, key_file_option, keyed, quiet_option
@@ -21,27 +24,37 @@ from logsegment.tiered.restoring import restore as restored
 @click.argument("prefix", metavar="PREFIX")
 @click.argument("directory", metavar="DIRECTORY")
 @key_file_option
+@click.option(
+    "--on-error",
+    type=click.Choice(["raise", "skip"]),
+    default="raise",
+    show_default=True,
+    help="At a damaged segment: write nothing, or give it back as it lies there and tell.",
+)
 @quiet_option
 @click.pass_context
 @ending
-def restore(context: click.Context, prefix: str, directory: str, quiet: bool) -> int:
+def restore(context: click.Context, prefix: str, directory: str, on_error: Literal["raise", "skip"], quiet: bool) -> int:
     """Write the log directories that were uploaded to PREFIX, byte for byte, into DIRECTORY, which must be new or empty.
 
     Each partition becomes TOPIC-PARTITION with its segments, indexes, snapshots and leader epochs under the names that a broker knows.
-    When a segment cannot be had back, nothing is written. A damaged index, snapshot or checkpoint is made anew from the log, which is told.
+    When a segment cannot be had back whole, nothing is written. A damaged index, snapshot or checkpoint is made anew from the log, which
+    is told.
     """
     try:
-        done = restored(keyed(context, prefix), directory)
-    except (ChunkError, ManifestError) as error:
+        done = restored(keyed(context, prefix), directory, on_error=on_error)
+    except RecordBatchError as error:
         say(str(error))
-        say("nothing was written; `logsegment salvage` makes a log of what is intact")
+        is_there = not isinstance(error, (ChunkError, ManifestError))
+        skipping = "`--on-error skip` gives it back as it lies there, " if is_there else ""
+        say(f"nothing was written; {skipping}`logsegment salvage` makes a log of what is intact")
         return FOUND
     for reason in done.left_out:
         say(f"left out: {reason}")
-    for what, reasons in (("made anew from the log", done.made_anew), ("missing", done.missing)):
+    for what, reasons in (("damaged", done.damaged), ("made anew from the log", done.made_anew), ("missing", done.missing)):
         for reason in reasons:
             say(f"{what}: {reason}")
     if not quiet:
         directories = f"{len(done.partitions):,} director{'y' if len(done.partitions) == 1 else 'ies'}"
         say(f"wrote {count(done.segments, 'segment')} of {directories}, {done.bytes:,} bytes, to {directory}")
-    return LOST if done.has_gaps or done.made_anew or done.missing else CLEAN
+    return LOST if done.has_gaps or done.damaged or done.made_anew or done.missing else CLEAN

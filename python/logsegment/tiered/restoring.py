@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from logsegment._options import OnError
 from logsegment.file_names import object_name, place_of
 from logsegment.segments import SegmentFile, find_segments, found_in, is_directory, is_gap
 from logsegment.stores.uri import is_stored, placed, shown, uncut_name, untiered
@@ -19,6 +20,7 @@ from logsegment.tiered.keys import Keys
 from logsegment.tiered.making_anew import make_anew
 from logsegment.tiered.overlay import entries, open_file
 from logsegment.tiered.places import ring_of, tiered
+from logsegment.tiered.wholeness import error_of, faults_in
 
 #: Bytes that are in memory at a time, and a chunk.
 _STEP = 8 << 20
@@ -40,6 +42,7 @@ class Restored:
         made_anew (list[str]): files beside the logs whose uploaded bytes are lost, and why they are: they were made from the log, so that
             they tell what is right, but need not be those bytes.
         missing (list[str]): such files that could not be made from the log either, and why; a broker does without them.
+        damaged (list[str]): with `on_error="skip"`, what is wrong with segments that are given back as they lie there.
     """
 
     partitions: list[str]
@@ -49,28 +52,34 @@ class Restored:
     has_gaps: bool = False
     made_anew: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
 
 
-def restore(path: str | os.PathLike[str], directory: str | os.PathLike[str], *, keys: Keys | None = None) -> Restored:
+def restore(
+    path: str | os.PathLike[str], directory: str | os.PathLike[str], *, keys: Keys | None = None, on_error: OnError = "raise"
+) -> Restored:
     """Write the log directories that were uploaded to a prefix, byte for byte: segments, indexes, snapshots, leader epochs.
 
     Each partition becomes a directory `<topic>-<partition>` with the names that a broker knows, and `partition.metadata` with the id of
     the topic, which the names of the objects tell. A broker of Kafka starts on it when its cluster knows the topic under that id. A
-    segment that cannot be had back whole ends it; a damaged file beside a segment is made anew from the log, and told.
+    segment that cannot be had back whole ends it; a damaged file beside a segment is made anew from the log, and told. Segments are read
+    again when they are written: what was uploaded was closed, so that a batch with a wrong checksum, or a log that was cut, is damage.
 
     Args:
         path: a folder, a prefix in a store, or the folder of one partition.
         directory: it must be new, or empty; what goes wrong leaves nothing there.
         keys: as in `logsegment.Segment`.
+        on_error: "raise" at the first damaged segment, or "skip": give damaged ones back as they lie there, and tell. Of a chunk or a
+            manifest that cannot be read there are no bytes to give: it ends both.
 
     Returns:
         A `Restored`: the directories, how many segments and bytes, the uploads that were passed over, and the files that are not those
-        that were uploaded.
+        that were uploaded, or not whole.
 
     Raises:
         FileExistsError: when something is in the directory, or two uploads overlap and nothing tells which one counts.
         SegmentKeyError: when a key is missing, or does not fit.
-        RecordBatchError: when bytes of a segment cannot be had back: `ChunkError`, `ManifestError`.
+        RecordBatchError: when bytes of a segment cannot be had back (`ChunkError`, `ManifestError`), or are damaged (`CorruptError`).
         ValueError: when the path is one file, or two partitions have one name: a topic that was made anew, say.
         OSError: when something cannot be read or written.
 
@@ -82,6 +91,8 @@ def restore(path: str | os.PathLike[str], directory: str | os.PathLike[str], *, 
 
     Source: TS-43; `RemoteLogManager.buildRemoteLogAuxState` in Kafka.
     """
+    if on_error not in ("raise", "skip"):
+        raise ValueError(f'on_error must be "raise" or "skip", not {on_error!r}')
     source = tiered(path, keys)
     if not is_directory(source):
         find_segments(source)
@@ -98,35 +109,40 @@ def restore(path: str | os.PathLike[str], directory: str | os.PathLike[str], *, 
                 continue
             if (other := owners.setdefault(name, place)) is not place:
                 raise ValueError(f"{shown(other)} and {shown(place)} would both become {name}: give back one of them at a time")
-            _partition(tiered(place, ring_of(source)), hidden / name, done)
+            _partition(tiered(place, ring_of(source)), hidden / name, done, on_error)
         written = sum(path.stat().st_size for path in hidden.rglob("*") if path.is_file())
     return replace(done, partitions=[os.path.join(target, name) for name in owners], bytes=written)
 
 
-def _partition(folder: str, target: Path, done: Restored) -> None:
+def _partition(folder: str, target: Path, done: Restored, on_error: OnError) -> None:
     """Write the files of one partition; what is not as it was uploaded is told in `done`."""
     target.mkdir(parents=True)
-    names = set()
+    names: dict[str, str] = {}
     lost: dict[str, ChunkError] = {}
     for entry in entries(folder):
         name = _local_name(entry.name)
         if not entry.is_directory and name is not None and name not in names:
-            names.add(name)
+            names[name] = entry.uri
             try:
                 _copy(entry.uri, target / name)
             except ChunkError as error:
                 if name.endswith(".log"):
                     raise
                 lost[name] = error
+    for name, fault in faults_in(target):
+        damage = error_of(shown(names[name]), fault)
+        if on_error == "raise":
+            raise damage
+        done.damaged.append(str(damage))
     topic_id = place_of(untiered(folder)[:]).topic_id
     if topic_id is not None and "partition.metadata" not in names:
         (target / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
-    for name, fault in make_anew(target, lost).items() if lost else ():
+    for name, reason in make_anew(target, lost).items() if lost else ():
         told = f"{target.name}/{name}: {lost[name]}"
-        if fault is None:
+        if reason is None:
             done.made_anew.append(told)
         else:
-            done.missing.append(f"{told}; {fault}")
+            done.missing.append(f"{told}; {reason}")
 
 
 def _local_name(name: str) -> str | None:

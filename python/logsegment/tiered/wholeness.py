@@ -1,0 +1,52 @@
+"""Whether logs that were given back are whole: nothing is uploaded before it is closed, so that none of them may be damaged or cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from logsegment._core import CorruptError, FileSource, Finding
+from logsegment.report import validate
+from logsegment.segment import Segment
+
+#: An entry that hides intact ones: readers end there, without an error.
+_SWALLOWED = "SWALLOWED"
+
+
+def faults_in(directory: Path) -> Iterator[tuple[str, Finding]]:
+    """What is wrong with the logs of a partition's directory, by their names: entries that are damaged or cut, and ends that are missing.
+
+    Framing and the checksum of every batch are looked at, nothing is unpacked. That a log was cut between two batches an index beside it
+    tells, which has an entry behind the end, where the next segment does not begin there.
+
+    Args:
+        directory: the segments, with their indexes.
+
+    Raises:
+        OSError: when a file cannot be read.
+    """
+    logs = sorted(directory.glob("*.log"))
+    for log, behind in zip(logs, [*logs[1:], None], strict=True):
+        report = validate(FileSource(log), depth="headers", strict_tail=True, experimental=True)
+        found = [one for one in report.findings if one.severity == "error" or one.rule == _SWALLOWED]
+        yield from ((log.name, one) for one in found or _missing_end(log, behind))
+
+
+def error_of(name: str, fault: Finding) -> CorruptError:
+    """The same as an error that names the object."""
+    error = CorruptError(f"{name}: [{fault.rule}] at byte {fault.position}: {fault.message}")
+    error.__dict__.update(rule=fault.rule, position=fault.position, base_offset=fault.baseOffset, path=name)
+    return error
+
+
+def _missing_end(log: Path, behind: Path | None) -> list[Finding]:
+    segment = Segment(log)
+    end = segment.next_offset()
+    if end is None or (behind is not None and int(behind.stem) <= end):
+        return []
+    told = [rows[-1].offset for rows in (segment.offset_index, segment.time_index) if rows and not rows.findings]
+    last = max(told, default=-1)
+    if last < end:
+        return []
+    text = f"the log ends in front of offset {end}, and its indexes tell of offset {last}: it was cut"
+    return [Finding("L8-14", "error", text, f"{log}@{segment.size}", segment.size, 0, end, last)]
