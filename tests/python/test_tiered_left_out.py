@@ -88,6 +88,28 @@ def test_follow_says_it_once_on_stderr(state: str, tmp_path: Path):
         assert (done.code, done.err) == (0, ""), "what is shown goes across none"
 
 
+@pytest.mark.parametrize("missing", [".log", ".indexes"])
+def test_the_last_upload_without_its_log_or_its_indexes(missing: str, tmp_path: Path):
+    """Its manifest, which is uploaded last, tells that it was whole once, and which offsets it had."""
+    uploader = tiered.Uploader(tmp_path, "payments")
+    last = uploader.partition(TRANSACTIONS)[-1]
+    last.with_suffix(missing).unlink()
+    first, end = int(last.name[:20]), ls.Log(TRANSACTIONS).segments[-1].next_offset() - 1
+    text = f"there is no {missing}; no other upload holds offsets {first} to {end}"
+    log = ls.Log(uploader.prefix)
+    (finding,) = log.left_out
+    assert (finding.severity, finding.baseOffset, finding.lastOffset) == ("warning", first, end)
+    assert told(log.records(columns=["offset"]).read_all().findings, last) == ["TS-8"]
+    assert told(log.records(columns=["offset"], end_offset=first).read_all().findings, last) == []
+    assert [one.state for one in ls.tiered.uploads(uploader.prefix)] == ["finished"] * 5 + ["unfinished"]
+    for verb in (("cat",), ("find", "--offset", "0.."), ("stats",), ("restore", tmp_path / "restored"), ("diff", TRANSACTIONS)):
+        done = run(verb[0], uploader.folder(), *verb[1:])
+        assert done.err.count(text) == 1, verb
+        assert done.code == {"restore": 3, "diff": 1}.get(verb[0], 0), verb
+    assert text in run("verify", uploader.prefix).text
+    assert run("verify", uploader.prefix, "--fail-on", "warning").code == 1
+
+
 @state_of_upload
 def test_restore(state: str, tmp_path: Path):
     """What is missing between what is there is lost: exit code 3, as salvage has it."""

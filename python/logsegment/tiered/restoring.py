@@ -38,7 +38,7 @@ class Restored:
         segments (int): how many.
         bytes (int): of all files.
         left_out (list[str]): uploads that were passed over, and why: unfinished, duplicate, superseded.
-        has_gaps (bool): offsets that an upload alone has, or may have, which was passed over, are missing between those that are there.
+        has_gaps (bool): offsets that an upload alone has, or may have, which was passed over, are missing.
         made_anew (list[str]): files beside the logs whose uploaded bytes are lost, and why they are: they were made from the log, so that
             they tell what is right, but need not be those bytes.
         missing (list[str]): such files that could not be made from the log either, and why; a broker does without them.

@@ -105,7 +105,10 @@ def _with_gap(one: Found, all_: Sequence[Found], topics: tuple[str | None, str |
     before = [other for other in read if other.upload.base_offset <= first]
     behind = min((other.upload.base_offset for other in read if other.upload.base_offset > first), default=None)
     covered = max((_end(other, behind) for other in before), default=first - 1)
-    last = None if behind is None else behind - 1
+    own_last = one.span.end if one.span else None
+    last = own_last if behind is None else behind - 1
+    # The manifest is uploaded last: with one, it was whole once.
+    had_offsets = one.upload.state == "damaged" or MANIFEST in one.names
     is_gap = covered < first or (last is not None and covered < last)
     if one.upload.state == "damaged" and covered < first:
         upload = one.upload
@@ -113,7 +116,7 @@ def _with_gap(one: Found, all_: Sequence[Found], topics: tuple[str | None, str |
             upload = replace(upload, topic=topics[0], topic_id=topics[1], partition=topics[2])
         return replace(one, upload=upload, is_lost=True)
     begin = max(covered + 1, first)
-    if one.upload.state == "damaged" and last is None:
+    if had_offsets and last is None:
         # Nobody can tell where it ends.
         reason = f"{one.upload.reason}; no other upload is known to hold the offsets from {begin} on, if it has any of them"
         return replace(one, finding=_finding(one.rule, "warning", one, reason, begin, None))
