@@ -400,6 +400,7 @@ def validate_log(
     options: dict[str, Any],
     *,
     tells_shared: bool = True,
+    previous: FileSource | None = None,
 ) -> tuple[list[Finding], IoStats]: ...
 def rebuild_indexes(
     log_paths: Sequence[tuple[_Path, int]], out_dir: _Path, *, index_interval_bytes: int | None = None

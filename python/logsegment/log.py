@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from logsegment import _core
-from logsegment._core import FileSource, RecordStream
+from logsegment._core import FileSource, Limits, RecordStream
 from logsegment._internal import columns_with, ensure_topics
 from logsegment._options import Isolation, plugins
 from logsegment._times import Timestamp
@@ -108,13 +108,16 @@ class Log(Entries):
             parts += parts_of(segments, asked, shared, partial(_byte_range, offsets=asked))
         return _core.decode_files(parts, shared, self._gaps(start_offset, end_offset))
 
-    def offset_for_timestamp(self, timestamp: Timestamp, *, codecs: Registry | None = None, experimental: bool = False) -> int | None:
+    def offset_for_timestamp(
+        self, timestamp: Timestamp, *, codecs: Registry | None = None, experimental: bool = False, limits: Limits | None = None
+    ) -> int | None:
         """Find the offset of the first record of this time or later in a log of one partition; None when there is none.
 
         Args:
             timestamp: milliseconds since the epoch, or an aware datetime.
             codecs: as in `decode`: the batch in which the record is found is unpacked.
             experimental: as in `decode`, of that batch.
+            limits: as in `decode`, of that batch.
 
         Raises:
             ValueError: when the tree has several partitions.
@@ -125,7 +128,7 @@ class Log(Entries):
             >>> ls.Log("payments-0").offset_for_timestamp(0)
             0
         """
-        return first_offset_at(self._one_partition(), timestamp, codecs=codecs, experimental=experimental)
+        return first_offset_at(self._one_partition(), timestamp, codecs=codecs, experimental=experimental, limits=limits)
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from logsegment import _core
-from logsegment._core import Finding, Transactions
+from logsegment._core import FileSource, Finding, Limits, Transactions
 from logsegment._options import Depth, entry_options
 from logsegment.report import Report
 from logsegment.segments import SegmentFile
@@ -43,7 +43,15 @@ def committed_transactions(
 
 
 def validate_segment(
-    file: SegmentFile, *, depth: Depth, check_crc: bool, tells_shared: bool, experimental: bool = False, codecs: Registry | None = None
+    file: SegmentFile,
+    *,
+    depth: Depth,
+    check_crc: bool,
+    tells_shared: bool,
+    previous: SegmentFile | None = None,
+    experimental: bool = False,
+    codecs: Registry | None = None,
+    limits: Limits | None = None,
 ) -> Report:
     """Validate a segment and hold the files beside it against it.
 
@@ -53,13 +61,15 @@ def validate_segment(
         check_crc: as in `logsegment.validate`.
         experimental: as in `logsegment.validate`.
         tells_shared: look at the files of its directory that belong to other segments or to none, too.
+        previous: the segment before, against whose last batch the first one is held (ORD-1, ORD-2, ORD-3).
         codecs: as in `logsegment.validate`.
+        limits: as in `logsegment.validate`.
 
     Raises:
         OSError: when a file cannot be read.
     """
-    options = entry_options(check_crc=check_crc, experimental=experimental, codecs=codecs)
-    findings, stats = _core.validate_log([named(file)], [], depth, options, tells_shared=tells_shared)
+    options = entry_options(check_crc=check_crc, experimental=experimental, codecs=codecs, limits=limits)
+    findings, stats = _core.validate_log([named(file)], [], depth, options, tells_shared=tells_shared, previous=_end_of(previous))
     return Report(with_lost_indexes(findings, [file.path]), stats, has_checksums=check_crc)
 
 
@@ -95,6 +105,19 @@ def with_lost_indexes(findings: list[Finding], logs: Sequence[str]) -> list[Find
 def named(file: SegmentFile) -> tuple[str, int | None]:
     """Path and first offset; files of Kafka 0.7 have no others beside them."""
     return file.path, None if file.path.endswith(".kafka") else file.base_offset
+
+
+def _end_of(file: SegmentFile | None) -> FileSource | None:
+    """The last batch of a segment; None when there is none. What is wrong with the file is told of itself."""
+    if file is None or named(file)[1] is None:
+        return None
+    try:
+        last = _core.SegmentIndex(*_numbered(file)).last_batch()
+    except _core.RecordBatchError:
+        return FileSource(file.path)
+    except OSError:
+        return None
+    return None if last is None else FileSource(file.path, last[0])
 
 
 def _numbered(file: SegmentFile) -> tuple[str, int]:

@@ -175,7 +175,9 @@ class Segment(Ranges, Entries):
             raise ValueError(f"no entry ends at or behind offset {offset}")
         return inspect(FileSource(self.path), at=position, **options)
 
-    def offset_for_timestamp(self, timestamp: Timestamp, *, codecs: Registry | None = None, experimental: bool = False) -> int | None:
+    def offset_for_timestamp(
+        self, timestamp: Timestamp, *, codecs: Registry | None = None, experimental: bool = False, limits: Limits | None = None
+    ) -> int | None:
         """Find the offset of the first record whose timestamp is this one or later; None when there is none.
 
         Batches whose header says that all of their records are earlier are passed over.
@@ -184,6 +186,7 @@ class Segment(Ranges, Entries):
             timestamp: milliseconds since the epoch, or an aware datetime.
             codecs: as in `decode`: the batch in which the record is found is unpacked.
             experimental: as in `decode`, of that batch.
+            limits: as in `decode`, of that batch.
 
         Raises:
             RecordBatchError: when bytes on the way cannot be read.
@@ -202,7 +205,8 @@ class Segment(Ranges, Entries):
         if batch is None:
             return None
         source = FileSource(self.path, position)
-        options: dict[str, Any] = {"control": True, "experimental": experimental, "batch_size": 4096, "batch_bytes": 1, "codecs": codecs}
+        options: dict[str, Any] = {"control": True, "batch_size": 4096, "batch_bytes": 1}
+        options |= {"experimental": experimental, "codecs": codecs, "limits": limits}
         with naming_file(self.path), decode(source, columns=["offset", "timestampMs"], **options) as stream:
             for rows in stream:
                 for line in rows.to_jsonl().splitlines():
@@ -347,7 +351,7 @@ def bounds(
 ) -> tuple[int | None, int | None]:
     """Offsets, also for those that were given as times. Where no record is late enough, the end of the log is meant."""
     (start, end), (start_timestamp, end_timestamp) = offsets, times
-    find = partial(first_offset_at, segments, codecs=options.get("codecs"), experimental=takes_v3(options))
+    find = partial(first_offset_at, segments, codecs=options.get("codecs"), experimental=takes_v3(options), limits=options.get("limits"))
     if start_timestamp is not None:
         found = find(start_timestamp)
         start = 2**63 - 1 if found is None else found if start is None else max(found, start)
@@ -358,10 +362,15 @@ def bounds(
 
 
 def first_offset_at(
-    segments: Sequence[Segment], timestamp: Timestamp, *, codecs: Registry | None = None, experimental: bool = False
+    segments: Sequence[Segment],
+    timestamp: Timestamp,
+    *,
+    codecs: Registry | None = None,
+    experimental: bool = False,
+    limits: Limits | None = None,
 ) -> int | None:
     """The first offset that one of the segments finds for a time; see `Segment.offset_for_timestamp`."""
-    found = (one.offset_for_timestamp(timestamp, codecs=codecs, experimental=experimental) for one in segments)
+    found = (one.offset_for_timestamp(timestamp, codecs=codecs, experimental=experimental, limits=limits) for one in segments)
     return next((offset for offset in found if offset is not None), None)
 
 

@@ -12,7 +12,7 @@ use super::options::{EntryArguments, depth};
 use super::source::FileSource;
 use super::store;
 use crate::decode::Stats;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::log::partition::{Scope, check, check_checkpoints};
 use crate::validate as core;
@@ -28,8 +28,9 @@ type Named = (PathBuf, Option<i64>);
 ///     depth_name: how far the logs are validated; None for the files beside them only.
 ///     options: as for `validate_findings`.
 ///     tells_shared: whether files of those segments' directories that belong to other segments, or to none, are looked at.
+///     previous: the end of the segment before the first one, where a batch begins; nothing is told of it.
 #[pyfunction]
-#[pyo3(signature = (files, directories, depth_name, options, *, tells_shared=true))]
+#[pyo3(signature = (files, directories, depth_name, options, *, tells_shared=true, previous=None))]
 pub fn validate_log(
     py: Python<'_>,
     files: Vec<Named>,
@@ -37,6 +38,7 @@ pub fn validate_log(
     depth_name: Option<&str>,
     options: &Bound<'_, PyDict>,
     tells_shared: bool,
+    previous: Option<PyRef<'_, FileSource>>,
 ) -> PyResult<(Vec<Finding>, Py<PyAny>)> {
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
@@ -44,7 +46,7 @@ pub fn validate_log(
     let (mut findings, mut stats) = (Vec::new(), Stats::default());
     if let Some(name) = depth_name {
         let (depth, mut decode) = (depth(name)?, options.to_decode()?);
-        let mut before = core::Before::default();
+        let mut before = previous.map(|source| left_by(py, &source, &options)).transpose()?.unwrap_or_default();
         for (index, (path, base)) in files.iter().enumerate() {
             // In a partition's directory the batches of a segment follow those of the one before.
             let goes_on =
@@ -75,6 +77,25 @@ pub fn validate_log(
     findings.extend(beside.map_err(|error| signals.raised(py, &error))?);
     let findings = lost::told(&findings, signals.notes());
     Ok((findings, finding::counters(py, &stats, signals.fetches())?))
+}
+
+/// What the batches at the end of a segment say about those of the next one, by their headers alone; nothing when they cannot be read.
+fn left_by(py: Python<'_>, source: &FileSource, options: &EntryArguments) -> PyResult<core::Before> {
+    let (signals, interrupt) = Signals::new();
+    signals.skip_damage(true);
+    let Ok(mut opened) = source.open(&signals) else { return Ok(core::Before::default()) };
+    let mut decode = options.to_decode()?;
+    if options.reading.resolve(&mut decode, &mut opened).is_err() {
+        return Ok(core::Before::default());
+    }
+    let validator = core::Validator::new(opened.source, decode, core::Depth::Headers, false).asking(interrupt.clone());
+    let left = py.detach(|| validate(validator, true, &interrupt));
+    match left {
+        Ok((_, _, before)) => Ok(before),
+        // Its own task tells what is wrong with the file.
+        Err(error) if matches!(error.kind(), ErrorKind::Io { .. }) => Ok(core::Before::default()),
+        Err(error) => Err(signals.raised(py, &error)),
+    }
 }
 
 /// What is found, and what the batches say about those of the next segment, when one follows.

@@ -15,8 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 import corpus
+import logsegment as ls
+import made_logs
 from corpus import CONSUMED_COLUMNS, Case, Row, rows_of
-from logsegment.spark import record_schema
+from logsegment.spark import LogSegmentSource, record_schema
 from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
@@ -214,6 +216,82 @@ def test_a_segment_deleted_after_planning_is_named(spark: SparkSession, tmp_path
     going.unlink()
     with pytest.raises(PythonException, match=rf"FileNotFoundError: .*{going}"):
         frame.collect()
+
+
+@pytest.fixture(scope="module")
+def zeros(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A value of 50 MiB of one byte, which zstd packs 20,000 times smaller, between others."""
+    path = tmp_path_factory.mktemp("zeros") / "orders-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    values = [b"before", bytes(50 << 20), b"behind"]
+    rows = [pa.table({"value": [one], "timestampMs": [1000 + number]}) for number, one in enumerate(values)]
+    path.write_bytes(b"".join(ls.encode(one, compression="zstd", base_offset=number) for number, one in enumerate(rows)))
+    made_logs.index(path.parent)
+    return path.parent
+
+
+def test_limits_are_options_of_every_read(spark: SparkSession, zeros: Path):
+    """COD-6: the writer writes what the default limits of a reader refuse."""
+    with pytest.raises(PythonException, match=r"LimitError: .* is over the limit max_ratio"):
+        load(spark, zeros).count()
+    for text in ("unlimited", "1000000"):
+        assert load(spark, zeros, **{"limits.max_ratio": text}).selectExpr("sum(length(value))").first()[0] == (50 << 20) + 12
+    refused = load(spark, zeros, view="findings").where("rule = 'COD-6'")
+    assert [row["message"].split(" limit ")[1].split()[0] for row in refused.collect()] == ["max_ratio"]
+    assert load(spark, zeros, view="findings", **{"limits.max_ratio": "unlimited"}).where("rule = 'COD-6'").count() == 0
+    assert load(spark, zeros, view="batches").count() == 3
+    with pytest.raises(PythonException, match=r"LimitError: .* is over the limit max_batch_bytes = 80"):
+        load(spark, zeros, view="batches", **{"limits.max_batch_bytes": "80"}).count()
+
+
+def test_limits_are_options_of_a_stream(spark: SparkSession, zeros: Path, tmp_path: Path):
+    stream = spark.readStream.format("logsegment").option("startingOffsets", "earliest").option("limits.max_ratio", "unlimited")
+    sizes: list[int] = []
+    query = stream.load(str(zeros)).writeStream.foreachBatch(lambda rows, _: sizes.append(rows.count()))
+    query.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True).start().awaitTermination()
+    assert sizes == [3]
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "told"),
+    [
+        ("limits.max_ratio", "many", "option limits.max_ratio must be a whole number or unlimited, not 'many'"),
+        ("limits.max_ratio", "0", "option limits.max_ratio must be at least 1"),
+        ("limits.max_records", "-1", "option limits.max_records must be a whole number or unlimited, not '-1'"),
+        ("limits.max_batch_bytes", str(2**64), "option limits.max_batch_bytes must be a whole number or unlimited"),
+        ("limits.max_value", "1", "unknown option limits.max_value"),
+        ("max_ratio", "1", r"unknown option max_ratio \(did you mean limits.max_ratio\?\)"),
+    ],
+)
+def test_a_limit_that_is_none_is_told(spark: SparkSession, option: str, text: str, told: str):
+    with pytest.raises(AnalysisException, match=told):
+        load(spark, SEGMENT, **{option: text}).count()
+
+
+def test_a_limit_below_what_is_there_names_the_batch_whatever_is_looked_up(tmp_path: Path):
+    """Plans of a query look batches up; whether one is too large its task says."""
+    values = pa.table({"offset": range(100), "timestampMs": range(1000, 1100), "value": [b"v" * 100] * 100})
+    path = tmp_path / "orders-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    ls.encode(values, batch_bytes=500, out=path)
+    made_logs.index(path.parent)
+    asked = [{"startingOffsets": '{"orders":{"0":50}}'}, {"minPartitions": "5"}, {"maxRecordsPerPartition": "7"}]
+    for options in asked:
+        source = LogSegmentSource({"path": str(path), "limits.max_records": "2", **options})
+        reader = source.reader(source.schema())
+        with pytest.raises(ls.LimitError, match="over the limit max_records = 2"):
+            [list(reader.read(task)) for task in reader.partitions()]
+
+
+def test_a_time_is_looked_up_under_the_limits_of_the_query(zeros: Path):
+    (path,) = zeros.glob("*.log")
+    segment = ls.Segment(path)
+    with pytest.raises(ls.LimitError, match="max_ratio"):
+        segment.offset_for_timestamp(1001)
+    assert segment.offset_for_timestamp(1001, limits=ls.Limits(max_ratio="unlimited")) == 1
+    source = LogSegmentSource({"path": str(path), "startingTimestamp": "1001", "columns": "offset", "limits.max_ratio": "unlimited"})
+    reader = source.reader(source.schema())
+    assert [row["offset"] for task in reader.partitions() for rows in reader.read(task) for row in rows.to_pylist()] == [1, 2]
 
 
 def test_an_empty_segment_and_a_torn_tail_are_no_errors(spark: SparkSession, tmp_path: Path):

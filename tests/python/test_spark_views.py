@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import DataFrame, SparkSession
@@ -194,6 +195,55 @@ def test_files_beside_a_segment_are_told_once_by_their_own_path(spark: SparkSess
     assert set(found) == expected
     assert len([one for one in found if one[1].endswith("leader-epoch-checkpoint")]) == 1
     assert len({one for one in found if one[0] == "IDX-1" and one[1].endswith(".index")}) == len(list(source.glob("*.log")))
+
+
+def broken_log(root: Path, name: str, bases: list[int], first_offsets: list[int]) -> Path:
+    """Segments of 32 records; where the first offset of one is not its name, or the next but one, they overlap or leave offsets out."""
+    directory = root / f"{name}-0"
+    directory.mkdir(parents=True)
+    for base, first in zip(bases, first_offsets, strict=True):
+        rows = pa.table({"key": [b"k"] * 32, "value": [b"v"] * 32})
+        ls.encode(rows, base_offset=first, batch_bytes=150, out=directory / f"{base:020}.log")
+    return directory
+
+
+def test_what_segments_of_a_partition_say_of_each_other_is_told(spark: SparkSession, tmp_path: Path):
+    """ORD-1 and ORD-3 between segments, as `logsegment verify` of the directory tells them."""
+    cases = {
+        "overlap": ([0, 16], [0, 16], "ORD-1"),
+        "again": ([0, 40], [0, 0], "ORD-1"),
+        "hole": ([0, 64, 96], [0, 64, 96], "ORD-3"),
+        "sound": ([0, 32, 64], [0, 32, 64], None),
+    }
+    for name, (bases, firsts, _) in cases.items():
+        broken_log(tmp_path, name, bases, firsts)
+    rows = load(spark, "findings", tmp_path).where("rule like 'ORD%'").collect()
+    for name, (_, _, rule) in cases.items():
+        directory = tmp_path / f"{name}-0"
+        told = [one for one in ls.Log(directory).validate().findings if one.rule.startswith("ORD")]
+        assert {one.rule for one in told} == ({rule} if rule else set()), name
+        expected = [(one.path.rpartition("@")[0].removesuffix("/entry"), one.rule, one.message, one.position) for one in told]
+        assert [(row["path"], row["rule"], row["message"], row["position"]) for row in rows if row["topic"] == name] == expected, name
+
+
+def test_a_segment_before_that_cannot_be_read_is_told_of_itself_alone(tmp_path: Path):
+    """And one whose headers are damaged: what is behind the damage is held against what follows."""
+    directory = broken_log(tmp_path, "orders", [0, 64], [0, 64])
+    first, second = sorted(directory.glob("*.log"))
+    batches = rows_of(ls.batches(first.read_bytes()))
+    assert len(batches) > 2
+    data = bytearray(first.read_bytes())
+    data[batches[1]["position"] + 8 : batches[1]["position"] + 12] = bytes(4)
+    first.write_bytes(data)
+
+    def told() -> list[tuple[str, str]]:
+        rows = read_here({"path": str(directory), "view": "findings"})
+        return [(Path(row["path"]).name, row["rule"]) for row in rows if not row["rule"].startswith("IDX")]
+
+    assert (second.name, "ORD-3") in told()
+    first.unlink()
+    first.symlink_to(tmp_path / "nowhere")
+    assert told() == [(first.name, "IO")]
 
 
 def test_a_snapshot_of_another_segment_is_looked_at_with_one_segment_alone(tmp_path: Path):

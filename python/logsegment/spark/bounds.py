@@ -49,6 +49,7 @@ def ranges_of(
     fail_on_data_loss: bool = True,
     codecs: Registry | None = None,
     experimental: bool = False,
+    limits: ls.Limits | None = None,
 ) -> list[LogRange]:
     """Resolve both limits. Topic-partitions of which nothing is wanted are left out.
 
@@ -59,6 +60,7 @@ def ranges_of(
         fail_on_data_loss: whether offsets that are not there are an error.
         codecs: a registry of plugins, for looking a time up in their batches.
         experimental: look a time up in batches of magic 3 too.
+        limits: what an entry may claim in which a time is looked up.
 
     Raises:
         ValueError: when limits do not name what is read, no record is late enough for a starting time, or offsets are not there any more
@@ -70,11 +72,12 @@ def ranges_of(
     ensure_assigned(starting, logs, "starting")
     ensure_assigned(ending, logs, "ending")
     checkpoints = Checkpoints()
+    asked = {"codecs": codecs, "experimental": experimental, "limits": limits}
     ranges = []
     for name, segments in logs.items():
         first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
         looked_up: list[ls.Segment] = []
-        find = partial(_offset_for_timestamp, segments, looked_up, {"codecs": codecs, "experimental": experimental})
+        find = partial(_offset_for_timestamp, segments, looked_up, asked)
         start, end = _place(name, starting, "starting", find), _place(name, ending, "ending", find)
         if start >= 0:
             ensure_boundary(name, segments, start, "starting")

@@ -95,7 +95,8 @@ def cut_up(piece: Piece, parts: dict[str, int], options: ReadOptions) -> list[Pi
         pieces = [piece] if options.max_records is None else _cut_by_offsets(piece, options.max_records, recovers=recovers)
         step = -(-piece.bytes // count)
         return [cut for one in pieces for cut in (_cut_by_bytes(one, step, recovers=recovers) if count > 1 else [one])]
-    except FileNotFoundError:
+    except (FileNotFoundError, ls.LimitError):
+        # The task tells of it; one with other limits than a look-up has reads on.
         return [piece]
 
 

@@ -12,7 +12,14 @@ from collections.abc import Sequence
 import logsegment as ls
 
 
-def told_by(found: Sequence[ls.Finding], source: ls.FileSource, first_offset: int, start: int | None, end: int | None) -> list[ls.Finding]:
+def told_by(
+    found: Sequence[ls.Finding],
+    source: ls.FileSource,
+    first_offset: int,
+    start: int | None,
+    end: int | None,
+    limits: ls.Limits | None = None,
+) -> list[ls.Finding]:
     """The findings that belong to offsets from `start` to before `end`.
 
     Args:
@@ -21,13 +28,14 @@ def told_by(found: Sequence[ls.Finding], source: ls.FileSource, first_offset: in
         first_offset: of the segment.
         start: first offset of the task; None for all.
         end: behind its last offset; None for all.
+        limits: as the task has them.
 
     Raises:
         OSError: when the file cannot be read.
     """
     if (start is None and end is None) or not found:
         return list(found)
-    positions, behind = _intact(source)
+    positions, behind = _intact(source, limits)
 
     def offset(one: ls.Finding) -> int:
         before = bisect_left(positions, one.position)
@@ -36,11 +44,11 @@ def told_by(found: Sequence[ls.Finding], source: ls.FileSource, first_offset: in
     return [one for one in found if (start is None or start <= offset(one)) and (end is None or offset(one) < end)]
 
 
-def _intact(source: ls.FileSource) -> tuple[list[int], list[int]]:
+def _intact(source: ls.FileSource, limits: ls.Limits | None) -> tuple[list[int], list[int]]:
     """Positions of intact batches, and the offsets behind them."""
     positions: list[int] = []
     behind: list[int] = []
-    for rows in ls.batch_stream(source, on_error="skip"):
+    for rows in ls.batch_stream(source, on_error="skip", limits=limits):
         table = rows.to_pyarrow()
         columns = (table.column(name).to_pylist() for name in ("isValid", "position", "lastOffset"))
         for is_valid, position, last in zip(*columns, strict=True):

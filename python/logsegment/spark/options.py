@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from logsegment._internal import INTERNAL
 from logsegment._options import Isolation
 from logsegment.segments import absolute
+from logsegment.spark.entry_limits import ENTRY_LIMITS, limits_option
 from logsegment.spark.modes import MODE_OPTIONS, ReadMode, parse_mode
 from logsegment.spark.offsets import OffsetLimit, batch_limits
 from logsegment.spark.plugins import PLUGINS, is_plugin_setting, plugins_option
@@ -24,6 +25,7 @@ from logsegment.spark.task_stats import IO_STATS, io_stats_option
 from logsegment.spark.topics import STRATEGIES, Selection, parse_selection
 
 if TYPE_CHECKING:
+    import logsegment as ls
     from logsegment.plugins import Registry
 
 #: Of Spark's Kafka source; they say how to talk to brokers.
@@ -48,6 +50,7 @@ RECORDS = (
     "experimental",
     *MODE_OPTIONS,
     IO_STATS,
+    *ENTRY_LIMITS,
     *PLUGINS,
 )
 LIMITS = (
@@ -82,7 +85,7 @@ class Door:
 
 BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters", "view"), TRIGGERS)
 #: Of the views, which give something else than records.
-VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc", "experimental")
+VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc", "experimental", *ENTRY_LIMITS)
 BATCHES_VIEW = Door("the view batches", (*VIEWED, "batchSize", *MODE_OPTIONS, IO_STATS, *PLUGINS))
 FINDINGS_VIEW = Door("the view findings", (*VIEWED, "depth", IO_STATS, *PLUGINS))
 STREAM = Door("a streaming query", (*PATHS, *RECORDS, *LIMITS, *TRIGGERS, "upTo"), ("pushFilters",))
@@ -124,6 +127,7 @@ class ReadOptions:
     mode: ReadMode = field(default_factory=ReadMode)
     io_stats: str | None = None
     codecs: Registry | None = None
+    limits: ls.Limits | None = None
 
 
 def parse_options(given: Mapping[str, str]) -> ReadOptions:
@@ -160,6 +164,7 @@ def parse_options(given: Mapping[str, str]) -> ReadOptions:
         mode=parse_mode(options),
         io_stats=io_stats_option(options),
         codecs=plugins_option(options),
+        limits=limits_option(options),
     )
 
 

@@ -74,6 +74,7 @@ def plan_tasks(options: ReadOptions, wanted: Wanted | None = None) -> list[Input
         fail_on_data_loss=options.fail_on_data_loss,
         codecs=options.codecs,
         experimental=options.experimental,
+        limits=options.limits,
     )
     return plan_ranges([one for one in ranges if wanted.has(one.name)], options, wanted.timestamp, (wanted.start, wanted.end))
 
@@ -160,6 +161,9 @@ def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, *, recovers:
             if first is None:
                 return None
             begin = max(begin, first)
+    except ls.LimitError:
+        # A look-up keeps to the usual limits; the task, which may have others, reads all of it.
+        begin, stop = 0, None
     except FileNotFoundError:
         # The task will tell what it means that the file was deleted meanwhile.
         return Piece(segment, log.name, 0, 0, None, log.start, log.end)

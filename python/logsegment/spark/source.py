@@ -162,7 +162,7 @@ class SegmentReader(DataSourceReader):
     def _batches(self, part: SegmentPart, stats: TaskStats) -> Iterator[pa.RecordBatch]:
         def own(found: list[ls.Finding]) -> list[ls.Finding]:
             (file,) = find_segments(part.source.path)
-            return told_by(found, part.source, file.base_offset or 0, part.start, part.end)
+            return told_by(found, part.source, file.base_offset or 0, part.start, part.end, self.options.limits)
 
         place = {"path": str(part.source.path), "topic": part.topic, "partition": part.partition}
         with stats.counting(self._records(part), str(part.source.path), part.topic, part.partition) as stream:
@@ -198,6 +198,7 @@ class SegmentReader(DataSourceReader):
             experimental=self.options.experimental,
             null_headers=True,
             codecs=self.options.codecs,
+            limits=self.options.limits,
         )
 
     def _transactions(self, part: SegmentPart) -> ls.Transactions | None:

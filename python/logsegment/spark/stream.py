@@ -264,7 +264,9 @@ def _by_time(name: TopicPartition, options: StreamOptions, segments: Sequence[Se
     wanted = limit.timestamp if limit.timestamps is None else limit.timestamps[name]
     assert wanted is not None, "a limit says one of four things"
     for segment in segments:
-        found = ls.Segment(segment).offset_for_timestamp(wanted, codecs=options.codecs, experimental=options.experimental)
+        found = ls.Segment(segment).offset_for_timestamp(
+            wanted, codecs=options.codecs, experimental=options.experimental, limits=options.limits
+        )
         if found is not None and (reach.latest is None or found < reach.latest):
             return max(found, reach.earliest)
     if limit.no_match == "latest":

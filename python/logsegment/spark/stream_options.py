@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from logsegment._options import Isolation
+from logsegment.spark.entry_limits import limits_option
 from logsegment.spark.modes import ReadMode, parse_mode
 from logsegment.spark.offsets import LATEST, OffsetLimit, parse_limit
 from logsegment.spark.options import BATCH_BYTES, STREAM, boolean, ensure_known, integer, isolation_of, lowered, paths_of, warn_of_ignored
@@ -19,6 +20,7 @@ from logsegment.spark.task_stats import io_stats_option
 from logsegment.spark.topics import Selection, parse_selection
 
 if TYPE_CHECKING:
+    import logsegment as ls
     from logsegment.plugins import Registry
 
 #: How far a partition is read: to the high watermark where a broker tells one, or to the end of the log in any case.
@@ -54,6 +56,7 @@ class StreamOptions:
         mode: what to do at damage.
         io_stats: directory in which tasks tell what they read.
         codecs: registry of plugins; None for none.
+        limits: what an entry may claim; None for the defaults.
     """
 
     paths: tuple[str, ...]
@@ -77,6 +80,7 @@ class StreamOptions:
     mode: ReadMode = field(default_factory=ReadMode)
     io_stats: str | None = None
     codecs: Registry | None = None
+    limits: ls.Limits | None = None
 
 
 def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
@@ -119,6 +123,7 @@ def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
         mode=_mode(options, isolation),
         io_stats=io_stats_option(options),
         codecs=plugins_option(options),
+        limits=limits_option(options),
     )
 
 

@@ -41,6 +41,7 @@ class Opened:
         start: first offset.
         end: offset behind the last.
         stream: the records.
+        limits: what an entry may claim.
     """
 
     segment: SegmentFile
@@ -48,10 +49,11 @@ class Opened:
     start: int
     end: int
     stream: ls.RecordStream
+    limits: ls.Limits | None
 
     def told(self, found: list[ls.Finding]) -> list[ls.Finding]:
         """The damage that no other task tells."""
-        return told_by(found, self.source, base_of(self.segment), self.start, self.end)
+        return told_by(found, self.source, base_of(self.segment), self.start, self.end, self.limits)
 
 
 def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str], corrupt: CorruptColumn) -> Iterator[pa.RecordBatch]:
@@ -80,6 +82,7 @@ def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str], 
         "null_headers": True,
         "on_error": options.mode.on_error,
         "codecs": options.codecs,
+        "limits": options.limits,
     }
     reading = _Reading(task, decoding, fails=options.fails_on_data_loss)
     with TaskStats(options.io_stats).written() as stats:
@@ -180,4 +183,4 @@ def _opened(segment: SegmentFile, start: int, end: int, decoding: dict[str, Any]
     if version_of(segment) != before:
         stream.close()
         raise FileNotFoundError(errno.ENOENT, "the segment was replaced while it was opened", shown(segment.path))
-    return Opened(segment, source, start, end, stream), is_whole
+    return Opened(segment, source, start, end, stream, decoding["limits"]), is_whole

@@ -19,6 +19,7 @@ from logsegment._options import Depth
 from logsegment.naming import in_file
 from logsegment.neighbours import validate_segment
 from logsegment.segments import SegmentFile, directory_of
+from logsegment.spark.entry_limits import limits_option
 from logsegment.spark.modes import CorruptColumn, ReadMode, parse_mode
 from logsegment.spark.notices import warn_of_gaps
 from logsegment.spark.options import BATCHES_VIEW, FINDINGS_VIEW, Door, boolean, ensure_known, integer, lowered, paths_of, warn_of_ignored
@@ -63,17 +64,22 @@ class ViewOptions:
     batch_size: int
     io_stats: str | None
     codecs: Registry | None
+    limits: ls.Limits | None
 
 
 @dataclass(frozen=True)
 class Part:
-    """A segment of a task. `is_first` is said of one in each directory, which also tells of files of none, and of uploads left out."""
+    """A segment of a task, and the one before it in its directory.
+
+    `is_first` is said of one in each directory, which also tells of files of none, and of uploads left out.
+    """
 
     file: SegmentFile
     topic: str | None
     partition: int | None
     is_first: bool
     left_out: tuple[ls.Finding, ...] = ()
+    previous: SegmentFile | None = None
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,7 @@ def parse_view(given: Mapping[str, str]) -> ViewOptions:
         batch_size=integer(options, "batchSize", at_least=1) or 65536,
         io_stats=io_stats_option(options),
         codecs=plugins_option(options),
+        limits=limits_option(options),
     )
 
 
@@ -181,11 +188,12 @@ class ViewReader(DataSourceReader):
         for finding in told:
             left_out.setdefault(directory_of(finding.path), []).append(finding)
 
-        def part(file: SegmentFile, name: TopicPartition) -> Part:
+        def part(file: SegmentFile, before: SegmentFile | None, name: TopicPartition) -> Part:
             is_first = firsts[file.directory] is file
-            return Part(file, *name, is_first, tuple(left_out.get(shown(file.directory), ())) if is_first else ())
+            own = tuple(left_out.get(shown(file.directory), ())) if is_first else ()
+            return Part(file, *name, is_first, own, None if is_first or before is None or not _follows(file, before) else before)
 
-        parts = [part(file, name) for name, files in logs.items() for file in files]
+        parts = [part(file, before, name) for name, files in logs.items() for file, before in zip(files, [None, *files], strict=False)]
         return list(_packed(parts, TASK_BYTES[options.view]))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -228,6 +236,7 @@ class BatchesReader(ViewReader):
                 on_error=self.options.mode.on_error,
                 batch_size=self.options.batch_size,
                 codecs=self.options.codecs,
+                limits=self.options.limits,
                 experimental=self.options.experimental,
             )
             with stats.counting(stream, path, part.topic, part.partition):
@@ -250,11 +259,11 @@ class FindingsReader(ViewReader):
     def _found(self, part: Part, stats: TaskStats) -> list[ls.Finding]:
         """Findings of a segment and of the files beside it; what cannot be read is a finding too."""
         asked: dict[str, Any] = {"depth": self.options.depth, "check_crc": self.options.check_crc}
-        asked |= {"experimental": self.options.experimental, "codecs": self.options.codecs}
+        asked |= {"experimental": self.options.experimental, "codecs": self.options.codecs, "limits": self.options.limits}
         path = part.file.path
         unreadable: list[ls.Finding] = []
         try:
-            report = validate_segment(part.file, tells_shared=part.is_first, **asked)
+            report = validate_segment(part.file, tells_shared=part.is_first, previous=part.previous, **asked)
         except OSError as error:
             unreadable = [_unreadable(error, path)]
             # A file beside it may be the one that cannot be read.
@@ -264,6 +273,11 @@ class FindingsReader(ViewReader):
                 return [_unreadable(other, path)]
         stats.note(report.io_stats, path, part.topic, part.partition)
         return [*report.findings, *unreadable, *part.left_out]
+
+
+def _follows(file: SegmentFile, before: SegmentFile) -> bool:
+    """Whether the names say that one of two segments of a directory comes behind the other."""
+    return file.base_offset is not None and before.base_offset is not None and file.base_offset > before.base_offset
 
 
 def _packed(parts: Iterable[Part], most_bytes: int) -> Iterator[ViewTask]:
