@@ -11,11 +11,17 @@ use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
 /// `base_position` is the position of the input in its partition, for Kafka 0.7, whose offsets are positions.
 ///
 /// # Errors
-/// `UnsupportedFormat` for the magics of others, and what the format's parser says.
+/// `UnsupportedFormat` for the magics of others, what the format's parser says, and `Invalid` for a magic that was changed (FND-18).
 #[inline]
 pub fn parse_header(frame: Frame<'_>, formats: Formats, base_position: i64) -> Result<BatchHeader> {
     match formats.of_magic(frame.magic) {
-        Some(RecordFormat::V2) => v2::parse::header(frame.bytes, frame.position),
+        Some(RecordFormat::V2) => match v2::parse::header(frame.bytes, frame.position) {
+            Ok(header) if !header.attributes.is_of_v3() => Ok(header),
+            _ if v3::magic::is_magic_3(frame.bytes) => {
+                Err(v3::magic::refusal("the magic is 2, and the batch makes sense as one of magic 3 only"))
+            }
+            header => header,
+        },
         Some(RecordFormat::V3) => v3::parse::header(frame.bytes, frame.position),
         Some(format @ (RecordFormat::V0 | RecordFormat::V1)) => v0_v1::parse::header(frame.bytes, frame.position, format),
         Some(RecordFormat::V07) => {

@@ -104,6 +104,12 @@ impl Attributes {
         self.has(METADATA_FIRST)
     }
 
+    /// True with a bit that only magic 3 has a meaning for.
+    #[inline]
+    pub fn is_of_v3(self) -> bool {
+        self.0 & (IGNORE_MESSAGE_ATTRIBUTES | METADATA_FIRST) != 0
+    }
+
     /// Bits that magic 3 does not use.
     pub fn unused_in_v3(self) -> i16 {
         self.unused() & !(IGNORE_MESSAGE_ATTRIBUTES | METADATA_FIRST)

@@ -1,28 +1,52 @@
-//! Whether a batch that says magic 3 is one of magic 2 (FND-18). No checksum covers the magic: one flipped bit makes 3 of 2, and would bring a
-//! producer of garbage, whose transaction would never end.
+//! Whether a batch has the magic of the other batch format (FND-18). No checksum covers the magic, and one flipped bit makes 3 of 2, or 2 of 3:
+//! a producer of garbage, whose transaction would never end, or a batch without records.
 //!
-//! A batch is refused when its header makes no sense as magic 3, and header and first record do as magic 2. No more than the bytes of the
-//! longest header are looked at: whoever reads headers alone has no others.
+//! A batch is refused when the reading that its magic states does not hold, and the other one does. The records are part of a reading, as far as
+//! they can be seen: whoever reads headers alone has a few of their bytes, and refuses nothing that is read when all of them are there.
 
-use super::layout::MAX_HEADER_LEN;
+use super::layout::MIN_RECORD_LEN;
+use super::metadata::Prefix;
+use super::parse;
+use crate::error::{Error, ErrorKind};
 use crate::format::v2;
-use crate::model::{BatchHeader, CompressionType, Producer};
+use crate::format::v2::layout::LENGTH_END;
+use crate::limits::Limits;
+use crate::model::{BatchHeader, CompressionType, Producer, Section};
 use crate::wire::{Cursor, as_u64};
 
-/// True for an entry of magic 2. `header` is that of magic 3, and the records are `behind` it.
-#[inline]
-pub(super) fn is_magic_2(header: &BatchHeader, last_offset_delta: i32, bytes: &[u8], behind: &[u8]) -> bool {
-    !makes_sense(header, last_offset_delta, behind) && !is_packed_behind(header, bytes, behind) && makes_sense_as_2(bytes)
+/// The error of such a batch.
+#[cold]
+pub fn refusal(what: &'static str) -> Error {
+    Error::from(ErrorKind::Invalid { rule: "FND-18", what }).in_field("magic")
 }
 
-/// Milliseconds: timestamps of one batch are some 70 years apart at most.
-const LONGEST: i64 = 1 << 41;
+/// True for an entry of magic 2 that says 3. `header` is that of magic 3, and the records are `behind` it.
+#[inline]
+pub(super) fn is_magic_2(header: &BatchHeader, last_offset_delta: i32, bytes: &[u8], behind: &[u8]) -> bool {
+    !makes_sense(header, last_offset_delta, behind) && fit_as_2(bytes) > fit(header, bytes, bytes.len() - behind.len())
+}
+
+/// True for an entry of magic 3 that says 2. To be asked of those with attributes that magic 2 does not use, and of those that are none of it.
+#[cold]
+#[inline(never)]
+pub fn is_magic_3(bytes: &[u8]) -> bool {
+    let Ok(header) = parse::header(bytes, 0) else { return false };
+    let records_at = parse::header_len(bytes);
+    let fit = fit(&header, bytes, records_at);
+    let last_offset_delta = i32::try_from(last_offset_delta(&header)).unwrap_or(-1);
+    // Records that are where they should be say more than timestamps, which delete horizons put far apart.
+    let is_likely =
+        fit == Fit::Yes && header.count > Some(0) || makes_sense(&header, last_offset_delta, bytes.get(records_at..).unwrap_or_default());
+    is_likely && fit > fit_as_2(bytes)
+}
 
 /// True for a header as writers make them. Others are read too, unless they are of magic 2: that is asked of these only.
 #[inline]
 fn makes_sense(header: &BatchHeader, last_offset_delta: i32, behind: &[u8]) -> bool {
     /// Timestamps are of later than April 1970, or there are none.
     const EARLIEST: i64 = 1 << 33;
+    /// Milliseconds: timestamps of one batch are some 70 years apart at most.
+    const LONGEST: i64 = 1 << 41;
     let count = i64::from(header.count.unwrap_or(-1));
     let spread = header.max_timestamp.wrapping_sub(header.base_timestamp);
     (0..=i64::from(last_offset_delta) + 1).contains(&count)
@@ -31,69 +55,121 @@ fn makes_sense(header: &BatchHeader, last_offset_delta: i32, behind: &[u8]) -> b
         && is_known(header.producer)
 }
 
-/// True when a stream of the batch's codec starts where the records of magic 3 start.
-#[cold]
-fn is_packed_behind(header: &BatchHeader, bytes: &[u8], behind: &[u8]) -> bool {
-    let signature: &[u8] = match header.compression() {
-        CompressionType::Gzip => b"\x1f\x8b",
-        CompressionType::Snappy => b"\x82SNA",
-        CompressionType::Lz4 => b"\x04\x22\x4d\x18",
-        CompressionType::Zstd => b"\x28\xb5\x2f\xfd",
-        _ => return false,
-    };
-    let seen = MAX_HEADER_LEN.saturating_sub(bytes.len() - behind.len());
-    behind.get(..seen.min(behind.len())).is_some_and(|seen| seen.starts_with(signature))
-}
-
-/// True for a header of magic 2 whose first record, where it is not packed, has a length that fits.
-#[cold]
-fn makes_sense_as_2(bytes: &[u8]) -> bool {
-    let Ok(header) = v2::parse::header(bytes, 0) else { return false };
-    let last_offset_delta = header.last_offset.wrapping_sub(header.base_offset);
-    let count = i64::from(header.count.unwrap_or(-1));
-    let spread = header.max_timestamp.wrapping_sub(header.base_timestamp);
-    let section_len = section_len(bytes);
-    // Emptied batches keep their offsets. Where magic 2 has its last one, magic 3 without a producer has -1.
-    last_offset_delta >= 0
-        && (0..=last_offset_delta.saturating_add(1)).contains(&count)
-        && (count > 0) == (section_len > 0)
-        && header.base_timestamp >= -1
-        // Stamps of a broker may be earlier than those of the client.
-        && (header.base_timestamp == -1 || (-LONGEST..LONGEST).contains(&spread))
-        && is_possible(header.producer)
-        && (count == 0 || header.compression() != CompressionType::None || first_fits(bytes, count, section_len))
-}
-
-/// Bytes of the records of magic 2, as the length of the batch says.
-fn section_len(bytes: &[u8]) -> u64 {
-    let len = bytes.get(v2::layout::LENGTH_END - 4..).and_then(|rest| rest.first_chunk::<4>());
-    let len = u64::try_from(len.map_or(0, |len| i32::from_be_bytes(*len))).unwrap_or(0);
-    (len + as_u64(v2::layout::LENGTH_END)).saturating_sub(as_u64(v2::layout::HEADER_LEN))
-}
-
-/// True when a plain record of magic 2 fits behind its header, or, as the only one, ends where the batch ends.
-fn first_fits(bytes: &[u8], count: i64, section_len: u64) -> bool {
-    let seen = bytes.get(v2::layout::HEADER_LEN..bytes.len().min(MAX_HEADER_LEN)).unwrap_or_default();
-    let mut cursor = Cursor::new(seen, "FND-18");
-    let Ok(Ok(len)) = cursor.take_varint("length").map(u64::try_from) else { return false };
-    let end = as_u64(seen.len() - cursor.left().len()) + len;
-    len + 1 >= as_u64(v2::layout::MIN_RECORD_LEN) && if count == 1 { end == section_len } else { end < section_len }
-}
-
 /// True for a producer with an epoch, and for none.
 fn is_known(producer: Producer) -> bool {
     producer == Producer::default() || producer.id >= 0 && producer.epoch >= 0 && producer.base_sequence >= -1
 }
 
-/// True for a producer as clients write it: some tell sequences without an id.
-fn is_possible(producer: Producer) -> bool {
-    producer.id >= -1 && producer.epoch >= -1 && producer.base_sequence >= -1
+/// How well a reading holds; the better the larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    /// It cannot be.
+    No,
+    /// Nothing speaks against it.
+    Maybe,
+    /// The records are where they should be, as far as they are seen.
+    Yes,
 }
+
+/// How well an entry is one of magic 2, whose header makes sense besides.
+#[cold]
+fn fit_as_2(bytes: &[u8]) -> Fit {
+    let Ok(header) = v2::parse::header(bytes, 0) else { return Fit::No };
+    let last_offset_delta = last_offset_delta(&header);
+    // Emptied batches keep their offsets. Where magic 2 has its last one, magic 3 without a producer has -1.
+    let has_offsets = last_offset_delta >= 0 && i64::from(header.count.unwrap_or(-1)) <= last_offset_delta.saturating_add(1);
+    // Some clients tell sequences without an id.
+    let Producer { id, epoch, base_sequence } = header.producer;
+    let has_producer = id >= -1 && epoch >= -1 && base_sequence >= -1;
+    if has_offsets && has_producer && header.base_timestamp >= -1 { fit(&header, bytes, v2::layout::HEADER_LEN) } else { Fit::No }
+}
+
+/// How well the records of an entry fit what its header says.
+#[cold]
+fn fit(header: &BatchHeader, bytes: &[u8], records_at: usize) -> Fit {
+    let end = entry_len(bytes);
+    let len = end.saturating_sub(as_u64(records_at));
+    let seen = bytes.get(records_at..).unwrap_or_default();
+    let seen = usize::try_from(len).ok().and_then(|len| seen.get(..len)).unwrap_or(seen);
+    let count = i64::from(header.count.unwrap_or(-1));
+    if count < 0 || len == 0 {
+        return if count == 0 { Fit::Yes } else { Fit::No };
+    }
+    let are_there = match header.compression() {
+        CompressionType::None => return if count > 0 && are_records(header, seen, len) { Fit::Yes } else { Fit::No },
+        CompressionType::Gzip => starts_alike(seen, b"\x1f\x8b"),
+        CompressionType::Snappy => starts_alike(seen, b"\x82SNAPPY\0"),
+        CompressionType::Lz4 => starts_alike(seen, b"\x04\x22\x4d\x18"),
+        CompressionType::Zstd => starts_alike(seen, b"\x28\xb5\x2f\xfd"),
+        CompressionType::Plugin(_) | CompressionType::Unknown(_) => false,
+    };
+    // Some codecs have other ways to begin, and plugins any.
+    let may_be = (1..=last_offset_delta(header).saturating_add(1)).contains(&count);
+    if are_there {
+        Fit::Yes
+    } else if may_be {
+        Fit::Maybe
+    } else {
+        Fit::No
+    }
+}
+
+fn last_offset_delta(header: &BatchHeader) -> i64 {
+    header.last_offset.wrapping_sub(header.base_offset)
+}
+
+/// Bytes of the entry, as it says.
+fn entry_len(bytes: &[u8]) -> u64 {
+    let length = bytes.get(LENGTH_END - 4..).and_then(|rest| rest.first_chunk::<4>());
+    u64::try_from(length.map_or(0, |length| i32::from_be_bytes(*length))).unwrap_or(0) + as_u64(LENGTH_END)
+}
+
+/// True when one is the beginning of the other.
+fn starts_alike(seen: &[u8], signature: &[u8]) -> bool {
+    seen.iter().zip(signature).all(|(byte, expected)| byte == expected)
+}
+
+/// True when plain records end where their `len` bytes end, as far as they are `seen`.
+fn are_records(header: &BatchHeader, seen: &[u8], len: u64) -> bool {
+    let count = usize::try_from(header.count.unwrap_or(0)).unwrap_or(0);
+    let least = if header.has_record_attributes() { v2::layout::MIN_RECORD_LEN } else { MIN_RECORD_LEN };
+    if as_u64(count).saturating_mul(as_u64(least)) > len {
+        return false;
+    }
+    let is_whole = as_u64(seen.len()) == len;
+    if header.is_metadata_first() {
+        let limits = Limits { max_headers: u64::MAX, ..Limits::default() };
+        let mut prefix = Prefix::new(count, header.has_record_attributes(), &limits);
+        return match is_whole {
+            true => prefix.ensure_whole(&Section::new(seen, seen.len())).is_ok(),
+            false => prefix.read(seen, seen.len(), false, &mut |_| ()).is_ok(),
+        };
+    }
+    let mut at = 0;
+    for _ in 0..count {
+        let rest = usize::try_from(at).ok().and_then(|at| seen.get(at..)).unwrap_or_default();
+        let mut cursor = Cursor::new(rest, CUT);
+        let body = match cursor.take_varint("length") {
+            Ok(body) => u64::try_from(body).unwrap_or(0),
+            Err(error) => return !is_whole && error.rule() == CUT,
+        };
+        let record = as_u64(rest.len() - cursor.left().len()) + body;
+        at += record;
+        if record < as_u64(least) || at > len {
+            return false;
+        }
+    }
+    at == len
+}
+
+/// The rule of a length that ends behind what is seen.
+const CUT: &str = "FND-18";
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::format::v2::write::Deltas;
+    use crate::format::v3::layout::MAX_HEADER_LEN;
     use crate::format::v3::parse::header;
     use crate::format::v3::write;
     use crate::model::{Attributes, NewRecord, RecordFormat};
@@ -196,6 +272,76 @@ mod tests {
             }
         }
         assert_eq!(seen, 5 * 6 * 15 * 3);
+    }
+
+    /// A batch of these values, 13 ms apart.
+    fn written(new: &BatchHeader, values: &[&[u8]], is_metadata_first: bool) -> Vec<u8> {
+        let (mut out, mut front, mut back) = Default::default();
+        write::open(&mut out, new);
+        for (offset, value) in (0..).zip(values) {
+            let (record, deltas) = (NewRecord { value: Some(value), ..NewRecord::default() }, Deltas { timestamp: 13, offset });
+            let body_len = write::body_len(&record, deltas, false);
+            match is_metadata_first {
+                true => write::put_parts((&mut front, &mut back), &record, deltas, body_len, false).unwrap(),
+                false => write::put_record(&mut front, &record, deltas, body_len, false).unwrap(),
+            }
+        }
+        out.put(front.bytes());
+        out.put(back.bytes());
+        write::seal(&mut out, 0).unwrap();
+        out.into_vec()
+    }
+
+    #[test]
+    fn s_v11_what_is_read_whole_is_refused_by_no_part_of_it() {
+        let values: [&[&[u8]]; 5] = [&[&[0; 8]], &[&[0; 10]], &[&[0; 10], b""], &[&[0; 2], &[0; 2], &[0, 0, 0, 1]], &[&[0; 90]]];
+        let mut asked = 0;
+        for producer in [0, 5, 1 << 40].map(|id| Producer { id, epoch: 1, base_sequence: 0 }) {
+            for (base, values) in [0, 127, 128, 1000, 86_400_000].into_iter().flat_map(|base| values.map(|values| (base, values))) {
+                for (is_metadata_first, bits) in [(false, 0x80), (true, 0x1080)] {
+                    let count = i32::try_from(values.len()).unwrap();
+                    let new = BatchHeader {
+                        last_offset: 4 + i64::from(count),
+                        count: Some(count),
+                        attributes: Attributes(bits),
+                        base_timestamp: base,
+                        max_timestamp: base + 13,
+                        producer,
+                        ..made_up()
+                    };
+                    let entry = written(&new, values, is_metadata_first);
+                    for len in parse::header_len(&entry)..=entry.len() {
+                        assert_eq!(header(&entry[..len], 0).map(|read| read.count), Ok(Some(count)), "{new:?} {len}");
+                    }
+                    asked += usize::from(!makes_sense(&new, count - 1, &[0]));
+                }
+            }
+        }
+        assert_eq!(asked, 3 * 5 * 5 * 2);
+    }
+
+    #[test]
+    fn s_v11_a_batch_of_magic_3_whose_magic_was_flipped_is_none_of_magic_2() {
+        for producer in
+            [Producer::default(), Producer { id: 0, epoch: 0, base_sequence: 0 }, Producer { id: 9, epoch: 3, base_sequence: 1 << 20 }]
+        {
+            for (is_metadata_first, bits) in [(false, 0x80), (true, 0x1080)] {
+                for time in (0..300).map(|index| (1 << 33) + index * 7_000_000_019) {
+                    let new = BatchHeader {
+                        last_offset: 6,
+                        count: Some(2),
+                        attributes: Attributes(bits),
+                        base_timestamp: time,
+                        max_timestamp: time + 13,
+                        producer,
+                        ..made_up()
+                    };
+                    let mut entry = written(&new, &[b"value", &[0; 9]], is_metadata_first);
+                    entry[16] = 2;
+                    assert!(is_magic_3(&entry), "{new:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl Prefix {
     /// Reads the metadata of all records from the first on and holds the payloads against the section (S-H6); gives where they start.
     #[cold]
     #[inline(never)]
-    fn ensure_whole(&self, section: &Section<'_>) -> Result<usize> {
+    pub(super) fn ensure_whole(&self, section: &Section<'_>) -> Result<usize> {
         let mut whole = Self { index: 0, position: 0, payloads: 0, ..*self };
         whole.read(section.readable(), section.len(), true, &mut |_: &Metadata| ())?;
         let left = as_u64(section.len() - whole.position);

@@ -3,7 +3,7 @@
 //! What is the same as in magic 2 is that of magic 2: checksum, records, their order and their limits.
 
 pub mod layout;
-mod magic;
+pub mod magic;
 pub mod metadata;
 pub mod parse;
 pub mod write;

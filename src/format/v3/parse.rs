@@ -54,8 +54,7 @@ pub fn header(bytes: &[u8], position: u64) -> Result<BatchHeader> {
         producer,
     };
     if magic::is_magic_2(&header, last_offset_delta, bytes, variable.get(len..).unwrap_or_default()) {
-        let what = "the magic is 3, and the header makes sense as one of magic 2 only";
-        return Err(crate::Error::from(ErrorKind::Invalid { rule: "FND-18", what }).in_field("magic"));
+        return Err(magic::refusal("the magic is 3, and the batch makes sense as one of magic 2 only"));
     }
     Ok(header)
 }

@@ -1,0 +1,126 @@
+"""FND-18: no checksum covers the magic, and one flipped bit makes 3 of 2 and 2 of 3. What is written here is never taken for that."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import building
+import corpus
+import logsegment as ls
+from cli_process import MODERN
+from logsegment.plugins import Entry, MemoryRegistry
+
+PLUGINS = MemoryRegistry([Entry(3, "bz", "logsegment.plugins.ready.bzip2:Bzip2", "v1.0")])
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd", "bz")
+SCHEMA = pa.schema([("key", pa.binary()), ("value", pa.binary()), ("timestampMs", pa.int64())])
+NONE: dict[str, Any] = {}
+FIRST = {"producer_id": 0, "producer_epoch": 0, "base_sequence": 0}
+PRODUCERS = (
+    NONE,
+    FIRST,
+    FIRST | {"producer_id": 5, "producer_epoch": 1, "transactional": True},
+    FIRST | {"producer_id": 2**40, "producer_epoch": 32767, "base_sequence": 65536},
+)
+#: Where magic 2 has its count and its first record, these put numbers that may be both.
+SMALL = st.sampled_from([b"", bytes(8), bytes(10), bytes(40), b"\0\0\0\1" * 3, b"\0\0\1\0" * 3, struct.pack(">qq", 1, 2), b"\1" * 9])
+EARLY = st.sampled_from([-1, 0, 1, 127, 128, 1000, 1001, 3_600_000, 86_400_000]) | st.integers(0, 2**33)
+RECORDS = st.lists(
+    st.fixed_dictionaries({"key": st.none() | SMALL, "value": st.none() | SMALL | st.binary(max_size=99), "timestampMs": EARLY}),
+    min_size=1,
+    max_size=4,
+)
+
+
+def flipped(data: bytes, magic: int) -> bytes:
+    return data[:16] + bytes([magic]) + data[17:]
+
+
+def errors(data: bytes, **options: Any) -> list[tuple[str, str | None]]:
+    return [(one.rule, one.field) for one in ls.validate(data, **options).findings if one.severity == "error"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(RECORDS, st.sampled_from(CODECS), st.booleans(), st.sampled_from(PRODUCERS))
+@example([{"key": None, "value": bytes(10), "timestampMs": 1000}], "none", False, FIRST)
+@example([{"key": b"", "value": bytes(8), "timestampMs": 86_400_000}], "none", True, FIRST)
+@example([{"key": b"\0\0", "value": b"", "timestampMs": 127}, {"key": b"", "value": None, "timestampMs": 126}], "none", True, FIRST)
+def test_property_what_is_written_is_read_at_every_door(records: list[Any], codec: str, metadata_first: bool, producer: dict[str, Any]):
+    """The first months of 1970, and any producer: a reading that holds is never refused for the other."""
+    source = pa.Table.from_pylist(records, schema=SCHEMA)
+    made = ls.encode(source, format="v3", compression=codec, metadata_first=metadata_first, codecs=PLUGINS, **producer)
+    reading: dict[str, Any] = {"experimental": True, "codecs": PLUGINS}
+    assert pa.table(ls.decode(made, columns=SCHEMA.names, **reading)).to_pylist() == records
+    assert ls.batches(made, **reading).to_pyarrow().num_rows == 1
+    for depth in ("headers", "metadata", "full"):
+        assert errors(made, depth=depth, **reading) == []
+    v2 = ls.convert(made, to="v2", **reading).data
+    assert v2 == ls.encode(source, compression=codec, codecs=PLUGINS, **producer)
+    assert ls.convert(v2, to="v3", metadata_first=metadata_first, codecs=PLUGINS).data == made
+    assert ls.salvage(made, **reading).data == made
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("metadata_first", [False, True])
+@pytest.mark.parametrize("producer", PRODUCERS)
+def test_a_magic_3_that_became_2_is_told_for_what_it_is(codec: str, metadata_first: bool, producer: dict[str, Any]):
+    for time in (2**33, 1_700_000_000_000):
+        source = pa.table({"key": [b"key"] * 3, "value": [b"value %d" % index for index in range(3)], "timestampMs": [time] * 3})
+        made = ls.encode(source, format="v3", compression=codec, metadata_first=metadata_first, codecs=PLUGINS, **producer)
+        for reading in ({}, {"experimental": True}, {"format": "v2"}):
+            damaged = flipped(made, 2)
+            assert errors(damaged, codecs=PLUGINS, **reading) == [("FND-18", "magic")]
+            with pytest.raises(ls.InvalidError, match="the magic is 2, and the batch makes sense as one of magic 3 only"):
+                ls.decode(damaged, codecs=PLUGINS, **reading).read_all()
+        assert errors(flipped(damaged, 3), experimental=True, codecs=PLUGINS) == []
+
+
+def test_a_batch_of_magic_3_that_became_an_empty_one_of_magic_2_loses_nothing_in_silence():
+    """Without a producer magic 2 has -1 for its last offset delta and 0 records there."""
+    first, *others = (
+        ls.encode(pa.table({"value": [b"v"], "timestampMs": [1_700_000_000_000 + at]}), format="v3", base_offset=at) for at in range(3)
+    )
+    log = flipped(first, 2) + b"".join(others)
+    with pytest.raises(ls.InvalidError) as raised:
+        ls.decode(log, experimental=True).read_all()
+    assert (raised.value.rule, raised.value.position, raised.value.field) == ("FND-18", 0, "magic")
+    skipping = ls.decode(log, columns=["offset"], experimental=True, on_error="skip")
+    assert [row["offset"] for row in corpus.rows_of(skipping)] == [1, 2]
+    assert [one.rule for one in skipping.findings] == ["FND-18"]
+    assert ls.salvage(log, experimental=True).data == b"".join(others)
+
+
+def test_transactions_of_a_broker_whose_magic_was_flipped_there_and_back():
+    """Every batch of a broker's log, markers too: each flip is an error, and no batch of garbage."""
+    seen = 0
+    for file in sorted(MODERN.glob("*transactions*/*.log")):
+        raw = file.read_bytes()
+        for row in ls.batches(raw).to_pyarrow().to_pylist():
+            batch = raw[row["position"] : row["position"] + row["size"]]
+            for metadata_first in (False, True):
+                made = ls.convert(batch, to="v3", metadata_first=metadata_first).data
+                assert errors(flipped(made, 2)) == [("FND-18", "magic")]
+            assert {rule for rule, _ in errors(flipped(batch, 3), experimental=True)} <= {"FND-18", "PRM-4"}
+            assert errors(flipped(batch, 3), experimental=True)
+            seen += 1
+    assert seen > 40
+
+
+@pytest.mark.parametrize("attributes", [0x80, 0x1000, 0x1080])
+def test_a_batch_of_magic_2_with_bits_that_only_magic_3_knows_stays_one(attributes: int):
+    """S-V18: there the bits mean nothing, as long as its records are where magic 2 has them."""
+    data = building.batch(building.record(value=b"a") + building.record(value=b"b", offset_delta=1), count=2, attributes=attributes)
+    assert [row["value"] for row in corpus.rows_of(ls.decode(data, columns=["value"]))] == [b"a", b"b"]
+    assert errors(data) == []
+
+
+def test_the_magic_of_a_damaged_batch_is_not_blamed():
+    """Neither reading holds: what is told is what the stated one meets."""
+    data = bytearray(building.batch(building.record(value=b"a" * 40), count=1, attributes=0x80))
+    data[61] ^= 0x40
+    assert errors(bytes(data)) == [("V2-31", "crc")]
