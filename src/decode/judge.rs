@@ -35,6 +35,11 @@ impl ChecksumJudge {
         top
     }
 
+    /// What entries behind damage may be. Whole batches of magic 3 are found where they are not read, too: they are refused then, not lost.
+    fn sought(&self) -> Formats {
+        if self.formats == Formats::Auto { Formats::Experimental } else { self.formats }
+    }
+
     fn is_allowed(&self, len: usize) -> bool {
         u64::try_from(len).is_ok_and(|len| self.limits.ensure_batch_bytes(len).is_ok())
     }
@@ -53,12 +58,12 @@ impl Judge for ChecksumJudge {
     fn is_intact(&self, entry: &[u8]) -> bool {
         let Some(magic) = entry.get(self.reach()) else { return false };
         let frame = Frame { position: 0, magic: i8::from_be_bytes([*magic]), bytes: entry };
-        parse_header(frame, self.formats, 0).is_ok_and(|header| verify(entry, &header).is_ok())
+        parse_header(frame, self.sought(), 0).is_ok_and(|header| verify(entry, &header).is_ok())
     }
 
     fn claim(&self, front: &[u8]) -> Claim {
         let magic = front.get(self.reach()).map(|magic| i8::from_be_bytes([*magic]));
-        match magic.and_then(|magic| self.formats.of_magic(magic)) {
+        match magic.and_then(|magic| self.sought().of_magic(magic)) {
             Some(RecordFormat::V2) => self.batch_claim(front),
             Some(RecordFormat::V3) => self.v3_claim(front),
             Some(RecordFormat::V0 | RecordFormat::V1) => self.message_claim(front),
@@ -67,11 +72,14 @@ impl Judge for ChecksumJudge {
         }
     }
 
+    fn reads(&self, magic: i8) -> bool {
+        self.formats.of_magic(magic).is_some()
+    }
+
     fn next(&self, bytes: &[u8]) -> Option<usize> {
         match self.formats {
             Formats::Only(RecordFormat::V07) => memchr::memchr2(0, 1, bytes.get(v07::layout::MAGIC..)?),
-            Formats::Auto => candidates::next(bytes, (0, v2::layout::MAGIC.cast_unsigned()), self.top()),
-            Formats::Experimental => candidates::next(bytes, (0, v3::layout::MAGIC.cast_unsigned()), self.top()),
+            Formats::Auto | Formats::Experimental => candidates::next(bytes, (0, v3::layout::MAGIC.cast_unsigned()), self.top()),
             Formats::Only(format) => {
                 let magic = format.magic().cast_unsigned();
                 candidates::next(bytes, (magic, magic), self.top())

@@ -8,6 +8,8 @@ pub trait Judge: Send {
     fn damage_of(&self, entry: &[u8], magic: i8) -> Option<Error>;
     /// True when a whole entry is certainly one: its header parses and its checksum matches.
     fn is_intact(&self, entry: &[u8]) -> bool;
+    /// False for entries of this magic, which may be intact, and are refused all the same.
+    fn reads(&self, magic: i8) -> bool;
     /// What the bytes at `front` claim to be.
     fn claim(&self, front: &[u8]) -> Claim;
     /// Where in `bytes` the next candidate for an entry starts; cheap, and often wrong.

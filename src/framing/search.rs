@@ -70,7 +70,7 @@ impl Search {
     /// Why the entry at `position` cannot be believed; `None` when it can.
     pub fn damage_of(&mut self, position: u64, entry: &[u8], magic: i8) -> Option<Error> {
         let place = position..position.saturating_add(as_u64(entry.len()));
-        if self.is_known(&place) {
+        if self.judge.reads(magic) && self.is_known(&place) {
             return None;
         }
         if let Some((_, error)) = self.broken.as_ref().filter(|(broken, _)| *broken == place) {

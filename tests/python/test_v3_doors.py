@@ -10,7 +10,7 @@ import pytest
 
 import logsegment as ls
 from cli_process import run
-from corpus import CORPUS
+from corpus import CORPUS, rows_of
 from spark_session import spark_session
 
 SOURCE = pa.table({"value": [b"a", b"b", b"c"], "timestampMs": [1, 2, 3]})
@@ -132,3 +132,30 @@ def test_the_table_of_batches_says_that_they_are_experimental(segment: Path, tmp
     modern = tmp_path / "v2.log"
     modern.write_bytes(ls.encode(SOURCE))
     assert "EXPERIMENTAL" not in run("batches", "--experimental", modern).text
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_behind_damage_it_is_not_unpacked_and_not_lost(codec: str, tmp_path: Path):
+    """MAP-3: what is behind bytes that nobody can frame is found, in magic 3 too."""
+    batches = b"".join(ls.encode(SOURCE, format="v3", compression=codec, base_offset=base) for base in (10, 13, 16))
+    modern = ls.encode(SOURCE, base_offset=0)
+    noise = b"\xff" * 200
+    data = modern + noise + batches
+    report = ls.validate(data)
+    assert [(one.position, one.baseOffset) for one in report.unopened] == [
+        (row["position"] + len(modern) + len(noise), row["baseOffset"]) for row in rows_of(ls.batches(batches, experimental=True))
+    ]
+    damage = next(one for one in report.findings if one.severity == "error")
+    assert (damage.rule, damage.position, damage.length) == ("L8-11", len(modern), 200)
+    skipping = ls.decode(data, columns=["offset"], on_error="skip")
+    assert [row["offset"] for row in rows_of(skipping)] == [0, 1, 2]
+    assert [one.rule for one in skipping.findings] == ["L8-11", "MAP-3", "MAP-3", "MAP-3"]
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(data)
+    *_, summary = run("verify", "--json", path).lines
+    assert (summary["unopened"], [(one["position"], one["length"]) for one in summary["lost"]]) == (3, [(len(modern), 200)])
+    with pytest.raises(ls.UnsupportedError, match="MAP-3"):
+        ls.salvage(noise + batches)
+    assert ls.salvage(data, experimental=True).data == modern + batches
+    # A name says that nothing else is wanted.
+    assert [one.rule for one in ls.validate(data, format="v2").findings if one.severity == "error"] == ["L8-11"]

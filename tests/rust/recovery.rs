@@ -32,6 +32,9 @@ impl Judge for Counting {
         self.claims.fetch_add(1, Ordering::Relaxed);
         self.judge.claim(front)
     }
+    fn reads(&self, magic: i8) -> bool {
+        self.judge.reads(magic)
+    }
     fn next(&self, bytes: &[u8]) -> Option<usize> {
         self.judge.next(bytes)
     }
