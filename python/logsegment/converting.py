@@ -69,7 +69,8 @@ class Converted:
         data: the converted entries; None when they were written to `out`.
         losses: what the target has no room for; empty when nothing was lost.
         stopped_at: the batch before which the conversion ended, or None.
-        findings: how the input ended, when that was inside an entry or in zeros.
+        findings: how the input ended, when that was inside an entry or in zeros; that it held batches of the experimental format v3,
+            when nobody allowed them, or when they became v2 without a word.
         offset_map: for Kafka 0.7, on request: position of the entry in the source, index in the entry and new offset of each message.
         next_offset: for Kafka 0.7: the offset after the last one, from which the next segment goes on.
     """
@@ -85,7 +86,7 @@ class Converted:
 def convert(
     source: Any,
     *,
-    to: Target = "v2",
+    to: Target | None = None,
     compression: CompressionName | None = None,
     level: int | None = None,
     allow_loss: bool = False,
@@ -115,7 +116,8 @@ def convert(
 
     Args:
         source: as in `decode`.
-        to: "v2", "v1", "v0", "0.7", or "v3" (a proposal that no broker reads: KIP-931).
+        to: "v2", "v1", "v0", "0.7", or "v3" (a proposal that no broker reads: KIP-931). None is "v2", and a finding says so where
+            batches of "v3" became that.
         compression: "none", "gzip", "snappy", "lz4", "zstd" or the alias of a plugin in `codecs`; None keeps the codec of each entry.
         level: of that codec, as in `encode`; entries of the same codec are packed anew then.
         allow_loss: convert although the target has no room for something, and list it; otherwise that is refused.

@@ -25,6 +25,8 @@ pub struct Converter {
     stopped: Option<Stopped>,
     next_offset: i64,
     map: Option<Vec<MapRow>>,
+    /// Position of the first entry of magic 3.
+    experimental_at: Option<u64>,
     is_dry: bool,
 }
 
@@ -77,6 +79,7 @@ impl Converter {
             stopped: None,
             next_offset: options.first_offset.unwrap_or(0),
             map: is_mapped.then(Vec::new),
+            experimental_at: None,
             is_dry: false,
             options,
         })
@@ -118,6 +121,11 @@ impl Converter {
         self.runs.tail()
     }
 
+    /// Position of the first entry of magic 3 so far: a format that never shipped.
+    pub fn experimental_at(&self) -> Option<u64> {
+        self.experimental_at
+    }
+
     /// Bytes taken from the source so far.
     pub fn bytes_read(&self) -> u64 {
         self.runs.bytes_read()
@@ -150,6 +158,9 @@ impl Converter {
     fn convert_entry(&mut self, frame: Frame<'_>, entries: &[u8], out: &mut Sink) -> Result<usize> {
         let header = parse_header(frame, self.options.decode.formats, self.options.decode.base_position)
             .map_err(|error| error.at_byte(frame.position))?;
+        if header.format == RecordFormat::V3 {
+            self.experimental_at.get_or_insert(frame.position);
+        }
         let action = action(&header, &self.options);
         if action != Action::Rebuild {
             count_losses(&header, action, &self.options, &mut self.losses);

@@ -35,18 +35,19 @@ pub struct ConvertArguments {
     pub on_error: String,
     pub is_loss_allowed: bool,
     pub is_mapped: bool,
+    pub is_target_named: bool,
 }
 
 impl ConvertArguments {
     /// The options out of the dict that the Python layer makes.
     pub fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let entry = EntryArguments::from_dict(options)?;
-        let (to, compression): (String, Option<String>) = (option!(options, "to"), option!(options, "compression"));
+        let (to, compression): (Option<String>, Option<String>) = (option!(options, "to"), option!(options, "compression"));
         let named = |name: &str| entry.reading.plugins.named(name).map_err(|error| errors::to_py(options.py(), &error));
         Ok(Self {
             options: ConvertOptions {
                 decode: entry.to_decode()?,
-                to: target(&to)?,
+                to: to.as_deref().map_or(Ok(RecordFormat::V2), target)?,
                 compression: compression.as_deref().map(named).transpose()?,
                 is_metadata_first: option!(options, "metadata_first"),
                 level: option!(options, "level"),
@@ -58,6 +59,7 @@ impl ConvertArguments {
             on_error: entry.on_error,
             is_loss_allowed: option!(options, "allow_loss"),
             is_mapped: option!(options, "offset_map"),
+            is_target_named: to.is_some(),
         })
     }
 }
@@ -78,6 +80,7 @@ pub fn convert<'py>(
     let resolved = arguments.reading.resolve(&mut arguments.options.decode, &mut opened);
     resolved.map_err(|error| signals.raised(py, &error))?;
     let plugins = arguments.reading.plugins.clone();
+    let (tells_experimental, tells_target) = (arguments.options.decode.tells_experimental, !arguments.is_target_named);
     let converter = Converter::new(opened.source, arguments.options, arguments.is_mapped);
     let mut converter = converter.map_err(|error| signals.raised(py, &error))?;
     let output = Output::of(out, &signals)?;
@@ -86,8 +89,9 @@ pub fn convert<'py>(
     let data = done.map_err(|error| refusal(py, signals.raised(py, &error), converter.losses()))?;
     let map = converter.take_map();
     let data = out.is_none().then(|| fresh_bytes::copied(py, data.bytes())).transpose()?;
+    let findings = findings_of(&converter, tells_experimental, tells_target);
     let stopped = converter.stopped().map(|stopped| stopped_row(stopped, &plugins));
-    Ok((data, loss_rows(converter.losses()), stopped, tail_findings(&converter), map, converter.next_offset()))
+    Ok((data, loss_rows(converter.losses()), stopped, findings, map, converter.next_offset()))
 }
 
 /// Raw batches of every value in another format or codec; see `logsegment.convert_array`.
@@ -160,8 +164,14 @@ fn refusal(py: Python<'_>, raised: PyErr, losses: &Losses) -> PyErr {
     raised
 }
 
-fn tail_findings(converter: &Converter) -> Vec<Finding> {
-    let found: Vec<CoreFinding> = converter.tail().and_then(CoreFinding::of_tail).into_iter().collect();
+fn findings_of(converter: &Converter, tells_experimental: bool, tells_target: bool) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if let Some(position) = converter.experimental_at() {
+        let from = RecordFormat::V3;
+        found.extend(tells_experimental.then(|| CoreFinding::of_experimental(from, position)));
+        found.extend(tells_target.then(|| CoreFinding::of_default_target(from, RecordFormat::V2, position)));
+    }
+    found.extend(converter.tail().and_then(CoreFinding::of_tail));
     finding::to_py(&found)
 }
 

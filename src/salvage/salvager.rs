@@ -8,7 +8,7 @@ use crate::decode::{ChecksumJudge, DecodeOptions, parse_header};
 use crate::error::Result;
 use crate::framing::{Frame, Judge, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::interrupt::Interrupt;
-use crate::model::Formats;
+use crate::model::{Formats, RecordFormat};
 use crate::validate::{Finding, Findings, Neighbours};
 use crate::wire::{Sink, as_u64};
 
@@ -128,6 +128,9 @@ impl Salvager {
             at += len;
             // Framing believes no entry whose header cannot be parsed.
             let Ok(header) = parse_header(frame, self.formats, self.options.decode.base_position) else { continue };
+            if header.format == RecordFormat::V3 && std::mem::take(&mut self.options.decode.tells_experimental) {
+                fresh.push(Finding::of_experimental(header.format, frame.position));
+            }
             self.neighbours.visit(&header, &mut fresh);
             self.found.findings.extend(fresh.drain(..));
             self.place(Place::of(&header));

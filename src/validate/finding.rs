@@ -126,9 +126,17 @@ impl Finding {
 
     /// The finding that reading a format is that never shipped; it is told once.
     pub fn of_experimental(format: RecordFormat, position: u64) -> Self {
+        Self::of_magic(What::Experimental { format }, position)
+    }
+
+    /// The finding that a conversion writes another format than it reads, and nobody named it; the first entry stands at `position`.
+    pub fn of_default_target(from: RecordFormat, to: RecordFormat, position: u64) -> Self {
+        Self::of_magic(What::DefaultTarget { from, to }, position)
+    }
+
+    fn of_magic(what: What, position: u64) -> Self {
         let (base_offset, last_offset, record_index, field) = (None, None, None, Some("magic"));
-        let (what, severity) = (What::Experimental { format }, Severity::Info);
-        Self { what, severity, position, length: 0, base_offset, last_offset, record_index, field, file: None }
+        Self { what, severity: Severity::Info, position, length: 0, base_offset, last_offset, record_index, field, file: None }
     }
 
     /// The finding that the end of the input is; none for a clean one.

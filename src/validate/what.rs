@@ -21,6 +21,8 @@ pub enum What {
     Beside(Fault),
     /// EXPERIMENTAL: batches of a format that never shipped were read because it was named.
     Experimental { format: RecordFormat },
+    /// S-C2: batches of a format that never shipped are written in the format that is written when none is named.
+    DefaultTarget { from: RecordFormat, to: RecordFormat },
     /// L8-14: the input ends inside an entry.
     TornTail { needed: u64, available: u64 },
     /// SWALLOWED: an intact entry lies inside the bytes that a torn entry claims.
@@ -131,6 +133,7 @@ impl What {
             Self::Codec(remark) => remark.rule(),
             Self::Beside(fault) => fault.wrong.rule(),
             Self::Experimental { .. } => "EXPERIMENTAL",
+            Self::DefaultTarget { .. } => "S-C2",
             Self::TornTail { .. } => "L8-14",
             Self::Swallowed { .. } => "SWALLOWED",
             Self::Unsearched => "UNSEARCHED",
@@ -177,6 +180,10 @@ impl fmt::Display for What {
             Self::Beside(fault) => write!(f, "{}", fault.wrong),
             Self::Experimental { format } => {
                 write!(f, "format {} is experimental, a proposal that never shipped: no broker reads it", format.name())
+            }
+            Self::DefaultTarget { from, to } => {
+                let (from, to) = (from.name(), to.name());
+                write!(f, "batches of format {from} are written as {to}, since no format was named: to=\"{from}\" (--to {from}) keeps it")
             }
             Self::TornTail { needed, available } => {
                 write!(f, "the input ends inside an entry: {available} of at least {needed} bytes are there")

@@ -37,7 +37,8 @@ def test_every_verb_takes_the_switch(segment: Path, switch: list[str], tmp_path:
     assert run("verify", "--depth", "metadata", *switch, segment).code == 0
     assert [line["children"][3]["value"] for line in run("explain", "--json", *switch, segment).lines] == [3]
     (told,) = run("stats", "--json", *switch, segment).lines
-    assert (told["formats"], told["records"], told["damage"]) == ({"v3": 1}, 3, [])
+    assert (told["formats"], told["records"]) == ({"v3": 1}, 3)
+    assert [one["rule"] for one in told["damage"]] == ([] if "--experimental" in switch else ["EXPERIMENTAL"])
     saved = tmp_path / "saved.log"
     assert run("salvage", "--output", saved, *switch, segment).code == 0
     assert saved.read_bytes() == segment.read_bytes()
@@ -159,3 +160,38 @@ def test_behind_damage_it_is_not_unpacked_and_not_lost(codec: str, tmp_path: Pat
     assert ls.salvage(data, experimental=True).data == modern + batches
     # A name says that nothing else is wanted.
     assert [one.rule for one in ls.validate(data, format="v2").findings if one.severity == "error"] == ["L8-11"]
+
+
+def test_every_door_that_reads_by_name_says_once_that_it_is_experimental(tmp_path: Path):
+    data = OF_A_BROKER
+    for findings in (
+        ls.convert(data, to="v2", format="v3").findings,
+        ls.convert(data, to="v3", compression="gzip", format="v3").findings,
+        ls.salvage(data, format="v3").findings,
+        ls.salvage(data, order="offset", format="v3").findings,
+    ):
+        assert [(one.rule, one.severity, one.position) for one in findings] == [("EXPERIMENTAL", "info", 0)]
+    assert ls.convert(data, to="v2", experimental=True).findings == ls.salvage(data, experimental=True).findings == []
+    paths = [tmp_path / f"{base:020}.log" for base in (0, 500)]
+    for path in paths:
+        path.write_bytes(data)
+    (counted,) = run("stats", "--json", "--format", "v3", *paths).lines
+    assert [(one["rule"], one["severity"]) for one in counted["damage"]] == [("EXPERIMENTAL", "info")]
+    for index, verb in enumerate((["salvage"], ["convert", "--to", "v2"])):
+        assert run(*verb, "--format", "v3", "-o", tmp_path / f"{index}.log", paths[0]).err.count("[EXPERIMENTAL]") == 1
+        assert "EXPERIMENTAL" not in run(*verb, "--experimental", "-o", tmp_path / f"{index}-allowed.log", paths[0]).err
+
+
+def test_a_conversion_that_names_no_format_tells_that_it_writes_another(segment: Path, tmp_path: Path):
+    """S-C2: a codec was asked for, and the format of the batches goes with it."""
+    data = ls.encode(SOURCE) + segment.read_bytes()
+    silent = ls.convert(data, compression="lz4", experimental=True)
+    assert [(one.rule, one.severity, one.position) for one in silent.findings] == [("S-C2", "info", len(ls.encode(SOURCE)))]
+    named = ls.convert(data, to="v2", compression="lz4", experimental=True)
+    assert (silent.data, named.findings) == (named.data, [])
+    assert ls.convert(ls.encode(SOURCE), compression="lz4", experimental=True).findings == []
+    kept = ls.convert(segment.read_bytes(), to="v3", metadata_first=True, compression="lz4", experimental=True)
+    assert [row["magic"] for row in rows_of(ls.batches(kept.data, experimental=True))] == [3]
+    arguments = ["convert", "--experimental", "--compression", "lz4", segment, "-o"]
+    assert 'since no format was named: to="v3" (--to v3) keeps it' in run(*arguments, tmp_path / "silent.log").err
+    assert "S-C2" not in run(*arguments, tmp_path / "named.log", "--to", "v2").err

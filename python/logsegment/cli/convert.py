@@ -14,6 +14,7 @@ import logsegment as ls
 from logsegment.cli.directories import begun_directory, ensure_own_directories, file_name, rebuild_beside, whole_directory
 from logsegment.cli.ending import CLEAN, LOST, Damaged, ending
 from logsegment.cli.files import WholeFile, ensure_new_file, ensure_output
+from logsegment.cli.findings import tell
 from logsegment.cli.messages import count, say
 from logsegment.cli.offset_map import OffsetMap, offset_map
 from logsegment.cli.options import CodecType, examples, experimental_option, format_option, paths_argument, quiet_option, registry_option
@@ -25,6 +26,8 @@ from logsegment.tiered import SegmentKeyError
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
+#: What is so of every segment is told once.
+ONCE = frozenset({"EXPERIMENTAL", "S-C2"})
 ADVICE = "nothing was written; `logsegment verify` tells what is damaged"
 #: The same, when no byte of the input is to blame.
 TARGET = "nothing was written; what failed is the plugin of the target, not the input"
@@ -38,6 +41,9 @@ class Job:
     map: OffsetMap | None = None
     losses: dict[str, int] = field(default_factory=dict)
     stopped: list[str] = field(default_factory=list)
+    quiet: bool = False
+    #: Rules that were told, of those that say the same of every segment.
+    told: set[str] = field(default_factory=set)
 
     def name_of(self, segment: Segment) -> str:
         """Name of the converted segment: after its first offset, which is another one than that of Kafka 0.7."""
@@ -59,6 +65,12 @@ class Job:
         if self.map:
             own["offset_map"] = self.map.of(segment, self.options["base_position"])
         return self.options | own
+
+    def untold(self, findings: Sequence[ls.Finding]) -> list[ls.Finding]:
+        """Findings without those that were told of another segment already."""
+        fresh = [finding for finding in findings if finding.rule not in self.told]
+        self.told |= ONCE & {finding.rule for finding in fresh}
+        return fresh
 
     def note(self, segment: Segment, converted: ls.Converted) -> None:
         """Add up what was lost."""
@@ -83,7 +95,7 @@ class Job:
 @click.option(
     "-o", "--output", required=True, metavar="PATH", help="A new file for one segment (- is stdout), a new directory for directories."
 )
-@click.option("--to", type=click.Choice(["v2", "v1", "v0", "0.7", "v3"]), default="v2", show_default=True, help="Format to write.")
+@click.option("--to", type=click.Choice(["v2", "v1", "v0", "0.7", "v3"]), help="Format to write; v2 without it.")
 @click.option("--metadata-first", is_flag=True, help="To v3: the metadata of all records before their payloads.")
 @click.option("--compression", type=CodecType(), help="Codec to write, by Kafka's name or a plugin's; each entry's own without it.")
 @click.option("--level", type=int, help="Level of that codec.")
@@ -107,7 +119,7 @@ class Job:
 def convert(
     paths: tuple[str, ...],
     output: str,
-    to: str,
+    to: str | None,
     metadata_first: bool,
     compression: str | None,
     level: int | None,
@@ -152,7 +164,7 @@ def convert(
         "allow_loss": allow_loss,
     }
     segments = segments_of(paths)
-    job = Job(options)
+    job = Job(options, quiet=quiet)
     _ensure_map(map_path, output, segments, job)
     with offset_map(map_path) as job.map, Progress(segments, is_wanted=not quiet) as progress:
         if any(segment.is_listed for segment in segments):
@@ -161,7 +173,7 @@ def convert(
             _to_file(segments, output, job, progress)
     if output != STDIN and not quiet:
         say(f"wrote {count(len(segments), 'segment')} to {output}")
-    return _told(job, quiet=quiet)
+    return _told(job)
 
 
 def _ensure_map(path: str | None, output: str, segments: Sequence[Segment], job: Job) -> None:
@@ -222,6 +234,7 @@ def _convert(segment: Segment, file: Any, job: Job, progress: Progress) -> None:
             raise
         except ValueError as mistake:
             raise click.UsageError(str(mistake)) from None
+    tell(job.untold(converted.findings), segment.name, progress, quiet=job.quiet)
     job.note(segment, converted)
 
 
@@ -230,9 +243,9 @@ def _advice(error: ls.RecordBatchError) -> str:
     return TARGET if is_target else ADVICE
 
 
-def _told(job: Job, *, quiet: bool) -> int:
+def _told(job: Job) -> int:
     for line in job.stopped:
         say(line)
-    if job.losses and not quiet:
+    if job.losses and not job.quiet:
         say("lost: " + ", ".join(f"{name} ({count(number, 'time')})" for name, number in job.losses.items()))
     return LOST if job.losses or job.stopped else CLEAN

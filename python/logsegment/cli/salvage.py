@@ -223,6 +223,7 @@ def _lines(name: str, found: ls.Salvage) -> Iterator[str]:
     unread = [one for one in found.findings if one.rule.startswith(_TIERED) and one.severity == "error"]
     for one in unread[:SHOWN]:
         yield f"  {one.severity} [{one.rule}]: {one.message}"
+    yield from (f"  {one.severity} [{one.rule}]: {one.message}" for one in found.findings if one.rule == "EXPERIMENTAL")
     if not found.entries and found.lost_bytes and not unread:
         yield "  no entry is intact: is this a log segment at all?"
     for lost in found.lost[:SHOWN]:

@@ -34,6 +34,7 @@ class Collector:
         self._markers: dict[str, int] = {}
         self._damage: list[dict[str, Any]] = []
         self._damage_counts: dict[str, int] = {}
+        self._has_experimental = False
 
     @property
     def stats(self) -> Stats:
@@ -66,9 +67,11 @@ class Collector:
                         self._sample(position, codec, name, source, options)
             has_refused = False
             for finding in stream.findings:
-                # That a format never shipped is no damage; the line of the formats tells it.
                 if finding.rule == "EXPERIMENTAL":
-                    continue
+                    # Every file has the same to say.
+                    if self._has_experimental:
+                        continue
+                    self._has_experimental = True
                 if is_experimental(finding) and has_refused:
                     # Every batch has the same to say.
                     _add(self._damage_counts, finding.severity)
