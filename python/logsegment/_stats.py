@@ -9,7 +9,7 @@ class IoStats(dict[str, int]):
     entries_skipped: entries that were not opened, since nothing of them was wanted.
     entries_unpacked: entries that were decompressed.
     bytes_inflated: bytes that decompression gave.
-    bytes_checksummed: bytes that checksums were computed over.
+    bytes_checksummed: bytes of entries that were compared with their checksums; a search behind damage compares more.
     records: records given.
     bytes_copied: bytes of keys, values and headers that were copied into columns.
     range_requests: ranges that a store (S3, GCS, Azure, HDFS) was asked for.

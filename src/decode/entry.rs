@@ -90,6 +90,12 @@ impl Decoder {
         self.options.check_crc && !self.trusts_framing
     }
 
+    /// Counts bytes of a whole entry that its checksum covers, when it is compared: here, or before by recovering framing.
+    #[inline]
+    pub fn count_compared(&mut self, bytes: u64) {
+        self.stats.bytes_checksummed += if self.options.check_crc { bytes } else { 0 };
+    }
+
     /// The options.
     pub fn options(&self) -> &DecodeOptions {
         &self.options
@@ -193,8 +199,8 @@ impl Decoder {
             self.stats.entries_skipped += 1;
             return Ok(None);
         };
+        self.count_compared(checksummed(header));
         if self.verifies_entries() {
-            self.stats.bytes_checksummed += checksummed(header);
             // Who walks over records asks for the next entry meanwhile, up to that length.
             let verify = if frame.bytes.len() <= MOST_AHEAD { parse::verify_cached } else { parse::verify };
             verify(frame.bytes, header.crc)?;
@@ -269,8 +275,8 @@ impl Decoder {
     /// As `open`, as far as the bytes were looked at.
     pub fn read_metadata(&mut self, frame: Frame<'_>, header: &BatchHeader, mut each: impl FnMut(&Metadata)) -> Result<()> {
         self.stats.entries_read += 1;
+        self.count_compared(checksummed(header));
         if self.verifies_entries() {
-            self.stats.bytes_checksummed += checksummed(header);
             parse::verify(frame.bytes, header.crc)?;
         }
         let records = frame.bytes.get(records_at(header, frame.bytes)..).unwrap_or_default();

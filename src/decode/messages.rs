@@ -24,8 +24,8 @@ impl Decoder {
             self.stats.entries_skipped += 1;
             return Ok(None);
         }
+        self.count_compared(header::checksummed(header));
         if self.verifies_entries() {
-            self.stats.bytes_checksummed += header::checksummed(header);
             parse::verify(frame.bytes, header.crc)?;
         }
         let message = Message::parse(frame.bytes)?;
@@ -74,11 +74,8 @@ impl Decoder {
         if i16::from(message.attributes) != header.attributes.0 || !self.options.wants(message.offset) {
             return false;
         }
-        if self.verifies_entries() {
-            self.stats.bytes_checksummed += as_u64(entry.len().saturating_sub(crate::format::v0_v1::layout::CHECKSUMMED));
-            return parse::verify(entry, message.crc).is_ok();
-        }
-        true
+        self.count_compared(as_u64(entry.len().saturating_sub(crate::format::v0_v1::layout::CHECKSUMMED)));
+        !self.verifies_entries() || parse::verify(entry, message.crc).is_ok()
     }
 
     /// A wrapper's offset is that of its last message; one of 0 may be a producer's who did not set it (L8-27), and tells nothing.

@@ -11,7 +11,7 @@ pub struct Stats {
     pub entries_unpacked: u64,
     /// Bytes that decompression gave.
     pub bytes_inflated: u64,
-    /// Bytes that checksums were computed over.
+    /// Bytes of opened entries that were compared with their checksums; what a search behind damage compares besides is not counted.
     pub bytes_checksummed: u64,
     /// Records given.
     pub records: u64,

@@ -21,8 +21,8 @@ impl Decoder {
             return Ok(None);
         }
         let message = Message::parse(frame.bytes)?;
+        self.count_compared(header::checksummed(header));
         if self.verifies_entries() {
-            self.stats.bytes_checksummed += header::checksummed(header);
             message.verify(frame.bytes)?;
         }
         if !message.is_compressed() {
@@ -77,11 +77,8 @@ impl Decoder {
         if !is_same || !self.options.offsets.contains(offset) {
             return false;
         }
-        if self.verifies_entries() {
-            self.stats.bytes_checksummed += as_u64(message.payload(entry).len());
-            return message.verify(entry).is_ok();
-        }
-        true
+        self.count_compared(as_u64(message.payload(entry).len()));
+        !self.verifies_entries() || message.verify(entry).is_ok()
     }
 
     /// Counts the unpacked messages; `None` when one of them is itself compressed.

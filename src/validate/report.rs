@@ -12,7 +12,7 @@ use super::record::RecordRules;
 use super::what::What;
 use crate::codec::Remark;
 use crate::decode::transactions::{is_marker, marker};
-use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, Opened, Stats, Walk, ensure_codec, ensure_count, records_at};
+use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, Opened, Stats, Walk, checksummed, ensure_codec, ensure_count, records_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::interrupt::Interrupt;
@@ -198,6 +198,7 @@ impl Validator {
         if self.depth == Depth::Headers {
             self.hold(&header, frame.bytes);
             self.decoder.stats.entries_read += 1;
+            self.decoder.count_compared(checksummed(&header));
             return self.ensure_header(&header, frame);
         }
         if self.depth == Depth::Metadata && has_packed_metadata_first(&header) {

@@ -155,6 +155,10 @@ def test_validation_by_headers_unpacks_nothing(codec: str):
     report = ls.validate(data, depth="headers")
     assert report.io_stats.entries_unpacked == report.io_stats.bytes_inflated == 0
     full = ls.validate(data)
+    assert full.io_stats.bytes_checksummed == report.io_stats.bytes_checksummed == stats_of(data).bytes_checksummed
+    assert is_covered(full.io_stats.bytes_checksummed, batches_of(codec))
+    assert ls.validate(data, check_crc=False).io_stats.bytes_checksummed == 0
+    assert stats_of(data, on_error="skip").bytes_checksummed == full.io_stats.bytes_checksummed
     assert full.io_stats.entries_unpacked == (0 if codec == "none" else len(batches_of(codec)))
     assert full.io_stats.records == 240
 

@@ -195,3 +195,11 @@ def test_a_conversion_that_names_no_format_tells_that_it_writes_another(segment:
     arguments = ["convert", "--experimental", "--compression", "lz4", segment, "-o"]
     assert 'since no format was named: to="v3" (--to v3) keeps it' in run(*arguments, tmp_path / "silent.log").err
     assert "S-C2" not in run(*arguments, tmp_path / "named.log", "--to", "v2").err
+
+
+@pytest.mark.parametrize("depth", ["headers", "metadata", "full"])
+def test_verify_tells_how_much_was_unpacked(segment: Path, depth: str):
+    segment.write_bytes(ls.encode(pa.table({"value": [b"v" * 9999] * 50}), format="v3", metadata_first=True, compression="zstd"))
+    (summary,) = run("verify", "--json", "--depth", depth, "--experimental", segment).lines
+    assert summary["bytesInflated"] == ls.validate(segment.read_bytes(), depth=depth, experimental=True).io_stats["bytes_inflated"]
+    assert (summary["bytesInflated"] == 0, summary["bytesInflated"] > 50 * 9999) == (depth == "headers", depth == "full")

@@ -103,6 +103,7 @@ def _summary(verdict: Verdict) -> dict[str, Any]:
         "batches": verdict.batches,
         "records": verdict.records,
         "bytesRead": verdict.report.io_stats["bytes_read"],
+        "bytesInflated": verdict.report.io_stats["bytes_inflated"],
         "safe": [_camel(asdict(run)) for run in survey.intact] if survey and is_known else None,
         "lost": [_camel(asdict(place)) for place in survey.lost] if survey else None,
     }

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Depth = Literal["headers", "metadata", "full"]
 #: Options without which a file may not be read as it was validated.
 READING = ("format", "experimental", "codecs")
-_NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0}
+_NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
 
 
 @click.command(
