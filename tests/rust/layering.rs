@@ -82,6 +82,23 @@ fn arrows_point_down() {
 }
 
 #[test]
+fn nothing_of_the_proposed_format_stands_in_other_formats_codecs_or_framing() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut seen = 0;
+    for folder in ["format/v07", "format/v0_v1", "format/v2", "codec", "framing", "sidecar", "wire"] {
+        for file in sources(&root.join(folder)) {
+            let text = fs::read_to_string(&file).unwrap();
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            for line in code {
+                assert!(!["v3", "V3", "metadata_first"].iter().any(|name| line.contains(name)), "{}: {line}", file.display());
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 40, "only {seen} files seen");
+}
+
+#[test]
 fn unsafe_stands_only_where_the_architecture_allows_it() {
     const ALLOWED: [&str; 16] = [
         "py/buffer.rs",
