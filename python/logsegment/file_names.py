@@ -28,6 +28,8 @@ MANIFEST = "rsm-manifest"
 INDEXES = "indexes"
 #: What `LocalTieredStorage`, and Aiven's plug-in before October 2023, call the files of their own (TS-52, TS-61).
 EPOCH_SUFFIXES = ("leader_epoch_checkpoint", "leader-epoch-checkpoint")
+#: What Pinterest's uploader keeps beside the segments of a partition, which have the names that a broker gives them (TS-83).
+WATERMARK = "offset.wm"
 #: The file of a partition's directory in which a broker looks for the leaders' terms.
 CHECKPOINT = "leader-epoch-checkpoint"
 

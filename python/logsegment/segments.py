@@ -11,11 +11,11 @@ import errno
 import glob
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from logsegment.file_names import MOST_PARTITION, PARTITION, SEGMENT, is_upload, object_name, place_of
+from logsegment.file_names import MOST_PARTITION, PARTITION, SEGMENT, WATERMARK, is_upload, object_name, place_of
 from logsegment.stores.uri import StoreUri, cut_of, is_stored, is_tiered, placed, settled, shown, untiered
 
 if TYPE_CHECKING:
@@ -239,6 +239,12 @@ class _Uploads:
         found = uploaded_at(path, self.keys_of)
         return None if found is None else SegmentFile(*found)
 
+    def plain(self, segment: SegmentFile) -> SegmentFile:
+        """The same as one that was uploaded as it is."""
+        from logsegment.tiered.places import ring_of, tiered
+
+        return replace(segment, path=tiered(segment.path, ring_of(self.keys_of or "")))
+
     def directory(self, path: str, infos: list[Info] | None = None) -> list[SegmentFile]:
         """All that are read of a directory."""
         from logsegment.tiered.finding import uploaded_in
@@ -257,7 +263,8 @@ def _stored(place: str, uploads: _Uploads) -> list[SegmentFile]:
         return [uploads.file(place) or _segment(place, entry.size)]
     directories: dict[str, list[Entry]] = {}
     for file in walk(place):
-        if (SEGMENT.fullmatch(file.name) or object_name(file.name)) and not any(map(_is_left_out, _between(place, file.uri))):
+        is_known = SEGMENT.fullmatch(file.name) or object_name(file.name) or file.name == WATERMARK
+        if is_known and not any(map(_is_left_out, _between(place, file.uri))):
             directories.setdefault(os.path.dirname(file.uri[:]), []).append(file)
     found = []
     for directory, files in directories.items():
@@ -266,7 +273,8 @@ def _stored(place: str, uploads: _Uploads) -> list[SegmentFile]:
 
             found += uploads.directory(StoreUri(directory), [info_of_entry(file) for file in files])
             files = [file for file in files if not is_upload(file.name)]
-        found += [_segment(file.uri, file.size) for file in files if SEGMENT.fullmatch(file.name)]
+        plain = [_segment(file.uri, file.size) for file in files if SEGMENT.fullmatch(file.name)]
+        found += map(uploads.plain, plain) if any(file.name == WATERMARK for file in files) else plain
     return found
 
 
@@ -285,6 +293,8 @@ def _walk(directory: str, above: frozenset[tuple[int, int]], uploads: _Uploads) 
         entries = list(listing)
     files = [entry for entry in entries if not entry.is_dir()]
     found = [_segment(entry.path) for entry in files if SEGMENT.fullmatch(entry.name) and not is_upload(entry.name)]
+    if any(entry.name == WATERMARK for entry in files):
+        found = [*map(uploads.plain, found)]
     if any(is_upload(entry.name) for entry in files):
         found += uploads.directory(directory)
     for entry in entries:

@@ -57,6 +57,8 @@ pub struct StreamOptions {
     pub on_error: OnError,
     /// A torn tail is an error.
     pub is_tail_strict: bool,
+    /// Nobody writes to the source any more: a torn tail is damage.
+    pub is_closed: bool,
     /// Most rows of a batch.
     pub batch_size: usize,
     /// About how many bytes of keys, values and headers a batch holds.
@@ -229,11 +231,13 @@ pub(super) fn step_over(on_error: OnError, findings: &mut Findings, error: Error
 /// The finding that the end of the source makes.
 ///
 /// # Errors
-/// `Truncated` for a torn tail when tails are strict.
+/// `Truncated` for a torn tail when tails are strict, and for one of a closed source unless damage is skipped.
 pub(super) fn tail_finding(tail: Option<Tail>, options: &StreamOptions, findings: &mut Findings) -> Result<()> {
     let tail = tail.unwrap_or(Tail::Complete);
-    if let (Tail::Torn { position, needed, available }, true) = (tail, options.is_tail_strict) {
-        return Err(Error::from(ErrorKind::Truncated { rule: "L8-14", needed, available }).at_byte(position));
+    if let (Tail::Torn { position, needed, available }, true) = (tail, options.is_tail_strict || options.is_closed) {
+        let error = Error::from(ErrorKind::Truncated { rule: "L8-14", needed, available }).at_byte(position);
+        let on_error = if options.is_tail_strict { OnError::Raise } else { options.on_error };
+        return step_over(on_error, findings, error, position, usize::try_from(available).unwrap_or(usize::MAX));
     }
     findings.extend(Finding::of_tail(tail));
     Ok(())

@@ -20,6 +20,7 @@ pub fn batch_stream(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'
     signals.skip_damage(stream.on_error == OnError::Skip);
     if let Ok(file) = source.cast::<FileSource>() {
         let file = file.get();
+        stream.is_closed = file.is_closed();
         let rows = header_walk::rows(file, &options, &stream, &signals);
         if let Some(rows) = rows.map_err(|error| beside::raised(py, &error, &file.path, &signals))? {
             return Ok(RecordStream::new(rows, signals));

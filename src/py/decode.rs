@@ -17,6 +17,7 @@ pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyD
     let mut stream = options.to_stream(interrupt)?;
     signals.skip_damage(stream.on_error == OnError::Skip);
     let mut opened = source::open(source, &signals)?;
+    stream.is_closed = opened.is_closed;
     options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
     if options.is_committed()? {
         let known = options.transactions.as_ref().map(|known| known.0.clone());

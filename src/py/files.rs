@@ -45,6 +45,7 @@ pub fn decode_files(
             stream.decode.isolation = committed(known.0.clone());
         }
         let (file, signals, reading) = (file.get().clone(), Arc::clone(&signals), options.reading);
+        stream.is_closed = file.is_closed();
         let name = Arc::from(store::shown(&file.path));
         waiting.push((name, Box::new(move || Ok(stream::open(open(&file, &signals, &reading, &mut stream.decode)?, stream)))));
     }
@@ -70,6 +71,7 @@ pub fn batch_files(
     for file in files {
         let mut stream = options.to_stream(interrupt.clone())?;
         let (file, signals, options) = (file.get().clone(), Arc::clone(&signals), Arc::clone(&options));
+        stream.is_closed = file.is_closed();
         let name = Arc::from(store::shown(&file.path));
         waiting.push((
             name,

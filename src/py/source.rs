@@ -46,7 +46,7 @@ impl FileSource {
     /// When the file cannot be opened.
     pub fn open(&self, signals: &Arc<Signals>) -> std::io::Result<OpenedSource> {
         let source = beside::source(&self.path, self.start, self.end, signals)?;
-        Ok(OpenedSource { source, is_repeatable: true, kafka_07: position_07(&self.path) })
+        Ok(OpenedSource { source, is_repeatable: true, is_closed: self.is_closed(), kafka_07: position_07(&self.path) })
     }
 
     /// First byte.
@@ -68,6 +68,11 @@ impl FileSource {
     /// True for a segment of Kafka 0.7, as its name tells.
     pub fn is_kafka_07(&self) -> bool {
         position_07(&self.path).is_some()
+    }
+
+    /// Whether nobody writes behind its last byte any more.
+    pub fn is_closed(&self) -> bool {
+        self.end.is_none() && store::is_uploaded(&self.path)
     }
 
     /// All bytes of a file.
@@ -104,6 +109,8 @@ impl FileSource {
 pub struct OpenedSource {
     pub source: Source,
     pub is_repeatable: bool,
+    /// Nobody writes behind its last byte any more.
+    pub is_closed: bool,
     /// The position in its partition that the name of a segment of Kafka 0.7 tells; 0 when it tells none.
     pub kafka_07: Option<i64>,
 }
@@ -121,12 +128,12 @@ pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Opene
         return file.open(signals).map_err(|error| beside::raised(object.py(), &error, &file.path, signals));
     }
     if let Some(source) = buffer::source(object)? {
-        return Ok(OpenedSource { source, is_repeatable: true, kafka_07: None });
+        return Ok(OpenedSource { source, is_repeatable: true, is_closed: false, kafka_07: None });
     }
     match file_object::FileObject::of(object, signals)? {
         Some(file) => {
             let source = Source::reader(Box::new(file), 0).read_by_caller();
-            Ok(OpenedSource { source, is_repeatable: false, kafka_07: None })
+            Ok(OpenedSource { source, is_repeatable: false, is_closed: false, kafka_07: None })
         }
         None => Err(no_source(object)?),
     }
@@ -160,7 +167,7 @@ impl<'py> Snapshot<'py> {
             Self::Other(object) => open(object, signals),
             Self::File(range, start, kafka_07) => {
                 let source = Source::reader(Box::new(range.again()?), *start);
-                Ok(OpenedSource { source, is_repeatable: true, kafka_07: *kafka_07 })
+                Ok(OpenedSource { source, is_repeatable: true, is_closed: false, kafka_07: *kafka_07 })
             }
         }
     }

@@ -229,6 +229,11 @@ pub fn is_stored(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.contains("://"))
 }
 
+/// True for a URI of tiered storage, to which nothing is uploaded before it is closed.
+pub fn is_uploaded(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.starts_with("tiered+"))
+}
+
 /// A path or URI in the form that is used inside.
 ///
 /// # Errors

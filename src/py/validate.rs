@@ -34,7 +34,8 @@ pub fn validate_findings(
     let (depth, mut decode) = (depth(depth_name)?, options.to_decode()?);
     let mut opened = source::open(source, &signals)?;
     let resolved = options.reading.resolve(&mut decode, &mut opened);
-    let mut validator = core::Validator::new(opened.source, decode, depth, options.is_tail_strict()).asking(interrupt.clone());
+    let is_tail_strict = options.is_tail_strict() || opened.is_closed;
+    let mut validator = core::Validator::new(opened.source, decode, depth, is_tail_strict).asking(interrupt.clone());
     let findings = match resolved {
         // Nothing of it can be read: that is all there is to say.
         Err(error) if error.is_about_data() => Ok(vec![core::Finding::of_error(&error, 0, 0)]),

@@ -60,7 +60,8 @@ pub fn validate_log(
                 Err(error) if error.is_about_data() => Ok((vec![core::Finding::of_error(&error, 0, 0)], Stats::default(), behind)),
                 Err(error) => Err(error),
                 Ok(()) => py.detach(|| {
-                    let validator = core::Validator::new(opened.source, own_decode, depth, options.is_tail_strict()).behind(behind);
+                    let is_tail_strict = options.is_tail_strict() || opened.is_closed;
+                    let validator = core::Validator::new(opened.source, own_decode, depth, is_tail_strict).behind(behind);
                     validate(validator.asking(interrupt.clone()), goes_on, &interrupt)
                 }),
             };

@@ -24,6 +24,8 @@ _REASONS: dict[Why, str] = {
     "failed": "for a plugin that failed",
     "experimental": "of the experimental format v3 (--experimental reads them)",
 }
+#: Rules of tiered storage: what breaks them was an upload, and says why nothing is read of it.
+TIERED = "TS-"
 STYLES = {"clean": "green", "readable": "yellow", "unopened": "yellow", "damaged": "bold red"}
 
 
@@ -151,7 +153,7 @@ def _damage(verdict: Verdict) -> Iterable[str]:
     elif survey.intact:
         yield "Safe offsets:"
         yield from _shown([f"{run.first_offset:,} to {run.last_offset:,} ({count(run.batches, 'batch')})" for run in survey.intact], "run")
-    elif not doubtful:
+    elif not doubtful and not any(one.rule.startswith(TIERED) for one in verdict.report.findings):
         yield "No batch is intact. Is this a log segment at all?"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import click
@@ -88,13 +88,14 @@ def verify(
         "experimental": experimental,
         "codecs": codecs,
     }
+    followed = _followed(segments)
     paper = None if is_json else Paper()
     seen: Counter[str] = Counter(unreadable=missing)
     with Progress(segments, is_wanted=not quiet) as progress:
         for segment in segments:
             progress.begin(segment)
             try:
-                verdict = _verify(segment, options, progress)
+                verdict = _verify(segment, options | {"strict_tail": strict_tail or segment.path in followed}, progress)
             except UNREADABLES as error:
                 seen["unreadable"] += 1
                 with progress.aside():
@@ -132,6 +133,16 @@ def _unreadable(segment: Segment, error: OSError | SegmentKeyError) -> str:
     """Why a segment cannot be read, with its name once: what is wrong with keys may name it by itself."""
     words = words_of(error) if isinstance(error, SegmentKeyError) else error.strerror or words_of(error)
     return words if words.startswith(segment.name) else f"{segment.name}: {words}"
+
+
+def _followed(segments: list[Segment]) -> set[str]:
+    """The paths of the segments behind which others of their partition stand: a broker writes the last one only."""
+    ordered = sorted((one for one in segments if one.base_offset is not None), key=lambda one: (one.directory, one.base_offset))
+    return {
+        one.path
+        for one, behind in pairwise(ordered)
+        if one.partition is not None and (one.directory, one.partition) == (behind.directory, behind.partition)
+    }
 
 
 def _verify(segment: Segment, options: dict[str, Any], progress: Progress) -> Verdict:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from logsegment._core import Finding
-from logsegment.file_names import LOG, MANIFEST, object_name, place_of
-from logsegment.stores.uri import cut_name, cut_of, is_stored, untiered
+from logsegment.file_names import LOG, MANIFEST, SEGMENT, WATERMARK, object_name, place_of
+from logsegment.segments import partition_of
+from logsegment.stores.uri import cut_name, cut_of, is_stored, shown, untiered
 from logsegment.tiered.errors import ManifestError
 from logsegment.tiered.folder import Found, Upload
-from logsegment.tiered.keys import Keys
-from logsegment.tiered.objects import Info, info_of, joined_path
+from logsegment.tiered.keys import KeyRing, Keys
+from logsegment.tiered.objects import Info, info_of, joined_path, listed
 from logsegment.tiered.places import ring_of, tiered
 from logsegment.tiered.segment_objects import read_manifest
 from logsegment.tiered.views import view_of
@@ -37,8 +38,8 @@ def uploads(path: str | os.PathLike[str], *, keys: Keys | None = None) -> list[U
             without them the reason of each says so, and every read of it is a `SegmentKeyError`.
 
     Returns:
-        An `Upload` for each, with its state and the reason for it, folder by folder in the order of their offsets. Of Pinterest's uploader
-        there are none: it keeps plain segments.
+        An `Upload` for each, with its state and the reason for it, folder by folder in the order of their offsets. The segments of
+        Pinterest's uploader, in folders with its mark `offset.wm`, are finished ones without ids.
 
     Raises:
         OSError: when a folder cannot be listed or read.
@@ -51,8 +52,19 @@ def uploads(path: str | os.PathLike[str], *, keys: Keys | None = None) -> list[U
     source = tiered(path, keys)
     base = untiered(source)
     info_of(base)
-    folders = dict.fromkeys(folder for folder, name in _files_below(base) if object_name(name) is not None)
-    return [one.upload for folder in folders for one in view_of(type(base)(folder), ring_of(source), is_anew=True).found]
+    folders = dict.fromkeys(folder for folder, name in _files_below(base) if object_name(name) is not None or name == WATERMARK)
+    return [upload for folder in folders for upload in _uploads_in(type(base)(folder), ring_of(source))]
+
+
+def _uploads_in(folder: str, ring: KeyRing) -> Iterator[Upload]:
+    yield from (one.upload for one in view_of(folder, ring, is_anew=True).found)
+    infos = listed(folder)
+    if any(info.name == WATERMARK for info in infos):
+        topic, partition = partition_of(folder)
+        for info in infos:
+            name = SEGMENT.fullmatch(info.name)
+            if name is not None and name[2] is None and not info.is_directory:
+                yield Upload(shown(info.path), topic, None, partition, int(name[1]), "", size=info.size)
 
 
 def _files_below(base: str) -> Iterator[tuple[str, str]]:

@@ -38,7 +38,7 @@ class Upload:
     Attributes:
         path (str): of its log, as people may see it.
         topic, topic_id, partition: as its manifest tells, or else the names of its folders; None when neither does.
-        base_offset, segment_id: as its name tells.
+        base_offset, segment_id: as its name tells; Pinterest's uploader adds no id.
         end_offset: the last offset; None when nothing tells it.
         size: bytes of the segment; None when nothing tells them.
         state: "finished": it is read. "duplicate": another upload holds the same records. "superseded": its leader's term is none that

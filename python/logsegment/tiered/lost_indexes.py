@@ -30,7 +30,7 @@ def with_lost_indexes(findings: Sequence[Finding], logs: Sequence[str]) -> list[
         OSError: when an object cannot be read.
     """
     lost = [one for log in logs for one in lost_indexes(log)]
-    files = {place for place, _ in lost}
+    files = {place for place, _ in lost} | set(filter(None, map(_never_uploaded, logs)))
     there = [one for one in findings if one.path.rpartition("@")[0] not in files]
     return [*there, *(finding for _, finding in lost)]
 
@@ -55,6 +55,13 @@ def lost_indexes(log: str) -> list[tuple[str, Finding]]:
         return []
     stem = shown(joined_path(type(place)(directory), parts.stem))
     return [(f"{stem}.{suffix}", finding) for suffix, finding in found if finding is not None]
+
+
+def _never_uploaded(log: str) -> str | None:
+    """The index of transactions of a segment that Pinterest's uploader left, which it does not upload (TS-82)."""
+    place = untiered(log)
+    directory, name = os.path.split(place[:])
+    return None if object_name(name) else shown(joined_path(type(place)(directory), f"{os.path.splitext(name)[0]}.txnindex"))
 
 
 def _finding(objects: SegmentObjects, name: str, suffix: str) -> Finding | None:
