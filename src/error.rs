@@ -100,6 +100,8 @@ pub enum ErrorKind {
     Unsearched,
     /// The storage cannot give these bytes back, since what holds them is damaged; it says so in its own words.
     LostBytes { bytes: Range<u64>, message: String },
+    /// A batch of a transaction whose marker may be lost, so that nobody can tell whether it was committed; and its last offset.
+    InDoubt { producer_id: i64, last_offset: i64, behind: i64 },
     /// Reading the source failed.
     Io { kind: std::io::ErrorKind, os_code: Option<i32>, message: String },
     /// The work was interrupted by the caller (Ctrl-C).
@@ -286,6 +288,7 @@ impl ErrorKind {
             Self::Limit { .. } => "COD-6",
             Self::Unsearched => "UNSEARCHED",
             Self::LostBytes { .. } => "TS-45",
+            Self::InDoubt { .. } => "TRX-5",
             Self::Io { .. } | Self::Registry { .. } => "IO",
             Self::Interrupted => "INTERRUPTED",
             Self::Usage { .. } => "USAGE",
@@ -318,6 +321,7 @@ impl ErrorKind {
             Self::Limit { .. } => "limit",
             Self::Unsearched => "unsearched",
             Self::LostBytes { .. } => "lost_bytes",
+            Self::InDoubt { .. } => "in_doubt",
             Self::Io { .. } => "io",
             Self::Interrupted => "interrupted",
             Self::Usage { .. } => "usage",

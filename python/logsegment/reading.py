@@ -65,7 +65,8 @@ def decode(
             entry and leaves a finding.
         strict_tail: raise TruncatedError when the source ends inside an entry; otherwise that is a finding.
         isolation: "read_committed" leaves out aborted transactions, and everything from the first open transaction on. It needs a
-            source that can be read twice, or `transactions`.
+            source that can be read twice, or `transactions`. A marker counts when its checksum matches, whatever `check_crc` says; a batch
+            whose marker may be damaged or lost is damage itself (TRX-5), which `on_error` is about.
         control: give the records of control batches too (transaction markers, KRaft).
         start_offset: first offset wanted (inclusive), per record.
         end_offset: first offset not wanted (exclusive), per record.

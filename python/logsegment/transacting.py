@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from logsegment._core import FileSource, Finding, RecordBatchError, scan_markers
-from logsegment.reading import batch_stream, decode
+from logsegment._core import FileSource, Finding, scan_markers
+from logsegment.reading import batch_stream
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import shown
 
@@ -22,8 +22,8 @@ LONGEST_MS = 15 * 60 * 1000
 NONE = -1
 #: A torn tail: usual in a file in use, damage in one that others follow.
 _TORN = "L8-14"
-#: What decoding calls a marker that commits.
-_COMMIT = "COMMIT"
+#: An entry that claims the bytes of others, up to the end of the file.
+_SWALLOWED = "SWALLOWED"
 #: Before this magic there are messages, whose checksum is another one.
 _FIRST_OF_BATCHES = 2
 
@@ -122,20 +122,8 @@ def transactions_of(
 
 
 def _ends(source: FileSource, *, experimental: bool) -> dict[tuple[int, int], bool]:
-    """Whether the markers of a file commit, by producer id and offset; past chunks of an upload that are damaged, by its records."""
-    try:
-        return {(producer, offset): is_commit for producer, offset, is_commit in scan_markers(source, experimental=experimental)}
-    except RecordBatchError as error:
-        if error.rule == "MAP-3":
-            raise
-        columns = ["producerId", "offset", "controlType", "isControl"]
-        ends = {}
-        with decode(source, columns=columns, control=True, on_error="skip", experimental=experimental) as stream:
-            for rows in stream:
-                for row in map(json.loads, rows.to_jsonl().splitlines()):
-                    if row["isControl"]:
-                        ends[row["producerId"], row["offset"]] = row["controlType"] == _COMMIT
-        return ends
+    """Whether the markers of a file commit, by producer id and offset."""
+    return {(producer, offset): is_commit for producer, offset, is_commit in scan_markers(source, experimental=experimental)}
 
 
 def _ensure_order(begun: int | None, first: int | None, file: SegmentFile) -> None:
@@ -180,7 +168,7 @@ class _Follower:
     def damaged(self, file: SegmentFile, findings: Sequence[Finding], told: Told | None, *, has_next: bool = False) -> int:
         """Keep where the file is damaged, until the rows behind it come; give their number. A torn tail is none in the last."""
         for finding in findings:
-            if finding.severity == "error" or (finding.rule == _TORN and has_next):
+            if finding.severity == "error" or finding.rule == _SWALLOWED or (finding.rule == _TORN and has_next):
                 self._damages.append(finding.position)
                 if told is not None:
                     told(file, finding)

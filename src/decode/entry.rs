@@ -1,6 +1,7 @@
 //! One entry: header, filters, checksum, unpacking. The records are then walked by whoever holds the columns.
 
 use super::header::{checksummed, ensure_count, parse_header, records_at};
+use super::transactions::Fate;
 use super::{DecodeOptions, Isolation, OffsetRange, Stats, Walk};
 use crate::codec::{Codec, HeaderChecksum, Memory, Place, Plain, Remark, Unpacked, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
@@ -205,6 +206,11 @@ impl Decoder {
             let verify = if frame.bytes.len() <= MOST_AHEAD { parse::verify_cached } else { parse::verify };
             verify(frame.bytes, header.crc)?;
         }
+        // Behind the checksum: a flipped bit may name another producer, whose transaction was aborted.
+        if !self.is_committed(header)? {
+            self.stats.entries_skipped += 1;
+            return Ok(None);
+        }
         let count = header.count.unwrap_or(0);
         self.options.limits.ensure_records(u64::try_from(count).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
         let records_at = records_at(header, frame.bytes);
@@ -239,15 +245,7 @@ impl Decoder {
     /// Which records of the batch are wanted; `None` for none of them, `Some(None)` for all.
     #[expect(clippy::option_option, reason = "the outer option is the answer, the inner one a filter")]
     fn wanted(&self, header: &BatchHeader) -> Option<Option<OffsetRange>> {
-        let mut offsets = self.options.offsets;
-        if let Isolation::ReadCommitted(transactions) = &self.options.isolation {
-            if transactions.is_aborted(header) {
-                return None;
-            }
-            if let Some(end) = transactions.last_stable_offset() {
-                offsets = offsets.until(end);
-            }
-        }
+        let offsets = self.options.wanted_offsets();
         if offsets.is_all() {
             return Some(None);
         }
@@ -256,6 +254,18 @@ impl Decoder {
             return None;
         }
         Some((!offsets.covers(first, last)).then_some(offsets))
+    }
+
+    /// False for a batch that was aborted.
+    fn is_committed(&self, header: &BatchHeader) -> Result<bool> {
+        let Isolation::ReadCommitted(transactions) = &self.options.isolation else { return Ok(true) };
+        match transactions.fate(header) {
+            Fate::Committed => Ok(true),
+            Fate::Aborted => Ok(false),
+            Fate::InDoubt { behind } => {
+                Err(ErrorKind::InDoubt { producer_id: header.producer.id, last_offset: header.last_offset, behind }.into())
+            }
+        }
     }
 
     fn unpack_batch(&mut self, header: &BatchHeader, records: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<Plainness> {

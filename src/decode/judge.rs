@@ -1,5 +1,6 @@
 //! What makes an entry believable to framing: a header that makes sense and a checksum that matches.
 
+use super::transactions::may_be_marker;
 use super::{DecodeOptions, candidates, parse_header, verify};
 use crate::error::Error;
 use crate::format::{v0_v1, v2, v3, v07};
@@ -14,8 +15,19 @@ pub struct ChecksumJudge {
     pub formats: Formats,
     /// Limits of the decode, so that no candidate is larger than what may be read.
     pub limits: Limits,
-    /// Whether a wrong checksum makes a whole entry damage.
-    pub check_crc: bool,
+    /// Which entries are damage when their checksum is wrong.
+    pub checksums: Checksums,
+}
+
+/// Whose checksums are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checksums {
+    /// Of every entry.
+    All,
+    /// Of entries that are transaction markers or may have been: they are small, nothing else of an entry is looked at.
+    OfMarkers,
+    /// Of none.
+    None,
 }
 
 /// The largest size that the field can tell.
@@ -26,7 +38,16 @@ const MAGIC_AT: usize = 16;
 impl ChecksumJudge {
     /// A judge for what a decode with these options reads.
     pub fn of(options: &DecodeOptions) -> Self {
-        Self { formats: options.formats, limits: options.limits, check_crc: options.check_crc }
+        let checksums = if options.check_crc { Checksums::All } else { Checksums::None };
+        Self { formats: options.formats, limits: options.limits, checksums }
+    }
+
+    fn compares(&self, header: &BatchHeader) -> bool {
+        match self.checksums {
+            Checksums::All => true,
+            Checksums::OfMarkers => may_be_marker(header),
+            Checksums::None => false,
+        }
     }
 
     /// The first byte of the largest size that an entry may have.
@@ -49,7 +70,7 @@ impl Judge for ChecksumJudge {
     fn damage_of(&self, entry: &[u8], magic: i8) -> Option<Error> {
         // Bytes out of step look like an entry of another format now and then: its length needs the same proof as a broken one's.
         match parse_header(Frame { position: 0, magic, bytes: entry }, self.formats, 0) {
-            Ok(header) if self.check_crc => verify(entry, &header).err().map(|error| error.in_batch(header.base_offset)),
+            Ok(header) if self.compares(&header) => verify(entry, &header).err().map(|error| error.in_batch(header.base_offset)),
             Ok(_) => None,
             Err(error) => Some(error),
         }

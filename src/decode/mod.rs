@@ -15,7 +15,7 @@ mod walk;
 pub use entry::{Bundle, Decoder, MOST_AHEAD, Opened, Plainness};
 pub(crate) use header::ensure_codec;
 pub use header::{checksummed, ensure_count, parse_header, records_at, verify};
-pub use judge::ChecksumJudge;
+pub use judge::{ChecksumJudge, Checksums};
 pub use options::{CodecOptions, DecodeOptions, Isolation, OffsetRange};
 pub use sniff::sniff;
 pub use stats::Stats;

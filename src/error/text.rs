@@ -89,6 +89,11 @@ impl fmt::Display for ErrorKind {
             Self::Limit { limit, asked, allowed } => write!(f, "{asked} is over the limit {limit} = {allowed}"),
             Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: this one was not looked into"),
             Self::LostBytes { message, .. } => write!(f, "{message}"),
+            Self::InDoubt { producer_id, behind, .. } => write!(
+                f,
+                "nobody can tell whether producer {producer_id} committed the batch: \
+                 the marker of its transaction may be among what is damaged or missing behind offset {behind}"
+            ),
             Self::Io { message, .. } => write!(f, "reading the source failed: {message}"),
             Self::Interrupted => write!(f, "interrupted"),
             Self::Usage { argument, fault } => write!(f, "{argument}: {fault}"),

@@ -5,17 +5,20 @@
 //! guarded by a checksum and says which transactions are open at its offset. So the reading begins at a snapshot, goes by the markers, and
 //! ends when every transaction that began before the end of the wanted offsets has ended. Segments in which none of them ends are passed
 //! over: the snapshot behind one says so.
+//!
+//! No header is believed that one flipped bit would make a lie about a transaction: markers, and entries that may have been some, count when
+//! their checksum matches, and so does the first batch of a transaction that stays open. What is passed over puts transactions in doubt.
 
 use std::sync::Arc;
 
 use super::{Headers, ReadAt};
-use crate::decode::transactions::{Scan, is_marker};
-use crate::decode::{ChecksumJudge, OffsetRange, Transactions, parse_header};
+use crate::decode::transactions::{Scan, is_marker, marker, may_be_marker};
+use crate::decode::{ChecksumJudge, Checksums, OffsetRange, Transactions, parse_header};
 use crate::error::Result;
 use crate::format::v3;
-use crate::framing::{Frame, Judge, Piece, Runs, Source, Step, step};
+use crate::framing::{Frame, Judge, Piece, Runs, Source, Step, Tail, step};
 use crate::interrupt::Interrupt;
-use crate::model::Formats;
+use crate::model::{BatchHeader, Formats};
 use crate::sidecar::ProducerEntry;
 
 /// One segment of a partition, opened when it is needed: a partition may have more of them than a process may have open files.
@@ -42,10 +45,9 @@ pub trait Segment {
 pub struct Committed<'a> {
     /// The offsets that will be read.
     pub wanted: OffsetRange,
-    /// What is believed where entries cannot be framed.
+    /// What is believed. When it compares all checksums, every entry is read; else headers and markers are.
     pub judge: ChecksumJudge,
-    /// Read every entry and believe it only when its checksum matches, as a decode that skips damage does. It tells what it passes over, also
-    /// batches of magic 3 where they are not read; without it they are refused.
+    /// The decode that follows skips damage and tells it, also batches of magic 3 where they are not read; without it they are refused.
     pub is_recovering: bool,
     /// Asked between batches.
     pub interrupt: &'a Interrupt,
@@ -57,6 +59,43 @@ impl Committed<'_> {
     /// # Errors
     /// As `visit_source`.
     pub fn transactions<S: Segment>(&self, segments: &[S]) -> Result<Transactions> {
+        let scan = self.scan(segments)?;
+        for place in scan.begun_before(self.wanted.end) {
+            let Some(segment) = segments.get(place.segment) else { continue };
+            if !segment.source(place.position).and_then(|source| self.is_proven(source)).map_err(|error| error.in_file(&segment.name()))? {
+                return Ok(self.thorough().scan(segments)?.finish());
+            }
+        }
+        Ok(scan.finish())
+    }
+
+    /// The same work by entries whose checksums match, all of them read.
+    #[must_use]
+    pub fn thorough(&self) -> Self {
+        Self { judge: ChecksumJudge { checksums: Checksums::All, ..self.judge }, ..*self }
+    }
+
+    /// Whether the first entry is one whose checksum matches; always where all are compared.
+    ///
+    /// # Errors
+    /// `Io`, and when the work is to stop.
+    pub fn is_proven(&self, source: Source) -> Result<bool> {
+        if self.judge.checksums == Checksums::All {
+            return Ok(true);
+        }
+        let mut runs = Runs::new(source, self.judge.limits, 1).of(self.judge.formats);
+        match runs.next_piece() {
+            Ok(Some(Piece::Run(run))) => {
+                let formats = self.judge.formats;
+                let Step::Entry { len, .. } = step(run.entries_from(0), formats, &self.judge.limits) else { return Ok(false) };
+                Ok(self.judge.is_intact(run.bytes.get(..len).unwrap_or_default()))
+            }
+            Err(error) if !error.is_about_data() => Err(error),
+            _ => Ok(false),
+        }
+    }
+
+    fn scan<S: Segment>(&self, segments: &[S]) -> Result<Scan> {
         let first = segments.partition_point(|segment| segment.base_offset() <= self.wanted.start).saturating_sub(1);
         let known = segments.iter().enumerate().take(first + 1).rev().find_map(|(index, segment)| Some((index, segment.snapshot()?)));
         let (from, snapshot) = known.unwrap_or_default();
@@ -68,17 +107,23 @@ impl Committed<'_> {
             if self.is_enough(&scan, segment.base_offset()) {
                 break;
             }
+            scan.enter(index, Some(segment.base_offset()));
+            if scan.may_lack_markers()
+                && let Some(producers) = segment.snapshot()
+            {
+                scan.agree(&producers);
+            }
             let visited = self.visit(segment, segments.get(index + 1), &mut scan);
             if !visited.map_err(|error| error.in_file(&segment.name()))? {
                 break;
             }
         }
-        Ok(scan.finish())
+        Ok(scan)
     }
 
     /// False when nothing more needs to be known.
     fn visit<S: Segment>(&self, segment: &S, next: Option<&S>, scan: &mut Scan) -> Result<bool> {
-        if self.is_recovering {
+        if self.judge.checksums == Checksums::All {
             self.visit_source(segment.source(0)?, scan)?;
             return Ok(true);
         }
@@ -88,10 +133,15 @@ impl Committed<'_> {
         }
         let (log, len) = segment.open()?;
         let mut headers = Headers::new(&*log, self.judge.limits, 0, len).of(self.judge.formats);
-        loop {
+        let damaged_at = loop {
             self.interrupt.ensure_wanted()?;
             match headers.next_header() {
-                Ok(None) => return Ok(true),
+                Ok(None) => {
+                    if is_cut(headers.tail()) {
+                        scan.tear();
+                    }
+                    return Ok(true);
+                }
                 Ok(Some(header)) => {
                     if self.is_enough(scan, header.base_offset) {
                         return Ok(false);
@@ -102,20 +152,20 @@ impl Committed<'_> {
                             return Ok(true);
                         }
                     }
-                    let marker = if is_marker(&header) { headers.marker(&header)? } else { None };
-                    scan.visit_header(&header, marker);
+                    if !visit_header(&headers, &header, scan)? {
+                        break header.position;
+                    }
                     // What may follow is not looked at: a preallocated log has a GiB of zeros.
                     if self.is_enough(scan, header.last_offset.saturating_add(1)) {
                         return Ok(false);
                     }
                 }
-                Err(error) if error.is_about_data() => {
-                    self.visit_source(segment.source(headers.position())?, scan)?;
-                    return Ok(true);
-                }
+                Err(error) if error.is_about_data() => break headers.position(),
                 Err(error) => return Err(error),
             }
-        }
+        };
+        self.visit_source(segment.source(damaged_at)?, scan)?;
+        Ok(true)
     }
 
     /// Behind the wanted offsets: whether the headers of a segment can tell nothing that is needed.
@@ -132,7 +182,7 @@ impl Committed<'_> {
         self.is_behind(offset) && !self.wanted.end.is_some_and(|end| scan.is_open_before(end))
     }
 
-    /// Visits whole entries, and passes over what the judge does not believe, as the decode that follows does.
+    /// Visits whole entries. What the judge does not believe is passed over, and puts in doubt what is open there.
     ///
     /// # Errors
     /// `UnsupportedFormat` (MAP-3) for an intact batch of magic 3 where they are not read: a transaction may begin or end in it. `Io`, and
@@ -145,7 +195,10 @@ impl Committed<'_> {
         let mut runs = Runs::new(source, judge.limits, 1 << 20).of(formats).recovering(Box::new(judge)).asking(self.interrupt.clone());
         while let Some(piece) = runs.next_piece()? {
             self.interrupt.ensure_wanted()?;
-            let Piece::Run(run) = piece else { continue };
+            let Piece::Run(run) = piece else {
+                scan.doubt();
+                continue;
+            };
             let mut at = 0;
             while let Step::Entry { len, magic } = step(run.entries_from(at), formats, &judge.limits) {
                 let position = run.position.saturating_add(u64::try_from(at).unwrap_or(u64::MAX));
@@ -155,13 +208,34 @@ impl Committed<'_> {
                     if judge.is_intact(frame.bytes) {
                         parse_header(frame, self.judge.formats, 0).map_err(|error| error.at_byte(position))?;
                     }
+                    scan.doubt();
                     continue;
                 }
                 scan.visit(frame);
             }
         }
+        if is_cut(runs.tail()) {
+            scan.tear();
+        }
         Ok(())
     }
+}
+
+/// Shows a header to the scan; false when its entry is, or may have been, a marker, and its checksum does not match.
+fn visit_header(headers: &Headers<&dyn ReadAt>, header: &BatchHeader, scan: &mut Scan) -> Result<bool> {
+    let mut found = None;
+    if header.is_control() || (scan.has_open() && may_be_marker(header)) {
+        let Some(entry) = headers.intact_entry(header)? else { return Ok(false) };
+        if is_marker(header) {
+            found = marker(header, &entry).ok().flatten();
+        }
+    }
+    scan.visit_header(header, found);
+    Ok(true)
+}
+
+fn is_cut(tail: Option<Tail>) -> bool {
+    matches!(tail, Some(Tail::Torn { .. } | Tail::Zeros { .. }))
 }
 
 /// True when the snapshot of the state before `next` says of all transactions from before `end` that they are open still.

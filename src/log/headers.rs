@@ -1,6 +1,8 @@
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::ReadAt;
+use super::lookup::is_intact;
 use crate::decode::parse_header;
 use crate::decode::transactions::marker;
 use crate::error::{Error, Result};
@@ -140,20 +142,32 @@ impl<L: ReadAt> Headers<L> {
         Ok(bytes)
     }
 
-    /// The transaction marker of a batch; `None` for data, and for a marker that cannot be read.
+    /// The same when its checksum matches; `None` when it does not, and where the storage has lost some of them.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn intact_entry(&self, header: &BatchHeader) -> Result<Option<Cow<'_, [u8]>>> {
+        let len = usize::try_from(header.size).unwrap_or(usize::MAX);
+        let at_hand = if header.position < self.window_at { None } else { self.front(header.position).get(..len) };
+        let entry = match at_hand {
+            Some(bytes) => Cow::Borrowed(bytes),
+            None => match self.entry(header) {
+                Err(error) if error.lost_bytes().is_some() => return Ok(None),
+                entry => Cow::Owned(entry?),
+            },
+        };
+        Ok(is_intact(header, &entry).then_some(entry))
+    }
+
+    /// The transaction marker of a batch; `None` for data, and for a marker that is damaged or cannot be read.
     ///
     /// # Errors
     /// `Io`.
     pub fn marker(&self, header: &BatchHeader) -> Result<Option<Marker>> {
-        /// Markers take 78 bytes; a control batch larger than this is none.
-        const MOST: u64 = 1 << 16;
-        if !header.is_control() || header.size > MOST {
+        if !header.is_control() {
             return Ok(None);
         }
-        match self.entry(header) {
-            Err(error) if error.lost_bytes().is_some() => Ok(None),
-            entry => Ok(marker(header, &entry?).ok().flatten()),
-        }
+        Ok(self.intact_entry(header)?.and_then(|entry| marker(header, &entry).ok().flatten()))
     }
 
     /// Reads so that `len` bytes from `position` on are in the window, or all up to the end; or those in front of bytes that the storage has

@@ -6,8 +6,7 @@ use super::options::{RecordArguments, committed};
 use super::stream::RecordStream;
 use super::{source, transactions};
 use crate::columns::{OnError, stream};
-use crate::decode::ChecksumJudge;
-use crate::decode::transactions::Scan;
+use crate::decode::{ChecksumJudge, Checksums};
 
 /// Open a stream of records; see `logsegment.decode`.
 #[pyfunction]
@@ -24,12 +23,11 @@ pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyD
         let transactions = match known {
             Some(transactions) => transactions,
             None => {
-                let mut scan = Scan::default();
+                let skips = stream.on_error == OnError::Skip;
                 // Where damage is skipped, a batch with a wrong checksum must not open or end a transaction.
-                let check_crc = stream.decode.check_crc && stream.on_error == OnError::Skip;
-                let judge = ChecksumJudge { check_crc, ..ChecksumJudge::of(&stream.decode) };
-                transactions::visit_source(py, source, &mut scan, judge, stream.on_error == OnError::Skip)?;
-                scan.finish()
+                let checksums = if stream.decode.check_crc && skips { Checksums::All } else { Checksums::OfMarkers };
+                let judge = ChecksumJudge { checksums, ..ChecksumJudge::of(&stream.decode) };
+                transactions::learned(py, std::slice::from_ref(source), judge, skips)?
             }
         };
         stream.decode.isolation = committed(transactions);

@@ -115,7 +115,8 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | ErrorKind::TrailingBytes { .. }
         | ErrorKind::Magic { .. }
         | ErrorKind::Unsearched
-        | ErrorKind::LostBytes { .. } => CorruptError::new_err(text),
+        | ErrorKind::LostBytes { .. }
+        | ErrorKind::InDoubt { .. } => CorruptError::new_err(text),
         ErrorKind::Invalid { .. } => InvalidError::new_err(text),
         ErrorKind::UnsupportedFormat { .. } => UnsupportedError::new_err(text),
         ErrorKind::UnknownCompression { .. }

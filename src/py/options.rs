@@ -296,7 +296,8 @@ pub fn depth(name: &str) -> PyResult<Depth> {
     }
 }
 
-fn on_error(name: &str) -> PyResult<OnError> {
+/// What to do at damage, by its name.
+pub fn on_error(name: &str) -> PyResult<OnError> {
     match name {
         "raise" => Ok(OnError::Raise),
         "skip" => Ok(OnError::Skip),

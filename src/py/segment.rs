@@ -11,7 +11,7 @@ use super::finding::{self, Finding};
 use super::interrupt::Signals;
 use super::store::{self, StoredLog};
 use super::transactions::Transactions;
-use crate::decode::{ChecksumJudge, OffsetRange};
+use crate::decode::{ChecksumJudge, Checksums, OffsetRange};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::log::{Committed, Lookup, Place, ReadAt, misled};
@@ -275,10 +275,11 @@ pub fn committed_transactions(
 ) -> PyResult<Transactions> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(is_recovering);
+    let checksums = if is_recovering { Checksums::All } else { Checksums::OfMarkers };
     let segments = ordered(segments, &signals)?;
     let committed = Committed {
         wanted: OffsetRange { start: start_offset.unwrap_or(i64::MIN), end: end_offset },
-        judge: ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), check_crc: is_recovering },
+        judge: ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), checksums },
         is_recovering,
         interrupt: &interrupt,
     };

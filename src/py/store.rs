@@ -13,7 +13,7 @@ use super::errors::{self, RecordBatchError};
 use super::finding::Finding;
 use super::interrupt::Signals;
 use super::lost;
-use crate::decode::ChecksumJudge;
+use crate::decode::{ChecksumJudge, Checksums};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Losses, Piece, Runs, Source};
 use crate::limits::Limits;
@@ -143,7 +143,7 @@ impl ReadAt for StoredLog {
     fn intact_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
         let log = self.asked_by(&self.signals).recovering();
         let source = StoredRange { log, at: position, is_checked: true }.into_source();
-        let judge = ChecksumJudge { formats: Formats::Experimental, limits: *limits, check_crc: true };
+        let judge = ChecksumJudge { formats: Formats::Experimental, limits: *limits, checksums: Checksums::All };
         let mut runs = Runs::new(source, *limits, SEARCHED).of(judge.formats).recovering(Box::new(judge));
         while let Some(piece) = runs.next_piece()? {
             if let Piece::Run(run) = piece {

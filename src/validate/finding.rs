@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 pub use super::severity::Severity;
 use super::what::{Misplaced, What};
-use crate::error::{Error, Position};
+use crate::error::{Error, ErrorKind, Position};
 use crate::framing::{Damage, Piece, Tail};
 use crate::model::{BatchHeader, RecordFormat};
 use crate::sidecar::Fault;
@@ -120,8 +120,9 @@ impl Finding {
     /// The finding that an error is, about these bytes.
     pub fn of_error(error: &Error, position: u64, length: u64) -> Self {
         let Position { base_offset, record_index, field, .. } = error.position();
+        let last_offset = if let ErrorKind::InDoubt { last_offset, .. } = error.kind() { Some(*last_offset) } else { None };
         let what = What::Failure(error.kind().clone());
-        Self { what, severity: Severity::Error, position, length, base_offset, last_offset: None, record_index, field, file: None }
+        Self { what, severity: Severity::Error, position, length, base_offset, last_offset, record_index, field, file: None }
     }
 
     /// The finding that reading a format is that never shipped; it is told once.

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use logsegment::decode::{ChecksumJudge, DecodeOptions};
+use logsegment::decode::{ChecksumJudge, Checksums, DecodeOptions};
 use logsegment::error::ErrorKind;
 use logsegment::framing::{Losses, Piece, Runs, Source, Tail};
 use logsegment::limits::Limits;
@@ -100,7 +100,7 @@ fn an_entry_with_lost_bytes_is_not_believed_whatever_is_compared() {
     for lost in [start..start + 1, end - 1..end, start + 70..start + 80] {
         let losses = Arc::new(Losses::default());
         losses.add(lost.clone());
-        let judge = ChecksumJudge { check_crc: false, ..ChecksumJudge::of(&DecodeOptions::default()) };
+        let judge = ChecksumJudge { checksums: Checksums::None, ..ChecksumJudge::of(&DecodeOptions::default()) };
         let source = Source::reader(Box::new(Dribble { bytes: bytes.clone(), at: 0, step: 100_000 }), 0).losing(losses);
         let mut runs = Runs::new(source, Limits::default(), 1).recovering(Box::new(judge));
         let (mut kept, mut left_out) = (Vec::new(), Vec::new());

@@ -39,6 +39,7 @@ from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
 from logsegment.neighbours import committed_transactions
 from logsegment.redacting import Redactor
+from logsegment.segments import SegmentFile
 from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
@@ -218,18 +219,22 @@ def _wanted_bytes(segment: Segment, wanted: Wanted) -> tuple[int, int | None]:
 
 def _transactions(segment: Segment, source: Any, known: dict[str, ls.Transactions], wanted: Wanted, quiet: bool) -> ls.Transactions:
     """Aborted and open transactions of the partition that the segment belongs to, looked for once."""
-    partition = whole_partition(segment)
+    partition = whole_partition(segment) if segment.is_regular and not segment.is_of_0_7 else []
     place = segment.directory if len(partition) > 1 else segment.path
     if place not in known:
-        allowed = wanted.experimental or wanted.format == "v3"
-        if segment.is_regular and not segment.is_of_0_7:
-            start, end = wanted.offsets.start, wanted.offsets.end
-            first = partition[0].base_offset if start is None else start
-            is_recovering = wanted.on_error == "skip" and wanted.check_crc
-            known[place] = committed_transactions(partition, first, end, is_recovering=is_recovering, experimental=allowed)
-        else:
-            known[place] = ls.scan_transactions([source], experimental=allowed)
+        known[place] = _learned(partition, source, wanted)
         stable = known[place].last_stable_offset
         if stable is not None and (wanted.offsets.end is None or stable < wanted.offsets.end) and not quiet:
             say(f"{segment.name}: a transaction is open from offset {stable:,}; nothing from there on is committed yet")
     return known[place]
+
+
+def _learned(partition: Sequence[SegmentFile], source: Any, wanted: Wanted) -> ls.Transactions:
+    """What the markers of a partition tell; of what is no file with a place of its own, those of the source."""
+    allowed = wanted.experimental or wanted.format == "v3"
+    is_recovering = wanted.on_error == "skip" and wanted.check_crc
+    if partition:
+        start, end = wanted.offsets.start, wanted.offsets.end
+        first = partition[0].base_offset if start is None else start
+        return committed_transactions(partition, first, end, is_recovering=is_recovering, experimental=allowed)
+    return ls.scan_transactions([source], experimental=allowed, on_error="skip" if is_recovering else "raise")

@@ -1,7 +1,8 @@
 """Which task tells of a damaged place, when several have it among their bytes.
 
 Findings and the offsets of a task go in, those that it tells come out. A place belongs to the offset behind the last intact batch before
-it, and so to one task: what a damaged header claims says nothing.
+it, and so to one task: what a damaged header claims says nothing. A batch that is withheld since its marker may be lost is intact, and
+belongs to its own offset.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 import logsegment as ls
+
+#: Of an intact batch of a transaction in doubt.
+_IN_DOUBT = "TRX-5"
 
 
 def told_by(
@@ -38,6 +42,8 @@ def told_by(
     positions, behind = _intact(source, limits)
 
     def offset(one: ls.Finding) -> int:
+        if one.rule == _IN_DOUBT and one.baseOffset is not None:
+            return one.baseOffset
         before = bisect_left(positions, one.position)
         return behind[before - 1] if before else first_offset
 

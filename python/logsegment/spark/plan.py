@@ -203,5 +203,8 @@ def _part(piece: Piece, known: ls.Transactions | None) -> SegmentPart:
 def _touching(known: ls.Transactions, piece: Piece) -> ls.Transactions:
     """The transactions that a part must know: a partition may have very many."""
     first = piece.start if piece.start is not None else piece.segment.base_offset or 0
-    aborted = [found for found in known.aborted if found[2] >= first and (piece.end is None or found[1] < piece.end)]
-    return ls.Transactions(aborted, known.last_stable_offset)
+    aborted, doubtful = (
+        [found for found in ranges if found[2] >= first and (piece.end is None or found[1] < piece.end)]
+        for ranges in (known.aborted, known.doubtful)
+    )
+    return ls.Transactions(aborted, known.last_stable_offset, doubtful)

@@ -1,0 +1,256 @@
+//! Batches in offset order to the transactions of their partition.
+//!
+//! Where something was passed over, the marker of every open transaction may have been among it, and a later marker may be that of another
+//! transaction. So a later marker decides about what stands behind that place, and about nothing before it.
+
+use std::collections::HashMap;
+
+use super::{ProducerRanges, Transactions, is_marker, proven_marker};
+use crate::format::{v2, v3};
+use crate::framing::Frame;
+use crate::model::{BatchHeader, ControlType, Marker};
+use crate::sidecar::ProducerEntry;
+
+/// Reads batches in offset order.
+#[derive(Debug, Default)]
+pub struct Scan {
+    open: HashMap<i64, Open>,
+    aborted: ProducerRanges,
+    doubtful: ProducerRanges,
+    first_offset: Option<i64>,
+    /// Every COMMIT and ABORT, where somebody wants them one by one.
+    ends: Option<Vec<(i64, i64, ControlType)>>,
+    /// The last offset so far.
+    last_offset: Option<i64>,
+    /// Places so far where offsets are missing.
+    gaps: u64,
+    segment: usize,
+    /// No batch of the segment was seen, and its name tells no offset.
+    is_at_border: bool,
+    /// The segment before ended in the midst of an entry, or in zeros.
+    is_torn: bool,
+}
+
+/// A transaction without a marker so far.
+#[derive(Debug)]
+struct Open {
+    first_offset: i64,
+    /// Of its last batch that was seen.
+    last_offset: i64,
+    /// Of its batches, once one was seen.
+    epoch: Option<i16>,
+    /// The last offset before the place where its marker may be lost; up to there no marker decides.
+    doubted: Option<i64>,
+    /// Its first offset that the next marker decides about.
+    certain: Option<i64>,
+    /// Where its first batch was seen.
+    begun: Option<Place>,
+    /// Places before it where offsets are missing.
+    gaps: u64,
+}
+
+/// Where a batch stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Which of the segments.
+    pub segment: usize,
+    /// Where in it.
+    pub position: u64,
+}
+
+impl Scan {
+    /// A scan that keeps every marker that ends a transaction.
+    pub fn keeping_ends() -> Self {
+        Self { ends: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// The kept markers in their order: producer id, offset, and COMMIT or ABORT.
+    pub fn into_ends(self) -> Vec<(i64, i64, ControlType)> {
+        self.ends.unwrap_or_default()
+    }
+
+    /// What comes belongs to the segment of this number, which holds no offset before `base_offset` when its name tells one.
+    pub fn enter(&mut self, segment: usize, base_offset: Option<i64>) {
+        (self.segment, self.is_at_border) = (segment, base_offset.is_none());
+        if let Some(base_offset) = base_offset {
+            self.reach(base_offset);
+            self.last_offset = Some(base_offset.saturating_sub(1));
+        }
+    }
+
+    /// Looks at one entry. Entries that are not record batches carry no transactions and are passed over. A marker counts only when the
+    /// checksum of its batch matches: one flipped bit makes an ABORT a COMMIT.
+    pub fn visit(&mut self, frame: Frame<'_>) {
+        let parsed = match frame.magic {
+            v2::layout::MAGIC => v2::parse::header(frame.bytes, frame.position),
+            v3::layout::MAGIC => v3::parse::header(frame.bytes, frame.position),
+            _ => return,
+        };
+        let Ok(header) = parsed else { return self.doubt() };
+        self.first_offset.get_or_insert(header.base_offset);
+        let marker = if is_marker(&header) { proven_marker(&header, frame.bytes) } else { None };
+        self.visit_header(&header, marker);
+    }
+
+    /// Looks at one batch whose marker was read already, when it is a control batch; `None` for one that cannot be read.
+    pub fn visit_header(&mut self, header: &BatchHeader, marker: Option<Marker>) {
+        if !header.format.is_batch() {
+            return;
+        }
+        self.follow(header);
+        if !header.attributes.is_transactional() || header.producer.id < 0 {
+            return;
+        }
+        if !header.attributes.is_control() {
+            self.append(header);
+            return;
+        }
+        match marker {
+            Some(marker) => {
+                self.keep(header, marker.control_type);
+                self.close(header.producer.id, marker.control_type, header.last_offset);
+            }
+            // Compaction leaves empty ones (CTL-10).
+            None if header.count == Some(0) => {}
+            None => self.doubt(),
+        }
+    }
+
+    /// Something was passed over here: damage, lost bytes, a batch that cannot be read.
+    pub fn doubt(&mut self) {
+        let last = self.last_offset;
+        self.open.values_mut().for_each(|open| open.doubt(last));
+    }
+
+    /// The segment ends in the midst of an entry, or in zeros. That is damage when offsets are missing in front of the next one.
+    pub fn tear(&mut self) {
+        self.is_torn = true;
+    }
+
+    /// Holds what is open against the producers before the next segment, as its sound snapshot has them. Where offsets are missing, a marker
+    /// may be missing that no damage tells of.
+    pub fn agree(&mut self, producers: &[ProducerEntry]) {
+        let (last, gaps) = (self.last_offset, self.gaps);
+        self.open.retain(|id, open| {
+            let first = producers.iter().find(|one| one.producer_id == *id).map_or(-1, |one| one.current_txn_first_offset);
+            if open.gaps == gaps || (0..=open.first_offset).contains(&first) {
+                return true;
+            }
+            // Another one is open, or none: the marker of this one was in the gap.
+            open.doubt(if first < 0 { last } else { Some(first.saturating_sub(1)) });
+            if first < 0 {
+                self.doubtful.add(*id, open.first_offset, open.doubted.unwrap_or(open.first_offset));
+                return false;
+            }
+            open.certain = Some(first);
+            true
+        });
+    }
+
+    /// True when something is open of which `agree` may learn more.
+    pub fn may_lack_markers(&self) -> bool {
+        self.open.values().any(|open| open.gaps < self.gaps)
+    }
+
+    /// Base offset of the first batch seen since it was last asked for.
+    pub fn take_first_offset(&mut self) -> Option<i64> {
+        self.first_offset.take()
+    }
+
+    /// A transaction is open from this offset on, unless its producer has an open one already.
+    pub fn begin(&mut self, producer_id: i64, first_offset: i64) {
+        self.open.entry(producer_id).or_insert_with(|| Open::new(first_offset, self.gaps, None));
+    }
+
+    /// True when a transaction is open.
+    pub fn has_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// True when a transaction that began before this offset has not ended yet.
+    pub fn is_open_before(&self, offset: i64) -> bool {
+        self.open.values().any(|open| open.first_offset < offset)
+    }
+
+    /// The open transactions: producer id and first offset, in the order of the offsets.
+    pub fn open(&self) -> Vec<(i64, i64)> {
+        let mut open: Vec<_> = self.open.iter().map(|(id, open)| (*id, open.first_offset)).collect();
+        open.sort_unstable_by_key(|(id, first)| (*first, *id));
+        open
+    }
+
+    /// Where those open transactions began that cut a read up to `end`, as far as their first batches were seen. When the checksum of one does
+    /// not match, it is none: a flipped bit made it one.
+    pub fn begun_before(&self, end: Option<i64>) -> Vec<Place> {
+        let cutting = self.open.values().filter(|open| end.is_none_or(|end| open.first_offset < end));
+        cutting.filter_map(|open| open.begun).collect()
+    }
+
+    /// The transactions seen so far; those without a marker are open.
+    pub fn finish(self) -> Transactions {
+        let last_stable_offset = self.open.into_values().map(|open| open.first_offset).min();
+        Transactions { aborted: self.aborted, doubtful: self.doubtful, last_stable_offset }
+    }
+
+    /// No checksum covers a base offset, so that one behind which offsets go back is damage, too.
+    fn follow(&mut self, header: &BatchHeader) {
+        if !self.is_at_border && self.last_offset.is_some_and(|last| header.base_offset <= last) {
+            self.doubt();
+        }
+        self.reach(header.base_offset);
+        (self.is_at_border, self.last_offset) = (false, Some(header.last_offset));
+    }
+
+    /// The next batch has this offset or a later one.
+    fn reach(&mut self, offset: i64) {
+        if self.last_offset.is_some_and(|last| offset > last.saturating_add(1)) {
+            self.gaps = self.gaps.saturating_add(1);
+            if self.is_torn {
+                self.doubt();
+            }
+        }
+        self.is_torn = false;
+    }
+
+    fn append(&mut self, header: &BatchHeader) {
+        let (first, epoch) = (header.base_offset, Some(header.producer.epoch));
+        let place = Place { segment: self.segment, position: header.position };
+        let open = self.open.entry(header.producer.id).or_insert_with(|| Open::new(first, self.gaps, Some(place)));
+        let is_other = open.epoch.is_some() && open.epoch != epoch;
+        if is_other && open.gaps < self.gaps {
+            // An epoch begins behind the marker of the one before, and that was in a gap.
+            open.doubt(Some(first.saturating_sub(1)));
+        }
+        (open.epoch, open.last_offset) = (epoch, header.last_offset.max(open.last_offset));
+        open.certain.get_or_insert(first);
+    }
+
+    fn keep(&mut self, header: &BatchHeader, marker: ControlType) {
+        if let (Some(ends), ControlType::Abort | ControlType::Commit) = (&mut self.ends, marker) {
+            ends.push((header.producer.id, header.last_offset, marker));
+        }
+    }
+
+    /// A marker belongs to its producer's data since the marker before (CTL-7: by producer id only).
+    fn close(&mut self, producer_id: i64, marker: ControlType, last_offset: i64) {
+        let Some(open) = self.open.remove(&producer_id) else { return };
+        if let Some(doubted) = open.doubted {
+            self.doubtful.add(producer_id, open.first_offset, doubted);
+        }
+        if let (Some(first), ControlType::Abort) = (open.certain, marker) {
+            self.aborted.add(producer_id, first, last_offset.max(open.last_offset));
+        }
+    }
+}
+
+impl Open {
+    fn new(first_offset: i64, gaps: u64, begun: Option<Place>) -> Self {
+        Self { first_offset, last_offset: first_offset, epoch: None, doubted: None, certain: Some(first_offset), begun, gaps }
+    }
+
+    /// The next marker does not decide about what stands up to `last`.
+    fn doubt(&mut self, last: Option<i64>) {
+        let known = self.doubted.unwrap_or(self.first_offset);
+        (self.doubted, self.certain) = (Some(last.map_or(known, |last| last.max(known))), None);
+    }
+}
