@@ -38,6 +38,7 @@ __all__ = [
     "scan_markers",
     "BatchCounter",
     "scan_transactions",
+    "internal_topics",
     "decode_files",
     "batch_files",
     "SegmentIndex",
@@ -351,6 +352,7 @@ def scan_markers(source: Any, *, experimental: bool = False) -> list[tuple[int, 
 def scan_transactions(
     sources: Sequence[Any], *, experimental: bool = False, on_error: Literal["raise", "skip"] = "raise"
 ) -> Transactions: ...
+def internal_topics() -> list[str]: ...
 def decode_files(
     parts: Sequence[tuple[FileSource, dict[str, Any]]], options: dict[str, Any], notes: Sequence[Finding] = ...
 ) -> RecordStream: ...

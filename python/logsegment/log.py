@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from logsegment import _core
 from logsegment._core import FileSource, Limits, RecordStream
-from logsegment._internal import columns_with, ensure_topics
+from logsegment._internal import columns_with, ensure_topics, warn_of_others
 from logsegment._options import Isolation, plugins
 from logsegment._times import Timestamp
 from logsegment._words import count
@@ -85,7 +85,8 @@ class Log(Entries):
             start_timestamp: begin at the first record of this time or later.
             end_timestamp: end before the first record of this time or later.
             isolation: "read_committed" is right across the borders of segments.
-            options: as in `decode`; of `decode`, each directory tells its topic, and records of topics that are not internal are null.
+            options: as in `decode`; of `decode`, each directory tells its topic, and records of topics that are not internal are null,
+                of which a warning tells when there are no others.
 
         Returns:
             A `RecordStream`. The `path` of its findings begins with the file; `entryPosition` counts in the file of the record.
@@ -101,6 +102,7 @@ class Log(Entries):
         """
         ensure_known(options)
         ensure_topics(options.get("decode"), self._files, control=options.get("control", False))
+        warn_of_others(options.get("decode"), (file.topic for file in self._files), control=options.get("control", False))
         shared = shared_options(options, isolation)
         parts = []
         for segments in self._by_directory():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from logsegment import _core
 from logsegment._core import ArrowTable, Limits, RecordStream, Transactions
-from logsegment._internal import INTERNAL, columns_with, topic_of
+from logsegment._internal import INTERNAL, columns_with, topic_of, warn_of_others
 from logsegment._options import Binary, Decode, Format, Isolation, OnError, dictionaries, entry_options, plugins
 
 if TYPE_CHECKING:
@@ -96,8 +96,8 @@ def decode(
         decode: "internal" adds the column `internal`: what records of Kafka's internal topics and control records say. Which topic it is
             says `topic`, or the directory that a `FileSource` lies in. Naming the column in `columns` does the same, and gives null where
             nothing says it. It is a struct of `type` (Kafka's name), `version` (of the value), `key` and `value` (JSON text, null for
-            null); of records of other topics it is null. What no table has is given as bytes, `{"base64": ...}`, with a finding INT-1;
-            bytes that are not what their table says too, with INT-2.
+            null); of records of other topics it is null, of which `decode` warns. What no table has is given as bytes,
+            `{"base64": ...}`, with a finding INT-1; bytes that are not what their table says too, with INT-2.
 
     Returns:
         A `RecordStream`. `timestamp` is timestamp[us, UTC]; -1 is 1969-12-31T23:59:59.999Z, and null stands for what does not fit.
@@ -120,6 +120,7 @@ def decode(
         topic = topic_of(source)
         if topic is None and decode is not None and not control:
             raise ValueError('decode: which internal topic the records are of is not known; say topic="__consumer_offsets", for example')
+    warn_of_others(decode, [topic], control=control)
     options = {
         "columns": chosen,
         "binary": binary,

@@ -7,6 +7,13 @@ use super::stream::RecordStream;
 use super::{source, transactions};
 use crate::columns::{OnError, stream};
 use crate::decode::{ChecksumJudge, Checksums};
+use crate::internal::Topic;
+
+/// The names of the topics whose records the column `internal` is for.
+#[pyfunction]
+pub fn internal_topics() -> Vec<&'static str> {
+    Topic::ALL.into_iter().map(Topic::name).collect()
+}
 
 /// Open a stream of records; see `logsegment.decode`.
 #[pyfunction]

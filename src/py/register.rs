@@ -20,6 +20,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<counting::BatchCounter>()?;
     module.add_class::<stream::RecordStream>()?;
     module.add_function(wrap_pyfunction!(decode::decode, module)?)?;
+    module.add_function(wrap_pyfunction!(decode::internal_topics, module)?)?;
     module.add_function(wrap_pyfunction!(batches::batch_stream, module)?)?;
     module.add_function(wrap_pyfunction!(batches::header_totals, module)?)?;
     module.add_function(wrap_pyfunction!(encode::encode, module)?)?;

@@ -152,7 +152,8 @@ def test_a_topic_that_nobody_tells_is_a_mistake():
         ls.decode(data, decode="internal")
     with pytest.raises(ValueError, match='decode must be "internal"'):
         ls.decode(data, topic="__consumer_offsets", decode="offsets")
-    rows, _ = said(data, topic="orders")
+    with pytest.warns(UserWarning, match="orders is no internal topic"):
+        rows, _ = said(data, topic="orders")
     assert set(rows) == {None}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +157,72 @@ def test_follow_decode_needs_the_topic(nameless: Path):
     assert (named.code, named.out) == (2, b"")
     done = run("follow", nameless, "--decode", "--offset", "0", "--idle-exit", "0", "--topic", "__consumer_offsets", "--columns", "offset")
     assert [line["internal"] for line in done.lines] == [loaded(row) for row in said(ls.FileSource(OFFSETS))[0]]
+
+
+OTHERS = DATA / "codec-none-0"
+TOLD = "codec-none is no internal topic of Kafka: `internal` is null in its records"
+
+
+@pytest.mark.parametrize("door", ["decode", "bytes", "segment", "log", "polars"])
+def test_a_topic_that_is_not_internal_is_told(door: str):
+    """Once for each call; control records say what they are in any topic."""
+    source = ls.FileSource(OTHERS / FILE)
+
+    def read(**options: Any) -> int:
+        if door == "decode":
+            return ls.decode(source, columns=["offset"], **options).read_all().num_rows
+        if door == "bytes":
+            return ls.decode((OTHERS / FILE).read_bytes(), columns=["offset"], topic="codec-none", **options).read_all().num_rows
+        if door == "segment":
+            return ls.Segment(OTHERS / FILE).records(columns=["offset"], **options).read_all().num_rows
+        if door == "log":
+            return ls.Log(OTHERS).records(columns=["offset"], **options).read_all().num_rows
+        return ls.polars.scan(OTHERS, columns=["offset"], **options).collect().height
+
+    with pytest.warns(UserWarning, match=rf'decode="internal": {TOLD}') as caught:
+        assert read(decode="internal") == 240
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read(decode="internal", control=True) == read() == 240
+
+
+def test_a_tree_with_an_internal_topic_is_as_its_guide_says():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = rows_of(ls.Log(DATA).records(columns=["topic"], decode="internal"))
+    assert {row["topic"] for row in rows if row["internal"] is None} > {"codec-none"}
+
+
+@pytest.mark.parametrize("verb", [("cat",), ("follow", "--offset", "0", "--idle-exit", "0")])
+def test_the_command_line_tells_topics_that_are_not_internal_once(verb: tuple[str, ...], tmp_path: Path):
+    done = run(verb[0], OTHERS, *verb[1:], "--decode")
+    assert (done.code, done.err, len(done.lines)) == (0, f"logsegment: {TOLD}\n", 240)
+    for topic in ("codec-none-0", "codec-lz4-0", "__consumer_offsets-1"):
+        shutil.copytree(DATA / topic, tmp_path / topic)
+    done = run(verb[0], tmp_path, *verb[1:], "--decode")
+    expected = "codec-lz4, codec-none are no internal topics of Kafka: `internal` is null in their records"
+    assert (done.code, done.err) == (0, f"logsegment: {expected}\n")
+    for options in (("--decode", "--control"), ("--decode", "--quiet"), ()):
+        assert run(verb[0], OTHERS, *verb[1:], *options).err == ""
+
+
+def test_plans_of_spark_tell_it():
+    pytest.importorskip("pyspark")
+    from logsegment.spark import LogSegmentSource
+
+    def said(path: Path, *, streams: bool, **options: str) -> list[str]:
+        source = LogSegmentSource({"path": str(path), "startingOffsets": "earliest", **options})
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if streams:
+                reader = source.streamReader(source.schema())
+                start = reader.initialOffset()
+                reader.partitions(start, reader.latestOffset(start, reader.getDefaultReadLimit()))
+            else:
+                source.reader(source.schema()).partitions()
+        return [str(one.message) for one in caught]
+
+    for streams in (False, True):
+        assert said(OTHERS, streams=streams, decode="internal") == [f"option decode: {TOLD}"]
+        assert said(OTHERS, streams=streams) == said(OFFSETS.parent, streams=streams, decode="internal") == []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import logsegment as ls
-from logsegment.cli.decoding import decode_option, decoded, ensure_topics, json_columns, with_control
+from logsegment.cli.decoding import decode_option, decoded, ensure_topics, json_columns, say_others, with_control
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
 from logsegment.cli.files import ensure_output
 from logsegment.cli.findings import tell
@@ -144,6 +144,7 @@ def cat(
     table = decoded(columns or with_control(TABLE_COLUMNS, control), is_decoded)
     shown = table if output.kind else json_columns(columns, control=control, is_decoded=is_decoded)
     ensure_topics(shown, ((segment.name, segment.topic or topic) for segment in segments), control=control)
+    say_others(shown, (segment.topic or topic for segment in segments), control=control, quiet=quiet)
     with ExitStack() as stack:
         sink: RecordSink
         if output.kind:

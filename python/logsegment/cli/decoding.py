@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
-from logsegment._internal import INTERNAL, with_internal
+from logsegment._internal import INTERNAL, told_of_others, with_internal
+from logsegment.cli.messages import say
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,6 +38,12 @@ def decoded(columns: list[str], is_decoded: bool) -> list[str]:
 def with_control(columns: Iterable[str], control: bool) -> list[str]:
     """The columns, and what control records are behind them when those are given too."""
     return [*columns, *["controlType"] * control]
+
+
+def say_others(columns: Iterable[str], topics: Iterable[str | None], *, control: bool, quiet: bool) -> None:
+    """Say which topics are not internal where records are to be decoded: what their records hold is not shown."""
+    if INTERNAL in columns and not control and not quiet and (others := told_of_others(topics)):
+        say(others)
 
 
 def ensure_topics(columns: Iterable[str], told: Iterable[tuple[str, str | None]], *, control: bool) -> None:

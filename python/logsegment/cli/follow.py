@@ -15,7 +15,7 @@ import click
 
 import logsegment as ls
 from logsegment._options import OnError
-from logsegment.cli.decoding import decode_option, ensure_topics, json_columns
+from logsegment.cli.decoding import decode_option, ensure_topics, json_columns, say_others
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
 from logsegment.cli.findings import tell
 from logsegment.cli.messages import printable, say
@@ -212,6 +212,7 @@ def follow(
     ensure_topic(topic, (segment.topic for segment in listed))
     chosen = json_columns(columns, control=control, is_decoded=is_decoded)
     ensure_topics(chosen, ((segment.path, segment.topic or topic) for segment in listed), control=control)
+    say_others(chosen, (segment.topic or topic for segment in listed), control=control, quiet=quiet)
     redactor = redactor_of(is_redacted, redact_key, quiet=quiet)
     if redactor and form:
         raise click.UsageError("--bytes is about bytes, of which --redact shows none")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from logsegment import _core
 from logsegment._core import Finding
-from logsegment._internal import COLUMNS, INTERNAL, columns_with, ensure_topics
+from logsegment._internal import COLUMNS, INTERNAL, columns_with, ensure_topics, warn_of_others
 from logsegment._options import Isolation
 from logsegment.log import Log, parts_of, shared_options
 from logsegment.polars.bounds import ANYTHING, Bounds
@@ -125,6 +125,8 @@ class _Source:
         least = max(1, min(size for size in sizes if size is not None))
         log = Log(self.path, keys=self.keys)
         self.findings += filter(is_gap, log.left_out)
+        if INTERNAL in needed:
+            warn_of_others(self.options.get("decode"), (one.topic for one in log), control=self.options.get("control", False))
         for segments in log._by_directory():
             bounds = condition((segments[0].topic, segments[0].partition))
             if bounds is None or n_rows == 0:

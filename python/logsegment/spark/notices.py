@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable
 
 import logsegment as ls
+from logsegment._internal import INTERNAL, only_others
 from logsegment.segments import is_gap
 
 #: Files that are named; of the others the number is told.
@@ -24,6 +25,12 @@ def warn_of_indexes(segments: Iterable[ls.Segment]) -> None:
 def warn_of_gaps(left_out: Iterable[ls.Finding]) -> None:
     """Say once which offsets no upload of tiered storage has that can be read: they are missing among the rows."""
     warn_of_uploads(filter(is_gap, left_out))
+
+
+def warn_of_topics(columns: Iterable[str], topics: Iterable[str | None]) -> None:
+    """Say that none of the topics is internal where the column of what records say is asked for."""
+    if INTERNAL in columns and (others := only_others(topics)):
+        warnings.warn(f"option decode: {others}", UserWarning, stacklevel=3)
 
 
 def warn_of_uploads(left_out: Iterable[ls.Finding]) -> None:

@@ -29,6 +29,7 @@ from logsegment.segments import find_segments, segments_beside
 from logsegment.spark.damage import told_by
 from logsegment.spark.filters import Wanted, wanted_by
 from logsegment.spark.modes import CorruptColumn, parse_mode
+from logsegment.spark.notices import warn_of_topics
 from logsegment.spark.options import (
     ReadOptions,
     boolean,
@@ -138,7 +139,9 @@ class SegmentReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """The tasks."""
-        return plan_tasks(self.options, self.wanted)
+        tasks = plan_tasks(self.options, self.wanted)
+        warn_of_topics(self.columns, [part.topic for task in tasks if isinstance(task, SegmentTask) for part in task.parts])
+        return tasks
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Records of one task, in a worker process."""

@@ -17,7 +17,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 import logsegment as ls
 from logsegment.segments import SegmentFile
 from logsegment.spark.modes import CorruptColumn
-from logsegment.spark.notices import warn_of_uploads
+from logsegment.spark.notices import warn_of_topics, warn_of_uploads
 from logsegment.spark.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, ensure_assigned, parse_offsets, write_offsets
 from logsegment.spark.options import TRIGGERS
 from logsegment.spark.stream_bytes import offset_within, pieces, size_of
@@ -122,6 +122,8 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         logs = _again(partial(self._logs, left_out))
         ranges = plan_ranges(logs, begin, until, self.options)
         warn_of_uploads(gaps_of(logs, ranges, left_out))
+        if begin == self._initial:
+            warn_of_topics(self.columns, [name.topic for name, _, _ in ranges])
         return list(plan_tasks(logs, ranges, self.options))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
