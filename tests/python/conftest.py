@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import corpus
+from logsegment.tiered.chunks import CACHE
+from tiered_leaders import two_leaders
+from watching import Watch, Watched
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +27,21 @@ def codec_segments() -> dict[str, Path]:
         codec: corpus.CORPUS / f"modern-4.1.0/data/codec-{codec}-0/00000000000000000000.log"
         for codec in ("none", "gzip", "snappy", "lz4", "zstd")
     }
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_known():
+    """No chunk of an upload that another test read."""
+    CACHE.clear()
+
+
+@pytest.fixture(scope="module")
+def replicas(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A leader's log with transactions, and that of the leader after it."""
+    return two_leaders(tmp_path_factory.mktemp("replicas"), corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0")
+
+
+@pytest.fixture
+def watch(capfdbinary: Any) -> Watch:
+    """Gives the verb `follow` of a path, from an offset on."""
+    return lambda path, start=0, on_error="raise": Watched(path, start, on_error, capfdbinary)

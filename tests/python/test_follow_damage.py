@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +12,7 @@ import pytest
 import logsegment as ls
 from cli_process import CODEC_FILE, offsets, run
 from growing import GrowingLog
-from logsegment.cli.follow import Following
-from logsegment.cli.records import JsonLines, Rows
+from watching import Watch
 
 FOLLOW = ("--columns", "offset", "--idle-exit", "0")
 #: What becomes of a batch of so many bytes, of which so many are left to the end of the file.
@@ -80,11 +78,11 @@ def test_skip_goes_on_as_cat_does(kind: str, batch: int, log: Path, batches: lis
 
 
 @every_kind
-def test_what_comes_from_now_on_is_shown_whatever_is_damaged_before(kind: str, tmp_path: Path, watch: Any):
+def test_what_comes_from_now_on_is_shown_whatever_is_damaged_before(kind: str, tmp_path: Path, watch: Watch):
     log = GrowingLog(tmp_path)
     log.append(3, 2, 4, size=200)
     hurt(log.segment, 0, kind, ls.batches(log.segment.read_bytes()).to_pylist())
-    watched = watch(log, None)
+    watched = watch(log.directory, None)
     assert watched.look() == ([], "")
     log.append(2)
     assert watched.look() == ([9, 10], "")
@@ -94,30 +92,10 @@ def test_what_comes_from_now_on_is_shown_whatever_is_damaged_before(kind: str, t
     assert watched.look() == ([], "")
 
 
-class Watched:
-    """The verb in the test's own process, looking when the test says so."""
-
-    def __init__(self, log: GrowingLog, start: int | None, capture: Any, on_error: Any) -> None:
-        self._path, self._capture = str(log.directory), capture
-        sink = JsonLines(["offset"], Rows(None, None, None, None), "auto", 1)
-        self.following = Following(sink, False, None, on_error, False, None, None, False, start)
-
-    def look(self) -> tuple[list[int], str]:
-        self._capture.readouterr()
-        self.following.look([self._path])
-        shown = self._capture.readouterr()
-        return [json.loads(line)["offset"] for line in shown.out.splitlines()], shown.err.decode()
-
-
-@pytest.fixture
-def watch(capfdbinary: Any) -> Callable[..., Watched]:
-    return lambda log, start=0, on_error="raise": Watched(log, start, capfdbinary, on_error)
-
-
-def test_damage_that_comes_is_told_once_and_a_batch_that_is_not_whole_yet_is_none(tmp_path: Path, watch: Any):
+def test_damage_that_comes_is_told_once_and_a_batch_that_is_not_whole_yet_is_none(tmp_path: Path, watch: Watch):
     log = GrowingLog(tmp_path)
     log.append(3)
-    watched = watch(log, 0, "skip")
+    watched = watch(log.directory, 0, "skip")
     assert watched.look() == ([0, 1, 2], "")
     batch = log.encode(2)
     log.write(batch[:70])
@@ -139,11 +117,11 @@ def test_damage_that_comes_is_told_once_and_a_batch_that_is_not_whole_yet_is_non
 
 
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
-def test_a_closed_segment_that_ends_inside_a_batch_is_told_once(on_error: str, tmp_path: Path, watch: Any):
+def test_a_closed_segment_that_ends_inside_a_batch_is_told_once(on_error: str, tmp_path: Path, watch: Watch):
     log = GrowingLog(tmp_path)
     log.append(3)
     log.write(log.encode(2)[:70])
-    watched = watch(log, 0, on_error)
+    watched = watch(log.directory, 0, on_error)
     assert watched.look() == ([0, 1, 2], "")
     log.next += 2
     log.roll()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,50 +15,12 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from growing import GrowingLog
-from logsegment.cli.follow import Following
-from logsegment.cli.records import JsonLines, Rows
 from logsegment.stores import filesystems
-from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.places import tiered as keyed
-from test_tiered_ends import local_upload
-from tiered_leaders import two_leaders, upload
+from tiered_leaders import local_upload, upload
+from watching import Watch
 
 TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
-Show = Callable[..., "Watched"]
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_known():
-    CACHE.clear()
-
-
-@pytest.fixture(scope="module")
-def replicas(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return two_leaders(tmp_path_factory.mktemp("replicas"), TRANSACTIONS)
-
-
-class Watched:
-    """The verb in the test's own process, looking when the test says so."""
-
-    def __init__(self, path: str, start: int | None, capture: Any, on_error: Any) -> None:
-        self._path, self._capture = path, capture
-        sink = JsonLines(["topic", "partition", "offset", "value"], Rows(None, None, None, None), "auto", 1)
-        self.following = Following(sink, False, None, on_error, False, None, None, False, start)
-
-    def look(self) -> tuple[list[int], str]:
-        """Offsets that are shown, and what is said."""
-        self._capture.readouterr()
-        self.following.look([self._path])
-        shown = self._capture.readouterr()
-        return [json.loads(line)["offset"] for line in shown.out.splitlines()], shown.err.decode()
-
-
-@pytest.fixture
-def watch(capfdbinary: Any) -> Show:
-    def watching(path: str | Path, start: int | None = 0, on_error: str = "raise") -> Watched:
-        return Watched(path if isinstance(path, str) else str(path), start, capfdbinary, on_error)
-
-    return watching
 
 
 def offsets_of(directory: Path) -> list[list[int]]:
@@ -94,7 +55,7 @@ LAYOUTS: list[Callable[[Path, Path, int], None]] = [aiven, sealed, local, pinter
 @pytest.mark.parametrize("put", LAYOUTS)
 @pytest.mark.parametrize("start", [0, 17, None])
 def test_records_of_new_uploads_are_shown_once_and_in_order(
-    put: Any, start: int | None, is_stored: bool, replicas: tuple[Path, Path], tmp_path: Path, watch: Show, monkeypatch: pytest.MonkeyPatch
+    put: Any, start: int | None, is_stored: bool, replicas: tuple[Path, Path], tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (LocalFileSystem(), str(tmp_path)))
     parts = offsets_of(replicas[0])
@@ -110,7 +71,7 @@ def test_records_of_new_uploads_are_shown_once_and_in_order(
 
 
 def test_a_listing_that_did_not_change_opens_nothing(
-    replicas: tuple[Path, Path], tmp_path: Path, watch: Show, monkeypatch: pytest.MonkeyPatch
+    replicas: tuple[Path, Path], tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ):
     aiven(tmp_path, replicas[0], 0)
     watched = watch(tmp_path)
@@ -123,7 +84,7 @@ def test_a_listing_that_did_not_change_opens_nothing(
 
 
 @pytest.mark.parametrize("put", [aiven, sealed])
-def test_what_another_leader_uploads_again_is_not_shown_again(put: Any, replicas: tuple[Path, Path], tmp_path: Path, watch: Show):
+def test_what_another_leader_uploads_again_is_not_shown_again(put: Any, replicas: tuple[Path, Path], tmp_path: Path, watch: Watch):
     """TS-44: the new leader has other borders of segments; its uploads begin within one that was shown."""
     for at in range(3):
         put(tmp_path, replicas[0], at)
@@ -140,7 +101,7 @@ def test_what_another_leader_uploads_again_is_not_shown_again(put: Any, replicas
     assert (shown, said) == ([offset for part in offsets_of(TRANSACTIONS) for offset in part], "")
 
 
-def test_what_the_latest_leader_cut_off_is_told(tmp_path: Path, watch: Show):
+def test_what_the_latest_leader_cut_off_is_told(tmp_path: Path, watch: Watch):
     """TS-44: what was shown of the older leader's term holds no more; it is shown as the new one has it."""
     older, newer = GrowingLog(tmp_path / "older"), GrowingLog(tmp_path / "newer")
     older.append(5, 5, 5)
@@ -159,7 +120,7 @@ def test_what_the_latest_leader_cut_off_is_told(tmp_path: Path, watch: Show):
     assert watched.look() == ([], "")
 
 
-def test_what_retention_deletes_is_nothing_new(replicas: tuple[Path, Path], tmp_path: Path, watch: Show):
+def test_what_retention_deletes_is_nothing_new(replicas: tuple[Path, Path], tmp_path: Path, watch: Watch):
     parts = offsets_of(replicas[0])
     for at in range(2):
         aiven(tmp_path, replicas[0], at)
@@ -181,7 +142,7 @@ def test_what_retention_deletes_is_nothing_new(replicas: tuple[Path, Path], tmp_
     assert "are not there any more" in said
 
 
-def test_uploads_that_are_passed_over_are_told_once(replicas: tuple[Path, Path], tmp_path: Path, watch: Show):
+def test_uploads_that_are_passed_over_are_told_once(replicas: tuple[Path, Path], tmp_path: Path, watch: Watch):
     """TS-8: an upload without its manifest is being made, until a later one is there."""
     parts = offsets_of(replicas[0])
     for at in range(2):
@@ -200,7 +161,7 @@ def test_uploads_that_are_passed_over_are_told_once(replicas: tuple[Path, Path],
 
 
 @pytest.mark.parametrize("broken", ["manifest", "chunk"])
-def test_damage_is_an_error_or_gone_past_and_told_once(broken: str, replicas: tuple[Path, Path], tmp_path: Path, watch: Show):
+def test_damage_is_an_error_or_gone_past_and_told_once(broken: str, replicas: tuple[Path, Path], tmp_path: Path, watch: Watch):
     parts = offsets_of(replicas[0])
     for at in range(2):
         sealed(tmp_path, replicas[0], at)
@@ -223,7 +184,7 @@ def test_damage_is_an_error_or_gone_past_and_told_once(broken: str, replicas: tu
     assert watched.following.code == 1
 
 
-def test_an_upload_without_its_key_is_gone_past_and_told_once(replicas: tuple[Path, Path], tmp_path: Path, watch: Show):
+def test_an_upload_without_its_key_is_gone_past_and_told_once(replicas: tuple[Path, Path], tmp_path: Path, watch: Watch):
     parts = offsets_of(replicas[0])
     for at, key_id in enumerate(["key2", "key1", None, "key1"]):
         aiven(tmp_path, replicas[0], at, key_id=key_id)

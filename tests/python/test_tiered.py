@@ -60,11 +60,6 @@ TV5 = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_known():
-    CACHE.clear()
-
-
 @pytest.fixture
 def bucket(tmp_path: Path) -> Path:
     """A copy of the objects, to be damaged."""

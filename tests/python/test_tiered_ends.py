@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ import tiered_corpus as tiered
 from cli_process import run
 from logsegment.segments import is_gap
 from logsegment.tiered import intact
-from logsegment.tiered.chunks import CACHE
-from tiered_leaders import resegmented, two_leaders, upload
+from tiered_leaders import local_upload, resegmented, upload
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 TRANSACTIONS = DATA / "transactions-multi-segment-0"
@@ -24,37 +22,12 @@ COLUMNS = ["offset", "value", "timestampMs", "producerId", "isControl"]
 BASE_OFFSET, LAST_OFFSET_DELTA, MAGIC = 0, 23, 16
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_known():
-    CACHE.clear()
-
-
-@pytest.fixture(scope="module")
-def replicas(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return two_leaders(tmp_path_factory.mktemp("replicas"), TRANSACTIONS)
-
-
 def rows(place: Path, **options: Any) -> list[dict[str, Any]]:
     return ls.Log(place).records(columns=COLUMNS, control=True, **options).read_all().to_pylist()
 
 
 def states(place: Path) -> list[str]:
     return [one.state for one in ls.tiered.uploads(place)]
-
-
-def local_upload(root: Path, directory: Path, letter: str, kept: slice = slice(None)) -> list[Path]:
-    """Upload segments as Kafka's LocalTieredStorage does: as they are, each with its own checkpoint."""
-    place = root / f"kafka-tiered-storage/orders-0-{tiered.TOPIC_ID}"
-    place.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for one in list(ls.Log(directory))[kept]:
-        stem = f"{one.base_offset:020d}-{letter * 21}A"
-        for suffix in ("log", "index", "timeindex", "txnindex"):
-            if (source := Path(one.path).with_suffix(f".{suffix}")).exists():
-                shutil.copyfile(source, place / f"{stem}.{suffix}")
-        shutil.copyfile(directory / "leader-epoch-checkpoint", place / f"{stem}.leader_epoch_checkpoint")
-        paths.append(place / f"{stem}.log")
-    return paths
 
 
 def damage(log: Path, batch: int, field: int, mask: int) -> dict[str, Any]:

@@ -27,11 +27,6 @@ from logsegment.tiered.keys import KeyRing
 from logsegment.tiered.sealing import Opener
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_known():
-    CACHE.clear()
-
-
 @pytest.fixture
 def bucket(tmp_path: Path) -> Path:
     """A copy of the objects, to be damaged."""

@@ -10,7 +10,6 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import Done, run
-from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.errors import SegmentKeyError
 from tiered_leaders import two_leaders, upload
 
@@ -19,11 +18,6 @@ TRANSACTIONS = DATA / "transactions-multi-segment-0"
 #: Partitions that need no key, in front of the one that does and behind it.
 OPEN = ("before", "zero")
 SKIPPING = ("cat", "--on-error", "skip", "--columns", "topic")
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_known():
-    CACHE.clear()
 
 
 def around(root: Path) -> Path:

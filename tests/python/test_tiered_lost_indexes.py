@@ -15,7 +15,6 @@ from cli_process import run
 from logsegment.neighbours import validate_segment
 from logsegment.segments import find_segments
 from logsegment.tiered import ChunkError
-from logsegment.tiered.chunks import CACHE
 from tiered_leaders import two_leaders, upload
 
 TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
@@ -26,11 +25,6 @@ FILES = {
     "producerSnapshot": "00000000000000000043.snapshot",
     "transaction": "00000000000000000020.txnindex",
 }
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_known():
-    CACHE.clear()
 
 
 @pytest.fixture

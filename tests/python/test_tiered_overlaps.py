@@ -15,28 +15,17 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment.segments import find_segments
-from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.errors import ManifestError
 from logsegment.transacting import transactions_of
-from tiered_leaders import resegmented, two_leaders, upload, whole_bytes
+from tiered_leaders import resegmented, upload, whole_bytes
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 TRANSACTIONS = DATA / "transactions-multi-segment-0"
 COLUMNS = ["offset", "value", "timestampMs", "producerId", "isControl"]
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_known():
-    CACHE.clear()
-
-
 def rows(log: ls.Log, **options: Any) -> list[dict[str, Any]]:
     return log.records(columns=COLUMNS, control=True, **options).read_all().to_pylist()
-
-
-@pytest.fixture(scope="module")
-def replicas(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return two_leaders(tmp_path_factory.mktemp("replicas"), TRANSACTIONS)
 
 
 @pytest.fixture(params=[(False, None), (True, "key1")], ids=["plain", "zstdenc"])

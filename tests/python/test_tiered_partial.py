@@ -27,11 +27,6 @@ OFFSETS = range(1234, 1434)
 CHUNKS = {"first": 0, "middle": 5, "last": 12}
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_known():
-    CACHE.clear()
-
-
 @dataclass(frozen=True)
 class Case:
     """A damaged upload, and what is lost of it."""

@@ -15,16 +15,10 @@ import tiered_corpus as tiered
 from cli_process import run
 from logsegment.segments import absolute, find_segments
 from logsegment.stores.uri import here, shown, untiered
-from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.places import tiered as keyed
 from tiered_leaders import two_leaders, upload
 
 TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_known():
-    CACHE.clear()
 
 
 @pytest.fixture

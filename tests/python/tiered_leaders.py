@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import logsegment as ls
@@ -59,4 +60,19 @@ def upload(uploader: tiered.Uploader, directory: Path, name: str, event: int, *,
             if epoch.start_offset <= end and next_ > one.base_offset
         }
         paths.append(uploader.segment(Path(one.path), end, epochs=own, event=event, name=name))
+    return paths
+
+
+def local_upload(root: Path, directory: Path, letter: str, kept: slice = slice(None)) -> list[Path]:
+    """Upload segments as Kafka's LocalTieredStorage does: as they are, each with its own checkpoint."""
+    place = root / f"kafka-tiered-storage/orders-0-{tiered.TOPIC_ID}"
+    place.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for one in list(ls.Log(directory))[kept]:
+        stem = f"{one.base_offset:020d}-{letter * 21}A"
+        for suffix in ("log", "index", "timeindex", "txnindex"):
+            if (source := Path(one.path).with_suffix(f".{suffix}")).exists():
+                shutil.copyfile(source, place / f"{stem}.{suffix}")
+        shutil.copyfile(directory / "leader-epoch-checkpoint", place / f"{stem}.leader_epoch_checkpoint")
+        paths.append(place / f"{stem}.log")
     return paths
