@@ -1,6 +1,8 @@
 //! Entries of an index, tried one after the other until one leads somewhere. Where the storage has lost the bytes to which they lead, all
 //! entries into the same bytes are one: a chunk of tiered storage may hold a thousand of them.
 
+use std::ops::Range;
+
 use crate::error::Result;
 use crate::sidecar::OffsetEntry;
 
@@ -11,32 +13,34 @@ const TRIES: usize = 3;
 ///
 /// # Errors
 /// What `attempt` fails with, but for lost bytes.
-pub(super) fn from_last<T>(mut hints: &[OffsetEntry], mut attempt: impl FnMut(&OffsetEntry) -> Result<Option<T>>) -> Result<Option<T>> {
-    for _ in 0..TRIES {
-        let Some((hint, before)) = hints.split_last() else { break };
-        hints = match attempt(hint) {
-            Ok(None) => before,
-            Err(error) => match error.lost_bytes() {
-                Some(lost) => before.get(..below(before, lost.start)).unwrap_or_default(),
-                None => return Err(error),
-            },
-            found => return found,
-        };
-    }
-    Ok(None)
+pub(super) fn from_last<T>(hints: &[OffsetEntry], attempt: impl FnMut(&OffsetEntry) -> Result<Option<T>>) -> Result<Option<T>> {
+    first_found(hints, <[_]>::split_last, |before, lost| before.get(..below(before, lost.start)), attempt)
 }
 
 /// The same from the first one on.
 ///
 /// # Errors
 /// As `from_last`.
-pub(super) fn from_first<T>(mut hints: &[OffsetEntry], mut attempt: impl FnMut(&OffsetEntry) -> Result<Option<T>>) -> Result<Option<T>> {
+pub(super) fn from_first<T>(hints: &[OffsetEntry], attempt: impl FnMut(&OffsetEntry) -> Result<Option<T>>) -> Result<Option<T>> {
+    first_found(hints, <[_]>::split_first, |behind, lost| behind.get(below(behind, lost.end)..), attempt)
+}
+
+/// The entry at one end, and the others.
+type Split = for<'a> fn(&'a [OffsetEntry]) -> Option<(&'a OffsetEntry, &'a [OffsetEntry])>;
+
+/// `split` gives the next entry and the others, `past` those of them that do not lead into lost bytes.
+fn first_found<T>(
+    mut hints: &[OffsetEntry],
+    split: Split,
+    past: for<'a> fn(&'a [OffsetEntry], &Range<u64>) -> Option<&'a [OffsetEntry]>,
+    mut attempt: impl FnMut(&OffsetEntry) -> Result<Option<T>>,
+) -> Result<Option<T>> {
     for _ in 0..TRIES {
-        let Some((hint, behind)) = hints.split_first() else { break };
+        let Some((hint, others)) = split(hints) else { break };
         hints = match attempt(hint) {
-            Ok(None) => behind,
+            Ok(None) => others,
             Err(error) => match error.lost_bytes() {
-                Some(lost) => behind.get(below(behind, lost.end)..).unwrap_or_default(),
+                Some(lost) => past(others, lost).unwrap_or_default(),
                 None => return Err(error),
             },
             found => return found,
