@@ -2,7 +2,7 @@
 
 use super::header::{checksummed, ensure_count, parse_header, records_at};
 use super::transactions::Fate;
-use super::{DecodeOptions, Isolation, OffsetRange, Stats, Walk};
+use super::{Bundle, DecodeOptions, Isolation, OffsetRange, Stats, Walk};
 use crate::codec::{Codec, HeaderChecksum, Memory, Place, Plain, Remark, Unpacked, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse};
@@ -46,15 +46,6 @@ pub struct Opened {
     pub records_at: usize,
     /// Bytes of the entry, or of all entries of the bundle.
     pub bundled: usize,
-}
-
-/// How many plain messages may be opened together.
-#[derive(Clone, Copy, Debug)]
-pub struct Bundle {
-    /// Most messages; 1 when something is wanted that each entry tells for itself.
-    pub records: usize,
-    /// About how many bytes.
-    pub bytes: usize,
 }
 
 /// Where the plain records of an entry are.
@@ -153,11 +144,7 @@ impl Decoder {
         let header =
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
         self.stats.entries_read += 1;
-        let opened = match header.format {
-            RecordFormat::V07 => self.bundle_v07(frame, &header, entries, bundle),
-            _ => self.open_bundle(frame, &header, entries, bundle),
-        };
-        opened.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
+        self.open_bundle(frame, &header, entries, bundle).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
     }
 
     /// The plain records of an opened entry, and what may be read behind them.

@@ -1,12 +1,12 @@
-//! Message sets of magic 0 and 1: plain messages, many at a time, and wrappers, whose inner messages tell its base offset.
+//! Message sets of magic 0 and 1: plain messages, and wrappers, whose inner messages tell its base offset.
 
-use super::entry::{Bundle, Decoder, Opened, Plainness};
+use super::entry::{Decoder, Opened, Plainness};
 use super::{Walk, header};
 use crate::codec::{Codec, HeaderChecksum, Remark};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v0_v1::parse::{self, Message};
 use crate::format::v0_v1::records::{self, Scan};
-use crate::framing::{Frame, Step, step};
+use crate::framing::Frame;
 use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::wire::as_u64;
 
@@ -35,43 +35,12 @@ impl Decoder {
         self.open_wrapper(frame, header, &message, remarks).map(Some)
     }
 
-    /// Opens a plain message together with those behind it that differ from it in nothing that is kept per entry, up to the bundle's size.
-    /// A message alone is small: opening it costs more than its record. Gives how many bytes were opened.
-    #[inline(never)]
-    pub(super) fn open_bundle(
-        &mut self,
-        frame: Frame<'_>,
-        header: &BatchHeader,
-        entries: &[u8],
-        bundle: Bundle,
-    ) -> Result<(Option<Opened>, usize)> {
-        let mut len = frame.bytes.len();
-        let Some(mut opened) = self.open_message(frame, header, None)? else { return Ok((None, len)) };
-        if header.compression() != CompressionType::None {
-            return Ok((Some(opened), len));
-        }
-        let mut count = 1;
-        while count < bundle.records && len < bundle.bytes {
-            let rest = entries.get(len..).unwrap_or_default();
-            let Step::Entry { len: next, magic } = step(rest, self.options.formats, &self.options.limits) else { break };
-            let entry = rest.get(..next).unwrap_or_default();
-            if magic != header.magic || !self.belongs(entry, header) {
-                break;
-            }
-            len += next;
-            count += 1;
-        }
-        self.stats.entries_read += as_u64(count - 1);
-        opened.walk = walk_of_plain(header, count);
-        opened.bundled = len;
-        Ok((Some(opened), len))
-    }
-
-    /// True for a message that is good, wanted, and of the attributes of `header`.
+    /// True for a message that is good, wanted, and of the magic and attributes of `header`.
     #[inline]
-    fn belongs(&mut self, entry: &[u8], header: &BatchHeader) -> bool {
+    pub(super) fn belongs(&mut self, entry: &[u8], header: &BatchHeader) -> bool {
         let Ok(message) = Message::parse(entry) else { return false };
-        if i16::from(message.attributes) != header.attributes.0 || !self.options.wants(message.offset) {
+        let is_same = message.magic == header.magic && i16::from(message.attributes) == header.attributes.0;
+        if !is_same || !self.options.wants(message.offset) {
             return false;
         }
         self.count_compared(as_u64(entry.len().saturating_sub(crate::format::v0_v1::layout::CHECKSUMMED)));
@@ -134,7 +103,8 @@ fn plain(header: &BatchHeader, count: usize) -> Opened {
     }
 }
 
-fn walk_of_plain(header: &BatchHeader, count: usize) -> Walk {
+/// The records of so many messages that follow each other.
+pub(super) fn walk_of_plain(header: &BatchHeader, count: usize) -> Walk {
     Walk::Messages(records::Walk::of_plain(count, header.base_offset, header.base_timestamp))
 }
 

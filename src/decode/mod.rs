@@ -1,5 +1,6 @@
 //! Frames to records: header, checksum, unpacking, records into a sink, in that order. Drives format and codec.
 
+mod bundle;
 mod candidates;
 mod entry;
 mod header;
@@ -12,7 +13,8 @@ pub mod transactions;
 mod v07;
 mod walk;
 
-pub use entry::{Bundle, Decoder, MOST_AHEAD, Opened, Plainness};
+pub use bundle::Bundle;
+pub use entry::{Decoder, MOST_AHEAD, Opened, Plainness};
 pub(crate) use header::ensure_codec;
 pub use header::{checksummed, ensure_count, parse_header, records_at, verify};
 pub use judge::{ChecksumJudge, Checksums};

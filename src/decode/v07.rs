@@ -1,12 +1,12 @@
-//! Kafka 0.7: plain messages, many at a time, and compressed ones, which may hold compressed ones again (L7-16, L7-17).
+//! Kafka 0.7: plain messages, and compressed ones, which may hold compressed ones again (L7-16, L7-17).
 
-use super::entry::{Bundle, Decoder, Opened, Plainness};
+use super::entry::{Decoder, Opened, Plainness};
 use super::{CodecOptions, Walk, header};
 use crate::codec::{Codec, HeaderChecksum, Plain, Remark};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v07::parse::Message;
 use crate::format::v07::records::{self, Entries};
-use crate::framing::{Frame, Step, step};
+use crate::framing::Frame;
 use crate::limits::Budget;
 use crate::model::{BatchHeader, CompressionType};
 use crate::wire::as_u64;
@@ -39,40 +39,11 @@ impl Decoder {
         Ok(Some(opened(header, Plainness::Unpacked, count, records::Walk::of_inner(count, header.size))))
     }
 
-    /// Opens a plain message together with those behind it that differ in nothing that is kept per entry. Gives how many bytes were opened.
-    #[inline(never)]
-    pub(super) fn bundle_v07(
-        &mut self,
-        frame: Frame<'_>,
-        header: &BatchHeader,
-        entries: &[u8],
-        bundle: Bundle,
-    ) -> Result<(Option<Opened>, usize)> {
-        let mut len = frame.bytes.len();
-        let Some(mut opened) = self.open_v07(frame, header, None)? else { return Ok((None, len)) };
-        if opened.plainness == Plainness::Unpacked {
-            return Ok((Some(opened), len));
-        }
-        let mut count = 1;
-        while count < bundle.records && len < bundle.bytes {
-            let rest = entries.get(len..).unwrap_or_default();
-            let Step::Entry { len: next, .. } = step(rest, self.options.formats, &self.options.limits) else { break };
-            let offset = header.base_offset.wrapping_add(i64::try_from(len).unwrap_or(i64::MAX));
-            if !self.belongs_v07(rest.get(..next).unwrap_or_default(), header, offset) {
-                break;
-            }
-            len += next;
-            count += 1;
-        }
-        self.stats.entries_read += as_u64(count - 1);
-        opened.walk = Walk::V07(records::Walk::of_plain(count));
-        opened.bundled = len;
-        Ok((Some(opened), len))
-    }
-
-    /// True for a message that is good, wanted, and of the magic and attributes of `header`, which are those of a plain one.
-    fn belongs_v07(&mut self, entry: &[u8], header: &BatchHeader, offset: i64) -> bool {
+    /// True for a message that is good, wanted, and of the magic and attributes of `header`, those of a plain one so many bytes before it.
+    #[inline]
+    pub(super) fn belongs_v07(&mut self, entry: &[u8], header: &BatchHeader, bytes: usize) -> bool {
         let Ok(message) = Message::parse(entry) else { return false };
+        let offset = header.base_offset.wrapping_add(i64::try_from(bytes).unwrap_or(i64::MAX));
         let is_same = message.magic == header.magic && i16::from(message.attributes) == header.attributes.0;
         if !is_same || !self.options.offsets.contains(offset) {
             return false;
@@ -153,6 +124,11 @@ fn opened(header: &BatchHeader, plainness: Plainness, count: usize, walk: record
         records_at: 0,
         bundled: usize::try_from(header.size).unwrap_or(usize::MAX),
     }
+}
+
+/// The records of so many messages that follow each other.
+pub(super) fn walk_of_plain(count: usize) -> Walk {
+    Walk::V07(records::Walk::of_plain(count))
 }
 
 /// The codec of a compressed message (L7-5).
