@@ -60,6 +60,13 @@ pub(super) fn hard_to_pack(mut check: impl FnMut(&[u8])) {
     }
 }
 
+/// Has `check` pack and unpack what is hard to pack, with a packer that is used again and again, and repetitions with a new one each.
+pub(super) fn all_to_pack<P: Default>(check: impl Fn(&mut P, &[u8])) {
+    let mut used = P::default();
+    hard_to_pack(|plain| check(&mut used, plain));
+    proptest::proptest!(|(pieces in pieces())| check(&mut P::default(), &joined(&pieces)));
+}
+
 /// Bytes that look like chance, the same every time.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 1_u32;

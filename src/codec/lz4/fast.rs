@@ -74,7 +74,7 @@ impl Elements for Block<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::testing::{hard_to_pack, joined, pieces};
+    use crate::codec::testing::all_to_pack;
 
     #[test]
     fn a_block_is_tokens_literals_and_offsets() {
@@ -96,15 +96,7 @@ mod tests {
 
     #[test]
     fn other_decoders_unpack_whatever_was_packed() {
-        let mut matcher = Matcher::default();
-        hard_to_pack(|plain| ensure_unpacks(&mut matcher, plain));
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn other_decoders_unpack_repetitions(pieces in pieces()) {
-            ensure_unpacks(&mut Matcher::default(), &joined(&pieces));
-        }
+        all_to_pack(ensure_unpacks);
     }
 
     #[test]
