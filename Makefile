@@ -157,7 +157,7 @@ miri: ## the rooms with unsafe code of our own under Miri (nightly Rust with mir
 .PHONY: asan
 asan: ## the Rust tests under AddressSanitizer (nightly Rust, x86-64 Linux)
 	@# A test asks for more memory than there is, and must be told no instead of being killed.
-	ASAN_OPTIONS=allocator_may_return_null=1 RUSTFLAGS=-Zsanitizer=address cargo +nightly test $(LOCKED) --features arrow --lib --tests \
+	ASAN_OPTIONS=allocator_may_return_null=1 RUSTFLAGS=-Zsanitizer=address cargo +nightly test $(LOCKED) --features arrow,io --lib --tests \
 		--target x86_64-unknown-linux-gnu --target-dir target/asan
 
 ##@ Figures
