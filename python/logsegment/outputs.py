@@ -1,7 +1,8 @@
-"""Where output may go: not where input is read, and not twice to one place."""
+"""Where output may go: not where input is read, not twice to one place, and over what stands there only when that is allowed."""
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from typing import Any
@@ -31,6 +32,17 @@ def ensure_apart(source: Any, **outputs: Any) -> None:
             raise ValueError(f"{name}: {path} is the source; it is never overwritten")
         if [*real.values()].count(real[name]) > 1:
             raise ValueError(f"{' and '.join(real)}: {path} cannot be both")
+
+
+def ensure_new(overwrite: bool, *outputs: Any) -> None:
+    """Refuse to replace what stands at a path, be it a link that leads nowhere, unless that is allowed.
+
+    Raises:
+        FileExistsError: naming the path.
+    """
+    for path in outputs:
+        if not overwrite and isinstance(path, PATHS) and os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, "something stands there, which overwrite=False keeps", os.fspath(path))
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 from logsegment import _core
 from logsegment._core import Finding, Limits
 from logsegment._options import Format, entry_options
-from logsegment.outputs import ensure_apart
+from logsegment.outputs import ensure_apart, ensure_new
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -121,6 +121,7 @@ def salvage(
     *,
     out: str | os.PathLike[str] | BinaryIO | None = None,
     aside: str | os.PathLike[str] | BinaryIO | bool | None = None,
+    overwrite: bool = True,
     order: Order = "input",
     first_offset: int | None = None,
     end_offset: int | None = None,
@@ -148,6 +149,8 @@ def salvage(
             there is nothing. Records of damaged batches stand in batches of their own, of magic 2, at the offsets that the damaged
             batch says, and each has one more header, `logsegment.salvaged`, with the rule that the batch breaks. No checksum vouches
             for them: any byte may be wrong.
+        overwrite: replace what stands at the paths, once the new files are whole. False refuses before anything is read, as the command
+            line does: an earlier output may be the only copy of what it saved.
         order: "input" keeps all intact entries as they stand in the source, "offset" makes a log. Entries that are out of order can be
             sorted when there are 4,194,304 of them at most in the source; those in order may be any number.
         first_offset: with `order="offset"`: the segment's base offset, which no entry may lie before.
@@ -164,6 +167,7 @@ def salvage(
     Raises:
         UnsupportedError: for an intact batch of magic 3 without `experimental` (MAP-3): left out, it would be lost.
         ValueError, TypeError: for arguments that are none or contradict each other; for more entries out of order than can be sorted.
+        FileExistsError: when something stands at a path and `overwrite` is False.
         OSError: when a file cannot be read or written, or has changed between two readings.
 
     Example:
@@ -181,6 +185,7 @@ def salvage(
     if order == "input" and (first_offset is not None or end_offset is not None):
         raise ValueError('first_offset and end_offset say what fits into a log: they need order="offset"')
     ensure_apart(source, out=out, aside=aside)
+    ensure_new(overwrite, out, aside)
     options = entry_options(format=format, experimental=experimental, base_position=base_position, codecs=codecs, limits=limits)
     options |= {"is_sorted": order == "offset", "is_aside_kept": aside is True, "wants_records": aside not in (None, False)}
     options |= {"first_offset": first_offset, "end_offset": end_offset}

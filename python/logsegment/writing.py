@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from logsegment import _core
 from logsegment._core import ArrowArray
 from logsegment._options import CompressionName, LZ4HeaderChecksum, OnBadValue, TimestampType, WrittenFormat, milliseconds, plugins
+from logsegment.outputs import ensure_new
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -33,6 +34,7 @@ def encode(
     lz4_header_checksum: LZ4HeaderChecksum | None = None,
     codecs: Registry | None = None,
     out: str | os.PathLike[str] | BinaryIO | None = None,
+    overwrite: bool = True,
 ) -> bytes | None:
     """Encode the rows of an Arrow table as record batches, which end where those of Kafka's producer do.
 
@@ -65,6 +67,7 @@ def encode(
             imported: trust it as the Python path.
         out: a path, written whole or not at all, or a binary file object, whose `write` is given memoryviews of 64 KiB or more, as a
             raw file is; None gives the bytes.
+        overwrite: replace what stands at a path, once the new file is whole; False refuses before anything is read.
 
     Returns:
         The batches as bytes; None when they were written to `out`. No rows give no bytes.
@@ -76,6 +79,7 @@ def encode(
         UnsupportedError: for a plugin that is registered and not installed here (`kafka_error_code` 76).
         CodecError: when a plugin fails.
         TypeError, ValueError: when `table` has no column `value`, or a column has another type.
+        FileExistsError: when something stands at the path and `overwrite` is False.
         OSError: when `out` cannot be written.
 
     Example:
@@ -87,6 +91,7 @@ def encode(
 
     Source: KIP-98, KIP-390; `MemoryRecordsBuilder` in Kafka's clients.
     """
+    ensure_new(overwrite, out)
     return _core.encode(table, _write_options(locals()), out)
 
 
@@ -141,7 +146,7 @@ def encode_array(
 
 
 #: Arguments that are no options of the core.
-ASIDE = ("table", "array", "out")
+ASIDE = ("table", "array", "out", "overwrite")
 
 
 def _write_options(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import pyarrow as pa
 import pytest
 
 import corpus
@@ -105,6 +107,48 @@ def test_what_stands_there_already_is_not_replaced_by_what_is_aside(log: Path, t
     assert (done.code, f"{aside} must be a new file" in done.err) == (2, True)
     assert aside.read_bytes() == b"the only copy"
     assert not (tmp_path / "out.log").exists()
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "dangling link"])
+@pytest.mark.parametrize("argument", ["encode", "convert", "salvage", "aside"])
+def test_what_stands_there_already_is_replaced_in_python_unless_that_is_not_wanted(argument: str, kind: str, tmp_path: Path) -> None:
+    """Other writers of Python replace: whoever has the only copy there says no, and nothing is read or written then."""
+    saved, path = tmp_path / "saved.log", tmp_path / "out.log"
+    saved.write_bytes(b"the only copy")
+    if kind == "file":
+        path = saved
+    else:
+        path.symlink_to(saved if kind == "link" else tmp_path / "nowhere.log")
+    damaged = bytearray(CODEC_FILE.read_bytes())
+    damaged[17] ^= 1
+    read: list[object] = []
+
+    def source() -> Iterator[pa.RecordBatch]:
+        read.append(None)
+        yield pa.record_batch({"value": [b"v"]})
+
+    def write(out: Path | BinaryIO, **options: bool) -> None:
+        match argument:
+            case "encode":
+                ls.encode(pa.RecordBatchReader.from_batches(pa.schema({"value": pa.binary()}), source()), out=out, **options)
+            case "convert":
+                ls.convert(CODEC_FILE.read_bytes(), compression="gzip", out=out, **options)
+            case "salvage":
+                ls.salvage(bytes(damaged), out=out, **options)
+            case _:
+                ls.salvage(bytes(damaged), aside=out, **options)
+
+    with pytest.raises(FileExistsError) as refused:
+        write(path, overwrite=False)
+    assert (refused.value.errno, refused.value.filename) == (errno.EEXIST, str(path))
+    assert (saved.read_bytes(), path.is_symlink(), read) == (b"the only copy", kind != "file", [])
+    write(tmp_path / "there.log", overwrite=False)
+    with (tmp_path / "open.log").open("wb") as file:
+        write(file, overwrite=False)
+    written = (tmp_path / "there.log").read_bytes()
+    assert written == (tmp_path / "open.log").read_bytes() != b""
+    write(path)
+    assert path.read_bytes() == written
 
 
 @pytest.mark.parametrize("is_directory", [False, True], ids=["file", "directory"])
