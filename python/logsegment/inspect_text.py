@@ -6,6 +6,8 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from logsegment._words import count
+
 if TYPE_CHECKING:
     from logsegment.inspecting import Field
 
@@ -49,15 +51,11 @@ def lines(root: Field) -> Iterator[list[Piece]]:
 def hex_rows(field: Field) -> list[str]:
     """The bytes of a field without children, a few on a line; the last line counts those that are left out."""
     if field.children or (field.length and not field.raw):
-        return [f"({_bytes(field.length)})"]
+        return [f"({count(field.length, 'byte')})"]
     shown = field.raw[: WIDTH * HEIGHT]
     rows = [shown[at : at + WIDTH].hex(" ") for at in range(0, len(shown), WIDTH)]
     left = field.length - len(shown)
-    return [*rows, f"... {_bytes(left, 'more ')}"] if left > 0 else rows
-
-
-def _bytes(count: int, more: str = "") -> str:
-    return f"{count} {more}byte" + ("" if count == 1 else "s")
+    return [*rows, f"... {count(left, 'more byte')}"] if left > 0 else rows
 
 
 def value_text(field: Field) -> str:

@@ -197,7 +197,7 @@ class Log(Entries):
     def _one_partition(self) -> list[Segment]:
         partitions = self._by_directory()
         if len(partitions) > 1:
-            raise ValueError(f"{self.path} holds {len(partitions)} partitions; open one of them")
+            raise ValueError(f"{self.path} holds {count(len(partitions), 'partition')}; open one of them")
         return partitions[0]
 
 

@@ -61,7 +61,7 @@ def test_a_cluster_has_at_most_16_plugins():
     there = catalog(java=[entry(f"a{number}", number) for number in range(16) if number != 9])
     assert brief(registration(there, [plugin("last", "java")])) == [("java", "last", 9)]
     [(rule, told)] = refused(registration, there, [plugin("last", "java"), plugin("more", "java")])
-    assert (rule, told.split(":")[0]) == ("S-P11", "2 new plugins, and 1 free ids")
+    assert (rule, told.split(":")[0]) == ("S-P11", "2 new plugins, and 1 free id")
     full = there.after(registration(there, [plugin("last", "java")]))
     assert refused(registration, full, [plugin("more", "java")])[0][0] == "S-P11"
     assert brief(registration(full, [plugin("last", "java", version="v1.9")])) == [("java", "last", 9)]

@@ -100,7 +100,7 @@ def test_without_a_dictionary_there_is_no_file(here, tmp_path):
     for arguments, code, text in (
         ((damaged,), 1, f"{damaged}: "),
         ((SEGMENTS[0], "--alias", "orders"), 2, "--alias and --java-class belong together"),
-        ((cli_process.DAMAGED,), 2, "3 batches are too few"),
+        ((cli_process.DAMAGED,), 2, "not from 3 batches"),
         ((SEGMENTS[0], "--size", 3), 2, "--size"),
         ((SEGMENTS[0], "--samples", 19), 2, "--samples"),
     ):
@@ -172,7 +172,7 @@ def test_what_can_be_no_dictionary_is_refused(size, samples):
 
 def test_batches_with_too_little_in_them():
     tiny = ls.encode(pa.table({"value": [b""]}))
-    with pytest.raises(ValueError, match="8 batches of 56 bytes are too little to make a dictionary from"):
+    with pytest.raises(ValueError, match=r"a dictionary is made from .* bytes at least, not from 56 bytes in 8 batches"):
         train([tiny] * 10)
 
 
@@ -182,7 +182,7 @@ def test_the_least_that_is_learnt_from():
     records = [bytes(letters.choices(b"abcdefgh", k=320)) for _ in range(10)]
     trained = _trained(records, None, 3)
     assert (trained.samples, trained.held_out, 0 < len(trained.dictionary) <= 256) == (8, 2, True)
-    with pytest.raises(ValueError, match=r"8 batches of 2552 bytes are too little .* 2560 bytes are the least"):
+    with pytest.raises(ValueError, match=r"made from 2,560 bytes at least, not from 2,552 bytes in 8 batches"):
         _trained([one[:-1] for one in records], None, 3)
 
 

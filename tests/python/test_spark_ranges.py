@@ -494,7 +494,7 @@ def test_a_segment_that_is_cut_after_planning_is_one_clear_error(tree: Any, tmp_
     log = tmp_path / "orders-0" / f"{250:020}.log"
     (first, *_) = (row["size"] for row in ls.batches(ls.FileSource(log)).to_pylist())
     os.truncate(log, first)
-    with pytest.raises(OSError, match=rf"{log} was cut to {first} bytes after the query was planned"):
+    with pytest.raises(OSError, match=rf"{log} was cut to {first:,} bytes after the query was planned"):
         [row for task in tasks for row in rows_of_task(reader, task)]
 
 

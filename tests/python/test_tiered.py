@@ -127,7 +127,7 @@ def test_chunk_tables():
     for member, wrong in (("type", "other"), ("originalChunkSize", 0), ("originalFileSize", -1), ("transformedChunkSize", "9")):
         with pytest.raises(ManifestError, match=member if member != "type" else "fixed or variable"):
             parse_chunk_table({**fixed, member: wrong})
-    with pytest.raises(ManifestError, match="3 sizes, but 350 bytes make 4 chunks"):
+    with pytest.raises(ManifestError, match="3 sizes, not those of the 4 chunks of 350 bytes"):
         parse_chunk_table({**packed, "originalFileSize": 350})
 
 

@@ -15,7 +15,7 @@ from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.files import WholeFile, ensure_output
 from logsegment.cli.findings import tell
 from logsegment.cli.intact import Intact, next_intact
-from logsegment.cli.messages import printable, say
+from logsegment.cli.messages import count, printable, say
 from logsegment.cli.options import (
     ParamType,
     examples,
@@ -157,7 +157,7 @@ def explain(
 def _print(name: str, root: ls.Field, behind: ls.Field | None) -> None:
     paper = Paper()
     for tree, words in [(root, ""), *([(behind, ", the next one that is intact")] if behind else [])]:
-        paper.line(f"{printable(name)}: {tree.name} at byte {tree.start:,}, {tree.length:,} bytes{words}")
+        paper.line(f"{printable(name)}: {tree.name} at byte {tree.start:,}, {count(tree.length, 'byte')}{words}")
         for line in lines(tree):
             paper.pieces([(text, STYLES.get(style)) for text, style in line])
 
@@ -252,5 +252,5 @@ def _segment(path: str, offset: int | None) -> Segment:
     partitions = {(segment.topic, segment.partition, segment.directory) for segment in found}
     before = [segment for segment in found if offset is not None and segment.base_offset is not None and segment.base_offset <= offset]
     if len(partitions) > 1 or offset is None:
-        raise click.UsageError(f"{path} holds {len(found)} segments: name one file, or a partition directory and --offset")
+        raise click.UsageError(f"{path} holds {count(len(found), 'segment')}: name one file, or a partition directory and --offset")
     return max(before or found[:1], key=lambda segment: segment.base_offset or 0)

@@ -173,8 +173,8 @@ JSON_FIELDS = (
 def counted(counters: Counters, found: int, seconds: float) -> str:
     """What was found, and what was read for it."""
     where = f"{counters.segments_read:,} of {count(counters.segments, 'segment')} in {count(counters.partitions, 'partition')}"
-    read = f"read {counters.batch_bytes:,} bytes of batches and {counters.index_bytes:,} of indexes"
-    walked = f", walked {counters.bytes_walked:,} bytes by headers" if counters.bytes_walked else ""
+    read = f"read {count(counters.batch_bytes, 'byte')} of batches and {counters.index_bytes:,} of indexes"
+    walked = f", walked {count(counters.bytes_walked, 'byte')} by headers" if counters.bytes_walked else ""
     return f"{count(found, 'place')}; looked into {where}, {read}{walked}, in {seconds * 1000:,.1f} ms"
 
 

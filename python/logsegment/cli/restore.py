@@ -55,6 +55,6 @@ def restore(context: click.Context, prefix: str, directory: str, on_error: Liter
         for reason in reasons:
             say(f"{what}: {reason}")
     if not quiet:
-        directories = f"{len(done.partitions):,} director{'y' if len(done.partitions) == 1 else 'ies'}"
-        say(f"wrote {count(done.segments, 'segment')} of {directories}, {done.bytes:,} bytes, to {directory}")
+        directories = count(len(done.partitions), "directory")
+        say(f"wrote {count(done.segments, 'segment')} of {directories}, {count(done.bytes, 'byte')}, to {directory}")
     return LOST if done.has_gaps or done.damaged or done.made_anew or done.missing else CLEAN

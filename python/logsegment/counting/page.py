@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from logsegment._words import count as counted
 from logsegment.counting import plots, text, what_if
 from logsegment.counting.stats import Stats
 from logsegment.what_if import V3Savings
@@ -33,7 +34,7 @@ def page(stats: Stats, title: str, saved: V3Savings | None = None) -> str:
 
 def _summary(stats: Stats) -> str:
     rows = [
-        ("bytes", f"{text.size(stats.bytes)} in {text.number(stats.files)} file(s)"),
+        ("bytes", f"{text.size(stats.bytes)} in {counted(stats.files, 'file')}"),
         ("batches", text.number(stats.batches)),
         ("records", text.records_text(stats)),
         ("offsets", f"{text.number(stats.first_offset)} to {text.number(stats.last_offset)}; {text.offsets_text(stats)}"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from logsegment._words import count as counted
 from logsegment.counting import text
 from logsegment.what_if import V2_HEADER, V3Savings
 
@@ -14,7 +15,7 @@ NOTE = "No broker reads v3 (KIP-931). All three are packed by the codecs here, a
 
 def summary(saved: V3Savings) -> str:
     """One sentence: how many, and what headers and records save."""
-    told = f"{text.number(saved.batches)} batches, {text.number(saved.records)} records"
+    told = f"{counted(saved.batches, 'batch')}, {counted(saved.records, 'record')}"
     told += f": a header has {V2_HEADER - saved.per_batch:.1f} bytes instead of {V2_HEADER}, a record {saved.per_record:.2f} less"
     return told + (f"; {text.size(saved.left_out)} left out, damaged or not convertible" if saved.left_out else "")
 

@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import Any
 
 from logsegment._core import Finding
+from logsegment._words import count
 from logsegment.plugins.catalog import Catalog, Change, found, java_first, topic_of
 from logsegment.plugins.entries import MAX_ID, Entry
 from logsegment.plugins.wanted import Plugin
@@ -202,8 +203,8 @@ def _ids(catalog: Catalog, wanted: list[Plugin], findings: list[Finding]) -> dic
     free = [number for number in range(MAX_ID + 1) if number not in catalog.ids() | set(ids.values())]
     new = [plugin.alias for plugin in wanted if plugin.alias not in ids]
     if len(new) > len(free):
-        text = f"{len(new)} new plugins, and {len(free)} free ids: a cluster has at most {MAX_ID + 1} plugins, remove some"
-        findings.append(found("S-P11", text, "java", field="pluginID"))
+        told = f"{count(len(new), 'new plugin')}, and {count(len(free), 'free id')}"
+        findings.append(found("S-P11", f"{told}: a cluster has at most {MAX_ID + 1} plugins, remove some", "java", field="pluginID"))
     return ids | dict(zip(new, free, strict=False))
 
 

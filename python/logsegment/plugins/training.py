@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import logsegment as ls
+from logsegment._words import count
 from logsegment.plugins.wanted import Plugin
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def train(
         ls.convert(source, compression="none", allow_loss=True, codecs=codecs, out=cast("BinaryIO", kept))
         kept.begin()
     if len(kept.records) < LEAST_BATCHES:
-        raise ValueError(f"{len(kept.records)} batches are too few to make a dictionary from: {LEAST_BATCHES} are the least")
+        raise ValueError(f"a dictionary is made from {LEAST_BATCHES} batches at least, not from {count(len(kept.records), 'batch')}")
     return _trained(kept.records, size, level)
 
 
@@ -176,16 +177,15 @@ def _trained(records: list[bytes], size: int | None, level: int) -> Trained:
     held_out = records[HELD_OUT - 1 :: HELD_OUT]
     samples: list[bytes | bytearray | memoryview] = [one[:_MOST_SAMPLE] for number, one in enumerate(records, 1) if number % HELD_OUT]
     total = sum(map(len, samples))
+    given = f"{count(total, 'byte')} in {count(len(samples), 'batch')}"
     # The trainer of the package zstandard 0.25 does not survive some samples of a few bytes.
     if total < _LEAST_BYTES:
-        raise ValueError(
-            f"{len(samples)} batches of {total} bytes are too little to make a dictionary from: {_LEAST_BYTES} bytes are the least"
-        )
+        raise ValueError(f"a dictionary is made from {_LEAST_BYTES:,} bytes at least, not from {given}")
     most = min(size, total) if size else max(LEAST_SIZE, min(SIZE, total // 10))
     try:
         dictionary = zstandard.train_dictionary(most, samples, level=level).as_bytes()
     except zstandard.ZstdError as error:
-        raise ValueError(f"no dictionary of {most} bytes can be made from {len(samples)} batches of {total} bytes: {error}") from None
+        raise ValueError(f"no dictionary of {count(most, 'byte')} can be made from {given}: {error}") from None
     packer, codec = zstandard.ZstdCompressor(level=level), ZstdDictionary(dictionary)
     return Trained(
         dictionary,

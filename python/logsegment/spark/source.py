@@ -23,6 +23,7 @@ from pyspark.sql.datasource import (
 
 import logsegment as ls
 from logsegment._internal import with_internal
+from logsegment._words import count
 from logsegment.naming import in_file
 from logsegment.neighbours import committed_transactions
 from logsegment.segments import find_segments, segments_beside
@@ -175,7 +176,7 @@ class SegmentReader(DataSourceReader):
         """A file that was cut since would silently give fewer records."""
         size = ls.Segment(part.source.path).size
         if part.source.end is not None and size < part.source.end:
-            what = f"{part.source.path} was cut to {size} bytes after the query was planned with {part.source.end}"
+            what = f"{part.source.path} was cut to {count(size, 'byte')} after the query was planned with {part.source.end:,}"
             self._report_loss(OSError(what))
 
     def _report_loss(self, lost: OSError) -> None:

@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from logsegment._stats import IoStats
+from logsegment._words import count as counted
 from logsegment.stores.errors import ChangedError, ShortReadError, told
 from logsegment.stores.filesystems import located
 from logsegment.stores.schemes import served
@@ -76,7 +77,7 @@ class StoredFile:
             if given is not None:
                 return given
             self.ensure_same()
-        raise ShortReadError(errno.EIO, f"the store gives fewer than {wanted} bytes at position {position}", shown(self._uri))
+        raise ShortReadError(errno.EIO, f"the store gives fewer than {counted(wanted, 'byte')} at position {position}", shown(self._uri))
 
     #: A store gives bytes or an error.
     read_past_damage = read_at
@@ -97,7 +98,7 @@ class StoredFile:
         file, state = self._opened()
         file.close()
         if state != self.version:
-            text = f"the file was written anew while it was read: it had {self.size} bytes, now {state[0]}"
+            text = f"the file was written anew while it was read: it had {counted(self.size, 'byte')}, now {state[0]:,}"
             raise ChangedError(errno.ESTALE, text, shown(self._uri))
 
     def _fetched(self, position: int, wanted: int) -> bytearray | None:

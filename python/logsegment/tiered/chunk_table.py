@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from logsegment import _core
+from logsegment._words import count as counted
 from logsegment.tiered.errors import ManifestError
 
 #: Aiven refuses more, too.
@@ -108,7 +109,8 @@ def parse_chunk_table(index: object) -> ChunkTable:
     sizes = parse_sizes(_unpacked(index.get("transformedChunks")))
     table = ChunkTable(chunk_size, file_size, array("q", accumulate(sizes)))
     if len(sizes) != len(table):
-        raise ManifestError(f"transformedChunks has {len(sizes)} sizes, but {file_size} bytes make {len(table)} chunks", "TS-17")
+        wanted = f"those of the {counted(len(table), 'chunk')} of {counted(file_size, 'byte')}"
+        raise ManifestError(f"transformedChunks has {counted(len(sizes), 'size')}, not {wanted}", "TS-17")
     return table
 
 
@@ -128,11 +130,13 @@ def parse_sizes(data: bytes) -> list[int]:
         base, width = _integer(data, 4), data[8] if len(data) > 8 else 0
         ends = 13 + (count - 1) * width
         if not 1 <= width <= 4 or len(data) != ends:
-            raise ManifestError(f"a list of {count} sizes of chunks must have another length than {len(data)} bytes", "TS-19")
+            raise ManifestError(
+                f"a list of {counted(count, 'size')} of chunks must have another length than {counted(len(data), 'byte')}", "TS-19"
+            )
         sizes = [base + int.from_bytes(data[at : at + width]) for at in range(9, ends - 4, width)]
         sizes.append(_integer(data, ends - 4))
     if len(data) != ends or any(size > _MOST for size in sizes):
-        raise ManifestError(f"a list of {count} sizes of chunks cannot be read: it has {len(data)} bytes", "TS-19")
+        raise ManifestError(f"a list of {counted(count, 'size')} of chunks cannot be read: it has {counted(len(data), 'byte')}", "TS-19")
     return sizes
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from logsegment._core import Finding
+from logsegment._words import count
 from logsegment.tiered.cache import ChunkCache
 from logsegment.tiered.chunk_table import Chunk, ChunkTable
 from logsegment.tiered.damage import told
@@ -46,7 +47,7 @@ class ChunkedFile:
         hints: Callable[[], tuple[bytes, int | None, int | None]],
     ) -> None:
         if stored.size > table.object_size:
-            text = f"{name} has {stored.size} bytes, but its manifest tells of {table.object_size}: they do not belong together"
+            text = f"{name} has {count(stored.size, 'byte')}, but its manifest tells of {table.object_size:,}: they do not belong together"
             raise ManifestError(text, "TS-18")
         self._name = name
         self._stored = stored
@@ -167,7 +168,7 @@ class ChunkedFile:
                 raise ChunkError(f"the object ends at its byte {self._stored.size}, in front of the end of the chunk")
             data = self._opener.opened(stored, chunk.size) if self._opener else bytes(stored)
             if len(data) != chunk.size:
-                raise ChunkError(f"it holds {len(data)} bytes instead of {chunk.size}")
+                raise ChunkError(f"it holds {count(len(data), 'byte')} instead of {chunk.size:,}")
         except ChunkError as fault:
             self._faults[chunk.number] = fault
             return None

@@ -9,6 +9,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from logsegment._words import count
 from logsegment.stores.errors import ChangedError, ShortReadError
 from logsegment.stores.uri import StoreUri, is_stored
 
@@ -134,7 +135,7 @@ class LocalObject:
             self._taken = (self._taken[0] + 1, self._taken[1] + len(data))
         if len(data) < wanted:
             self.ensure_same()
-            raise ShortReadError(errno.EIO, f"the file gives fewer than {wanted} bytes at position {position}", self._path)
+            raise ShortReadError(errno.EIO, f"the file gives fewer than {count(wanted, 'byte')} at position {position}", self._path)
         return data
 
     read_past_damage = read_at

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from logsegment import _core
+from logsegment._words import count
 from logsegment.tiered.errors import ChunkError
 
 _IV_BYTES = 12
@@ -41,20 +42,20 @@ class Opener:
         data = self._decrypted(stored) if self._cipher else bytes(stored)
         if self._is_compressed:
             if size > len(data) * _MOST_RATIO:
-                raise ChunkError(f"its zstd frame of {len(data)} bytes cannot hold {size}")
+                raise ChunkError(f"its zstd frame of {count(len(data), 'byte')} cannot hold {size:,}")
             try:
                 data = _core.unpack_zstd(data, size)
             except ValueError as error:
                 raise ChunkError(f"its zstd frame is bad: {error}") from None
         if len(data) != size:
-            raise ChunkError(f"it holds {len(data)} bytes instead of {size}")
+            raise ChunkError(f"it holds {count(len(data), 'byte')} instead of {size:,}")
         return data
 
     def _decrypted(self, stored: bytes | bytearray | memoryview) -> bytes:
         from cryptography.exceptions import InvalidTag
 
         if len(stored) < SEAL_BYTES:
-            raise ChunkError(f"{len(stored)} bytes are less than an IV and a tag")
+            raise ChunkError(f"{count(len(stored), 'byte')} cannot hold an IV and a tag")
         try:
             data: bytes = self._cipher.decrypt(bytes(stored[:_IV_BYTES]), bytes(stored[_IV_BYTES:]), self._aad)
         except InvalidTag:

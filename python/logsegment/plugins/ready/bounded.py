@@ -5,6 +5,8 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import TYPE_CHECKING
 
+from logsegment._words import count
+
 if TYPE_CHECKING:
     from bz2 import BZ2Decompressor
     from lzma import LZMADecompressor
@@ -23,7 +25,7 @@ def unpacked(decompressor: BZ2Decompressor | LZMADecompressor, data: memoryview,
     if not decompressor.eof:
         raise ValueError("the stream is cut short")
     if decompressor.unused_data:
-        raise ValueError(f"{len(decompressor.unused_data)} bytes follow the stream")
+        raise ValueError(f"the stream ends {count(len(decompressor.unused_data), 'byte')} before the end")
     return plain
 
 
@@ -34,7 +36,7 @@ def ensure_within(size: int, max_output: int) -> None:
         ValueError: when `size` bytes are more than are taken.
     """
     if size > max_output:
-        raise ValueError(f"it unpacks to more than {max_output} bytes, the most that the limits allow")
+        raise ValueError(f"it unpacks to more than {count(max_output, 'byte')}, the most that the limits allow")
 
 
 def dictionary_of(entry: Entry) -> bytes:
