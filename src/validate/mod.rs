@@ -10,6 +10,7 @@ mod record;
 mod report;
 mod severity;
 mod told;
+mod walk;
 mod what;
 
 pub use batch::Neighbours;

@@ -6,19 +6,18 @@ use super::batch::{Neighbours, header_rules, max_timestamp_rule};
 use super::finding::{Finding, Severity};
 use super::findings::Findings;
 use super::gaps::Gaps;
-use super::message::{MessageRules, wrapper_rules};
+use super::message::wrapper_rules;
 use super::producers::ProducerRules;
 use super::record::RecordRules;
+use super::walk::{cut_set_rule, walk, walk_messages};
 use super::what::What;
 use crate::codec::Remark;
 use crate::decode::transactions::{is_marker, marker};
-use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, Opened, Stats, Walk, checksummed, ensure_codec, ensure_count, records_at};
+use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, Stats, checksummed, ensure_codec, ensure_count, records_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::interrupt::Interrupt;
-use crate::model::{
-    BatchHeader, CompressionType, ControlType, Discard, HeaderRef, RecordFormat, RecordRef, RecordSink, Section, Totals, control,
-};
+use crate::model::{BatchHeader, CompressionType, RecordFormat, Section, Totals};
 use crate::wire::as_u64;
 
 /// How far validation goes.
@@ -294,85 +293,4 @@ fn has_packed_metadata_first(header: &BatchHeader) -> bool {
         && !header.is_control()
         && header.count != Some(0)
         && matches!(header.compression(), Gzip | Snappy | Lz4 | Zstd)
-}
-
-fn walk(opened: &mut Opened, section: &Section<'_>, depth: Depth, findings: &mut Vec<Finding>) -> Result<()> {
-    let header = opened.header;
-    let before = findings.len();
-    let mut rules = RecordRules::new(&header, *section, findings, depth == Depth::Full);
-    let walked = opened.walk.advance(section, usize::MAX, &mut rules).and_then(|()| opened.walk.finish(section));
-    let max_timestamp = rules.max_timestamp();
-    rules.finish();
-    if let Err(error) = walked {
-        findings.truncate(before);
-        return Err(error);
-    }
-    if header.count == Some(0) && !section.is_empty() {
-        let what = What::UncountedBytes { bytes: as_u64(section.len()) };
-        findings.push(Finding::in_batch(what, Severity::Warning, &header).at_field("recordsCount"));
-    }
-    max_timestamp_rule(&header, max_timestamp, findings);
-    if header.is_control() && depth == Depth::Full {
-        marker_rules(&header, section, findings);
-    }
-    Ok(())
-}
-
-fn walk_messages(opened: &mut Opened, section: &Section<'_>, findings: &mut Vec<Finding>) -> Result<()> {
-    let header = opened.header;
-    let mut rules = MessageRules::new(&header, *section, findings);
-    opened.walk.advance(section, usize::MAX, &mut rules)?;
-    let max_timestamp = rules.max_timestamp;
-    rules.finish();
-    max_timestamp_rule(&header, max_timestamp, findings);
-    Ok(())
-}
-
-/// L7-21: an unpacked set of Kafka 0.7 may end inside of a message.
-fn cut_set_rule(opened: &mut Opened, section: &Section<'_>, findings: &mut Vec<Finding>) -> Result<()> {
-    opened.walk.advance(section, usize::MAX, &mut Discard)?;
-    let bytes = as_u64(section.len().saturating_sub(opened.walk.position()));
-    if bytes > 0 {
-        let what = What::CutInnerSet { bytes };
-        findings.push(Finding::in_batch(what, Severity::Warning, &opened.header).at_field("payload"));
-    }
-    Ok(())
-}
-
-/// CTL-1, CTL-4: a marker batch has one record, whose value holds the coordinator's epoch.
-fn marker_rules(header: &BatchHeader, section: &Section<'_>, findings: &mut Vec<Finding>) {
-    let mut markers = Markers { section: *section, header, count: 0, findings };
-    let Ok(count) = ensure_count(header, section.len(), false) else { return };
-    let Ok(mut walk) = Walk::of_batch(header, count, section, &crate::limits::Limits::default()) else { return };
-    if walk.advance(section, usize::MAX, &mut markers).is_err() {
-        return;
-    }
-    let count = markers.count;
-    if count > 1 {
-        findings.push(Finding::in_batch(What::ManyMarkers { count }, Severity::Warning, header).at_field("recordsCount"));
-    }
-}
-
-/// Markers of one batch whose values are looked at; a broker writes one.
-const MOST_MARKERS: u64 = 8;
-
-struct Markers<'a> {
-    section: Section<'a>,
-    header: &'a BatchHeader,
-    count: u64,
-    findings: &'a mut Vec<Finding>,
-}
-
-impl RecordSink for Markers<'_> {
-    fn header(&mut self, _: HeaderRef) {}
-    fn record(&mut self, record: RecordRef) {
-        let run = |range: Option<(usize, usize)>| range.map(|(start, len)| self.section.run(start, len));
-        if matches!(ControlType::parse(run(record.key())), Ok(ControlType::Abort | ControlType::Commit)) {
-            self.count += 1;
-            if self.count <= MOST_MARKERS && control::coordinator_epoch(run(record.value())).is_err() {
-                let finding = Finding::in_batch(What::MarkerValue, Severity::Warning, self.header);
-                self.findings.push(finding.at_record(record.index).at_field("value"));
-            }
-        }
-    }
 }
