@@ -1,7 +1,9 @@
 //! One batch, or one message set, out of its records (`MemoryRecordsBuilder` in Kafka's clients).
 
+mod fit;
+mod seal;
+
 use super::BatchSettings;
-use super::refusal::{mixed_control, negative_timestamp, not_increasing, refused, too_far, too_many, too_old, untellable};
 use crate::codec::Packer;
 use crate::error::Result;
 use crate::format::v0_v1::write::{self as v0_v1, MessageHeader};
@@ -9,7 +11,7 @@ use crate::format::v2::write::{self as v2, Deltas};
 use crate::format::v3::write as v3;
 use crate::format::v07::write as v07;
 use crate::model::timestamp::NO_TIMESTAMP;
-use crate::model::{BatchHeader, NewRecord, RecordFormat, TimestampType};
+use crate::model::{NewRecord, RecordFormat, TimestampType};
 use crate::wire::Sink;
 
 /// Builds one batch after the other behind what the caller's output holds, which is the same from a batch's first record to its end.
@@ -254,53 +256,6 @@ impl BatchBuilder {
         }
     }
 
-    #[inline(always)]
-    fn ensure_fits(&self, record: &NewRecord<'_>) -> Result<()> {
-        if record.is_control != self.settings.is_control {
-            return Err(mixed_control());
-        }
-        if record.timestamp < NO_TIMESTAMP {
-            return Err(negative_timestamp(record.timestamp));
-        }
-        if self.settings.format < RecordFormat::V2 { self.ensure_legacy(record) } else { Ok(()) }
-    }
-
-    #[inline(never)]
-    fn ensure_legacy(&self, record: &NewRecord<'_>) -> Result<()> {
-        match self.settings.format {
-            RecordFormat::V07 if record.key.is_some() => Err(too_old("Keys are", RecordFormat::V07)),
-            RecordFormat::V07 if record.value.is_none() => Err(too_old("Null values are", RecordFormat::V07)),
-            RecordFormat::V07 if !record.headers.is_empty() => Err(too_old("Headers are", RecordFormat::V07)),
-            format if !record.headers.is_empty() => {
-                Err(refused("V2-60", format!("Magic v{} does not support record headers", format.magic())))
-            }
-            RecordFormat::V1 if record.offset < 0 && self.settings.packing.is_some() => Err(untellable(record.offset)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Distances to the first record, where offsets must increase (V2-62). Kafka 0.7 knows no offsets.
-    #[inline(always)]
-    fn deltas(&self, record: &NewRecord<'_>) -> Result<Deltas> {
-        if self.settings.format == RecordFormat::V07 {
-            return Ok(Deltas::default());
-        }
-        let (base_offset, base_timestamp) = match self.is_empty() {
-            true => (self.base_offset.unwrap_or(record.offset), self.settings.delete_horizon_ms.unwrap_or(record.timestamp)),
-            false => (self.base_offset(), self.base_timestamp),
-        };
-        let last = if self.is_empty() { base_offset.wrapping_sub(1) } else { self.last_offset };
-        if record.offset <= last {
-            return Err(not_increasing(record.offset, last));
-        }
-        if self.count == i32::MAX {
-            return Err(too_many());
-        }
-        let offset = record.offset.checked_sub(base_offset).and_then(|delta| i32::try_from(delta).ok());
-        let offset = offset.ok_or_else(|| too_far(record.offset, base_offset))?;
-        Ok(Deltas { offset, timestamp: record.timestamp.wrapping_sub(base_timestamp) })
-    }
-
     /// What stands in a message: builders since 0.11 write the append time into every one (L8-32).
     fn message_header(&self, record: &NewRecord<'_>, deltas: Deltas) -> MessageHeader {
         let format = self.settings.format;
@@ -327,65 +282,5 @@ impl BatchBuilder {
 
     fn max_timestamp(&self) -> i64 {
         self.settings.log_append_time.filter(|_| self.is_log_append_time()).unwrap_or(self.max_timestamp)
-    }
-
-    fn seal(&mut self, packer: &mut Packer, out: &mut Sink) -> Result<()> {
-        if self.settings.format == RecordFormat::V3 {
-            return self.seal_v3(packer, out);
-        }
-        let Some(packing) = self.settings.packing else {
-            // A message set is sealed message by message.
-            return if self.settings.format == RecordFormat::V2 { v2::seal(out, self.start, &self.header()) } else { Ok(()) };
-        };
-        let (plain, codec) = (self.records.bytes(), packing.compression_type().id());
-        match self.settings.format {
-            RecordFormat::V07 => {
-                v07::open_message(out);
-                packer.pack(packing, plain, out)?;
-                v07::seal_message(out, self.start, codec)
-            }
-            format @ (RecordFormat::V0 | RecordFormat::V1) => {
-                v0_v1::open_wrapper(out, format);
-                packer.pack(packing, plain, out)?;
-                let attributes = self.message_attributes(codec);
-                let wrapper = MessageHeader { format, offset: self.last_offset, timestamp: self.max_timestamp(), attributes };
-                v0_v1::seal_wrapper(out, self.start, &wrapper)
-            }
-            _ => {
-                v2::open(out);
-                packer.pack_own(packing, (&mut self.records, 0), out)?;
-                v2::seal(out, self.start, &self.header())
-            }
-        }
-    }
-
-    fn seal_v3(&mut self, packer: &mut Packer, out: &mut Sink) -> Result<()> {
-        v3::open(out, &self.header());
-        let metadata_len = if self.settings.is_metadata_first { self.records.len() } else { 0 };
-        self.records.put(self.payloads.bytes());
-        match self.settings.packing {
-            Some(packing) => packer.pack_own(packing, (&mut self.records, metadata_len), out)?,
-            None => out.put(self.records.bytes()),
-        }
-        v3::seal(out, self.start)
-    }
-
-    /// The header of a batch of magic 2 or 3.
-    fn header(&self) -> BatchHeader {
-        BatchHeader {
-            position: 0,
-            size: 0,
-            format: self.settings.format,
-            magic: self.settings.format.magic(),
-            base_offset: self.base_offset(),
-            last_offset: self.last_offset,
-            count: Some(self.count),
-            attributes: self.settings.attributes(),
-            base_timestamp: self.base_timestamp,
-            max_timestamp: self.max_timestamp(),
-            crc: 0,
-            partition_leader_epoch: self.settings.partition_leader_epoch,
-            producer: self.settings.producer,
-        }
     }
 }
