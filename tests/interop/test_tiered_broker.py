@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,20 +30,55 @@ def uploaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_a_broker_starts_on_a_restored_directory(new_broker: Callable[[], Broker], uploaded: Path, tmp_path: Path):
-    broker = new_broker()
+def served(broker: Broker, restored: Path, *, trusted: bool = False) -> int:
+    """How many records a broker gives that starts on a restored directory; `trusted` as in `Broker.replace`."""
     broker.start()
     broker.create_topics(["payments"])
     broker.stop()
-    ls.restore(uploaded, tmp_path / "restored", keys=tiered.KEYS)
-    files = sorted(path for path in (tmp_path / "restored/payments-0").iterdir() if path.name != "partition.metadata")
-    broker.replace("payments", files)
+    files = sorted(path for path in (restored / "payments-0").iterdir() if path.name != "partition.metadata")
+    broker.replace("payments", files, trusted=trusted)
     broker.start()
-    served = librdkafka.consume(broker.servers, ["payments"])["payments"]
+    records = librdkafka.consume(broker.servers, ["payments"])["payments"]
     broker.stop()
-    assert len(served) == ls.Log(SOURCE).records(columns=["offset"], isolation="read_committed").read_all().num_rows
+    return len(records)
+
+
+def committed() -> list[int]:
+    rows = ls.Log(SOURCE).records(columns=["offset"], isolation="read_committed").read_all().to_pylist()
+    return [row["offset"] for row in rows]
+
+
+def test_a_broker_starts_on_a_restored_directory(new_broker: Callable[[], Broker], uploaded: Path, tmp_path: Path):
+    ls.restore(uploaded, tmp_path / "restored", keys=tiered.KEYS)
+    broker = new_broker()
+    assert served(broker, tmp_path / "restored") == len(committed())
     for path in SOURCE.glob("*.log"):
         assert (broker.partition("payments") / path.name).read_bytes() == path.read_bytes()
+
+
+def test_a_broker_starts_on_what_was_made_anew(new_broker: Callable[[], Broker], uploaded: Path, tmp_path: Path):
+    """TS-37: all indexes and the snapshot of a segment are damaged, and those behind the last one."""
+    prefix = Path(shutil.copytree(uploaded, tmp_path / "uploaded"))
+    objects = sorted(prefix.glob("**/*.indexes"))
+    for indexes in (objects[1], objects[-1]):
+        data = bytearray(indexes.read_bytes())
+        parts = json.loads(indexes.with_suffix(".rsm-manifest").read_text())["segmentIndexes"]
+        for member in ("offset", "timestamp", "producerSnapshot", "transaction"):
+            if parts[member] and parts[member]["size"]:
+                data[parts[member]["position"] + 14] ^= 1
+        indexes.write_bytes(data)
+    done = ls.restore(prefix, tmp_path / "restored", keys=tiered.KEYS)
+    made = {Path(told.partition(": ")[0]).name for told in done.made_anew}
+    assert made >= {f"{20:020}.index", f"{20:020}.timeindex", f"{20:020}.txnindex", f"{43:020}.snapshot", f"{88:020}.snapshot"}
+    broker = new_broker()
+    assert served(broker, tmp_path / "restored", trusted=True) == len(committed())
+    broker.start()
+    for offset in range(20, 43):
+        assert librdkafka.first_from(broker.servers, "payments", offset).offset == min(one for one in committed() if one >= offset)
+    broker.stop()
+    for path in [*SOURCE.glob("*.log"), *(tmp_path / "restored/payments-0").glob(f"{20:020}.*index")]:
+        given = tmp_path / "restored/payments-0" / path.name
+        assert (broker.partition("payments") / path.name).read_bytes() == given.read_bytes(), "it was left as it was"
 
 
 def test_a_broker_starts_on_what_two_leaders_uploaded(new_broker: Callable[[], Broker], tmp_path: Path):
@@ -54,15 +90,7 @@ def test_a_broker_starts_on_what_two_leaders_uploaded(new_broker: Callable[[], B
     done = ls.restore(tmp_path / "prefix", tmp_path / "restored", keys=tiered.KEYS)
     assert len(done.left_out) >= 2
     broker = new_broker()
-    broker.start()
-    broker.create_topics(["payments"])
-    broker.stop()
-    files = sorted(path for path in (tmp_path / "restored/payments-0").iterdir() if path.name != "partition.metadata")
-    broker.replace("payments", files)
-    broker.start()
-    served = librdkafka.consume(broker.servers, ["payments"])["payments"]
-    broker.stop()
-    assert len(served) == ls.Log(SOURCE).records(columns=["offset"], isolation="read_committed").read_all().num_rows
+    assert served(broker, tmp_path / "restored") == len(committed())
     assert whole_bytes(ls.Log(broker.partition("payments"))) == whole_bytes(ls.Log(second))
 
 
