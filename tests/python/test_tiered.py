@@ -460,6 +460,21 @@ def test_a_segment_that_was_uploaded_twice_is_read_once(tmp_path: Path):
     assert ls.Log(tmp_path).records(columns=columns).to_pyarrow() == ls.Log(TRANSACTIONS).records(columns=columns).to_pyarrow()
 
 
+def test_a_duplicate_says_what_to_do_where_the_other_one_is_damaged(tmp_path: Path):
+    uploader = tiered.Uploader(tmp_path, "payments")
+    first = uploader.partition(TRANSACTIONS)[0]
+    again = uploader.segment(
+        TRANSACTIONS / f"{0:020}.log", ls.Segment(TRANSACTIONS / f"{0:020}.log").next_offset() - 1, name="again", event=1
+    )
+    damage(again, 50)
+    (duplicate,) = (one for one in ls.tiered.uploads(uploader.prefix) if one.state == "duplicate")
+    assert duplicate.path == str(first)
+    assert duplicate.reason == f"duplicate: {again.stem} holds the same records; should that be damaged, name the .log of this one"
+    with pytest.raises(ls.RecordBatchError):
+        ls.Log(uploader.prefix).segments[0].records().read_all()
+    assert ls.Segment(first).records(columns=["offset"]).read_all().num_rows
+
+
 def test_the_newest_checkpoint_decides_between_leaders(tmp_path: Path):
     """TS-44: what a leader wrote whose term no checkpoint knows is superseded."""
     place = shutil.copytree(TRANSACTIONS, tmp_path / "logs/orders-0")

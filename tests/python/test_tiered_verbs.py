@@ -149,6 +149,14 @@ def test_salvage_tells_an_upload_that_nobody_can_read(bucket: Path, keys: list[s
     assert len(list((tmp_path / "all").glob("*/*.log"))) == len(list((tmp_path / "all").iterdir())) == 12
 
 
+def test_salvage_without_keys_says_that_nothing_was_written(tmp_path: Path):
+    done = run("salvage", tiered.BUCKET, "--output", tmp_path / "saved")
+    assert (done.code, (tmp_path / "saved").exists()) == (2, False)
+    *_, error, last = done.err.splitlines()
+    assert "is encrypted under the key 'key2': no keys were given (--key-file ID=FILE)" in error
+    assert "nothing was written: salvage needs the keys of all segments" in last
+
+
 def test_salvage_tells_what_is_left_out(tmp_path: Path):
     """TS-8: offsets that no upload has are lost; an upload on its way is none of them."""
     uploader = tiered.Uploader(tmp_path, "payments")

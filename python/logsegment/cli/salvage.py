@@ -16,7 +16,7 @@ import click
 import logsegment as ls
 from logsegment import _core
 from logsegment.cli.directories import begun_directory, directory_name, ensure_own_directories, file_name, rebuild_beside, whole_directory
-from logsegment.cli.ending import CLEAN, LOST, Damaged, ending
+from logsegment.cli.ending import CLEAN, LOST, UNREADABLE, Damaged, ending, words_of
 from logsegment.cli.files import WholeFile, ensure_new_file
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, experimental_option, format_option, json_option, paths_argument, quiet_option, registry_option
@@ -25,6 +25,7 @@ from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
 from logsegment.segments import is_gap
 from logsegment.stores.uri import is_tiered
+from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -124,11 +125,16 @@ def salvage(
     segments = segments_of(paths, left_out)
     job = Job({"order": order, "format": entry_format, "experimental": experimental, "codecs": codecs}, is_json, quiet)
     job.leave_out(left_out)
-    with Progress(segments, is_wanted=not quiet) as progress:
-        if any(segment.is_listed for segment in segments):
-            _to_directory(segments, output, aside, job, progress)
-        else:
-            _to_file(segments, output, aside, job, progress)
+    try:
+        with Progress(segments, is_wanted=not quiet) as progress:
+            if any(segment.is_listed for segment in segments):
+                _to_directory(segments, output, aside, job, progress)
+            else:
+                _to_file(segments, output, aside, job, progress)
+    except SegmentKeyError as error:
+        say(words_of(error))
+        say("nothing was written: salvage needs the keys of all segments, or a PATH that holds only those that can be opened")
+        return UNREADABLE
     if output != STDIN and not quiet:
         say(f"wrote {count(job.written, 'segment')} to {output}")
     if aside is not None and not job.aside_bytes and not quiet:

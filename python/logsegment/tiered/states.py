@@ -87,7 +87,7 @@ def _closed(one: Found, error: SegmentKeyError) -> Found:
 def _words(why: LeftOut) -> str:
     if why.state == "superseded":
         return f"superseded: its leader epochs are not those of the checkpoint with {why.other}"
-    return f"duplicate: {why.other} holds the same records"
+    return f"duplicate: {why.other} holds the same records; should that be damaged, name the .log of this one"
 
 
 def _words_of_cut(cut: Cut) -> str:
