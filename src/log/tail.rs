@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use super::lookup::is_intact;
 use super::{Headers, ReadAt};
-use crate::decode::transactions::{Scan, is_marker};
+use crate::decode::transactions::{Scan, is_marker, marker, may_be_marker};
+use crate::decode::verify;
 use crate::error::Result;
 use crate::framing;
 use crate::interrupt::Interrupt;
@@ -80,11 +81,23 @@ impl Tail<'_> {
         }
     }
 
-    /// Reads headers from `start` on, where a batch starts, to the end of the whole ones, and tells them to `scan`.
+    /// Reads headers from `start` on, where a batch starts, to the end of the whole ones, and tells them to `scan` where there is one.
     ///
     /// # Errors
-    /// As `Headers::next_header`, and when the work is to stop.
-    pub fn walk(&self, start: u64, scan: &mut Scan) -> Result<Walked> {
+    /// As `Headers::next_header`, and when the work is to stop. `Checksum` with a scan, which damage would lead astray without a word: of an
+    /// entry that is or may have been a marker, and of the first batch of a transaction that stays open.
+    pub fn walk(&self, start: u64, mut scan: Option<&mut Scan>) -> Result<Walked> {
+        let walked = self.follow(start, scan.as_deref_mut())?;
+        for place in scan.map(|scan| scan.begun_before(None)).unwrap_or_default() {
+            let mut headers = self.headers(place.position);
+            if let Some(header) = headers.next_header()? {
+                intact_entry(&headers, &header)?;
+            }
+        }
+        Ok(walked)
+    }
+
+    fn follow(&self, start: u64, mut scan: Option<&mut Scan>) -> Result<Walked> {
         let start = start.min(self.len);
         let mut headers = self.headers(start).knowing_zeros(self.zeros.clone());
         let mut walked = Walked { last: None, has_more: false, unfinished: None, zeros: self.zeros.clone() };
@@ -100,8 +113,9 @@ impl Tail<'_> {
                 walked.unfinished = Some(header.position);
                 break;
             }
-            let marker = if is_marker(&header) { headers.marker(&header)? } else { None };
-            scan.visit_header(&header, marker);
+            if let Some(scan) = &mut scan {
+                visit(&headers, &header, scan)?;
+            }
             walked.last = Some(LastBatch::of(&header));
         }
         walked.zeros = 0..0;
@@ -116,6 +130,24 @@ impl Tail<'_> {
     fn headers(&self, start: u64) -> Headers<&dyn ReadAt> {
         Headers::new(self.log, self.limits, start, self.len).of(self.formats)
     }
+}
+
+fn visit(headers: &Headers<&dyn ReadAt>, header: &BatchHeader, scan: &mut Scan) -> Result<()> {
+    let mut found = None;
+    if header.is_control() || (scan.has_open() && may_be_marker(header)) {
+        let entry = intact_entry(headers, header)?;
+        if is_marker(header) {
+            found = marker(header, &entry).ok().flatten();
+        }
+    }
+    scan.visit_header(header, found);
+    Ok(())
+}
+
+fn intact_entry(headers: &Headers<&dyn ReadAt>, header: &BatchHeader) -> Result<Vec<u8>> {
+    let entry = headers.entry(header)?;
+    verify(&entry, header).map_err(|error| error.in_batch(header.base_offset).at_byte(header.position))?;
+    Ok(entry)
 }
 
 #[cfg(test)]
@@ -152,7 +184,7 @@ mod tests {
             let (limits, formats, interrupt) = (Limits::default(), Formats::Experimental, Interrupt::default());
             let len = as_u64(self.0.len());
             let tail = Tail { log: self, len, limits, formats, until: None, is_checked: false, zeros, interrupt: &interrupt };
-            tail.walk(start, &mut Scan::default()).map(|walked| (walked, self.1.load(Ordering::Relaxed) - before))
+            tail.walk(start, None).map(|walked| (walked, self.1.load(Ordering::Relaxed) - before))
         }
     }
 

@@ -42,7 +42,8 @@ pub struct Followed {
 ///     base_offset: its first offset.
 ///     since: the batch from which on the headers are read, from an earlier call; None for the end as its `.index` tells it.
 ///     zeros: bytes that an earlier call found to be zeros up to the end of the same segment.
-///     transactions: those that are open where the walk begins; None when nobody asks. Without `since` the walk then begins with the segment.
+///     transactions: those that are open where the walk begins; None when nobody asks. Without `since` the walk then begins with the segment,
+///         and a damaged marker is an error, as is the damaged first batch of a transaction that stays open.
 ///     until: batches from this offset on are not looked at.
 ///     is_checked: the very last batch counts only when its checksum matches.
 ///     experimental: batches of magic 3 are batches too; else they are an error, as for a read that does not take them.
@@ -81,7 +82,7 @@ pub fn follow_log(
             None if transactions.is_some() => 0,
             None => near_end(&*log, len, (&path, base_offset), &signals)?,
         };
-        tail.walk(start, &mut scan).map(Some)
+        tail.walk(start, transactions.is_some().then_some(&mut scan)).map(Some)
     });
     let walked = walked.map_err(|error| signals.raised(py, &beside::in_file(error, &path)))?;
     Ok(walked.map(|walked| Followed {

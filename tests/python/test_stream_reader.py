@@ -359,6 +359,29 @@ def test_a_marker_behind_the_high_watermark_ends_nothing_yet(log: GrowingLog):
     assert offsets(reader, upto(0), upto(4)) == [0, 1, 2]
 
 
+@pytest.mark.parametrize("damaged", ["marker", "control bit", "first batch"])
+def test_damage_that_would_hold_a_committed_stream_up_without_a_word_is_an_error(log: GrowingLog, damaged: str):
+    """A marker that became another one, or data; a batch that a flipped bit made the first of a transaction without an end."""
+    log.append(3)
+    log.in_transaction(2, producer_id=7)
+    log.marker("ABORT", 7)
+    log.append(2)
+    (path,) = log.root.glob("*/*.log")
+    data = bytearray(path.read_bytes())
+    (marker,) = (row for row in ls.batches(bytes(data)).to_pylist() if row["isControl"])
+    if damaged == "first batch":
+        data[22] ^= 0x10
+        data[43] ^= 0x80
+    else:
+        data[marker["position"] + (69 if damaged == "marker" else 22)] ^= 1 if damaged == "marker" else 0x20
+    path.write_bytes(data)
+    reader = from_the_start(log, isolation="read_committed")
+    for _ in range(2):
+        with pytest.raises(ls.ChecksumError, match=r"\[V2-31\] at byte \d+, base offset " + ("0" if damaged == "first batch" else "5")):
+            trigger(reader, upto(0))
+    assert trigger(from_the_start(log), upto(0)) == upto(8), "who reads all meets it when it comes there"
+
+
 def test_transactions_of_the_corpus_are_read_in_small_steps_as_kafkas_consumer_returned_them():
     """TXN-1 to TXN-6 across segments, from producer snapshots."""
     (payments,) = [one for one in corpus.partitions() if one.directory.name == "transactions-multi-segment-0"]
