@@ -148,7 +148,7 @@ def convert(
     Raises:
         LossError: when something would be lost and `allow_loss` is not given; `losses` lists it.
         RecordBatchError: when entries that must be rewritten are bad.
-        ValueError: for arguments that are none or contradict each other.
+        ValueError: for arguments that are none or contradict each other, or a codec that the format does not have.
         UnknownCompressionError: for a compression that is none, and no plugin's alias.
         UnsupportedError: for a plugin that is registered and not installed here (`kafka_error_code` 76).
         FileExistsError: when something stands at the path and `overwrite` is False.

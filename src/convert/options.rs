@@ -1,5 +1,6 @@
 use crate::codec::Packing;
 use crate::decode::DecodeOptions;
+use crate::encode::BatchSettings;
 use crate::error::{ErrorKind, Result};
 use crate::model::{CompressionType, RecordFormat};
 
@@ -36,7 +37,7 @@ impl ConvertOptions {
     /// Fails on options that contradict each other.
     ///
     /// # Errors
-    /// `Usage`, and what `packing` says.
+    /// `Usage`, what `packing` says, and `Refused` for a codec that the format does not have.
     pub fn ensure_legal(&self) -> Result<()> {
         let usage = |argument, fault: &str| Err(ErrorKind::Usage { argument, fault: fault.to_owned() }.into());
         if self.level.is_some() && self.compression.is_none() {
@@ -54,6 +55,8 @@ impl ConvertOptions {
                 "it numbers the records of Kafka 0.7, or leaves out records on the way down; other offsets are kept",
             );
         }
-        self.packing(CompressionType::None).map(|_| ())
+        let packing = self.packing(CompressionType::None)?;
+        // Where the codec of each entry stays, an entry may be copied, or end the conversion.
+        self.compression.map_or(Ok(()), |_| BatchSettings::new(self.to, packing).ensure_legal())
     }
 }

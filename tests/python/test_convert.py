@@ -245,6 +245,20 @@ def test_mistakes_are_told():
         ls.convert(made(), to="v1", compression="zstd")
 
 
+@pytest.mark.parametrize(
+    ("to", "compression", "told"),
+    [
+        ("v1", "zstd", r"\[V2-60\] ZStandard compression is not supported for magic 1"),
+        ("v0", "zstd", "not supported for magic 0"),
+        ("0.7", "lz4", r"\[L7-5\] 3 is an unknown compression codec"),
+    ],
+)
+def test_a_codec_that_the_format_does_not_have_is_told_before_anything_is_read(to: Any, compression: str, told: str):
+    for convert in (lambda **options: ls.convert(b"", **options), lambda **options: ls.convert_array(pa.array([], pa.binary()), **options)):
+        with pytest.raises(ValueError, match=told):
+            convert(to=to, compression=compression)
+
+
 def test_damage_is_an_error_with_its_place_where_it_is_rewritten():
     good, bad = made(5, format="v1"), bytearray(made(1, format="v1", base_offset=5))
     bad[-1] ^= 1

@@ -43,6 +43,8 @@ def test_a_time_for_all_goes_before_times_for_each_and_these_before_offsets():
         ({"endingOffsets": "earliest"}, "endingOffsets must not be earliest in a batch query"),
         ({"startingOffsets": '{"a":{"0":-1}}'}, r"startingOffsets must not be latest \(-1\) in a batch query, as it is for a-0"),
         ({"endingOffsets": '{"a":{"0":-2}}'}, r"endingOffsets must not be earliest \(-2\) in a batch query, as it is for a-0"),
+        ({"startingOffsets": '{"a":{"0":-3}}'}, "startingOffsets: -3 for a-0 is no offset; -1 stands for latest, -2 for earliest"),
+        ({"endingOffsets": '{"a":{"0":5,"1":-9}}'}, "endingOffsets: -9 for a-1 is no offset"),
         ({"startingOffsets": "yesterday"}, "startingOffsets must be like .*, not 'yesterday'"),
         ({"startingOffsets": '{"a":[0]}'}, "startingOffsets must be like"),
         ({"startingOffsets": '{"a":{"x":0}}'}, "startingOffsets must be like"),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from time import time_ns
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -117,6 +118,24 @@ def test_rows_without_a_time_get_that_of_their_writing(spark: SparkSession, tmp_
     assert all(before <= stamp <= datetime.now(UTC).timestamp() * 1000 for stamp in (null[0], absent[0]))
 
 
+def test_every_time_is_kept_by_its_milliseconds(spark: SparkSession, tmp_path: Path):
+    """V2-17: microseconds, as Spark counts, do not reach all of them; null is the time of writing, as for a timestamp."""
+    times = [0, -1, 2**63 - 1, 1_700_000_000_123]
+    write(frame_of(spark, [(f"{time}", time) for time in times], "value string, timestampMs bigint"), tmp_path, topic="t")
+    assert [row["timestampMs"] for row in decoded(tmp_path / "t-0", "timestampMs")] == times
+    read = spark.read.format("logsegment").option("columns", "topic,partition,key,value,timestampMs").load(str(tmp_path))
+    write(read, tmp_path / "again")
+    assert decoded(tmp_path / "again" / "t-0", "value", "timestampMs") == decoded(tmp_path / "t-0", "value", "timestampMs")
+    write(frame_of(spark, [("now", None)], "value string, timestampMs bigint"), tmp_path / "now", topic="t")
+    assert abs(decoded(tmp_path / "now" / "t-0", "timestampMs")[0]["timestampMs"] - time_ns() // 1_000_000) < 600_000
+
+
+def test_other_columns_are_not_looked_at(spark: SparkSession, tmp_path: Path):
+    """As by Spark's Kafka sink."""
+    write(frame_of(spark, [("a", 1, 7)], "value string, n int, producerId bigint"), tmp_path, topic="t")
+    assert [row["value"] for row in decoded(tmp_path / "t-0", "value")] == [b"a"]
+
+
 def test_keys_choose_partitions_as_kafkas_producer_does(spark: SparkSession, tmp_path: Path):
     """The hashes are those of the test of `Utils.murmur2` in Kafka's clients; made positive by dropping the sign bit."""
     hashes = {"21": -973932308, "foobar": -790332482, "a-little-bit-long-string": -985981536, "abc": 479470107}
@@ -193,6 +212,13 @@ def test_0_7_topics_are_compressed_by_the_producers_policy(spark: SparkSession, 
         ("value string, topic int", {}, "column topic must be string, not int"),
         ("value string, partition string", {"topic": "t"}, "column partition must be int, not string"),
         ("value string, timestamp bigint", {"topic": "t"}, "column timestamp must be timestamp, not bigint"),
+        ("value string, timestampMs timestamp", {"topic": "t"}, "column timestampMs must be bigint, not timestamp"),
+        ("value string, timestamp timestamp, timestampMs bigint", {"topic": "t"}, "both say the time of a record: drop one of them"),
+        (
+            "value string, _corrupt_record string",
+            {"topic": "t"},
+            "column _corrupt_record tells of damaged places, whose rows are no records",
+        ),
         ("value string, headers map<string,binary>", {"topic": "t"}, "column headers must be array<struct<key:string,value:binary>>"),
         ("value string", {"topic": "t", "compresion": "gzip"}, r"unknown option compresion \(did you mean compression\?\)"),
         ("value string", {"topic": "t", "compression": "brotli"}, "Unknown compression name: brotli"),
@@ -226,7 +252,7 @@ def test_a_user_sees_a_mistake_in_one_line(spark: SparkSession, tmp_path: Path):
         ([("a", "t", 0), ("b", None, 0)], {}, "the topic is null"),
         ([("a", "../up", 0)], {}, "is no name of a topic"),
         ([("a", "t", -1)], {}, "partition -1 is not in the range from 0"),
-        ([("a", "t", 3)], {"partitions": "3"}, "partition 3 is not in the range from 0 to 2"),
+        ([("a", "t", 3)], {"partitions": "3"}, "task 0: .*in row 0: partition 3 is not in the range from 0 to 2"),
     ],
 )
 def test_a_row_that_cannot_be_written_fails_the_job(
@@ -235,6 +261,14 @@ def test_a_row_that_cannot_be_written_fails_the_job(
     with pytest.raises(Exception, match=told):
         write(frame_of(spark, rows, "value string, topic string, partition int"), tmp_path / "log", **options)
     assert [path for path in (tmp_path / "log").rglob("*") if path.is_file()] == []
+
+
+def test_a_row_is_counted_in_its_task(spark: SparkSession, tmp_path: Path):
+    """V2-17: a time before 1970 is refused, and the message leads to it."""
+    rows = [(f"{number}", datetime(1969 if number == 5 else 2020, 6, 1, tzinfo=UTC)) for number in range(8)]
+    frame = frame_of(spark, rows, "value string, timestamp timestamp", tasks=2)
+    with pytest.raises(PythonException, match=r"ValueError: task 1: \[V2-17\] in row 1: Invalid negative timestamp -"):
+        write(frame, tmp_path, topic="t")
 
 
 @pytest.mark.parametrize("mode", ["errorifexists", "ignore"])

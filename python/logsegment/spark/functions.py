@@ -103,7 +103,7 @@ def convert_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..
         The function, to be called with a binary column. Null for null.
 
     Raises:
-        TypeError, ValueError: for an option that is none.
+        TypeError, ValueError: for an option that is none, or a codec that the format does not have.
         UnknownCompressionError: for a compression that is none.
         RecordBatchError: in the query, for a bad value when `on_error` is "raise".
 

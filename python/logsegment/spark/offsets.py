@@ -108,7 +108,11 @@ def parse_limit(options: Mapping[str, str], edge: Edge, default: int) -> OffsetL
         return OffsetLimit(everywhere=default)
     if text.lower() in _WORDS:
         return OffsetLimit(everywhere=_WORDS[text.lower()])
-    return OffsetLimit(offsets=parse_offsets(text, f"{edge}Offsets"))
+    offsets = parse_offsets(text, f"{edge}Offsets")
+    for name, offset in offsets.items():
+        if offset < EARLIEST:
+            raise ValueError(f"option {edge}Offsets: {offset} for {name} is no offset; -1 stands for latest, -2 for earliest")
+    return OffsetLimit(offsets=offsets)
 
 
 def batch_limits(options: Mapping[str, str]) -> tuple[OffsetLimit, OffsetLimit]:

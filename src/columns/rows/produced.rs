@@ -176,7 +176,7 @@ struct ProducedRows<'a> {
 impl<'a> ProducedRows<'a> {
     fn of(batch: &'a RecordBatch, now: i64) -> Result<Self> {
         /// What `Rows` finds under other names is left to the writer: offsets, control records.
-        const TAKEN: [&str; 4] = ["key", "value", "headers", "timestamp"];
+        const TAKEN: [&str; 5] = ["key", "value", "headers", "timestamp", "timestampMs"];
         let column = |name: &str| if TAKEN.contains(&name) { batch.column_by_name(name) } else { None };
         let rows = Rows::from_columns(batch.num_rows(), column)?;
         Ok(Self {

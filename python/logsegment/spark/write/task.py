@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import md5
 from typing import TYPE_CHECKING
@@ -96,7 +97,8 @@ class Staging:
         """Stage the rows of one task in the directory of its attempt, below `above`. `claim` is told what partitions each batch brings."""
         writer, claimed = _core.StagedWriter(os.path.join(above, attempt.name), self._staged_options(attempt)), 0
         for batch in batches:
-            writer.write(batch.select(list(self.columns)), time.time_ns() // 1_000_000)
+            with _naming_task(attempt.task):
+                writer.write(batch.select(list(self.columns)), time.time_ns() // 1_000_000)
             if claim is not None:
                 met = writer.partitions(claimed)
                 claim([f"{topic}-{number}" for topic, number in met])
@@ -114,6 +116,17 @@ class Staging:
             "start": attempt.task,
         }
         return self.options.to_encode() | own
+
+
+@contextmanager
+def _naming_task(number: int) -> Iterator[None]:
+    """Rows are counted in their task: an error of one says in which."""
+    try:
+        yield
+    except ValueError as error:
+        if error.args and isinstance(error.args[0], str):
+            error.args = (f"task {number}: {error.args[0]}", *error.args[1:])
+        raise
 
 
 def _given_up(staging: str) -> FileNotFoundError:
