@@ -21,6 +21,10 @@ from logsegment.cli.sources import opened
 
 #: At damage: a new checksum would hide it.
 ADVICE = "nothing is rewritten around damage; `logsegment verify` tells what is damaged"
+#: Where `fix` and `break` write.
+output_option = click.option(
+    "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="A new file; - for stdout."
+)
 
 
 @click.group(
@@ -63,9 +67,7 @@ def check(paths: tuple[str, ...], quiet: bool) -> int:
 
 @lz4.command(short_help="Write a copy with correct checksums.")
 @path_argument
-@click.option(
-    "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="A new file; - for stdout."
-)
+@output_option
 @quiet_option
 @ending
 def fix(path: str, output: str, quiet: bool) -> int:
@@ -78,9 +80,7 @@ def fix(path: str, output: str, quiet: bool) -> int:
 
 @lz4.command(name="break", short_help="Write a copy for Kafka 0.8.2 and 0.9.")
 @path_argument
-@click.option(
-    "-o", "--output", required=True, type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="A new file; - for stdout."
-)
+@output_option
 @quiet_option
 @ending
 def break_(path: str, output: str, quiet: bool) -> int:
