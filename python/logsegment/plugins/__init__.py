@@ -13,9 +13,9 @@ from logsegment.plugins.catalog import Catalog, Change
 from logsegment.plugins.codec import Codec
 from logsegment.plugins.entries import Entry, EntryError
 from logsegment.plugins.file_registry import FileRegistry
+from logsegment.plugins.known import RegistryError
 from logsegment.plugins.registry import MemoryRegistry, Registry
 from logsegment.plugins.rules import RegistrationError
-from logsegment.plugins.stored import RegistryError
 from logsegment.plugins.topic_registry import TopicRegistry
 from logsegment.plugins.training import Trained, train
 from logsegment.plugins.wanted import Plugin

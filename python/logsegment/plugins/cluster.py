@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from logsegment.plugins.catalog import Catalog, CatalogBuilder, language_of, topic_of
-from logsegment.plugins.stored import RegistryError
+from logsegment.plugins.known import RegistryError
 
 #: Every administrator's producer has this id, so that the broker lets only the newest of them commit.
 TRANSACTIONAL_ID = "logsegment-plugins"

@@ -28,8 +28,9 @@ from typing import Any, Self
 
 from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change, language_of, topic_of
 from logsegment.plugins.entries import refuse_constant
+from logsegment.plugins.known import Known, RegistryError
 from logsegment.plugins.locking import lock
-from logsegment.plugins.stored import Known, Plan, RegistryError, StoredRegistry, T
+from logsegment.plugins.stored import Plan, StoredRegistry, T
 
 
 class NotHere(RegistryError):

@@ -16,7 +16,8 @@ from logsegment._core import Finding
 from logsegment.plugins import rules
 from logsegment.plugins.catalog import Catalog, Change, topic_of
 from logsegment.plugins.cluster import TRANSACTIONAL_ID, Cluster, library
-from logsegment.plugins.stored import Plan, RegistryError, StoredRegistry
+from logsegment.plugins.known import RegistryError
+from logsegment.plugins.stored import Plan, StoredRegistry
 from logsegment.plugins.topic_settings import judge_topics, make_topics
 
 #: What the registry is made of besides settings of librdkafka, which has none with these names.
