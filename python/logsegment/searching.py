@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 from base64 import b64encode
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from logsegment._core import ArrowBatch, FileSource, Finding, RecordBatchError
+from logsegment._core import ArrowBatch, FileSource, Finding
 from logsegment._options import Format, OnError
+from logsegment.counted_segment import CountedSegment, Counters
 from logsegment.log import in_range
 from logsegment.naming import naming_file
 from logsegment.reading import decode
-from logsegment.segment import Segment
 from logsegment.segments import SegmentFile
-from logsegment.stores.uri import is_stored
-from logsegment.tiered.errors import ChunkError
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -84,36 +81,6 @@ class Place:
     index_in_entry: int
 
 
-@dataclass(slots=True)
-class Counters:
-    """What a search has read.
-
-    Attributes:
-        partitions: that were asked.
-        segments: in them.
-        segments_read: of which a log or an index was opened; the names told of the others.
-        index_bytes: of the indexes, which are read whole.
-        batch_bytes: of the batches that were read for their records.
-        batches_read: how many they are; those left out by their headers too, where no look-up led.
-        records_read: in them, as far as offsets did not exclude them.
-        bytes_walked: of the logs that were passed header by header, since no index led the way. What a look-up reads from the entry of an
-            index on is not counted: a few headers, and the batch that proves the entry.
-    """
-
-    partitions: int = 0
-    segments: int = 0
-    segments_read: int = 0
-    index_bytes: int = 0
-    batch_bytes: int = 0
-    batches_read: int = 0
-    records_read: int = 0
-    bytes_walked: int = 0
-
-    def to_dict(self) -> dict[str, int]:
-        """The counters by name."""
-        return asdict(self)
-
-
 @dataclass
 class Search:
     """Looks for records in one partition after the other.
@@ -167,7 +134,7 @@ class Search:
             RecordBatchError: when bytes on the way cannot be read.
             OSError: when a file cannot be read.
         """
-        segments = [_Counted(file, self.counters) for file in files]
+        segments = [CountedSegment(file, self.counters) for file in files]
         self.counters.partitions += 1
         self.counters.segments += len(segments)
         if self.wanted.at is not None:
@@ -178,7 +145,7 @@ class Search:
         for segment in in_range(segments, start, end):
             yield from self._scan(segment, start, end)
 
-    def _bounds(self, segments: Sequence[_Counted]) -> tuple[int | None, int | None]:
+    def _bounds(self, segments: Sequence[CountedSegment]) -> tuple[int | None, int | None]:
         """The offsets of the times, with those that were given."""
         start, end = self.wanted.start_offset, self.wanted.end_offset
         if self.wanted.since is not None:
@@ -189,7 +156,7 @@ class Search:
             end = end if behind is None else behind.offset if end is None else min(behind.offset, end)
         return start, end
 
-    def _first_at(self, segments: Sequence[_Counted], timestamp: int) -> Place | None:
+    def _first_at(self, segments: Sequence[CountedSegment], timestamp: int) -> Place | None:
         """The first record of a time or later, markers too, as a broker answers."""
         rows = {"since": timestamp, "until": None, "keys": None, "limit": 1}
         for segment in segments:
@@ -200,7 +167,7 @@ class Search:
                         return first
         return None
 
-    def _scan(self, segment: _Counted, start: int | None, end: int | None) -> Iterator[Place]:
+    def _scan(self, segment: CountedSegment, start: int | None, end: int | None) -> Iterator[Place]:
         self.path = segment.path
         begin, behind = segment.range_of_offsets(start, end, is_skipping=self.on_error == "skip")
         if behind is not None and begin >= behind:
@@ -210,7 +177,7 @@ class Search:
 
     def _rows(
         self,
-        segment: _Counted,
+        segment: CountedSegment,
         bytes_of: tuple[int, int | None],
         offsets: tuple[int | None, int | None],
         rows: dict[str, Any],
@@ -243,7 +210,7 @@ class Search:
             self.counters.records_read += stats.records
             self.findings += ((segment.path, finding) for finding in stream.findings)
 
-    def _chosen(self, segment: _Counted, batch: ArrowBatch, rows: dict[str, Any]) -> Iterator[Place]:
+    def _chosen(self, segment: CountedSegment, batch: ArrowBatch, rows: dict[str, Any]) -> Iterator[Place]:
         fields = [*_FIELDS, _HEADERS] if self.wanted.headers else _FIELDS
         for line in batch.to_jsonl("base64", fields=fields, rows=rows).splitlines():
             row = json.loads(line)
@@ -256,89 +223,3 @@ class Search:
             any(one["key"] == name and (value is None or one["value"] == b64encode(value).decode()) for one in found)
             for name, value in self.wanted.headers
         )
-
-
-class _Counted(Segment):
-    """A segment whose look-ups are counted."""
-
-    def __init__(self, file: SegmentFile, counters: Counters) -> None:
-        super().__init__(file, mmap=False)
-        self._counters = counters
-        self._is_read = False
-        self._read: set[str] = set()
-        self._found: tuple[int, int, tuple[int, int, int] | None] | None = None
-
-    def is_read(self) -> None:
-        """Count it, once."""
-        self._counters.segments_read += not self._is_read
-        self._is_read = True
-
-    def range_of_offsets(self, start: int | None, end: int | None, *, is_skipping: bool) -> tuple[int, int | None]:
-        """The bytes of the batches that may hold the offsets; none where no batch reaches the first of them."""
-        if self._is_kafka_07 or start is end is None:
-            return 0, None
-        self._looked_up(".index")
-        if is_skipping:
-            return self.intact_range(start, end)
-        begin = 0
-        try:
-            begin, is_there = (0, True) if start is None else self._position(start)
-            if not is_there:
-                return begin, begin
-            behind = None if end is None else self._behind(end - 1)
-        except ChunkError:
-            return begin or self.intact_range(start)[0], None
-        except RecordBatchError:
-            return begin, None
-        return begin, None if behind is None else max(begin, behind)
-
-    def ranges_of_time(self, timestamp: int) -> Iterator[tuple[int, int | None]]:
-        """The batch that has a record of this time or later, as its header says, and all behind it, should that be wrong."""
-        if self._is_kafka_07:
-            return
-        self._looked_up(".index", ".timeindex")
-        try:
-            position, batch, by_index = self._looked_up_timestamp(timestamp)
-        except RecordBatchError:
-            # Decoding tells what is wrong, or skips it.
-            yield 0, None
-            return
-        self._walked(position, by_index=by_index)
-        if batch is not None:
-            yield position, position + batch[0]
-            yield position + batch[0], None
-
-    def _position(self, offset: int) -> tuple[int, bool]:
-        position, batch = self._find(offset)
-        return position, batch is not None
-
-    def _behind(self, offset: int) -> int | None:
-        position, batch = self._find(offset)
-        return position + batch[0] if batch else None
-
-    def _find(self, offset: int) -> tuple[int, tuple[int, int, int] | None]:
-        """Look up the batch that reaches an offset; a search for one offset asks twice for the same."""
-        if self._found is None or self._found[0] != offset:
-            position, batch, by_index = self._index.find_offset(offset)
-            self._walked(position, by_index=by_index)
-            self._found = offset, position, batch
-        return self._found[1:]
-
-    def _walked(self, position: int, *, by_index: bool) -> None:
-        self._counters.bytes_walked += 0 if by_index else position
-
-    def _looked_up(self, *suffixes: str) -> None:
-        self.is_read()
-        for suffix in suffixes:
-            if suffix not in self._read:
-                self._read.add(suffix)
-                self._counters.index_bytes += self._index_bytes(suffix)
-
-    def _index_bytes(self, suffix: str) -> int:
-        if is_stored(self.path):
-            # A size would be a question more to the store; the entries are there after the look-up anyway.
-            return 8 * len(self._index.offset_index()) if suffix == ".index" else 12 * len(self._index.time_index())
-        try:
-            return os.stat(self._beside(suffix)).st_size
-        except OSError:
-            return 0

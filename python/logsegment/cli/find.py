@@ -36,8 +36,9 @@ from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.cli.txn import partitions
+from logsegment.counted_segment import Counters
 from logsegment.redacting import Redactor
-from logsegment.searching import Counters, Place, Search, Wanted
+from logsegment.searching import Place, Search, Wanted
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
