@@ -2,8 +2,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::error::counted;
+use crate::error::{Result, counted};
+use crate::framing::Source;
+use crate::limits::Limits;
 use crate::log::ReadAt;
+use crate::log::intact::first_intact;
 use crate::wire::as_u64;
 
 /// A range of bytes of a file, read front to back without moving a shared file position.
@@ -93,6 +96,11 @@ impl RandomFile {
 impl ReadAt for RandomFile {
     fn read_at(&self, to: &mut [u8], position: u64) -> io::Result<usize> {
         read_at(&self.file, to, position)
+    }
+
+    fn intact_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
+        let range = FileRange { file: self.file.try_clone()?, at: position, end: self.len, len: self.len, zeros_from: self.len };
+        first_intact(Source::reader(Box::new(range), position), limits)
     }
 }
 

@@ -3,7 +3,29 @@
 
 use super::Lookup;
 use super::hints::{from_first, from_last, position};
+use crate::decode::{ChecksumJudge, Checksums};
 use crate::error::Result;
+use crate::framing::{Piece, Runs, Source};
+use crate::limits::Limits;
+use crate::model::Formats;
+
+/// Bytes in which an intact entry is searched for at a time: the first one is near, as a rule.
+const SEARCHED: usize = 64 << 10;
+
+/// Where the first intact entry of a source begins; `None` when it has none.
+///
+/// # Errors
+/// `Io`, `Interrupted`.
+pub fn first_intact(source: Source, limits: &Limits) -> Result<Option<u64>> {
+    let judge = ChecksumJudge { formats: Formats::Experimental, limits: *limits, checksums: Checksums::All };
+    let mut runs = Runs::new(source, *limits, SEARCHED).of(judge.formats).recovering(Box::new(judge));
+    while let Some(piece) = runs.next_piece()? {
+        if let Piece::Run(run) = piece {
+            return Ok(Some(run.position));
+        }
+    }
+    Ok(None)
+}
 
 impl Lookup<'_> {
     /// The bytes that hold all intact batches with offsets from `start` to before `end`, and the last intact batch before them if there is

@@ -1,7 +1,7 @@
 use super::hints::{from_last, position};
 use super::untold_times::{UntoldTimes, may_have_times};
 use super::{Headers, ReadAt};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2;
 use crate::limits::Limits;
 use crate::model::{BatchHeader, RecordFormat};
@@ -13,7 +13,7 @@ use crate::wire::checksum;
 /// An entry is a hint. It is taken only when an intact batch stands where it points, and the headers from there on must agree with it;
 /// otherwise an earlier entry is tried, and then the beginning of the log.
 ///
-/// Bytes that the storage has lost fail only a look-up whose answer may have been in them.
+/// Bytes that the storage has lost, and entries that cannot be framed, fail only a look-up of an offset that may have been in them.
 pub struct Lookup<'a> {
     /// The log.
     pub log: &'a dyn ReadAt,
@@ -130,8 +130,8 @@ impl Lookup<'_> {
         Ok(header.filter(|header| first_known(header) <= offset).map(|_| position))
     }
 
-    /// Reads headers up to the first batch that ends at or behind `offset`, and past bytes that are lost unless it may have been among them;
-    /// `lost` tells of such bytes before the first header.
+    /// Reads headers up to the first batch that ends at or behind `offset`, and past bytes that are lost or damaged unless it may have been
+    /// among them; `lost` tells of such bytes before the first header.
     fn scan_offset<'a>(&'a self, mut headers: Headers<&'a dyn ReadAt>, offset: i64, mut lost: Option<Error>) -> Result<Place> {
         loop {
             match headers.next_header() {
@@ -142,7 +142,7 @@ impl Lookup<'_> {
                     return lost.filter(|_| !is_known).map_or(Ok(Place { header, position, by_index: false }), Err);
                 }
                 Err(error) => {
-                    headers = self.headers_behind(error.clone())?;
+                    headers = self.headers_past(headers.position(), error.clone())?;
                     lost = Some(error);
                 }
             }
@@ -162,6 +162,18 @@ impl Lookup<'_> {
         let Some(lost) = error.lost_bytes() else { return Err(error) };
         let next = self.log.intact_from(lost.end, &self.limits)?;
         next.filter(|next| *next >= lost.end).map_or(Err(error), |next| Ok(self.headers(next)))
+    }
+
+    /// The same behind an entry at `position` that is damaged, too; a format that is not read is no damage.
+    ///
+    /// # Errors
+    /// As `headers_behind`.
+    fn headers_past(&self, position: u64, error: Error) -> Result<Headers<&dyn ReadAt>> {
+        if error.lost_bytes().is_some() || !error.is_about_data() || matches!(error.kind(), ErrorKind::UnsupportedFormat { .. }) {
+            return self.headers_behind(error);
+        }
+        let next = self.log.intact_from(position.saturating_add(1), &self.limits)?;
+        next.filter(|next| *next > position).map_or(Err(error), |next| Ok(self.headers(next)))
     }
 
     /// The header of an intact batch at `position`; `LostBytes` when some of its bytes are lost.

@@ -28,8 +28,8 @@ pub trait ReadAt: Send + Sync {
         Ok(filled)
     }
 
-    /// Where the first intact entry begins at or behind `position`, up to which the storage has lost bytes (`LostBytes`); `None` when none
-    /// does.
+    /// Where the first intact entry begins at or behind `position`, up to which bytes are lost (`LostBytes`) or damaged; `None` when none
+    /// does, or where nobody can look for it.
     ///
     /// # Errors
     /// Those of the storage, `Interrupted`.

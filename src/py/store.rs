@@ -13,12 +13,11 @@ use super::errors::{self, RecordBatchError};
 use super::finding::Finding;
 use super::interrupt::Signals;
 use super::lost;
-use crate::decode::{ChecksumJudge, Checksums};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Losses, Piece, Runs, Source};
+use crate::framing::{Losses, Source};
 use crate::limits::Limits;
 use crate::log::ReadAt;
-use crate::model::Formats;
+use crate::log::intact::first_intact;
 use crate::wire::as_u64;
 
 /// A file of a store, read at any position through one window of bytes that grows while the reading goes on front to back.
@@ -53,8 +52,6 @@ struct Window {
 const LEAST: u64 = 64 << 10;
 /// Largest request: the time until the first byte comes is little beside the rest then.
 const MOST: u64 = 8 << 20;
-/// Bytes in which an intact entry is searched for at a time: the first one is near, as a rule.
-const SEARCHED: usize = 64 << 10;
 
 impl StoredLog {
     /// Opens a file.
@@ -143,14 +140,7 @@ impl ReadAt for StoredLog {
     fn intact_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
         let log = self.asked_by(&self.signals).recovering();
         let source = StoredRange { log, at: position, is_checked: true }.into_source();
-        let judge = ChecksumJudge { formats: Formats::Experimental, limits: *limits, checksums: Checksums::All };
-        let mut runs = Runs::new(source, *limits, SEARCHED).of(judge.formats).recovering(Box::new(judge));
-        while let Some(piece) = runs.next_piece()? {
-            if let Piece::Run(run) = piece {
-                return Ok(Some(run.position));
-            }
-        }
-        Ok(None)
+        first_intact(source, limits)
     }
 }
 
