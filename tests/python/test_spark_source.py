@@ -202,6 +202,50 @@ def test_a_directory_without_segments_fails_when_planned(spark: SparkSession, tm
         load(spark, tmp_path).count()
 
 
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"hello\n", "notes.bin: no log segment: there is not one whole entry in it"),
+        (b"PAR1" * 100, "notes.bin: no log segment, or damaged where it begins: .*COD-6"),
+        (b"id,name\n" * 500, "notes.bin: no log segment, or damaged where it begins"),
+        (bytes(8) + (5000).to_bytes(4) + bytes(20), "notes.bin: no log segment: there is not one whole entry in it"),
+    ],
+)
+def test_a_file_that_is_no_log_is_told_when_it_is_named(spark: SparkSession, tmp_path: Path, data: bytes, told: str):
+    (tmp_path / "notes.bin").write_bytes(data)
+    with pytest.raises(AnalysisException, match=told):
+        load(spark, tmp_path / "notes.bin").count()
+    for sound in (SEGMENT.read_bytes(), SEGMENT.read_bytes()[:-3], b"", bytes(4096)):
+        (tmp_path / "notes.bin").write_bytes(sound)
+        assert (load(spark, tmp_path / "notes.bin").count() > 0) == any(sound)
+
+
+def test_a_link_that_leads_nowhere_is_told(spark: SparkSession, tmp_path: Path):
+    directory = tmp_path / "orders-0"
+    directory.mkdir()
+    (directory / f"{0:020}.log").symlink_to(SEGMENT)
+    (directory / f"{240:020}.log").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(PythonException, match=rf"{240:020}.log is a link to {tmp_path}/nowhere, where there is nothing; set fail"):
+        load(spark, directory).count()
+    assert load(spark, directory, failOnDataLoss="false").count() == 240
+
+
+def test_a_table_of_the_catalog_is_refused_with_what_there_is_instead(spark: SparkSession, tmp_path: Path):
+    told = r"Tables of Spark's catalog .* are not supported, temporary views are \(CREATE TEMPORARY VIEW"
+    with pytest.raises(AnalysisException, match=told):
+        spark.sql(f"create table logs using logsegment options (path '{SEGMENT}')")
+    rows = spark.createDataFrame([("a",)], "value string").write.format("logsegment").option("topic", "t").mode("append")
+    with pytest.raises(AnalysisException, match=told):
+        rows.saveAsTable("pathless")
+    # Spark tells nobody that a write to a path is for a table.
+    rows.option("path", str(tmp_path)).saveAsTable("written")
+    try:
+        with pytest.raises(AnalysisException, match=told):
+            spark.table("written").count()
+    finally:
+        spark.sql("drop table if exists written")
+
+
 def test_an_unknown_option_fails_at_load(spark: SparkSession):
     with pytest.raises(AnalysisException, match=r"unknown option isolatoin \(did you mean isolation\?\); the options are"):
         load(spark, SEGMENT, isolatoin="read_committed")

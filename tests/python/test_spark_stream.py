@@ -97,8 +97,33 @@ def test_lost_offsets_are_one_readable_error(spark: SparkSession, tmp_path: Path
     assert lenient.run() == {0: list(range(5, 10))}
 
 
-def test_a_wrong_option_is_told_when_the_query_starts(spark: SparkSession, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"maxTriggerDelay": "soon"}, "option maxTriggerDelay must be a time such as"),
+        ({"endingOffsets": "latest"}, "option endingOffsets means nothing in a streaming query, but in a batch query"),
+        ({"startingOffsets": '{"orders":{"0":-7}}'}, "option startingOffsets: -7 for orders-0 is no offset"),
+        ({"view": "batches"}, "option view: a stream gives records, and batches only a batch query"),
+    ],
+)
+def test_a_wrong_option_is_told_when_the_query_starts(spark: SparkSession, tmp_path: Path, options: dict[str, str], told: str):
+    """And not the UnboundLocalError that PySpark makes of an error in `streamReader`."""
     log = GrowingLog(tmp_path / "logs")
     log.append(5)
-    with pytest.raises(StreamingQueryException, match="option maxTriggerDelay must be a time such as"):
-        Sink(spark, log, tmp_path / "checkpoint", maxTriggerDelay="soon").run()
+    with pytest.raises(StreamingQueryException, match=told) as caught:
+        Sink(spark, log, tmp_path / "checkpoint", **options).run()
+    assert "UnboundLocalError" not in str(caught.value)
+
+
+def test_a_query_that_goes_on_with_fewer_topics_says_so(spark: SparkSession, tmp_path: Path):
+    log = GrowingLog(tmp_path / "logs")
+    log.append(5)
+    other = GrowingLog(tmp_path / "logs", "payments")
+    other.append(3)
+    both = {"startingOffsets": "earliest", "failOnDataLoss": "true"}
+    assert sorted(Sink(spark, log, tmp_path / "checkpoint", **both).run()[0]) == [0, 0, 1, 1, 2, 2, 3, 4]
+    told = "payments-0 was read up to offset 2, and subscribe, subscribePattern or assign leaves it out now; the option fail"
+    log.append(5)
+    with pytest.raises(StreamingQueryException, match=told):
+        Sink(spark, log, tmp_path / "checkpoint", subscribe="orders", **both).run()
+    assert Sink(spark, log, tmp_path / "checkpoint", subscribe="orders", failOnDataLoss="false").run() == {1: list(range(5, 10))}

@@ -283,6 +283,36 @@ def test_a_target_that_is_a_file_is_told(spark: SparkSession, tmp_path: Path):
         write(frame_of(spark, [("a",)], "value string"), tmp_path / "log", topic="t")
 
 
+def test_a_log_is_no_target(spark: SparkSession, tmp_path: Path):
+    """Its directories would lie inside of a partition's, where a broker finds nothing."""
+    write(frame_of(spark, [("a",)], "value string"), tmp_path, topic="t")
+    files = sorted(tmp_path.rglob("*"))
+    for mode in ("append", "overwrite"):
+        with pytest.raises(AnalysisException, match=r"t-0 holds segments itself.*: write to the directory above"):
+            write(frame_of(spark, [("b",)], "value string"), tmp_path / "t-0", mode=mode, topic="t")
+    assert sorted(tmp_path.rglob("*")) == files
+    (tmp_path / "run-7").mkdir()
+    write(frame_of(spark, [("b",)], "value string"), tmp_path / "run-7", topic="t")
+    assert [row["value"] for row in decoded(tmp_path / "run-7", "value")] == [b"b"]
+
+
+def test_a_torn_log_is_refused_before_work_is_done_for_it(spark: SparkSession, tmp_path: Path):
+    """SEG-2: on the driver where all rows are of its topic; else by the first task that meets it. Other logs go on."""
+    for topic in ("torn", "sound"):
+        write(frame_of(spark, [("a",)], "value string"), tmp_path, topic=topic)
+    log = tmp_path / "torn-0" / f"{0:020}.log"
+    log.write_bytes(log.read_bytes()[:-3])
+    with pytest.raises(AnalysisException, match=r"torn-0/0{20}.log: the log ends inside an entry at byte 0 of"):
+        write(frame_of(spark, [("b",)], "value string"), tmp_path, topic="torn")
+    rows = frame_of(spark, [("b", "sound"), ("c", "torn")], "value string, topic string")
+    with pytest.raises(PythonException, match=r"torn-0/0{20}.log: the log ends inside an entry at byte 0 of"):
+        write(rows, tmp_path)
+    write(rows.where("topic = 'sound'"), tmp_path)
+    assert [row["value"] for row in decoded(tmp_path / "sound-0", "value")] == [b"a", b"b"]
+    write(rows, tmp_path, mode="overwrite")
+    assert [row["value"] for row in decoded(tmp_path / "torn-0", "value")] == [b"c"]
+
+
 def test_options_of_brokers_are_passed_over(spark: SparkSession, tmp_path: Path):
     write(frame_of(spark, [("a",)], "value string"), tmp_path, topic="t", **{"kafka.bootstrap.servers": "nowhere:9092"})
     assert len(decoded(tmp_path, "value")) == 1

@@ -14,6 +14,7 @@ import logsegment as ls
 from growing import GrowingLog
 from logsegment import _core
 from logsegment.spark import LogSegmentSource
+from logsegment.spark.refused import RefusedStreamReader
 from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
@@ -52,7 +53,10 @@ def damage(log: GrowingLog, kind: str, batch: int) -> int:
 
 def reader_of(log: GrowingLog, **options: str) -> Any:
     source = LogSegmentSource({"path": str(log.root), "startingOffsets": "earliest", **options})
-    return source.streamReader(source.schema())
+    reader = source.streamReader(source.schema())
+    if isinstance(reader, RefusedStreamReader):
+        raise reader.error
+    return reader
 
 
 def read(log: GrowingLog, **options: str) -> tuple[list[int], list[Row]]:

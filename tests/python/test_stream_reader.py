@@ -17,6 +17,7 @@ import logsegment as ls
 from counted_bytes import bytes_read, counting
 from growing import TIME, GrowingLog
 from logsegment.spark import LogSegmentSource, stream_limits, stream_read, stream_segments
+from logsegment.spark.refused import RefusedStreamReader
 from logsegment.spark.stream import SegmentStreamReader
 from logsegment.spark.stream_limits import Admission, shares
 from logsegment.spark.stream_plan import DataLossError
@@ -36,6 +37,8 @@ def reader_of(log: GrowingLog | Path, **options: str) -> SegmentStreamReader:
     root = log if isinstance(log, Path) else log.root
     source = LogSegmentSource({"path": str(root), **options})
     reader = source.streamReader(source.schema())
+    if isinstance(reader, RefusedStreamReader):
+        raise reader.error
     assert isinstance(reader, SegmentStreamReader)
     return reader
 

@@ -33,6 +33,12 @@ BROKER_OPTIONS = ("kafka.", "kafkaconsumer.", "fetchoffset.", "groupidprefix")
 #: Kafka's own name of our option `isolation`: passed over, it would change the rows.
 KAFKA_ISOLATION = "kafka.isolation.level"
 
+#: What Spark tells a source of a table.
+TABLE = "provider"
+NO_TABLES = (
+    "Tables of Spark's catalog (CREATE TABLE, saveAsTable) are not supported, "
+    "temporary views are (CREATE TEMPORARY VIEW ... USING logsegment)"
+)
 #: Private keys of tiered storage.
 KEYS = "keys"
 PATHS = ("path", "paths", KEYS)
@@ -88,7 +94,7 @@ BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters", 
 VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc", "experimental", *ENTRY_LIMITS)
 BATCHES_VIEW = Door("the view batches", (*VIEWED, "batchSize", *MODE_OPTIONS, IO_STATS, *PLUGINS))
 FINDINGS_VIEW = Door("the view findings", (*VIEWED, "depth", IO_STATS, *PLUGINS))
-STREAM = Door("a streaming query", (*PATHS, *RECORDS, *LIMITS, *TRIGGERS, "upTo"), ("pushFilters",))
+STREAM = Door("a streaming query", (*PATHS, *RECORDS, *LIMITS, *TRIGGERS, "upTo", "view"), ("pushFilters",))
 #: What Spark itself hands on with a stream.
 OF_STREAMS = ("checkpointLocation", "queryName", "outputMode")
 #: The settings of the 0.7 producer in the place of `compression`.
@@ -173,6 +179,16 @@ def lowered(given: Mapping[str, str]) -> dict[str, str]:
     return {name.lower(): value for name, value in given.items()}
 
 
+def ensure_no_table(given: Mapping[str, str]) -> None:
+    """Fail when Spark asks for a table of its catalog.
+
+    Raises:
+        ValueError: with what there is in its place.
+    """
+    if TABLE in lowered(given):
+        raise ValueError(f"{NO_TABLES}: read and write by path")
+
+
 def ensure_known_somewhere(given: Mapping[str, str]) -> None:
     """Fail for an option that no door knows.
 
@@ -219,7 +235,7 @@ def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
     paths = [options["path"]] if "path" in options else []
     paths += json.loads(options.get("paths", "[]"))
     if not paths:
-        raise ValueError('no path: give one to load(), or as option "path"')
+        raise ValueError(f'no path: give one to load() or save(), or as option "path". {NO_TABLES}')
     keys = keys_option(options)
     if keys is None:
         return tuple(paths)

@@ -15,6 +15,7 @@ from pyspark.sql.datasource import InputPartition
 import logsegment as ls
 from logsegment.neighbours import committed_transactions
 from logsegment.segments import SegmentFile, segments_beside
+from logsegment.spark.bare_files import ensure_entries
 from logsegment.spark.bounds import LogRange, ranges_of
 from logsegment.spark.cutting import Piece, cut_up, parts_of, shared
 from logsegment.spark.filters import Wanted
@@ -98,7 +99,7 @@ def plan_ranges(
     """
     ranges = list(ranges)
     logs = [log for one in ranges for log in _logs(_narrowed(one, *offsets))]
-    pieces = [(log, _pieces(log, timestamp, recovers=options.mode.skips)) for log in logs]
+    pieces = [(log, _pieces(log, timestamp, options)) for log in logs]
     parts = parts_of([piece for _, own in pieces for piece in own], options)
     known = [_transactions(log, own, options) if options.isolation == "read_committed" else None for log, own in pieces]
     cuts = [[cut for piece in own for cut in cut_up(piece, parts, options)] for _, own in pieces]
@@ -124,9 +125,9 @@ def _logs(one: LogRange) -> list[LogRange]:
     return [LogRange(one.name, list(group), one.start, one.end) for _, group in groupby(one.segments, log)]
 
 
-def _pieces(log: LogRange, timestamp: int | None, *, recovers: bool) -> list[Piece]:
+def _pieces(log: LogRange, timestamp: int | None, options: ReadOptions) -> list[Piece]:
     """The wanted bytes of the segments in which there may be wanted offsets."""
-    found = ((_piece(segment, log, timestamp, recovers=recovers), follower) for segment, follower in _in_range(log))
+    found = ((_piece(segment, log, timestamp, options), follower) for segment, follower in _in_range(log))
     return [replace(piece, follower=follower) for piece, follower in found if piece is not None]
 
 
@@ -144,10 +145,12 @@ def _in_range(log: LogRange) -> list[tuple[SegmentFile, int | None]]:
     return wanted
 
 
-def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, *, recovers: bool) -> Piece | None:
-    segment = ls.Segment(file)
+def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: ReadOptions) -> Piece | None:
+    segment, recovers = ls.Segment(file), options.mode.skips
     try:
         size = segment.size
+        if file.base_offset is None:
+            ensure_entries(file, recovers=recovers, limits=options.limits)
         start = log.start if log.start is not None and log.start > (file.base_offset or 0) else None
         begin, stop = 0, None
         if start is not None or log.end is not None:

@@ -6,6 +6,7 @@ are read by position (a mapping of a file that a broker cuts would kill the work
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -37,6 +38,7 @@ from logsegment.spark.options import (
     columns_option,
     decode_option,
     ensure_known_somewhere,
+    ensure_no_table,
     lowered,
     parse_options,
     paths_of,
@@ -46,6 +48,7 @@ from logsegment.spark.plan import SegmentPart, SegmentTask, plan_tasks
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, columns_of, record_schema
 from logsegment.spark.task_stats import TaskStats
 from logsegment.spark.views import view_of, view_reader, view_schema
+from logsegment.stores.uri import is_stored
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,6 +69,7 @@ class LogSegmentSource(DataSource):
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(dict(options))
         self.given = dict(options)
+        ensure_no_table(self.given)
         ensure_known_somewhere(self.given)
         paths_of(lowered(self.given))
 
@@ -101,9 +105,19 @@ class LogSegmentSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """A reader that follows partitions, of the columns in `schema`."""
+        from logsegment.spark.refused import RefusedStreamReader
+
+        try:
+            return self._stream_reader(schema)
+        except Exception as error:
+            return RefusedStreamReader(error)
+
+    def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
         # Not for batch queries, whose every process would wait for it.
         from logsegment.spark.stream import stream_reader
 
+        if (view := view_of(self.given)) != "records":
+            raise ValueError(f"option view: a stream gives records, and {view} only a batch query")
         wanted, corrupt = parse_mode(lowered(self.given)).split(schema, (*KAFKA_COLUMNS, HEADERS))
         return stream_reader(self.given, self._columns(wanted), corrupt)
 
@@ -158,8 +172,7 @@ class SegmentReader(DataSourceReader):
             self._ensure_there(part)
             yield from self._batches(part, stats)
         except FileNotFoundError:
-            lost = FileNotFoundError(f"{part.source.path} was deleted after the query was planned")
-            self._report_loss(lost)
+            self._report_loss(FileNotFoundError(_loss_of(part.source)))
         except ls.RecordBatchError as error:
             raise in_file(error, str(part.source.path)) from None
 
@@ -209,6 +222,14 @@ class SegmentReader(DataSourceReader):
         if part.transactions is not None or self.options.isolation != "read_committed":
             return part.transactions
         return transactions_of(part, is_recovering=self.options.mode.skips, experimental=self.options.experimental)
+
+
+def _loss_of(source: ls.FileSource) -> str:
+    """Why a file that was listed is not there."""
+    path = source.path
+    if not is_stored(str(path)) and os.path.islink(path):
+        return f"{path} is a link to {os.readlink(path)}, where there is nothing"
+    return f"{path} was deleted after the query was planned"
 
 
 class _PushFilters:

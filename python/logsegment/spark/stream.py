@@ -24,7 +24,7 @@ from logsegment.spark.stream_bytes import offset_within, pieces, size_of
 from logsegment.spark.stream_ends import Reach, Reaches
 from logsegment.spark.stream_limits import Admission, shares, supports_limits
 from logsegment.spark.stream_options import StreamOptions, parse_stream_options
-from logsegment.spark.stream_plan import RangeTask, gaps_of, plan_ranges, plan_tasks, report_loss
+from logsegment.spark.stream_plan import RangeTask, gaps_of, plan_ranges, plan_tasks, report_gone, report_loss
 from logsegment.spark.stream_read import read_range
 from logsegment.spark.topics import TopicPartition, discover
 from logsegment.stores.errors import ChangedError
@@ -162,7 +162,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """How far each partition can be read now: never less far than before, unless it was cut off."""
         fails = self.options.fails_on_data_loss
         for gone in sorted(begin.keys() - reaches.keys()):
-            report_loss(f"{gone} is gone, and with it what was not read from offset {begin[gone]} on", fails=fails)
+            report_gone(gone, begin[gone], self.options)
         latest: Offsets = {}
         for name, reach in reaches.items():
             before = begin.get(name)

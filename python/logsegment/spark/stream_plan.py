@@ -54,6 +54,18 @@ def report_loss(what: str, *, fails: bool) -> None:
     warnings.warn(what, UserWarning, stacklevel=2)
 
 
+def report_gone(name: TopicPartition, offset: int, options: StreamOptions) -> None:
+    """Tell of a partition that a checkpoint has and the query has not: `offset` was the next one.
+
+    Raises:
+        DataLossError: when the query is to fail.
+    """
+    told = f"{name} is gone, and with it what was not read from offset {offset} on"
+    if not options.selection.has(name):
+        told = f"{name} was read up to offset {offset - 1}, and subscribe, subscribePattern or assign leaves it out now"
+    report_loss(told, fails=options.fails_on_data_loss)
+
+
 def plan_ranges(
     logs: Mapping[TopicPartition, Sequence[SegmentFile]], start: Offsets, end: Offsets, options: StreamOptions
 ) -> list[tuple[TopicPartition, int, int]]:
@@ -66,7 +78,7 @@ def plan_ranges(
     """
     fails = options.fails_on_data_loss
     for gone in sorted(start.keys() - end.keys()):
-        report_loss(f"{gone} is gone, and with it what was not read from offset {start[gone]} on", fails=fails)
+        report_gone(gone, start[gone], options)
     ranges = []
     for name, until in end.items():
         first = _first(name, logs.get(name), start.get(name), until, fails=fails)

@@ -18,8 +18,8 @@ class LogEnd(NamedTuple):
     is_last_empty: bool
 
 
-def log_end(directory: str, *, is_07: bool) -> LogEnd:
-    """Find the end of a log; of none it is 0.
+def log_end(directory: str, *, is_07: bool, by_index: bool = False) -> LogEnd:
+    """Find the end of a log; of none it is 0. With `by_index` only what the index leads to is read of a file here, as always in a store.
 
     Raises:
         ValueError: when the log is of the other kind, or its tail is torn.
@@ -36,7 +36,7 @@ def log_end(directory: str, *, is_07: bool) -> LogEnd:
         size = size_of(last)
         return LogEnd(base + size, size == 0)
     try:
-        end, valid, size = _stored_end(last, base) if is_stored(last.path) else _core.segment_end(last.path, base)
+        end, valid, size = _indexed_end(last, base) if by_index or is_stored(last.path) else _core.segment_end(last.path, base)
     except _core.RecordBatchError as error:
         raise in_file(error, last.path) from None
     if valid != size:
@@ -45,8 +45,8 @@ def log_end(directory: str, *, is_07: bool) -> LogEnd:
     return LogEnd(end, size == 0)
 
 
-def _stored_end(segment: SegmentFile, base: int) -> tuple[int, int, int]:
-    """The same as of a file here. An index leads near to the end, so that the segment is not fetched."""
+def _indexed_end(segment: SegmentFile, base: int) -> tuple[int, int, int]:
+    """The same by an index, which leads near to the end, so that the segment is not fetched."""
     size, last = size_of(segment), _core.SegmentIndex(segment.path, base).last_batch()
     if last is None:
         return base, 0, size

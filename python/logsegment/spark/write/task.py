@@ -69,6 +69,7 @@ class Staging:
     known_partitions: tuple[tuple[str, int], ...]
     job: str
     is_stream: bool
+    refused: tuple[tuple[str, str], ...] = ()
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> StagedMessage:
         """Stage the rows of one task."""
@@ -95,13 +96,18 @@ class Staging:
         self, batches: Iterator[pa.RecordBatch], attempt: Attempt, above: str, claim: Callable[[Sequence[str]], None] | None = None
     ) -> StagedMessage:
         """Stage the rows of one task in the directory of its attempt, below `above`. `claim` is told what partitions each batch brings."""
+        refused = dict(self.refused)
         writer, claimed = _core.StagedWriter(os.path.join(above, attempt.name), self._staged_options(attempt)), 0
         for batch in batches:
             with _naming_task(attempt.task):
                 writer.write(batch.select(list(self.columns)), time.time_ns() // 1_000_000)
-            if claim is not None:
-                met = writer.partitions(claimed)
-                claim([f"{topic}-{number}" for topic, number in met])
+            if claim is not None or refused:
+                met = [f"{topic}-{number}" for topic, number in writer.partitions(claimed)]
+                for log in met:
+                    if log in refused:
+                        raise ValueError(refused[log])
+                if claim is not None:
+                    claim(met)
                 claimed += len(met)
         rows = writer.finish()
         parts = [StagedPart(topic, number, os.path.join(attempt.name, name), records, size) for topic, number, name, records, size in rows]

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from logsegment import stores
+from logsegment.file_names import SEGMENT
+from logsegment.segments import is_directory, names_in
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.columns import written_columns
 from logsegment.spark.write.commit import commit, finish_interrupted
+from logsegment.spark.write.ends import log_end
 from logsegment.spark.write.journal import Mark
-from logsegment.spark.write.options import parse_options
+from logsegment.spark.write.options import WriteOptions, parse_options
 from logsegment.spark.write.stored import stage
 from logsegment.spark.write.task import StagedMessage, Staging
 from logsegment.stores.uri import is_stored, shown
@@ -38,7 +42,8 @@ class SegmentWriter(DataSourceArrowWriter):
         overwrite: replace all partition directories of the target; else append to them.
 
     Raises:
-        ValueError: for an option or a column that is wrong.
+        ValueError: for an option or a column that is wrong, a target that is a log itself, a log of the option topic that cannot be
+            continued.
         NotADirectoryError: when the target is a file.
         OSError: when the target cannot be made, or its store does not answer.
     """
@@ -50,6 +55,8 @@ class SegmentWriter(DataSourceArrowWriter):
         if is_stored(path):
             finish_interrupted(path)
         else:
+            if not overwrite:
+                self.staging = replace(self.staging, refused=_refused(self.staging.options))
             os.makedirs(places.staging(path, self.staging.job))
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
@@ -110,6 +117,9 @@ def _staging(given: Mapping[str, str], schema: StructType, overwrite: bool, *, i
     if overwrite and is_stored(options.path):
         told = "a store cannot replace directories as a whole, so that mode overwrite (output mode complete) would show half of its work"
         raise ValueError(f"{shown(options.path)}: {told}; remove what is there first, or append to another place")
+    if _holds_segments(options.path):
+        told = "holds segments itself, as the directory of a partition does, and a write makes such directories below its target"
+        raise ValueError(f"{shown(options.path)} {told}: write to the directory above")
     columns = written_columns(schema, options)
     known = places.known_partitions(options.path)
     return Staging(options, tuple(columns), tuple(sorted(known.items())), places.new_job(), is_stream)
@@ -119,6 +129,27 @@ def _is_file(path: str) -> bool:
     if is_stored(path):
         return stores.exists(path) and not stores.is_directory(path)
     return os.path.lexists(path) and not os.path.isdir(path)
+
+
+def _holds_segments(path: str) -> bool:
+    return is_directory(path) and any(SEGMENT.fullmatch(name) for name in names_in(path))
+
+
+def _refused(options: WriteOptions) -> tuple[tuple[str, str], ...]:
+    """Directories of logs that cannot be continued, and why: so that no work is done for them.
+
+    Raises:
+        ValueError: for one of the topic that all rows have.
+    """
+    found = []
+    for name, (topic, _) in places.partitions_of(options.path).items():
+        try:
+            log_end(places.below(options.path, name), is_07=options.format == "0.7", by_index=True)
+        except ValueError as error:
+            if topic == options.topic:
+                raise
+            found.append((name, str(error)))
+    return tuple(found)
 
 
 def _told(messages: Messages) -> list[StagedMessage]:

@@ -1,0 +1,36 @@
+"""Files that are named by themselves, whatever their names: one that is no log segment is told, and does not give no rows."""
+
+from __future__ import annotations
+
+import logsegment as ls
+from logsegment.segments import SegmentFile
+from logsegment.stores.uri import shown
+
+#: The input ends inside an entry.
+TORN = "L8-14"
+
+
+def ensure_entries(file: SegmentFile, *, recovers: bool, limits: ls.Limits | None = None) -> None:
+    """Fail for a file that holds not one whole entry, or does not begin with one; what is empty or zeros passes.
+
+    Args:
+        file: of any name.
+        recovers: the read goes on past damage, also at the beginning.
+        limits: of the read.
+
+    Raises:
+        ValueError: when it does.
+        OSError: when it cannot be read.
+    """
+    # Whether batches of magic 3 are read, and by which plugins, is for the read to say.
+    stream = ls.batch_stream(ls.FileSource(file.path), check_crc=False, batch_size=1, experimental=True, limits=limits)
+    with stream:
+        try:
+            found = next(iter(stream), None)
+        except ls.RecordBatchError as error:
+            if recovers or error.position != 0:
+                return
+            raise ValueError(f"{shown(file.path)}: no log segment, or damaged where it begins: {error}") from None
+        torn = found is None and any(one.rule == TORN for one in stream.findings)
+    if torn:
+        raise ValueError(f"{shown(file.path)}: no log segment: there is not one whole entry in it")
