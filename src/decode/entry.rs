@@ -184,6 +184,10 @@ impl Decoder {
 
     fn open_batch(&mut self, frame: Frame<'_>, header: &BatchHeader, remarks: Option<&mut Vec<Remark>>) -> Result<Option<Opened>> {
         let Some(filter) = self.wanted(header) else {
+            if self.ends_at(header) {
+                // Not in silence, when the marker may be lost.
+                self.is_committed(header)?;
+            }
             self.stats.entries_skipped += 1;
             return Ok(None);
         };
@@ -241,6 +245,13 @@ impl Decoder {
             return None;
         }
         Some((!offsets.covers(first, last)).then_some(offsets))
+    }
+
+    /// True for the first batch of the oldest open transaction, when records from there on are wanted.
+    fn ends_at(&self, header: &BatchHeader) -> bool {
+        let Isolation::ReadCommitted(transactions) = &self.options.isolation else { return false };
+        let end = self.options.offsets.end;
+        transactions.last_stable_offset().is_some_and(|stable| stable == header.base_offset && end.is_none_or(|end| stable < end))
     }
 
     /// False for a batch that was aborted.

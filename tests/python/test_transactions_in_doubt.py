@@ -333,14 +333,32 @@ def test_a_damaged_batch_puts_its_transaction_in_doubt_where_damage_is_skipped(t
 
 
 def test_the_last_of_a_transaction_stays_open_behind_damage(tmp_path: Path):
-    """Without a later marker there is a last stable offset, as there is without damage."""
+    """Without a later marker there is a last stable offset, as there is without damage; but it is told why."""
     found = {offset: one for offset, one in entries().items() if offset < 9}
     log = written(tmp_path, found, (0,), {LOST: flip(found[LOST], 69, 1)})
     for door in DOORS:
         for on_error in ("raise", "skip"):
             read = door(log, on_error)
-            assert (read.offsets, read.withheld) == ([], set()), door
-    assert ls.scan_transactions([log.data]) == ls.Transactions([], 0, [(B, 3, 5)])
+            assert (read.offsets, read.error is None) == ([], on_error == "skip"), door
+            assert on_error == "raise" or read.withheld == {0, 1}
+    assert ls.scan_transactions([log.data]) == ls.Transactions([], 0, [(A, 0, 5), (B, 3, 5)])
+
+
+def test_the_end_of_what_is_committed_is_told_when_damage_may_have_moved_it(tmp_path: Path):
+    """The second transaction of B ends in damage, and no marker of B follows. A later snapshot knows that it has ended."""
+    found = entries()
+    damaged = {13: flip(found[13], 69, 1)}
+    whole = by_log(written(tmp_path / "snapshots", found, (0, 12, 20), damaged), "skip")
+    assert (whole.offsets, whole.withheld) == (sorted(COMMITTED), {11})
+    log = written(tmp_path, found, (0, 12, 20), damaged, snapshots=False)
+    for door in DOORS:
+        read = door(log, "skip")
+        assert (read.offsets, read.withheld) == ([2, 3, 4, 7, 9, 10], {11}), door
+        raised = door(log, "raise")
+        assert "TRX-5" in str(raised.error), door
+        assert door is by_polars or raised.offsets == read.offsets
+    before = collected(iter([ls.Log(log.directory).records(**OPTIONS, end_offset=11)]))
+    assert (before.offsets, before.error) == ([2, 3, 4, 7, 9, 10], None)
 
 
 PHANTOMS: dict[str, Callable[[bytes], bytes]] = {

@@ -90,4 +90,4 @@ def test_a_flipped_magic_is_damage_that_scans_pass_over():
 def test_a_read_that_skips_tells_of_the_markers_that_it_passes_over():
     stream = ls.decode(MIXED, isolation="read_committed", on_error="skip", columns=["value"])
     assert stream.read_all().num_rows == 0
-    assert [finding.rule for finding in stream.findings] == ["MAP-3"]
+    assert [finding.rule for finding in stream.findings] == ["TRX-5", "MAP-3"]

@@ -53,8 +53,8 @@ impl Transactions {
         self.aborted.to_vec()
     }
 
-    /// What nobody knows the fate of, in the same form: of transactions that have ended, the part before a place where something was passed
-    /// over, which may have been their marker.
+    /// What nobody knows the fate of, in the same form: of each transaction the part before a place where something was passed over, which may
+    /// have been its marker.
     pub fn doubtful(&self) -> Vec<(i64, i64, i64)> {
         self.doubtful.to_vec()
     }

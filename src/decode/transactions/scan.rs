@@ -186,8 +186,13 @@ impl Scan {
         cutting.filter_map(|open| open.begun).collect()
     }
 
-    /// The transactions seen so far; those without a marker are open.
-    pub fn finish(self) -> Transactions {
+    /// The transactions seen so far; those without a marker are open, also where it may be lost.
+    pub fn finish(mut self) -> Transactions {
+        for (id, open) in &self.open {
+            if let Some(doubted) = open.doubted {
+                self.doubtful.add(*id, open.first_offset, doubted);
+            }
+        }
         let last_stable_offset = self.open.into_values().map(|open| open.first_offset).min();
         Transactions { aborted: self.aborted, doubtful: self.doubtful, last_stable_offset }
     }
