@@ -43,7 +43,7 @@ def test_a_time_for_all_goes_before_times_for_each_and_these_before_offsets():
         ({"endingOffsets": "earliest"}, "endingOffsets must not be earliest in a batch query"),
         ({"startingOffsets": '{"a":{"0":-1}}'}, r"startingOffsets must not be latest \(-1\) in a batch query, as it is for a-0"),
         ({"endingOffsets": '{"a":{"0":-2}}'}, r"endingOffsets must not be earliest \(-2\) in a batch query, as it is for a-0"),
-        ({"startingOffsets": '{"a":{"0":-3}}'}, "startingOffsets: -3 for a-0 is no offset; -1 stands for latest, -2 for earliest"),
+        ({"startingOffsets": '{"a":{"0":-3}}'}, "startingOffsets: -3 for a-0 is no offset; -2 stands for earliest"),
         ({"endingOffsets": '{"a":{"0":5,"1":-9}}'}, "endingOffsets: -9 for a-1 is no offset"),
         ({"startingOffsets": "yesterday"}, "startingOffsets must be like .*, not 'yesterday'"),
         ({"startingOffsets": '{"a":[0]}'}, "startingOffsets must be like"),
@@ -70,7 +70,7 @@ def test_what_spark_refuses_is_refused(options: dict[str, str], told: str):
 def test_offsets_must_name_all_that_is_read_and_nothing_else():
     limit = OffsetLimit(offsets={A0: 5})
     ensure_assigned(limit, {A0: None}, "starting")
-    with pytest.raises(ValueError, match=r"startingOffsets must name all topic-partitions .*: a-1 is left out; -1 stands for latest"):
+    with pytest.raises(ValueError, match=r"startingOffsets must name all topic-partitions .*: a-1 is left out; -2 stands for earliest$"):
         ensure_assigned(limit, {A0: None, A1: None}, "starting")
     with pytest.raises(ValueError, match=r"endingOffsetsByTimestamp must name .*: a-0 is not read$"):
         ensure_assigned(OffsetLimit(timestamps={A0: 5}), {}, "ending")

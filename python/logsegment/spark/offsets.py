@@ -24,6 +24,8 @@ NoMatch: TypeAlias = Literal["error", "latest"]
 Offsets: TypeAlias = dict[TopicPartition, int]
 
 _WORDS = {"earliest": EARLIEST, "latest": LATEST}
+#: What each edge takes in a batch query and in a stream.
+_ADVICE = {"starting": "-2 stands for earliest", "ending": "-1 stands for latest"}
 _EXAMPLE = '{"orders":{"0":23,"1":-1},"payments":{"0":-2}}'
 _TIMES_EXAMPLE = '{"orders":{"0":1650000000000}}'
 
@@ -111,7 +113,7 @@ def parse_limit(options: Mapping[str, str], edge: Edge, default: int) -> OffsetL
     offsets = parse_offsets(text, f"{edge}Offsets")
     for name, offset in offsets.items():
         if offset < EARLIEST:
-            raise ValueError(f"option {edge}Offsets: {offset} for {name} is no offset; -1 stands for latest, -2 for earliest")
+            raise ValueError(f"option {edge}Offsets: {offset} for {name} is no offset; {_ADVICE[edge]}")
     return OffsetLimit(offsets=offsets)
 
 
@@ -148,7 +150,7 @@ def ensure_assigned(limit: OffsetLimit, assigned: Mapping[TopicPartition, object
     option = f"{edge}Offsets" if limit.offsets is not None else f"{edge}OffsetsByTimestamp"
     faults = [f"{one} is left out" for one in sorted(map(str, assigned.keys() - limit.named.keys()))]
     faults += [f"{one} is not read" for one in sorted(map(str, limit.named.keys() - assigned.keys()))]
-    advice = "; -1 stands for latest, -2 for earliest" if limit.offsets is not None else ""
+    advice = f"; {_ADVICE[edge]}" if limit.offsets is not None else ""
     raise ValueError(f"option {option} must name all topic-partitions that are read and no others: {', '.join(faults[:5])}{advice}")
 
 
