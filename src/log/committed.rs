@@ -133,6 +133,7 @@ impl Committed<'_> {
         }
         let (log, len) = segment.open()?;
         let mut headers = Headers::new(&*log, self.judge.limits, 0, len).of(self.judge.formats);
+        let mut behind = None;
         let damaged_at = loop {
             self.interrupt.ensure_wanted()?;
             match headers.next_header() {
@@ -143,20 +144,25 @@ impl Committed<'_> {
                     return Ok(true);
                 }
                 Ok(Some(header)) => {
-                    if self.is_enough(scan, header.base_offset) {
-                        return Ok(false);
-                    }
-                    if !is_behind && self.is_behind(header.base_offset) {
-                        is_behind = true;
-                        if self.is_known(next, scan) {
-                            return Ok(true);
+                    // One header alone may have a flipped bit: the next one goes on from there when it has none.
+                    if behind.is_some_and(|last| header.base_offset > last) {
+                        if self.is_enough(scan, header.base_offset) {
+                            return Ok(false);
+                        }
+                        if !is_behind {
+                            is_behind = true;
+                            if self.is_known(next, scan) {
+                                return Ok(true);
+                            }
                         }
                     }
+                    behind = self.is_behind(header.base_offset).then_some(header.last_offset);
+                    let goes_on = scan.goes_on_with(&header);
                     if !visit_header(&headers, &header, scan)? {
                         break header.position;
                     }
                     // What may follow is not looked at: a preallocated log has a GiB of zeros.
-                    if self.is_enough(scan, header.last_offset.saturating_add(1)) {
+                    if goes_on && self.is_enough(scan, header.last_offset.saturating_add(1)) && headers.intact_entry(&header)?.is_some() {
                         return Ok(false);
                     }
                 }

@@ -14,6 +14,14 @@ impl ProducerRanges {
         own.insert(at, (first, last));
     }
 
+    /// The latest range that begins at `first` ends before `next`.
+    pub fn end_before(&mut self, producer_id: i64, first: i64, next: i64) {
+        let own = self.0.get_mut(&producer_id).and_then(|own| own.iter_mut().rev().find(|(start, _)| *start == first));
+        if let Some((_, last)) = own {
+            *last = (*last).min(next.saturating_sub(1));
+        }
+    }
+
     /// All ranges as (producer id, first offset, last offset), by first offset.
     pub fn to_vec(&self) -> Vec<(i64, i64, i64)> {
         let mut all: Vec<_> = self.0.iter().flat_map(|(id, own)| own.iter().map(|(first, last)| (*id, *first, *last))).collect();

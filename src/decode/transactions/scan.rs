@@ -22,6 +22,8 @@ pub struct Scan {
     ends: Option<Vec<(i64, i64, ControlType)>>,
     /// The last offset so far.
     last_offset: Option<i64>,
+    /// What the last batch changed, while its base offset is taken on trust.
+    latest: Latest,
     /// Places so far where offsets are missing.
     gaps: u64,
     segment: usize,
@@ -49,6 +51,36 @@ struct Open {
     gaps: u64,
 }
 
+/// What the last batch did, and what was known before it: the last offset, and the gaps.
+#[derive(Clone, Copy, Debug, Default)]
+struct Latest {
+    base_offset: i64,
+    before: Option<i64>,
+    gaps: u64,
+    change: Change,
+    /// The last offset of one behind it that claims to stand before it.
+    lower: Option<i64>,
+}
+
+impl Latest {
+    /// Whether it stands where it says, and a batch behind it that goes back does not. Two that go back and agree are right.
+    fn is_right_beside(&self, header: &BatchHeader) -> bool {
+        let Some(before) = self.before else { return false };
+        let goes_on = before.checked_add(1) == Some(self.base_offset);
+        self.lower.is_none_or(|lower| header.base_offset <= lower) && (goes_on || header.base_offset <= before)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Change {
+    #[default]
+    Nothing,
+    /// Data of a producer, which began its transaction or went on from this last offset.
+    Data { producer_id: i64, base_offset: i64, went_on_from: Option<i64> },
+    /// A marker that aborted.
+    Aborted { producer_id: i64, first_offset: i64 },
+}
+
 /// Where a batch stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -73,6 +105,10 @@ impl Scan {
     pub fn enter(&mut self, segment: usize, base_offset: Option<i64>) {
         (self.segment, self.is_at_border) = (segment, base_offset.is_none());
         if let Some(base_offset) = base_offset {
+            if self.latest.before.is_some_and(|before| before < base_offset && base_offset <= self.latest.base_offset) {
+                self.take_back(base_offset);
+            }
+            self.latest = Latest::default();
             self.reach(base_offset);
             self.last_offset = Some(base_offset.saturating_sub(1));
         }
@@ -97,12 +133,15 @@ impl Scan {
         if !header.format.is_batch() {
             return;
         }
-        self.follow(header);
+        let order = self.follow(header);
         if !header.attributes.is_transactional() || header.producer.id < 0 {
             return;
         }
         if !header.attributes.is_control() {
-            self.append(header);
+            match order {
+                Order::Onward => self.append(header),
+                Order::Back => self.doubtful.add(header.producer.id, header.base_offset, header.base_offset),
+            }
             return;
         }
         match marker {
@@ -114,6 +153,11 @@ impl Scan {
             None if header.count == Some(0) => {}
             None => self.doubt(),
         }
+    }
+
+    /// Whether a batch goes on where the last one ended: then neither base offset has a flipped bit.
+    pub fn goes_on_with(&self, header: &BatchHeader) -> bool {
+        self.last_offset.is_some_and(|last| last.checked_add(1) == Some(header.base_offset))
     }
 
     /// Something was passed over here: damage, lost bytes, a batch that cannot be read.
@@ -197,13 +241,44 @@ impl Scan {
         Transactions { aborted: self.aborted, doubtful: self.doubtful, last_stable_offset }
     }
 
-    /// No checksum covers a base offset, so that one behind which offsets go back is damage, too.
-    fn follow(&mut self, header: &BatchHeader) {
+    /// No checksum covers a base offset. Where offsets go back, the last batch claimed one too high when this one goes on from those before it,
+    /// and this one claims one too low when not.
+    fn follow(&mut self, header: &BatchHeader) -> Order {
+        let mut order = Order::Onward;
         if !self.is_at_border && self.last_offset.is_some_and(|last| header.base_offset <= last) {
-            self.doubt();
+            if self.latest.is_right_beside(header) {
+                self.latest.lower = Some(header.last_offset);
+                return Order::Back;
+            }
+            if self.latest.before.is_none() {
+                order = Order::Back;
+            }
+            self.take_back(header.base_offset);
         }
+        self.latest = Latest { base_offset: header.base_offset, before: self.last_offset, gaps: self.gaps, ..Latest::default() };
         self.reach(header.base_offset);
         (self.is_at_border, self.last_offset) = (false, Some(header.last_offset));
+        order
+    }
+
+    /// The last batch stands before `next`, whatever its base offset says: it is in doubt by itself, and moves nothing else.
+    fn take_back(&mut self, next: i64) {
+        let latest = std::mem::take(&mut self.latest);
+        (self.last_offset, self.gaps) = (latest.before, latest.gaps);
+        match latest.change {
+            Change::Nothing => {}
+            Change::Data { producer_id, base_offset, went_on_from } => {
+                self.doubtful.add(producer_id, base_offset, base_offset);
+                match (went_on_from, self.open.get_mut(&producer_id)) {
+                    (Some(last), Some(open)) => {
+                        open.last_offset = last;
+                        open.certain = open.certain.filter(|certain| *certain != base_offset);
+                    }
+                    _ => drop(self.open.remove(&producer_id)),
+                }
+            }
+            Change::Aborted { producer_id, first_offset } => self.aborted.end_before(producer_id, first_offset, next),
+        }
     }
 
     /// The next batch has this offset or a later one.
@@ -220,6 +295,8 @@ impl Scan {
     fn append(&mut self, header: &BatchHeader) {
         let (first, epoch) = (header.base_offset, Some(header.producer.epoch));
         let place = Place { segment: self.segment, position: header.position };
+        let went_on_from = self.open.get(&header.producer.id).map(|open| open.last_offset);
+        self.latest.change = Change::Data { producer_id: header.producer.id, base_offset: first, went_on_from };
         let open = self.open.entry(header.producer.id).or_insert_with(|| Open::new(first, self.gaps, Some(place)));
         let is_other = open.epoch.is_some() && open.epoch != epoch;
         if is_other && open.gaps < self.gaps {
@@ -243,9 +320,17 @@ impl Scan {
             self.doubtful.add(producer_id, open.first_offset, doubted);
         }
         if let (Some(first), ControlType::Abort) = (open.certain, marker) {
+            self.latest.change = Change::Aborted { producer_id, first_offset: first };
             self.aborted.add(producer_id, first, last_offset.max(open.last_offset));
         }
     }
+}
+
+/// How a batch stands to those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Onward,
+    Back,
 }
 
 impl Open {
