@@ -9,7 +9,7 @@ import pytest
 import logsegment as ls
 from cli_process import run
 from logsegment.tiered import ChunkError
-from tiered_layouts import DAMAGE, LAST, LAYOUTS, SECOND, middle, of_kafka
+from tiered_layouts import DAMAGE, LAST, LAYOUTS, SECOND, middle
 
 
 @pytest.mark.parametrize("number", [SECOND, LAST], ids=["second", "last"])
@@ -52,13 +52,32 @@ def test_what_is_whole_is_given_back_without_a_word(layout: str, tmp_path: Path)
     assert [path.read_bytes() for path in restored] == [path.read_bytes() for path in paths]
 
 
-def test_offsets_that_no_index_tells_of_may_be_missing(tmp_path: Path):
-    """A topic that was compacted has such gaps between its segments."""
-    paths = of_kafka(tmp_path)
+@pytest.mark.parametrize("layout", ["kafka", "pinterest"])
+def test_offsets_that_no_index_tells_of_may_be_missing(layout: str, tmp_path: Path):
+    """A log that was cut between batches, without indexes. A topic of Pinterest's may have been compacted, what Kafka uploads was not."""
+    paths = LAYOUTS[layout](tmp_path)
     paths[SECOND].write_bytes(DAMAGE["cut between batches"](paths[SECOND].read_bytes()))
     for index in paths[SECOND].parent.glob(f"{paths[SECOND].stem}.*index"):
         index.unlink()
-    assert ls.restore(tmp_path / "prefix", tmp_path / "restored").damaged == []
+    restored = ls.restore(tmp_path / "prefix", tmp_path / "restored")
+    assert restored.damaged == []
+    assert (len(restored.gone), restored.has_gaps) == ((1, True) if layout == "kafka" else (0, False))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_an_upload_that_is_gone_is_told(layout: str, tmp_path: Path):
+    """All objects of it, in the midst of the others: the offsets alone tell."""
+    paths = LAYOUTS[layout](tmp_path)
+    first, behind = (int(paths[number].name[:20]) for number in (SECOND, SECOND + 1))
+    for file in paths[SECOND].parent.glob(f"{paths[SECOND].name.removesuffix('.log')}*"):
+        file.unlink()
+    is_upload = layout != "pinterest"
+    done = run("restore", tmp_path / "prefix", tmp_path / "restored")
+    text = f"gone: payments-0: offsets {first} to {behind - 1} are in no upload"
+    assert (done.code, text in done.err) == ((3, True) if is_upload else (0, False))
+    done = run("verify", tmp_path / "prefix", "--fail-on", "warning")
+    assert f"offsets {first} to {behind - 1} are missing before the segment" in done.text
+    assert done.code == int(is_upload)
 
 
 def test_an_option_that_is_none(tmp_path: Path):

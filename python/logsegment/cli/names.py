@@ -1,12 +1,15 @@
-"""Whether a segment holds what its name says: the offset that it begins with (rule SEG-1)."""
+"""Whether a segment holds what its name says (rule SEG-1), and goes on where the one before it ended (ORD-1, ORD-3)."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import logsegment as ls
 from logsegment.cli.paths import Segment
 from logsegment.cli.survey import Survey
+from logsegment.file_names import object_name
+from logsegment.stores.uri import uncut_name
 
 
 def name_findings(segment: Segment, survey: Survey) -> Iterator[ls.Finding]:
@@ -22,6 +25,25 @@ def name_findings(segment: Segment, survey: Survey) -> Iterator[ls.Finding]:
     elif first > named:
         text = f"the name says that offset {named} comes first, but {first} does: usual where a topic is compacted, otherwise a wrong name"
         yield _finding("info", text, first)
+
+
+def border_findings(before: Survey, segment: Segment, survey: Survey) -> Iterator[ls.Finding]:
+    """What is wrong between a segment and the one before it, when the end of that and the beginning of this are intact.
+
+    Kafka uploads no segment of a compacted topic, so that offsets which are missing between two uploads are a warning.
+    """
+    is_known = before.intact and survey.intact and not any(place.before_offset is None for place in before.lost)
+    if segment.base_offset is None or not is_known or (survey.lost and survey.lost[0].position == 0):
+        return
+    last, first = before.intact[-1].last_offset, survey.intact[0].first_offset
+    if first <= last:
+        yield ls.Finding("ORD-1", "warning", f"the segment before ends at offset {last}", "baseOffset", 0, 0, baseOffset=first)
+    elif last + 1 < segment.base_offset:
+        is_upload = object_name(os.path.basename(uncut_name(segment.path))) is not None
+        why = "an upload is gone" if is_upload else "usual where a topic is compacted, otherwise a segment is gone"
+        text = f"offsets {last + 1} to {segment.base_offset - 1} are missing before the segment: {why}"
+        severity = "warning" if is_upload else "info"
+        yield ls.Finding("ORD-3", severity, text, "baseOffset", 0, 0, baseOffset=last + 1, lastOffset=segment.base_offset - 1)
 
 
 def _finding(severity: str, message: str, first: int) -> ls.Finding:

@@ -51,7 +51,12 @@ def restore(context: click.Context, prefix: str, directory: str, on_error: Liter
         return FOUND
     for reason in done.left_out:
         say(f"left out: {reason}")
-    for what, reasons in (("damaged", done.damaged), ("made anew from the log", done.made_anew), ("missing", done.missing)):
+    for what, reasons in (
+        ("gone", done.gone),
+        ("damaged", done.damaged),
+        ("made anew from the log", done.made_anew),
+        ("missing", done.missing),
+    ):
         for reason in reasons:
             say(f"{what}: {reason}")
     if not quiet:

@@ -13,13 +13,13 @@ import click
 import logsegment as ls
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
 from logsegment.cli.messages import count, say
-from logsegment.cli.names import name_findings
+from logsegment.cli.names import border_findings, name_findings
 from logsegment.cli.options import examples, experimental_option, format_option, json_option, paths_argument, quiet_option, registry_option
 from logsegment.cli.paper import Paper
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.cli.survey import survey
+from logsegment.cli.survey import Survey, survey
 from logsegment.cli.verdict import Verdict, write_json, write_words
 from logsegment.neighbours import validate_files
 from logsegment.segments import directory_of
@@ -88,7 +88,9 @@ def verify(
         "experimental": experimental,
         "codecs": codecs,
     }
-    followed = _followed(segments)
+    before = _before(segments)
+    followed = set(before.values())
+    surveys: dict[str, Survey | None] = {}
     paper = None if is_json else Paper()
     seen: Counter[str] = Counter(unreadable=missing)
     with Progress(segments, is_wanted=not quiet) as progress:
@@ -101,6 +103,8 @@ def verify(
                 with progress.aside():
                     say(_unreadable(segment, error))
                 continue
+            surveys[segment.path] = verdict.survey
+            verdict.report.findings.extend(_at_border(surveys.get(before.get(segment.path, "")), segment, verdict.survey))
             seen.update(verdict.counts)
             seen[verdict.state] += 1
             if not (quiet and verdict.state == "clean"):
@@ -135,14 +139,21 @@ def _unreadable(segment: Segment, error: OSError | SegmentKeyError) -> str:
     return words if words.startswith(segment.name) else f"{segment.name}: {words}"
 
 
-def _followed(segments: list[Segment]) -> set[str]:
-    """The paths of the segments behind which others of their partition stand: a broker writes the last one only."""
+def _before(segments: list[Segment]) -> dict[str, str]:
+    """The path of the segment before each that follows another one of its partition: a broker writes the last one only."""
     ordered = sorted((one for one in segments if one.base_offset is not None), key=lambda one: (one.directory, one.base_offset))
     return {
-        one.path
+        behind.path: one.path
         for one, behind in pairwise(ordered)
         if one.partition is not None and (one.directory, one.partition) == (behind.directory, behind.partition)
     }
+
+
+def _at_border(before: Survey | None, segment: Segment, own: Survey | None) -> list[ls.Finding]:
+    """Offsets of Kafka 0.7 are bytes, which follow from the names."""
+    if before is None or own is None or segment.is_of_0_7:
+        return []
+    return list(border_findings(before, segment, own))
 
 
 def _verify(segment: Segment, options: dict[str, Any], progress: Progress) -> Verdict:

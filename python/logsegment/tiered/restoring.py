@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from logsegment._core import Finding
 from logsegment._options import OnError
 from logsegment.file_names import object_name, place_of
 from logsegment.segments import SegmentFile, find_segments, found_in, is_directory, is_gap
@@ -20,7 +21,7 @@ from logsegment.tiered.keys import Keys
 from logsegment.tiered.making_anew import make_anew
 from logsegment.tiered.overlay import entries, open_file
 from logsegment.tiered.places import ring_of, tiered
-from logsegment.tiered.wholeness import error_of, faults_in
+from logsegment.tiered.wholeness import error_of, faults_in, gaps_in
 
 #: Bytes that are in memory at a time, and a chunk.
 _STEP = 8 << 20
@@ -38,10 +39,11 @@ class Restored:
         segments (int): how many.
         bytes (int): of all files.
         left_out (list[str]): uploads that were passed over, and why: unfinished, duplicate, superseded.
-        has_gaps (bool): offsets that an upload alone has, or may have, which was passed over, are missing.
+        has_gaps (bool): offsets that an upload alone has, or may have, which was passed over or is gone, are missing.
         made_anew (list[str]): files beside the logs whose uploaded bytes are lost, and why they are: they were made from the log, so that
             they tell what is right, but need not be those bytes.
         missing (list[str]): such files that could not be made from the log either, and why; a broker does without them.
+        gone (list[str]): offsets between two segments that no upload holds. Kafka uploads nothing of a compacted topic, so one is gone.
         damaged (list[str]): with `on_error="skip"`, what is wrong with segments that are given back as they lie there.
     """
 
@@ -52,6 +54,7 @@ class Restored:
     has_gaps: bool = False
     made_anew: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
 
 
@@ -110,8 +113,12 @@ def restore(
             if (other := owners.setdefault(name, place)) is not place:
                 raise ValueError(f"{shown(other)} and {shown(place)} would both become {name}: give back one of them at a time")
             _partition(tiered(place, ring_of(source)), hidden / name, done, on_error)
+            if object_name(uncut_name(os.path.basename(file.path))) is not None:
+                done.gone.extend(_gone(hidden / name, [one for one in left_out if one.path.startswith(shown(place))]))
         written = sum(path.stat().st_size for path in hidden.rglob("*") if path.is_file())
-    return replace(done, partitions=[os.path.join(target, name) for name in owners], bytes=written)
+    return replace(
+        done, has_gaps=done.has_gaps or bool(done.gone), partitions=[os.path.join(target, name) for name in owners], bytes=written
+    )
 
 
 def _partition(folder: str, target: Path, done: Restored, on_error: OnError) -> None:
@@ -143,6 +150,13 @@ def _partition(folder: str, target: Path, done: Restored, on_error: OnError) -> 
             done.made_anew.append(told)
         else:
             done.missing.append(f"{told}; {reason}")
+
+
+def _gone(directory: Path, left_out: list[Finding]) -> Iterator[str]:
+    """What is missing, and is not told of an upload that was passed over."""
+    for first, last in gaps_in(directory):
+        if not any(is_gap(one, first, last + 1) for one in left_out):
+            yield f"{directory.name}: offsets {first:,} to {last:,} are in no upload"
 
 
 def _local_name(name: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from logsegment._core import CorruptError, FileSource, Finding
@@ -30,6 +31,18 @@ def faults_in(directory: Path) -> Iterator[tuple[str, Finding]]:
         report = validate(FileSource(log), depth="headers", strict_tail=True, experimental=True)
         found = [one for one in report.findings if one.severity == "error" or one.rule == _SWALLOWED]
         yield from ((log.name, one) for one in found or _missing_end(log, behind))
+
+
+def gaps_in(directory: Path) -> Iterator[tuple[int, int]]:
+    """First and last offsets that are missing between two logs of a partition's directory.
+
+    Raises:
+        OSError: when a file cannot be read.
+    """
+    for log, behind in pairwise(sorted(directory.glob("*.log"))):
+        end = Segment(log).next_offset()
+        if end is not None and end < int(behind.stem):
+            yield end, int(behind.stem) - 1
 
 
 def error_of(name: str, fault: Finding) -> CorruptError:
