@@ -119,7 +119,7 @@ def explain(
     first batch is shown, and when no intact one stands there, the next one that is. Fields have Kafka's names; packed records follow
     unpacked, and their positions count in the unpacked bytes.
 
-    The exit code is 1 when the batch is damaged, or damage was stepped over on the way to an offset.
+    The exit code is 1 when the batch is damaged, or the offset may have been in damage before it; other damage is passed by.
     """
     if at is not None and offset is not None:
         raise click.UsageError("only one of --at and --offset can be given")
@@ -167,7 +167,7 @@ class Explaining:
     """The batches of one file, as they are shown.
 
     Attributes:
-        is_damaged: damage was stepped over on the way.
+        is_damaged: what was asked for may have stood in damage before what is shown.
     """
 
     segment: Segment
@@ -182,18 +182,28 @@ class Explaining:
         return _redacted(self.segment, at, offset, self.options, self.redactor)
 
     def batch_of(self, offset: int) -> ls.Field:
-        """The batch of an offset, also when headers on the way to it are damaged."""
+        """The batch of an offset, or the first one behind it. Damage in which the offset may have been is told, other is passed by."""
         try:
-            return self.shown(None, offset)
+            root = self.shown(None, offset)
         except SegmentKeyError:
             raise
         except ValueError:
-            found = self._next(lambda row: row["lastOffset"] >= offset)
-            if found is None:
+            if (found := self._holder(offset)) is None:
                 raise
-        self.is_damaged = True
+            return self.shown(found)
+        if _claims_to_hold(root, offset):
+            return root
+        found = self._holder(offset)
+        return root if found is None else self.shown(found)
+
+    def _holder(self, offset: int) -> int | None:
+        """Where the intact batch of an offset stands, or the first one behind it; tells the damage before it."""
+        found = self._next(lambda row: row["lastOffset"] >= offset)
+        if found is None:
+            return None
+        self.is_damaged = bool(found.damage)
         tell(found.damage, self.segment.name, Progress([], is_wanted=False), quiet=False, redactor=self.redactor)
-        return self.shown(found.position)
+        return found.position
 
     def behind(self, root: ls.Field) -> ls.Field | None:
         """The next intact batch, when what is shown is not proven to be one."""
@@ -215,6 +225,12 @@ class Explaining:
         if not self._is_read_again:
             return None
         return next_intact(self.segment, is_wanted, {name: self.options[name] for name in READING})
+
+
+def _claims_to_hold(root: ls.Field, offset: int) -> bool:
+    """Whether the first offset of a batch, or that of a message, is not behind `offset`."""
+    first = next((field.value for field in root.children if field.name in ("baseOffset", "offset")), None)
+    return isinstance(first, int) and first <= offset
 
 
 def _inspected(segment: Segment, at: int | None, offset: int | None, options: dict[str, Any]) -> ls.Field:
