@@ -384,22 +384,4 @@ impl From<std::io::Error> for Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn position_is_told_in_reading_order_and_never_overwritten() {
-        let error = Error::new(ErrorKind::Varint { rule: "PRM-4" }).in_field("keyLength").in_record(3).in_batch(40).at_byte(7).at_byte(9);
-        assert_eq!(
-            error.to_string(),
-            "[PRM-4] at byte 7, base offset 40, record 3, field keyLength: variable-length integer does not end in time"
-        );
-    }
-
-    #[test]
-    fn the_file_stands_in_front_of_all_and_is_never_overwritten() {
-        let error = Error::new(ErrorKind::Varint { rule: "PRM-4" }).at_byte(7).in_file(&"a.log".into()).in_file(&"b.log".into());
-        assert_eq!(error.file(), Some("a.log"));
-        assert_eq!(error.to_string(), "a.log: [PRM-4] at byte 7: variable-length integer does not end in time");
-    }
-}
+mod tests;
