@@ -1,6 +1,8 @@
-"""Numbers with their nouns."""
+"""Numbers with their nouns, and names one after the other."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 def count(number: int, noun: str) -> str:
@@ -8,3 +10,9 @@ def count(number: int, noun: str) -> str:
     if number != 1:
         noun = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}es" if noun.endswith("ch") else f"{noun}s"
     return f"{number:,} {noun}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """`a, b, c`, or of more than `most` the first: `a, b and 7 more`."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

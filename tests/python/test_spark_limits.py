@@ -131,6 +131,14 @@ def test_a_topic_that_is_not_there_is_an_error(tree: Path, options: dict[str, st
         discover([str(tree)], parse_selection(options))
 
 
+def test_of_many_names_an_error_tells_the_first():
+    there = [TopicPartition(f"t{number:03}", 0) for number in range(500)]
+    with pytest.raises(ValueError, match=r"^no such topic: orders; there are t000, t001, .*, t019 and 480 more$"):
+        Selection(topics=("orders",)).ensure_there(there)
+    with pytest.raises(ValueError, match=r": t000-0 is left out, .*, t004-0 is left out and 495 more; -2 stands for earliest$"):
+        ensure_assigned(OffsetLimit(offsets={}), dict.fromkeys(there), "starting")
+
+
 def test_two_replicas_of_a_partition_are_an_error(tree: Path):
     other = tree / "other-disk" / "orders-0"
     other.mkdir(parents=True)

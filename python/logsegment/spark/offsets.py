@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from logsegment._words import listed
 from logsegment.spark.topics import TopicPartition
 
 #: In Spark's JSON: the first offset that is there.
@@ -22,6 +23,9 @@ Edge: TypeAlias = Literal["starting", "ending"]
 #: What to do when no record is late enough for a starting time.
 NoMatch: TypeAlias = Literal["error", "latest"]
 Offsets: TypeAlias = dict[TopicPartition, int]
+
+#: Topic-partitions that an error names.
+NAMED = 5
 
 _WORDS = {"earliest": EARLIEST, "latest": LATEST}
 #: What each edge takes in a batch query and in a stream.
@@ -147,11 +151,12 @@ def ensure_assigned(limit: OffsetLimit, assigned: Mapping[TopicPartition, object
     """
     if limit.named is None or limit.named.keys() == assigned.keys():
         return
-    option = f"{edge}Offsets" if limit.offsets is not None else f"{edge}OffsetsByTimestamp"
     faults = [f"{one} is left out" for one in sorted(map(str, assigned.keys() - limit.named.keys()))]
     faults += [f"{one} is not read" for one in sorted(map(str, limit.named.keys() - assigned.keys()))]
     advice = f"; {_ADVICE[edge]}" if limit.offsets is not None else ""
-    raise ValueError(f"option {option} must name all topic-partitions that are read and no others: {', '.join(faults[:5])}{advice}")
+    option = f"{edge}Offsets" if limit.offsets is not None else f"{edge}OffsetsByTimestamp"
+    what = f"option {option} must name all topic-partitions that are read and no others"
+    raise ValueError(f"{what}: {listed(faults, NAMED)}{advice}")
 
 
 def _ensure_ordered(starting: OffsetLimit, ending: OffsetLimit) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from logsegment._core import Finding
+from logsegment._words import listed
 from logsegment.segments import SegmentFile, directory_of, found_in
 from logsegment.spark.paths import local_paths
 from logsegment.stores.uri import shown
@@ -20,6 +21,8 @@ from logsegment.stores.uri import shown
 STRATEGIES = ("subscribe", "subscribePattern", "assign")
 #: Topics that Kafka keeps for itself; no pattern matches them, as in Kafka's list of topics. The last is the log of its controllers.
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
+#: Topics that an error names.
+NAMED = 20
 _EXAMPLE = '{"orders":[0,1],"payments":[0]}'
 
 
@@ -58,8 +61,8 @@ class Selection:
         there = {one.topic for one in found}
         named = self.topics if self.topics is not None else {one.topic for one in self.partitions or ()}
         if missing := sorted(str(topic) for topic in named if topic not in there):
-            names = ", ".join(sorted(str(topic) for topic in there if topic is not None)) or "none"
-            raise ValueError(f"no such topic: {', '.join(missing)}; there are {names}")
+            names = sorted(str(topic) for topic in there if topic is not None)
+            raise ValueError(f"no such topic: {listed(missing, NAMED)}; there are {listed(names, NAMED) or 'none'}")
 
     def has(self, one: TopicPartition) -> bool:
         """True when it is to be read."""
