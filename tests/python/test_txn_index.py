@@ -16,6 +16,7 @@ import made_logs
 from counted_bytes import bytes_read, counting
 from logsegment.neighbours import committed_transactions
 from logsegment.segments import find_segments
+from logsegment.spark import LogSegmentSource
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 LOGS = ("transactions-multi-segment-0", "transactions-multi-segment-1")
@@ -150,8 +151,7 @@ def test_an_entry_without_its_marker_aborts_nothing(tmp_path: Path):
     log = long_log(tmp_path / "orders-0", [building.marker(1, ABORTED, MARKER_AT)])
     (other,) = [path for path in files(log, ".log") if int(path.stem) == MARKER_AT]
     for last in (MARKER_AT, MARKER_AT + 1, MARKER_AT + 10**6):
-        entry = b"\0\0" + b"".join(number.to_bytes(8) for number in (ABORTED, 0, last, last + 1))
-        other.with_suffix(".txnindex").write_bytes(entry)
+        other.with_suffix(".txnindex").write_bytes(entry(0, last))
         found = committed_transactions(find_segments(log), 0, 2)
         assert (found.aborted, found.last_stable_offset) == ([], None)
     assert offsets(log, 0, 2) == [0, 1]
@@ -187,6 +187,59 @@ def test_the_aborted_transactions_of_a_segment_are_looked_for_in_it_alone(tmp_pa
     before = found.copy()
     assert bytes_read(ask) > size * 2
     assert found == before
+
+
+def entry(first: int, last: int) -> bytes:
+    """Of a `.txnindex`: an aborted transaction of `ABORTED`."""
+    return b"\0\0" + b"".join(number.to_bytes(8) for number in (ABORTED, first, last, last + 1))
+
+
+BEGUN = building.transactional_batch([b"begun"], ABORTED, 0)
+#: Two logs each, the rest of them and the offsets that are committed, and the one index that both have (decision 0011).
+PAIRS = {
+    "an entry that is not there": (
+        ([building.simple_batch([b"x"], 1), building.marker(1, ABORTED, 2)], [0, 1, 5]),
+        ([building.simple_batch([b"x"], 1), building.marker(0, ABORTED, 2)], [1, 5]),
+        b"",
+    ),
+    "an entry that is there": (
+        ([building.simple_batch([b"x"], 1), building.simple_batch([b"y", b"z"], 2), building.marker(0, ABORTED, 4)], [1, 2, 3, 5]),
+        (
+            [
+                building.simple_batch([b"x"], 1),
+                building.marker(1, ABORTED, 2),
+                building.transactional_batch([b"aborted"], ABORTED, 3, sequence=1),
+                building.marker(0, ABORTED, 4),
+            ],
+            [0, 1, 5],
+        ),
+        entry(0, 4),
+    ),
+}
+
+
+def offsets_in_spark(log: Path) -> list[int]:
+    source = LogSegmentSource({"path": str(log), "isolation": "read_committed", "columns": "offset"})
+    reader = source.reader(source.schema())
+    return [offset for task in reader.partitions() for rows in reader.read(task) for offset in rows["offset"].to_pylist()]
+
+
+@pytest.mark.parametrize("has_snapshots", [True, False])
+@pytest.mark.parametrize("pair", PAIRS)
+def test_two_logs_with_the_same_index_have_different_answers(tmp_path: Path, pair: str, has_snapshots: bool):
+    """So no index that is believed, be there an entry or none, gives both."""
+    *logs, index = PAIRS[pair]
+    for number, (rest, committed) in enumerate(logs):
+        log = tmp_path / f"orders-{number}"
+        log.mkdir()
+        for base, parts in ((0, [BEGUN]), (1, rest), (5, [building.simple_batch([b"behind"], 5)])):
+            (log / f"{base:020}.log").write_bytes(b"".join(parts))
+        made_logs.index(log)
+        (log / f"{1:020}.txnindex").write_bytes(index)
+        if not has_snapshots:
+            remove(log, ".snapshot")
+        assert offsets(log, 0, 6) == offsets_in_spark(log) == committed
+        assert offsets(log, 0, 1) == [offset for offset in committed if offset == 0]
 
 
 def test_an_abort_of_another_transaction_of_the_same_producer_is_not_taken_for_that_of_a_committed_one(tmp_path: Path):
