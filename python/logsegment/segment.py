@@ -176,7 +176,13 @@ class Segment(Ranges, Entries):
         return inspect(FileSource(self.path), at=position, **options)
 
     def offset_for_timestamp(
-        self, timestamp: Timestamp, *, codecs: Registry | None = None, experimental: bool = False, limits: Limits | None = None
+        self,
+        timestamp: Timestamp,
+        *,
+        start_offset: int | None = None,
+        codecs: Registry | None = None,
+        experimental: bool = False,
+        limits: Limits | None = None,
     ) -> int | None:
         """Find the offset of the first record whose timestamp is this one or later; None when there is none.
 
@@ -184,6 +190,7 @@ class Segment(Ranges, Entries):
 
         Args:
             timestamp: milliseconds since the epoch, or an aware datetime.
+            start_offset: records before it do not count, as those that were deleted on request.
             codecs: as in `decode`: the batch in which the record is found is unpacked.
             experimental: as in `decode`, of that batch.
             limits: as in `decode`, of that batch.
@@ -205,7 +212,7 @@ class Segment(Ranges, Entries):
         if batch is None:
             return None
         source = FileSource(self.path, position)
-        options: dict[str, Any] = {"control": True, "batch_size": 4096, "batch_bytes": 1}
+        options: dict[str, Any] = {"control": True, "batch_size": 4096, "batch_bytes": 1, "start_offset": start_offset}
         options |= {"experimental": experimental, "codecs": codecs, "limits": limits}
         with naming_file(self.path), decode(source, columns=["offset", "timestampMs"], **options) as stream:
             for rows in stream:

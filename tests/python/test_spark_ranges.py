@@ -11,11 +11,13 @@ import random
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import datasource as filters_of_spark
 
 import corpus
 import logsegment as ls
@@ -156,10 +158,81 @@ def test_records_that_were_deleted_on_request_do_not_come_back(tmp_path: Path):
         assert read(tmp_path, failOnDataLoss="false", **before) == there
 
 
-def test_a_start_behind_the_end_is_data_loss(tree: Any):
+def test_a_time_is_looked_for_behind_what_was_deleted_on_request(tmp_path: Path):
+    """`LogSegment.findOffsetByTimestamp` in Kafka begins at the start of the log, and times need not grow."""
+    directory = tmp_path / "orders-0"
+    directory.mkdir()
+    times = pa.array([START + step for step in (50, 60, 70, 10, 20, 30, 80, 5)], pa.int64())
+    table = pa.table({"offset": range(len(times)), "timestampMs": times, "value": [b"v"] * len(times)})
+    for batch_bytes in (1, 1 << 20):
+        ls.encode(table, batch_bytes=batch_bytes, out=directory / f"{0:020}.log")
+        index(directory)
+        (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 3\n")
+        assert [row[2] for row in read(tmp_path, startingTimestamp=str(START + 55))] == [6, 7]
+        assert [row[2] for row in read(tmp_path, endingTimestamp=str(START + 55))] == [3, 4, 5]
+        assert [row[2] for row in read(tmp_path, startingTimestamp=str(START + 15), endingTimestamp=str(START + 75))] == [4, 5]
+        (tmp_path / "log-start-offset-checkpoint").unlink()
+        assert [row[2] for row in read(tmp_path, startingTimestamp=str(START + 55))] == list(range(1, 8))
+
+
+def times_of_late(time: int) -> str:
+    return json.dumps({"late": {"0": time}})
+
+
+@pytest.mark.parametrize(("start", "end", "is_all"), [("-2", None, True), ("-1", None, False), (None, "-1", True), (None, "-2", False)])
+@pytest.mark.parametrize("is_for_each", [False, True])
+def test_minus_one_and_minus_two_stand_for_latest_and_earliest_among_times_too(
+    tree: Any, start: str | None, end: str | None, is_all: bool, is_for_each: bool
+):
+    """Spark hands times on to the brokers, and these take them so (`ListOffsetsRequest`)."""
+    path, made = tree
+    names = ("startingOffsetsByTimestamp", "endingOffsetsByTimestamp") if is_for_each else ("startingTimestamp", "endingTimestamp")
+    given = {name: text for name, text in zip(names, (start, end), strict=True) if text is not None}
+    told = {name: times_of_late(int(text)) if is_for_each else text for name, text in given.items()}
+    assert read(path, subscribe="late", **told) == model(made, lambda one: is_all and one.topic == "late")
+
+
+@pytest.mark.parametrize(
+    ("options", "start", "end", "names"),
+    [
+        (
+            {"startingTimestamp": str(START + 1100), "endingTimestamp": str(START + 1020)},
+            1100,
+            1020,
+            ("startingTimestamp", "endingTimestamp"),
+        ),
+        (
+            {"startingOffsets": '{"late":{"0":1100}}', "endingOffsetsByTimestamp": times_of_late(START + 1099)},
+            1100,
+            1099,
+            ("startingOffsets", "endingOffsetsByTimestamp"),
+        ),
+        (
+            {"startingOffsetsByTimestamp": times_of_late(START + 1100), "endingOffsets": '{"late":{"0":1003}}'},
+            1100,
+            1003,
+            ("startingOffsetsByTimestamp", "endingOffsets"),
+        ),
+    ],
+)
+def test_a_start_that_turns_out_to_be_behind_its_end_is_an_error(
+    tree: Any, options: dict[str, str], start: int, end: int, names: tuple[str, str]
+):
+    """As in Spark, where it was an assertion before 4.1: nothing would be read without a word."""
+    told = f"late-0 would be read from offset {start} on and up to {end}: option {names[0]} must not be behind {names[1]}$"
+    with pytest.raises(ValueError, match=told):
+        read(tree[0], subscribe="late", **options)
+    same = {"startingTimestamp": str(START + 1100), "endingTimestamp": str(START + 1100)}
+    assert read(tree[0], subscribe="late", **same) == []
+
+
+def test_a_start_behind_the_log_is_data_loss(tree: Any):
     options = {"subscribe": "late", "startingOffsets": '{"late":{"0":2000}}'}
-    with pytest.raises(ValueError, match="offsets of late-0 from 2000 on are wanted, but the log ends before 1150"):
+    told = "offsets of late-0 from 2000 on are wanted, but the log ends before 1150"
+    with pytest.raises(ValueError, match=told):
         read(tree[0], **options)
+    with pytest.warns(UserWarning, match=told):
+        assert read(tree[0], failOnDataLoss="false", **options) == []
     assert read(tree[0], subscribe="late", startingOffsets='{"late":{"0":1150}}') == []
 
 
@@ -246,6 +319,30 @@ def test_one_percent_of_the_offsets_reads_two_percent_of_the_bytes_in_two_tasks(
     counted = [read_bytes(reader, task) for task in tasks]
     assert sum(records for _, records in counted) == 400
     assert sum(count for count, _ in counted) <= size * 0.02 + 2 * 16384
+
+
+@pytest.mark.parametrize("first", [0, 17_003, 39_600])
+def test_one_percent_of_the_times_reads_two_percent_of_the_bytes(large: Path, first: int):
+    size = (large / f"{0:020}.log").stat().st_size
+    reader, tasks = plan(large, startingTimestamp=str(START + first), endingTimestamp=str(START + first + 400))
+    counted = [read_bytes(reader, task) for task in tasks]
+    assert sum(records for _, records in counted) == 400
+    assert sum(count for count, _ in counted) <= size * 0.02 + 2 * 16384
+
+
+def test_pushed_filters_spare_bytes_inside_a_file(large: Path):
+    size = (large / f"{0:020}.log").stat().st_size
+    moment = datetime.fromtimestamp((START + 39_600) / 1000, UTC)
+    for filters in (
+        [filters_of_spark.GreaterThan(("offset",), 17_000), filters_of_spark.LessThanOrEqual(("offset",), 17_400)],
+        [filters_of_spark.In(("offset",), (17_000, 17_399))],
+        [filters_of_spark.GreaterThanOrEqual(("timestamp",), moment)],
+    ):
+        reader = LogSegmentSource({"path": str(large), "pushFilters": "true"}).reader(record_schema(COLUMNS))
+        assert reader.pushFilters(filters) == filters, "Spark checks the rows again"
+        counted = [read_bytes(reader, task) for task in reader.partitions()]
+        assert 400 <= sum(records for _, records in counted) <= 500
+        assert sum(count for count, _ in counted) <= size * 0.02 + 2 * 16384
 
 
 def test_a_large_segment_becomes_several_tasks(large: Path, monkeypatch: pytest.MonkeyPatch):

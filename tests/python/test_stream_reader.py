@@ -546,6 +546,8 @@ def test_starting_offsets_by_word_number_and_time(log: GrowingLog):
         reader_of(log, startingTimestamp=str(TIME + 99)).initialOffset()
     late = reader_of(log, startingTimestamp=str(TIME + 99), startingOffsetsByTimestampStrategy="latest")
     assert late.initialOffset() == upto(20)
+    assert reader_of(log, startingTimestamp="-2").initialOffset() == upto(0)
+    assert reader_of(log, startingOffsetsByTimestamp='{"orders":{"0":-1}}').initialOffset() == upto(20)
     with pytest.raises(ValueError, match="orders-1 is not read"):
         reader_of(log, startingOffsets='{"orders":{"0":7,"1":0}}').initialOffset()
 

@@ -66,6 +66,8 @@ TIMES: dict[str, dict[str, Any]] = {
         "startingOffsetsByTimestampStrategy": "latest",
     },
     "some without times": {"subscribe": "t-untimed", "startingTimestamp": 1},
+    "times that stand for words": MANY | {"startingTimestamp": -2, "endingTimestamp": -1},
+    "one of them for each": MANY | {"startingOffsetsByTimestamp": {"t-many": {"0": -2, "1": -1, "2": START}}},
     "after compaction": {"subscribe": "t-compacted", "startingTimestamp": START + 200_000},
     # Markers are of the time when they were written, which is later than every record's here.
     "of markers": {"subscribe": "t-transactions", "startingTimestamp": START + 100_000},
@@ -87,6 +89,8 @@ REFUSED: dict[str, dict[str, Any]] = {
     "a partition too many": {"subscribe": "t-zstd", "startingOffsets": {"t-zstd": {"0": 1, "1": 1}}},
     "no JSON": MANY | {"startingOffsets": "first"},
     "behind every time": MANY | {"startingTimestamp": START + 10**9},
+    "behind its end, by time": MANY
+    | {"startingOffsets": {"t-many": {"0": 290, "1": 0, "2": 0}}, "endingOffsetsByTimestamp": {"t-many": MINUTES}},
     "minPartitions of nothing": MANY | {"minPartitions": "0"},
     "no such topic": {"subscribe": "t-nowhere"},
     "a bad assignment": {"assign": "t-many"},

@@ -9,13 +9,14 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import logsegment as ls
 from logsegment.segments import SegmentFile
 from logsegment.spark.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
 from logsegment.spark.positions import ensure_boundary
 from logsegment.spark.stream_ends import Checkpoints, base_of, earliest
+from logsegment.spark.times import first_offset_at
 from logsegment.spark.topics import TopicPartition
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def ranges_of(
         limits: what an entry may claim in which a time is looked up.
 
     Raises:
-        ValueError: when limits do not name what is read, no record is late enough for a starting time, or offsets are not there any more
-            (or not yet) and `fail_on_data_loss` is set; else that is a warning.
+        ValueError: when limits do not name what is read, a start is behind its end, no record is late enough for a starting time, or
+            offsets are not there any more (or not yet) and `fail_on_data_loss` is set; else that is a warning.
         RecordBatchError: when bytes on the way to a time cannot be read.
 
     Source: `KafkaOffsetReaderAdmin` in Spark.
@@ -76,17 +77,21 @@ def ranges_of(
     ranges = []
     for name, segments in logs.items():
         first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
+        # Records that were deleted on request stay in the file until the segment goes.
+        after_deleted = first if first is not None and first > base_of(segments[0]) else None
         looked_up: list[ls.Segment] = []
-        find = partial(_offset_for_timestamp, segments, looked_up, asked)
+        find = partial(first_offset_at, segments, looked_up, asked | {"start_offset": after_deleted})
         start, end = _place(name, starting, "starting", find), _place(name, ending, "ending", find)
         if start >= 0:
             ensure_boundary(name, segments, start, "starting")
         if end >= 0:
             ensure_boundary(name, segments, end, "ending")
-        if first is not None and first > base_of(segments[0]) and (start == EARLIEST or (start >= 0 and starting.offsets is None)):
-            # Records that were deleted on request stay in the file until the segment goes.
-            start = max(start, first)
-        if start == LATEST or (start >= 0 and 0 <= end <= start):
+        if 0 <= end < start:
+            told = f"{name} would be read from offset {start} on and up to {end}"
+            raise ValueError(f"{told}: option {starting.option('starting')} must not be behind {ending.option('ending')}")
+        if after_deleted is not None and start == EARLIEST:
+            start = after_deleted
+        if start == LATEST or end == EARLIEST or (start >= 0 and 0 <= end <= start):
             continue
         one = LogRange(name, segments, None if start < 0 else start, None if end < 0 else end, tuple(looked_up))
         lost = [told for told in (_lost_start(one, first), _never_begun(one), _lost_end(one)) if told]
@@ -108,24 +113,15 @@ def _place(name: TopicPartition, limit: OffsetLimit, edge: Edge, find: Callable[
     timestamp = limit.timestamp if limit.timestamps is None else limit.timestamps[name]
     if timestamp is None:
         return EARLIEST if edge == "starting" else LATEST
+    if timestamp in (EARLIEST, LATEST):
+        # Brokers take these times for the words, and so does who asks them.
+        return timestamp
     found = find(timestamp)
     if found is None and edge == "starting" and limit.no_match == "error":
         raise ValueError(
             f"no record of {name} is of time {timestamp} ms or later; set startingOffsetsByTimestampStrategy to latest to read none of it"
         )
     return LATEST if found is None else found
-
-
-def _offset_for_timestamp(
-    segments: Sequence[SegmentFile], looked_up: list[ls.Segment], options: dict[str, Any], timestamp: int
-) -> int | None:
-    """Offset of the first record of this time (ms) or later in the segments of one log, or None; adds those in which it looked."""
-    for segment in map(ls.Segment, segments):
-        looked_up.append(segment)
-        found = segment.offset_for_timestamp(timestamp, **options)
-        if found is not None:
-            return found
-    return None
 
 
 def _lost_start(one: LogRange, first: int | None) -> str | None:

@@ -57,6 +57,12 @@ class OffsetLimit:
         """What was said for each topic-partition; they must be those that are read, all of them."""
         return self.offsets if self.offsets is not None else self.timestamps
 
+    def option(self, edge: Edge) -> str:
+        """Name of the option that said it."""
+        if self.timestamp is not None:
+            return f"{edge}Timestamp"
+        return f"{edge}Offsets" if self.timestamps is None else f"{edge}OffsetsByTimestamp"
+
 
 def parse_offsets(text: str, option: str) -> Offsets:
     """Read Spark's JSON of offsets per topic and partition.
@@ -154,8 +160,7 @@ def ensure_assigned(limit: OffsetLimit, assigned: Mapping[TopicPartition, object
     faults = [f"{one} is left out" for one in sorted(map(str, assigned.keys() - limit.named.keys()))]
     faults += [f"{one} is not read" for one in sorted(map(str, limit.named.keys() - assigned.keys()))]
     advice = f"; {_ADVICE[edge]}" if limit.offsets is not None else ""
-    option = f"{edge}Offsets" if limit.offsets is not None else f"{edge}OffsetsByTimestamp"
-    what = f"option {option} must name all topic-partitions that are read and no others"
+    what = f"option {limit.option(edge)} must name all topic-partitions that are read and no others"
     raise ValueError(f"{what}: {listed(faults, NAMED)}{advice}")
 
 

@@ -265,12 +265,13 @@ def _by_time(name: TopicPartition, options: StreamOptions, segments: Sequence[Se
     limit = options.starting
     wanted = limit.timestamp if limit.timestamps is None else limit.timestamps[name]
     assert wanted is not None, "a limit says one of four things"
+    if wanted in (EARLIEST, LATEST):
+        return wanted
+    asked: dict[str, Any] = {"codecs": options.codecs, "experimental": options.experimental, "limits": options.limits}
     for segment in segments:
-        found = ls.Segment(segment).offset_for_timestamp(
-            wanted, codecs=options.codecs, experimental=options.experimental, limits=options.limits
-        )
+        found = ls.Segment(segment).offset_for_timestamp(wanted, start_offset=reach.earliest, **asked)
         if found is not None and (reach.latest is None or found < reach.latest):
-            return max(found, reach.earliest)
+            return found
     if limit.no_match == "latest":
         return LATEST
     raise ValueError(
@@ -280,7 +281,8 @@ def _by_time(name: TopicPartition, options: StreamOptions, segments: Sequence[Se
 
 def _may_change(limit: OffsetLimit) -> bool:
     """True when the same words may mean another offset later."""
-    return limit.everywhere == LATEST or LATEST in (limit.offsets or {}).values() or limit.no_match == "latest"
+    said = (limit.everywhere, limit.timestamp, *(limit.named or {}).values())
+    return LATEST in said or limit.no_match == "latest"
 
 
 def _to_json(offsets: Offsets) -> Json:
