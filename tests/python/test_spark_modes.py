@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import datasource as filters
 from pyspark.sql import functions as F
 
 import building
@@ -17,7 +20,7 @@ import corpus
 import logsegment as ls
 from corpus import Row, rows_of
 from logsegment.spark import LogSegmentSource
-from made_logs import make_partition
+from made_logs import START, make_partition
 from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
@@ -235,8 +238,41 @@ def test_a_damaged_header_hides_no_intact_batch_from_any_task(tmp_path: Path, fi
         assert [one["position"] for one in bad] == [victim["position"]] * is_asked_for, options
 
 
-def read_here(path: Path, **options: str) -> list[Row]:
+@pytest.mark.parametrize("is_indexed", [True, False])
+@pytest.mark.parametrize(("field", "claimed"), [(8, 3000), (8, 1 << 20), (8, -5), (16, 0x7F000000)], ids=["some", "all", "none", "magic"])
+def test_a_time_is_found_behind_a_damaged_header(tmp_path: Path, field: int, claimed: int, is_indexed: bool):
+    """By the options that name one, and by a pushed filter, which spares nothing then."""
+    make_partition(tmp_path, "orders", 0, [list(range(300))])
+    log = tmp_path / "orders-0" / f"{0:020}.log"
+    (victim,) = [row for row in rows_of(ls.batches(log.read_bytes())) if row["baseOffset"] <= 100 <= row["lastOffset"]]
+    data = bytearray(log.read_bytes())
+    data[victim["position"] + field : victim["position"] + field + 4] = claimed.to_bytes(4, signed=True)
+    log.write_bytes(data)
+    if not is_indexed:
+        log.with_suffix(".timeindex").unlink()
+    left = [offset for offset in range(300) if not victim["baseOffset"] <= offset <= victim["lastOffset"]]
+    queries: list[tuple[dict[str, str], list[Any], range]] = [
+        ({"startingTimestamp": str(START + 200)}, [], range(200, 300)),
+        ({"startingTimestamp": str(START + 50), "endingTimestamp": str(START + 250)}, [], range(50, 250)),
+        ({"pushFilters": "true"}, [filters.GreaterThanOrEqual(("timestamp",), at(START + 200))], range(200, 300)),
+    ]
+    for options, pushed, wanted in queries:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = read_here(log, pushed, mode="PERMISSIVE", **options)
+        offsets = {row["offset"] for row in found if row["_corrupt_record"] is None}
+        assert sorted(offsets & {*wanted}) == [offset for offset in left if offset in wanted], options
+        assert pushed or offsets <= {*wanted}
+
+
+def at(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def read_here(path: Path, pushed: Sequence[Any] = (), **options: str) -> list[Row]:
     """Rows of a reader without Spark around it."""
     source = LogSegmentSource({"path": str(path), **options})
     reader = source.reader(source.schema())
+    if pushed:
+        reader.pushFilters(pushed)
     return [row for task in reader.partitions() for batch in reader.read(task) for row in batch.to_pylist()]

@@ -51,6 +51,7 @@ def ranges_of(
     codecs: Registry | None = None,
     experimental: bool = False,
     limits: ls.Limits | None = None,
+    recovers: bool = False,
 ) -> list[LogRange]:
     """Resolve both limits. Topic-partitions of which nothing is wanted are left out.
 
@@ -62,11 +63,12 @@ def ranges_of(
         codecs: a registry of plugins, for looking a time up in their batches.
         experimental: look a time up in batches of magic 3 too.
         limits: what an entry may claim in which a time is looked up.
+        recovers: look a time up past damage too.
 
     Raises:
         ValueError: when limits do not name what is read, a start is behind its end, no record is late enough for a starting time, or
             offsets are not there any more (or not yet) and `fail_on_data_loss` is set; else that is a warning.
-        RecordBatchError: when bytes on the way to a time cannot be read.
+        RecordBatchError: when bytes on the way to a time cannot be read, unless `recovers` is set.
 
     Source: `KafkaOffsetReaderAdmin` in Spark.
     """
@@ -80,7 +82,7 @@ def ranges_of(
         # Records that were deleted on request stay in the file until the segment goes.
         after_deleted = first if first is not None and first > base_of(segments[0]) else None
         looked_up: list[ls.Segment] = []
-        find = partial(first_offset_at, segments, looked_up, asked | {"start_offset": after_deleted})
+        find = partial(first_offset_at, segments, looked_up, asked | {"start_offset": after_deleted}, recovers)
         start, end = _place(name, starting, "starting", find), _place(name, ending, "ending", find)
         if start >= 0:
             ensure_boundary(name, segments, start, "starting")

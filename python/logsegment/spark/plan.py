@@ -76,6 +76,7 @@ def plan_tasks(options: ReadOptions, wanted: Wanted | None = None) -> list[Input
         codecs=options.codecs,
         experimental=options.experimental,
         limits=options.limits,
+        recovers=options.mode.skips,
     )
     return plan_ranges([one for one in ranges if wanted.has(one.name)], options, wanted.timestamp, (wanted.start, wanted.end))
 
@@ -159,7 +160,8 @@ def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: Rea
             is_behind = start is not None and begin >= size
             if recovers and not is_behind:
                 begin, stop = segment.intact_range(start, log.end)
-        if timestamp is not None:
+        if timestamp is not None and not recovers:
+            # A damaged header may claim the bytes of intact batches, and tells the time of none of them.
             first = segment.position_for_timestamp(timestamp)
             if first is None:
                 return None
