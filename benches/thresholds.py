@@ -98,6 +98,7 @@ def checks(results):
         *spark(results.get("spark", [])),
         header_view(results.get("header_view", {})),
         *spark_kafka(results.get("spark_kafka", [])),
+        *spark_kafka(results.get("spark_kafka_unchecked", []), "unchecked"),
         *plugins(results.get("plugins", [])),
         *before_plugins(results.get("plugins_before", {})),
     ]
@@ -262,11 +263,11 @@ def verifying(found):
     yield Check("MB/s past damage", "the slowest bytes", min(speeds, default=None), RESYNC_MB_S, at_most=False)
 
 
-def spark_kafka(rows):
+def spark_kafka(rows, *settings):
     """Beside Spark's Kafka source; and beside the sum of the boundary and of plain decoding, which is all that a read must cost."""
     for codec in CODECS:
         for query in SPARK_KAFKA_QUERIES:
-            case = f"{query}, {codec}"
+            case = ", ".join([query, codec, *settings])
             row = next((row for row in rows if (row["codec"], row["query"]) == (codec, query)), None)
             speed = row["ours"]["mrows_s"] / row["kafka"]["mrows_s"] if row else None
             cpu = row["ours"]["cpu_us_per_row"] / row["kafka"]["cpu_us_per_row"] if row else None

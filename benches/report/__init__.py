@@ -32,6 +32,7 @@ SECTIONS = {
     "spark": spark.spark_section,
     "header_view": spark.header_view_section,
     "spark_kafka": spark.spark_kafka_section,
+    "spark_kafka_unchecked": spark.spark_kafka_unchecked_section,
     "plugins": plugins.plugins_section,
     "plugins_before": plugins.plugins_before_section,
     "python": reading.python_section,

@@ -50,8 +50,8 @@ def main():
     print(json.dumps(rows))
 
 
-def session():
-    """A local[2] session whose workers find logsegment and the stand-ins."""
+def session(java_options=""):
+    """A local[2] session whose workers find logsegment and the stand-ins; `java_options` are those of its JVM."""
     from pyspark.sql import SparkSession
 
     # As pip leaves a package: where PYTHONDONTWRITEBYTECODE is set, every worker would compile it anew, and not PySpark.
@@ -63,6 +63,7 @@ def session():
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "4g",
+        "spark.driver.extraJavaOptions": java_options,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(WORK / "spark" / "warehouse"),

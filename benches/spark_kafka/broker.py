@@ -64,8 +64,8 @@ class FastBroker(Broker):
 
 
 @contextmanager
-def serving(segments, directory):
-    """A running broker with a topic `bench-<codec>` for each codec in `segments`, and the source beside it."""
+def serving(segments, directory, java_options):
+    """A broker with a topic `bench-<codec>` for each codec in `segments`, and the source beside it, whose JVM has `java_options`."""
     broker = FastBroker(directory / "broker")
     broker.start()
     for codec in segments:
@@ -75,7 +75,7 @@ def serving(segments, directory):
         for partition, path in enumerate(paths):
             broker.replace(f"bench-{codec}", [path], partition)
     broker.start()
-    source = KafkaSource(directory / "source", memory="4g")
+    source = KafkaSource(directory / "source", memory="4g", java_options=java_options)
     try:
         yield broker, source
     finally:

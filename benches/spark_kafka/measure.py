@@ -33,13 +33,14 @@ def main():
     parser.add_argument("--codecs", default=",".join(CODECS))
     parser.add_argument("--rows", type=int, default=ROWS, help="at least so many in each partition")
     parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--java-options", default="", help="of both JVMs")
     args = parser.parse_args()
     directory = scratch()
     shutil.rmtree(directory, ignore_errors=True)
     segments = {codec: write_segments(codec, directory / "segments", args.rows) for codec in args.codecs.split(",")}
-    spark = session()
+    spark = session(args.java_options)
     try:
-        with serving({codec: paths for codec, (paths, _) in segments.items()}, directory) as (broker, source):
+        with serving({codec: paths for codec, (paths, _) in segments.items()}, directory, args.java_options) as (broker, source):
             shutil.rmtree(directory / "segments")
             bench = Bench(spark, broker, source, args.rounds)
             found = [row for codec, (_, rows) in segments.items() for row in bench.measure(codec, rows * PARTITIONS)]

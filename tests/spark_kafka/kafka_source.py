@@ -34,13 +34,13 @@ class Refused(Exception):
 class KafkaSource:
     """The process. Each call is one line of JSON to it, and one back."""
 
-    def __init__(self, directory: Path, memory: str = "1g") -> None:
+    def __init__(self, directory: Path, memory: str = "1g", java_options: str = "") -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.output = directory / "spark.log"
         environment = {name: value for name, value in os.environ.items() if name not in OWN}
         with self.output.open("ab") as output:
             self.process = subprocess.Popen(
-                [str(python()), str(HERE / "kafka_source_main.py"), jars(), memory],
+                [str(python()), str(HERE / "kafka_source_main.py"), jars(), memory, java_options],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=output,

@@ -1,6 +1,6 @@
 """The other end of `KafkaSource`: runs in the venv of the PySpark that has Spark's Kafka source.
 
-python kafka_source_main.py JARS MEMORY: answers each line of JSON on stdin with one on stdout.
+python kafka_source_main.py JARS MEMORY JAVA_OPTIONS: answers each line of JSON on stdin with one on stdout.
 """
 
 import json
@@ -20,11 +20,11 @@ OPTIONS = {
 }
 
 
-def main(jars, memory):
+def main(jars, memory, java_options):
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # What Spark prints is no answer.
     builder = SparkSession.builder.master("local[2]").config("spark.jars", jars).config("spark.driver.memory", memory)
-    for name, value in OPTIONS.items():
+    for name, value in {**OPTIONS, "spark.driver.extraJavaOptions": java_options}.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
