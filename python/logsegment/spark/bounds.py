@@ -18,6 +18,7 @@ from logsegment.spark.positions import ensure_boundary
 from logsegment.spark.stream_ends import Checkpoints, base_of, earliest
 from logsegment.spark.times import first_offset_at
 from logsegment.spark.topics import TopicPartition
+from logsegment.tails import last_intact
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -63,7 +64,7 @@ def ranges_of(
         codecs: a registry of plugins, for looking a time up in their batches.
         experimental: look a time up in batches of magic 3 too.
         limits: what an entry may claim in which a time is looked up.
-        recovers: look a time up past damage too.
+        recovers: look past damage for a time, and for the end of a log.
 
     Raises:
         ValueError: when limits do not name what is read, a start is behind its end, no record is late enough for a starting time, or
@@ -96,7 +97,7 @@ def ranges_of(
         if start == LATEST or end == EARLIEST or (start >= 0 and 0 <= end <= start):
             continue
         one = LogRange(name, segments, None if start < 0 else start, None if end < 0 else end, tuple(looked_up))
-        lost = [told for told in (_lost_start(one, first), _never_begun(one), _lost_end(one)) if told]
+        lost = [told for told in (_lost_start(one, first), _never_begun(one, recovers), _lost_end(one, recovers)) if told]
         if lost and fail_on_data_loss:
             raise ValueError(f"{'; '.join(lost)}. Set failOnDataLoss to false to read what is there")
         if lost:
@@ -132,19 +133,24 @@ def _lost_start(one: LogRange, first: int | None) -> str | None:
     return f"offset {one.start} of {one.name} is not there any more: the log begins at {first}"
 
 
-def _never_begun(one: LogRange) -> str | None:
+def _never_begun(one: LogRange, recovers: bool) -> str | None:
     if one.start is None or one.end is not None:
         return None
-    behind = ls.Segment(one.segments[-1]).next_offset()
-    if behind is None or one.start <= behind:
-        return None
-    return f"offsets of {one.name} from {one.start} on are wanted, but the log ends before {behind}"
+    behind = _end_before(one, one.start, recovers)
+    return None if behind is None else f"offsets of {one.name} from {one.start} on are wanted, but the log ends before {behind}"
 
 
-def _lost_end(one: LogRange) -> str | None:
+def _lost_end(one: LogRange, recovers: bool) -> str | None:
     if one.end is None:
         return None
+    behind = _end_before(one, one.end, recovers)
+    return None if behind is None else f"offsets of {one.name} up to {one.end} are wanted, but the log ends before {behind}"
+
+
+def _end_before(one: LogRange, offset: int, recovers: bool) -> int | None:
+    """Where the log ends, when that is before an offset; a damaged header may have claimed the bytes of intact batches up to its end."""
     behind = ls.Segment(one.segments[-1]).next_offset()
-    if behind is None or one.end <= behind:
+    if behind is None or offset <= behind:
         return None
-    return f"offsets of {one.name} up to {one.end} are wanted, but the log ends before {behind}"
+    last = last_intact(one.segments[-1], None, experimental=True) if recovers else None
+    return None if last is not None and offset <= last[2] + 1 else behind

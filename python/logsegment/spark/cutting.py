@@ -22,7 +22,7 @@ LEAST_TASK_BYTES = 16 << 20
 class Piece:
     """Bytes of a segment of which some offsets are wanted; `stop` is None for the end of the file, whenever it is read.
 
-    `follower` is the first offset of the next segment.
+    `follower` is the first offset of the next segment; `resumes` says that another piece has the offsets before `start`.
     """
 
     segment: ls.Segment
@@ -33,6 +33,7 @@ class Piece:
     start: int | None
     end: int | None
     follower: int | None = None
+    resumes: bool = False
 
     @property
     def bytes(self) -> int:
@@ -119,8 +120,8 @@ def _cut_by_offsets(piece: Piece, most: int, *, recovers: bool) -> list[Piece]:
         # Cuts are made by headers, and a damaged one may have claimed the offsets of intact batches.
         ranges = [piece.segment.intact_range(start, end) for start, end in zip(starts, ends, strict=True)]
         return [
-            replace(piece, begin=begin, stop=stop, start=start, end=end)
-            for (begin, stop), start, end in zip(ranges, starts, ends, strict=True)
+            replace(piece, begin=begin, stop=stop, start=start, end=end, resumes=number > 0)
+            for number, ((begin, stop), start, end) in enumerate(zip(ranges, starts, ends, strict=True))
         ]
     return [
         replace(piece, begin=max(begin, piece.begin), stop=stop, start=start, end=end)

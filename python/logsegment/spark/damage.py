@@ -1,64 +1,101 @@
 """Which task tells of a damaged place, when several have it among their bytes.
 
-Findings and the offsets of a task go in, those that it tells come out. A place belongs to the offset behind the last intact batch before
-it, and so to one task: what a damaged header claims says nothing. A batch that is withheld since its marker may be lost is intact, and
-belongs to its own offset.
+Findings and the offsets of a task go in, those that it tells come out. A place reaches from the offset behind the last intact batch before
+it to the first one of the next intact batch, whatever a damaged header claims. An intact batch of which nothing can be given (its marker
+may be lost, its records are not what they should be) has its own offsets. The task that has the first of them tells it; where the query
+begins inside of them, the task with which it begins.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
 
 import logsegment as ls
 
-#: Of an intact batch of a transaction in doubt.
-_IN_DOUBT = "TRX-5"
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The offsets of a segment that one task has.
+
+    Attributes:
+        first: of the segment.
+        start: first offset of the task; None for all.
+        end: behind its last offset; None for all.
+        resumes: another task has the offsets before `start`, or a micro-batch before had them; else the query begins there.
+    """
+
+    first: int
+    start: int | None
+    end: int | None
+    resumes: bool = False
+
+    def tells(self, first: int, behind: int | None) -> bool:
+        """Whether a place with offsets from `first` to before `behind` (None where nothing tells it) is told by this task."""
+        if self.start is not None and not self.resumes and (behind is None or behind > self.start):
+            first = max(first, self.start)
+        return (self.start is None or self.start <= first) and (self.end is None or first < self.end)
 
 
 def told_by(
-    found: Sequence[ls.Finding],
-    source: ls.FileSource,
-    first_offset: int,
-    start: int | None,
-    end: int | None,
-    limits: ls.Limits | None = None,
+    found: Sequence[ls.Finding], source: ls.FileSource, share: Share, *, limits: ls.Limits | None = None, experimental: bool = False
 ) -> list[ls.Finding]:
-    """The findings that belong to offsets from `start` to before `end`.
+    """The findings that a task tells.
 
     Args:
         found: in the bytes of `source`.
-        source: what was read; an intact batch before `start` is among it, or the beginning of the segment.
-        first_offset: of the segment.
-        start: first offset of the task; None for all.
-        end: behind its last offset; None for all.
+        source: what was read: from an intact batch before the first offset on, or the beginning of the segment.
+        share: the offsets of the task.
         limits: as the task has them.
+        experimental: as the task has it.
 
     Raises:
         OSError: when the file cannot be read.
     """
-    if (start is None and end is None) or not found:
+    if (share.start is None and share.end is None) or not found:
         return list(found)
-    positions, behind = _intact(source, limits)
-
-    def offset(one: ls.Finding) -> int:
-        if one.rule == _IN_DOUBT and one.baseOffset is not None:
-            return one.baseOffset
-        before = bisect_left(positions, one.position)
-        return behind[before - 1] if before else first_offset
-
-    return [one for one in found if (start is None or start <= offset(one)) and (end is None or offset(one) < end)]
+    intact = _Intact(source, limits=limits, experimental=experimental)
+    return [one for one in found if share.tells(*intact.offsets(one.position, share.first))]
 
 
-def _intact(source: ls.FileSource, limits: ls.Limits | None) -> tuple[list[int], list[int]]:
-    """Positions of intact batches, and the offsets behind them."""
-    positions: list[int] = []
-    behind: list[int] = []
-    for rows in ls.batch_stream(source, on_error="skip", limits=limits):
+class _Intact:
+    """The intact batches of a source, and the one behind it."""
+
+    def __init__(self, source: ls.FileSource, **options: Any) -> None:
+        self._positions: list[int] = []
+        self._firsts: list[int | None] = []
+        self._lasts: list[int] = []
+        for position, first, last in chain(_walked(source, **options), _behind(source, **options)):
+            self._positions.append(position)
+            self._firsts.append(first)
+            self._lasts.append(last)
+
+    def offsets(self, position: int, first_of_all: int) -> tuple[int, int | None]:
+        """The offsets that the place at `position` may have: the first, and the one behind them, None where no intact batch follows."""
+        at = bisect_left(self._positions, position)
+        least = self._lasts[at - 1] + 1 if at else first_of_all
+        if at == len(self._positions):
+            return least, None
+        first, last = self._firsts[at], self._lasts[at]
+        if self._positions[at] == position:
+            return least if first is None else first, last + 1
+        return least, last if first is None else first
+
+
+def _walked(source: ls.FileSource, **options: Any) -> Iterator[tuple[int, int | None, int]]:
+    """Position, first offset where the header tells it, and last offset of intact batches."""
+    for rows in ls.batch_stream(source, on_error="skip", **options):
         table = rows.to_pyarrow()
-        columns = (table.column(name).to_pylist() for name in ("isValid", "position", "lastOffset"))
-        for is_valid, position, last in zip(*columns, strict=True):
+        columns = (table.column(name).to_pylist() for name in ("isValid", "position", "baseOffset", "lastOffset"))
+        for is_valid, position, first, last in zip(*columns, strict=True):
             if is_valid and last is not None:
-                positions.append(position)
-                behind.append(last + 1)
-    return positions, behind
+                yield position, first, last
+
+
+def _behind(source: ls.FileSource, **options: Any) -> Iterator[tuple[int, int | None, int]]:
+    """The intact batch behind a source that is cut, which tells how far damage in front of it reaches."""
+    if source.end is not None:
+        yield from islice(_walked(ls.FileSource(source.path, source.end), batch_size=1, **options), 1)

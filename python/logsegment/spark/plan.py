@@ -35,6 +35,7 @@ class SegmentPart:
         start: first offset wanted; None for all.
         end: behind the last offset wanted; None for all.
         transactions: those that touch the range, when the driver had to learn them; else the task does, when it needs to.
+        resumes: another part has the offsets before `start`.
     """
 
     source: ls.FileSource
@@ -43,6 +44,7 @@ class SegmentPart:
     start: int | None = None
     end: int | None = None
     transactions: ls.Transactions | None = None
+    resumes: bool = False
 
 
 @dataclass(frozen=True)
@@ -155,10 +157,10 @@ def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: Rea
         start = log.start if log.start is not None and log.start > (file.base_offset or 0) else None
         begin, stop = 0, None
         if start is not None or log.end is not None:
-            # Also for a read that goes on past damage: it shows what is wrong with an index, and that nothing is wanted of the segment.
+            # Also for a read that goes on past damage: it shows what is wrong with an index.
             begin, stop = segment.byte_range(start, log.end)
-            is_behind = start is not None and begin >= size
-            if recovers and not is_behind:
+            if recovers:
+                # Not even that nothing is wanted of the segment: a damaged header may have claimed all of its bytes.
                 begin, stop = segment.intact_range(start, log.end)
         if timestamp is not None and not recovers:
             # A damaged header may claim the bytes of intact batches, and tells the time of none of them.
@@ -202,7 +204,7 @@ def _task(pieces: Iterable[Piece], known: ls.Transactions | None) -> SegmentTask
 
 def _part(piece: Piece, known: ls.Transactions | None) -> SegmentPart:
     source = ls.FileSource(piece.segment.path, piece.begin, piece.stop)
-    return SegmentPart(source, *piece.name, piece.start, piece.end, known)
+    return SegmentPart(source, *piece.name, piece.start, piece.end, known, piece.resumes)
 
 
 def _touching(known: ls.Transactions, piece: Piece) -> ls.Transactions:

@@ -28,7 +28,7 @@ from logsegment._words import count
 from logsegment.naming import in_file
 from logsegment.neighbours import committed_transactions
 from logsegment.segments import find_segments, segments_beside
-from logsegment.spark.damage import told_by
+from logsegment.spark.damage import Share, told_by
 from logsegment.spark.filters import Wanted, wanted_by
 from logsegment.spark.modes import CorruptColumn, parse_mode
 from logsegment.spark.notices import warn_of_topics
@@ -179,7 +179,8 @@ class SegmentReader(DataSourceReader):
     def _batches(self, part: SegmentPart, stats: TaskStats) -> Iterator[pa.RecordBatch]:
         def own(found: list[ls.Finding]) -> list[ls.Finding]:
             (file,) = find_segments(part.source.path)
-            return told_by(found, part.source, file.base_offset or 0, part.start, part.end, self.options.limits)
+            share = Share(file.base_offset or 0, part.start, part.end, part.resumes)
+            return told_by(found, part.source, share, limits=self.options.limits, experimental=self.options.experimental)
 
         place = {"path": str(part.source.path), "topic": part.topic, "partition": part.partition}
         with stats.counting(self._records(part), str(part.source.path), part.topic, part.partition) as stream:

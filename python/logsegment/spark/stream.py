@@ -115,16 +115,17 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin, until = _from_json(start), _from_json(end)
         if begin == until:
             return []
-        if begin == self._initial:
+        is_first = begin == self._initial
+        if is_first:
             # The first micro-batch again: it took nothing where the beginning has moved on since.
             begin = {name: min(offset, until[name]) for name, offset in begin.items() if name in until}
         left_out: list[ls.Finding] = []
         logs = _again(partial(self._logs, left_out))
         ranges = plan_ranges(logs, begin, until, self.options)
         warn_of_uploads(gaps_of(logs, ranges, left_out))
-        if begin == self._initial:
+        if is_first:
             warn_of_topics(self.columns, [name.topic for name, _, _ in ranges])
-        return list(plan_tasks(logs, ranges, self.options))
+        return list(plan_tasks(logs, ranges, self.options, {} if is_first else begin))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Records of one task, in a worker process."""

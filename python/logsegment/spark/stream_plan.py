@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pyspark.sql.datasource import InputPartition
@@ -35,12 +35,14 @@ class RangeTask(InputPartition):
         segment: one of the partition's segments when this was planned; its directory is what counts.
         start: first offset.
         end: offset behind the last.
+        resumes: other tasks have the offsets before `start`, or those of micro-batches before had them.
     """
 
     name: TopicPartition
     segment: SegmentFile
     start: int
     end: int
+    resumes: bool = True
 
 
 def report_loss(what: str, *, fails: bool) -> None:
@@ -123,9 +125,26 @@ def gaps_of(
 
 
 def plan_tasks(
+    logs: Mapping[TopicPartition, Sequence[SegmentFile]],
+    ranges: Sequence[tuple[TopicPartition, int, int]],
+    options: StreamOptions,
+    begun: Mapping[TopicPartition, int],
+) -> list[RangeTask]:
+    """The tasks that read the ranges: of about `max_partition_bytes` at most, and cut by offsets where more are wanted.
+
+    Args:
+        logs: the segments of each partition.
+        ranges: what is read of each.
+        options: of the query.
+        begun: partitions of which micro-batches before have read, and where those ended.
+    """
+    firsts = {(name, start) for name, start, _ in ranges if begun.get(name) != start}
+    return [replace(task, resumes=(task.name, task.start) not in firsts) for task in _tasks(logs, ranges, options)]
+
+
+def _tasks(
     logs: Mapping[TopicPartition, Sequence[SegmentFile]], ranges: Sequence[tuple[TopicPartition, int, int]], options: StreamOptions
 ) -> list[RangeTask]:
-    """The tasks that read the ranges: of about `max_partition_bytes` at most, and cut by offsets where more are wanted."""
     tasks = [task for name, start, end in ranges for task in _by_bytes(name, logs[name], start, end, options.max_partition_bytes)]
     if options.max_records is not None:
         tasks = [part for task in tasks for part in _cut(task, -(-(task.end - task.start) // options.max_records))]

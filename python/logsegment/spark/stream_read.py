@@ -9,13 +9,14 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import logsegment as ls
 from logsegment.naming import in_file
 from logsegment.neighbours import committed_transactions
 from logsegment.segments import SegmentFile, is_directory
-from logsegment.spark.damage import told_by
+from logsegment.spark.damage import Share, told_by
 from logsegment.spark.modes import CorruptColumn
 from logsegment.spark.stream_ends import base_of
 from logsegment.spark.stream_options import StreamOptions
@@ -38,22 +39,14 @@ class Opened:
     Attributes:
         segment: the file.
         source: its bytes that are read.
-        start: first offset.
-        end: offset behind the last.
+        share: the offsets.
         stream: the records.
-        limits: what an entry may claim.
     """
 
     segment: SegmentFile
     source: ls.FileSource
-    start: int
-    end: int
+    share: Share
     stream: ls.RecordStream
-    limits: ls.Limits | None
-
-    def told(self, found: list[ls.Finding]) -> list[ls.Finding]:
-        """The damage that no other task tells."""
-        return told_by(found, self.source, base_of(self.segment), self.start, self.end, self.limits)
 
 
 def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str], corrupt: CorruptColumn) -> Iterator[pa.RecordBatch]:
@@ -89,9 +82,10 @@ def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str], 
         while (opened := reading.open_next()) is not None:
             path = shown(opened.segment.path)
             place = {"path": path, "topic": task.name.topic, "partition": task.name.partition}
+            told = partial(told_by, source=opened.source, share=opened.share, limits=options.limits, experimental=options.experimental)
             try:
                 with stats.counting(opened.stream, path, *task.name) as stream:
-                    yield from corrupt.batches(stream, place, choose=opened.told)
+                    yield from corrupt.batches(stream, place, choose=told)
             except ls.RecordBatchError as error:
                 raise in_file(error, path) from None
 
@@ -140,7 +134,8 @@ class _Reading:
 
     def _open(self, segment: SegmentFile, follower: int | None) -> Opened:
         end = self._task.end if follower is None else min(follower, self._task.end)
-        opened, is_whole = _opened(segment, self._at, end, self._decoding)
+        source, stream, is_whole = _opened(segment, self._at, end, self._decoding)
+        opened = Opened(segment, source, Share(base_of(segment), self._at, end, self._task.resumes), stream)
         if follower is None and not is_whole:
             report_loss(f"{self._task.name} was cut off before offset {end - 1}, which was there before", fails=self._fails)
         self._at = end
@@ -165,8 +160,8 @@ def _transactions(task: RangeTask, *, experimental: bool) -> ls.Transactions:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _opened(segment: SegmentFile, start: int, end: int, decoding: dict[str, Any]) -> tuple[Opened, bool]:
-    """The records, and whether the segment goes on to `end`.
+def _opened(segment: SegmentFile, start: int, end: int, decoding: dict[str, Any]) -> tuple[ls.FileSource, ls.RecordStream, bool]:
+    """The bytes that are read, the records, and whether the segment goes on to `end`.
 
     Raises:
         FileNotFoundError: when the file is gone, or was replaced while its bytes were looked up.
@@ -183,4 +178,4 @@ def _opened(segment: SegmentFile, start: int, end: int, decoding: dict[str, Any]
     if version_of(segment) != before:
         stream.close()
         raise FileNotFoundError(errno.ENOENT, "the segment was replaced while it was opened", shown(segment.path))
-    return Opened(segment, source, start, end, stream, decoding["limits"]), is_whole
+    return source, stream, is_whole
