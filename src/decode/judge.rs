@@ -30,6 +30,14 @@ pub enum Checksums {
     None,
 }
 
+impl Checksums {
+    /// Those that a scan for transactions compares. Where the decode that follows skips damage, a batch with a wrong checksum must neither begin
+    /// nor end one.
+    pub fn of_scan(skips_damage: bool) -> Self {
+        if skips_damage { Self::All } else { Self::OfMarkers }
+    }
+}
+
 /// The largest size that the field can tell.
 const MOST_SIZE: u64 = 0x7fff_ffff;
 /// Where the magic stands, counted from the start of an entry.

@@ -31,8 +31,7 @@ pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyD
             Some(transactions) => transactions,
             None => {
                 let skips = stream.on_error == OnError::Skip;
-                // Where damage is skipped, a batch with a wrong checksum must not open or end a transaction.
-                let checksums = if stream.decode.check_crc && skips { Checksums::All } else { Checksums::OfMarkers };
+                let checksums = Checksums::of_scan(skips && stream.decode.check_crc);
                 let judge = ChecksumJudge { checksums, ..ChecksumJudge::of(&stream.decode) };
                 transactions::learned(py, std::slice::from_ref(source), judge, skips)?
             }

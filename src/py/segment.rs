@@ -275,7 +275,7 @@ pub fn committed_transactions(
 ) -> PyResult<Transactions> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(is_recovering);
-    let checksums = if is_recovering { Checksums::All } else { Checksums::OfMarkers };
+    let checksums = Checksums::of_scan(is_recovering);
     let segments = ordered(segments, &signals)?;
     let committed = Committed {
         wanted: OffsetRange { start: start_offset.unwrap_or(i64::MIN), end: end_offset },

@@ -96,8 +96,7 @@ impl Transactions {
 #[pyo3(signature = (sources, *, experimental=false, on_error="raise"))]
 pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, experimental: bool, on_error: &str) -> PyResult<Transactions> {
     let skips = options::on_error(on_error)? == OnError::Skip;
-    let checksums = if skips { Checksums::All } else { Checksums::OfMarkers };
-    let judge = ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), checksums };
+    let judge = ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), checksums: Checksums::of_scan(skips) };
     learned(py, &sources, judge, skips).map(Transactions)
 }
 
