@@ -1,3 +1,5 @@
+//! Entries of a source, and of every value of a column, in another format or codec; what was lost on the way, where it stopped, what it met.
+
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
@@ -28,6 +30,9 @@ type StoppedRow = (u64, i64, i64, String);
 /// The bytes, losses, where it stopped, findings, the map, the next offset.
 type Row<'py> = (Option<Bound<'py, PyBytes>>, Vec<LossRow>, Option<StoppedRow>, Vec<Finding>, Vec<MapRow>, Option<i64>);
 
+/// What is written when no format is named.
+const DEFAULT_TARGET: RecordFormat = RecordFormat::V2;
+
 /// Options of a conversion.
 pub struct ConvertArguments {
     pub options: ConvertOptions,
@@ -35,7 +40,8 @@ pub struct ConvertArguments {
     pub on_error: String,
     pub is_loss_allowed: bool,
     pub is_mapped: bool,
-    pub is_target_named: bool,
+    /// The target, when the caller named none.
+    unnamed_target: Option<RecordFormat>,
 }
 
 impl ConvertArguments {
@@ -43,12 +49,13 @@ impl ConvertArguments {
     pub fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let entry = EntryArguments::from_dict(options)?;
         let (to, compression): (Option<String>, Option<String>) = (option!(options, "to"), option!(options, "compression"));
-        let named = |name: &str| entry.reading.plugins.named(name).map_err(|error| errors::to_py(options.py(), &error));
+        let target = to.as_deref().map(target).transpose()?;
+        let codec = |name: &str| entry.reading.plugins.named(name).map_err(|error| errors::to_py(options.py(), &error));
         Ok(Self {
             options: ConvertOptions {
                 decode: entry.to_decode()?,
-                to: to.as_deref().map_or(Ok(RecordFormat::V2), target)?,
-                compression: compression.as_deref().map(named).transpose()?,
+                to: target.unwrap_or(DEFAULT_TARGET),
+                compression: compression.as_deref().map(codec).transpose()?,
                 is_metadata_first: option!(options, "metadata_first"),
                 level: option!(options, "level"),
                 is_up_wanted: true,
@@ -59,7 +66,7 @@ impl ConvertArguments {
             on_error: entry.on_error,
             is_loss_allowed: option!(options, "allow_loss"),
             is_mapped: option!(options, "offset_map"),
-            is_target_named: to.is_some(),
+            unnamed_target: target.is_none().then_some(DEFAULT_TARGET),
         })
     }
 }
@@ -80,7 +87,7 @@ pub fn convert<'py>(
     let resolved = arguments.reading.resolve(&mut arguments.options.decode, &mut opened);
     resolved.map_err(|error| signals.raised(py, &error))?;
     let plugins = arguments.reading.plugins.clone();
-    let (tells_experimental, tells_target) = (arguments.options.decode.tells_experimental, !arguments.is_target_named);
+    let (tells_experimental, unnamed_target) = (arguments.options.decode.tells_experimental, arguments.unnamed_target);
     let converter = Converter::new(opened.source, arguments.options, arguments.is_mapped);
     let mut converter = converter.map_err(|error| signals.raised(py, &error))?;
     let output = Output::of(out, &signals)?;
@@ -89,7 +96,7 @@ pub fn convert<'py>(
     let data = done.map_err(|error| refusal(py, signals.raised(py, &error), converter.losses()))?;
     let map = converter.take_map();
     let data = out.is_none().then(|| fresh_bytes::copied(py, data.bytes())).transpose()?;
-    let findings = findings_of(&converter, tells_experimental, tells_target);
+    let findings = findings_of(&converter, tells_experimental, unnamed_target);
     let stopped = converter.stopped().map(|stopped| stopped_row(stopped, &plugins));
     Ok((data, loss_rows(converter.losses()), stopped, findings, map, converter.next_offset()))
 }
@@ -164,12 +171,12 @@ fn refusal(py: Python<'_>, raised: PyErr, losses: &Losses) -> PyErr {
     raised
 }
 
-fn findings_of(converter: &Converter, tells_experimental: bool, tells_target: bool) -> Vec<Finding> {
+fn findings_of(converter: &Converter, tells_experimental: bool, unnamed_target: Option<RecordFormat>) -> Vec<Finding> {
     let mut found = Vec::new();
     if let Some(position) = converter.experimental_at() {
         let from = RecordFormat::V3;
         found.extend(tells_experimental.then(|| CoreFinding::of_experimental(from, position)));
-        found.extend(tells_target.then(|| CoreFinding::of_default_target(from, RecordFormat::V2, position)));
+        found.extend(unnamed_target.map(|to| CoreFinding::of_default_target(from, to, position)));
     }
     found.extend(converter.tail().and_then(CoreFinding::of_tail));
     finding::to_py(&found)
