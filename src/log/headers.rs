@@ -1,3 +1,6 @@
+//! A log that can be read by position to the headers of its entries, hopping over the records. Compares no checksum: what a header says is
+//! as good as its bits, and whoever asks for an entry can have it compared.
+
 use std::borrow::Cow;
 use std::ops::Range;
 

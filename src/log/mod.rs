@@ -7,6 +7,8 @@ pub mod check;
 pub mod committed;
 /// Pieces that are read apart.
 pub mod cuts;
+/// Transactions by whole entries.
+pub mod entries;
 /// Batch headers, hopping over the records.
 pub mod headers;
 /// Entries of an index, tried one after the other.
@@ -31,6 +33,7 @@ pub mod untold_times;
 pub use check::{AbortCheck, EpochCheck, IndexCheck};
 pub use committed::Committed;
 pub use cuts::Cut;
+pub use entries::Entries;
 pub use headers::Headers;
 pub use lookup::{Lookup, Place};
 pub use read_at::ReadAt;

@@ -58,7 +58,7 @@ pub fn check<S: Segment>(segments: &[(String, S)], directory: &dyn Directory, sc
         findings,
     };
     for (stem, segment) in segments {
-        check.segment(stem, segment, interrupt).map_err(|error| error.in_file(&segment.name()))?;
+        check.segment(stem, segment, interrupt).map_err(|error| segment.told(error))?;
     }
     check.finish((scope == Scope::Segments).then_some(segments))
 }

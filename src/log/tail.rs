@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::lookup::is_intact;
 use super::{Headers, ReadAt};
-use crate::decode::transactions::{Scan, is_marker, marker, may_be_marker};
+use crate::decode::transactions::Scan;
 use crate::decode::verify;
 use crate::error::Result;
 use crate::framing;
@@ -114,7 +114,7 @@ impl Tail<'_> {
                 break;
             }
             if let Some(scan) = &mut scan {
-                visit(&headers, &header, scan)?;
+                scan.visit_header(&header, || intact_entry(&headers, &header).map(Some))?;
             }
             walked.last = Some(LastBatch::of(&header));
         }
@@ -130,18 +130,6 @@ impl Tail<'_> {
     fn headers(&self, start: u64) -> Headers<&dyn ReadAt> {
         Headers::new(self.log, self.limits, start, self.len).of(self.formats)
     }
-}
-
-fn visit(headers: &Headers<&dyn ReadAt>, header: &BatchHeader, scan: &mut Scan) -> Result<()> {
-    let mut found = None;
-    if header.is_control() || (scan.has_open() && may_be_marker(header)) {
-        let entry = intact_entry(headers, header)?;
-        if is_marker(header) {
-            found = marker(header, &entry).ok().flatten();
-        }
-    }
-    scan.visit_header(header, found);
-    Ok(())
 }
 
 fn intact_entry(headers: &Headers<&dyn ReadAt>, header: &BatchHeader) -> Result<Vec<u8>> {

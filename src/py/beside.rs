@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::framing::Source;
 use crate::io::{FileRange, RandomFile};
 use crate::log::partition::{Directory, snapshot_before};
-use crate::log::{ReadAt, committed};
+use crate::log::{Entries, ReadAt, committed};
 use crate::sidecar::ProducerEntry;
 
 /// A segment by its path or URI.
@@ -31,25 +31,27 @@ impl Segment {
     }
 }
 
-impl committed::Segment for Segment {
-    fn base_offset(&self) -> i64 {
-        self.base_offset
-    }
-
-    fn name(&self) -> Arc<str> {
-        store::shown(&self.path).into()
-    }
-
-    fn open(&self) -> Result<(Box<dyn ReadAt>, u64)> {
-        Ok(open(&self.path, &self.signals)?)
-    }
-
+impl Entries for Segment {
     fn source(&self, start: u64) -> Result<Source> {
         if !store::is_stored(&self.path) {
             return Ok(source(&self.path, start, None, &self.signals)?);
         }
         let range = store::StoredRange::open(&self.path, start, None, &self.signals)?;
         Ok(range.recovering().into_source())
+    }
+
+    fn told(&self, error: Error) -> Error {
+        in_file(error, &self.path)
+    }
+}
+
+impl committed::Segment for Segment {
+    fn base_offset(&self) -> i64 {
+        self.base_offset
+    }
+
+    fn open(&self) -> Result<(Box<dyn ReadAt>, u64)> {
+        Ok(open(&self.path, &self.signals)?)
     }
 
     fn snapshot(&self) -> Option<Vec<ProducerEntry>> {

@@ -62,7 +62,7 @@ impl FileSource {
     /// What is left of it from a position of the file on.
     #[must_use]
     pub fn from(&self, position: u64) -> Self {
-        Self { start: position, ..self.clone() }
+        Self { start: self.start.max(position), ..self.clone() }
     }
 
     /// True for a segment of Kafka 0.7, as its name tells.

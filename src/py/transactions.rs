@@ -1,3 +1,7 @@
+//! Transactions of sources that a user gives: as a value, and how they are found.
+
+use std::sync::Arc;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -5,11 +9,12 @@ use super::interrupt::Signals;
 use super::options;
 use super::source::{self, FileSource};
 use crate::columns::OnError;
-use crate::decode::transactions::{Place, Scan};
+use crate::decode::transactions::Scan;
 use crate::decode::{ChecksumJudge, Checksums, OffsetRange, transactions as core};
+use crate::error::Result;
 use crate::framing::Source;
 use crate::limits::Limits;
-use crate::log::Committed;
+use crate::log::{Committed, Entries};
 use crate::model::{ControlType, Formats};
 
 /// What a constructor call takes.
@@ -101,51 +106,47 @@ pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, experim
 }
 
 /// The transactions of sources that can be read again, which are in offset order.
+///
+/// What the judge does not believe is passed over, as the decode that follows passes over it; batches of magic 3 where they are not read are
+/// only when that one `skips` them.
 pub fn learned(py: Python<'_>, sources: &[Bound<'_, PyAny>], judge: ChecksumJudge, skips: bool) -> PyResult<core::Transactions> {
-    let scan = scanned(py, sources, judge, skips)?;
-    for place in scan.begun_before(None) {
-        if !is_proven(py, sources, place, judge)? {
-            return Ok(scanned(py, sources, ChecksumJudge { checksums: Checksums::All, ..judge }, skips)?.finish());
-        }
-    }
-    Ok(scan.finish())
-}
-
-fn scanned(py: Python<'_>, sources: &[Bound<'_, PyAny>], judge: ChecksumJudge, skips: bool) -> PyResult<Scan> {
-    let mut scan = Scan::default();
-    let mut before = None;
-    for (index, object) in sources.iter().enumerate() {
-        // One at a time: a partition may have more segments than a process may have open files.
-        scan.enter(index, None);
-        visit_source(py, object, &mut scan, judge, skips)?;
-        let Some(first) = scan.take_first_offset() else { continue };
-        if let Some((earlier, start)) = before.replace((index, first)).filter(|(_, start)| first < *start) {
-            return Err(PyValueError::new_err(format!(
-                "sources must stand in the order of their offsets: sources[{earlier}] begins at offset {start}, sources[{index}] at {first}"
-            )));
-        }
-    }
-    Ok(scan)
-}
-
-/// Whether the checksum of a batch matches with which a transaction began.
-fn is_proven(py: Python<'_>, sources: &[Bound<'_, PyAny>], place: Place, judge: ChecksumJudge) -> PyResult<bool> {
-    let Some(object) = sources.get(place.segment) else { return Ok(true) };
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
-    let source = opened_at(object, place.position, &signals)?;
-    let committed = Committed { wanted: OffsetRange::default(), judge, is_recovering: false, interrupt: &interrupt };
-    py.detach(|| committed.is_proven(source)).map_err(|error| signals.raised(py, &error))
+    let given: Vec<_> = sources.iter().map(|object| Given::new(object, &signals)).collect();
+    let committed = Committed { wanted: OffsetRange::default(), judge, is_recovering: skips, interrupt: &interrupt };
+    py.detach(|| committed.transactions_of(&given)).map_err(|error| signals.raised(py, &error))
 }
 
-fn opened_at(object: &Bound<'_, PyAny>, position: u64, signals: &std::sync::Arc<Signals>) -> PyResult<Source> {
-    if let Ok(file) = object.cast::<FileSource>() {
-        let rest = Bound::new(object.py(), file.get().from(position))?;
-        return source::open(rest.as_any(), signals).map(|opened| opened.source);
+/// A source that a user gave.
+struct Given {
+    object: Py<PyAny>,
+    signals: Arc<Signals>,
+}
+
+impl Given {
+    fn new(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> Self {
+        Self { object: object.clone().unbind(), signals: Arc::clone(signals) }
     }
-    let mut source = source::open(object, signals)?.source;
-    source.discard_to(position);
-    Ok(source)
+
+    /// Fails with ValueError when it can be read only once: the decode would find it empty.
+    fn opened(&self, py: Python<'_>, start: u64) -> PyResult<Source> {
+        let object = self.object.bind(py);
+        let file = object.cast::<FileSource>().ok().map(|file| Bound::new(py, file.get().from(start))).transpose()?;
+        let mut opened = source::open(file.as_ref().map_or(object, Bound::as_any), &self.signals)?;
+        if !opened.is_repeatable {
+            return Err(PyValueError::new_err(
+                "read_committed needs sources that can be read twice (buffers or FileSources), or transactions= from scan_transactions",
+            ));
+        }
+        opened.source.discard_to(start);
+        Ok(opened.source)
+    }
+}
+
+impl Entries for Given {
+    fn source(&self, start: u64) -> Result<Source> {
+        Python::attach(|py| self.opened(py, start).map_err(|error| self.signals.kept(error)))
+    }
 }
 
 /// Read the markers that end transactions in one segment. A marker whose batch fails its checksum is none.
@@ -164,25 +165,12 @@ fn opened_at(object: &Bound<'_, PyAny>, position: u64, signals: &std::sync::Arc<
 #[pyo3(signature = (source, *, experimental=false))]
 pub fn scan_markers(py: Python<'_>, source: &Bound<'_, PyAny>, experimental: bool) -> PyResult<Vec<(i64, i64, bool)>> {
     let mut scan = Scan::keeping_ends();
-    let judge = ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), checksums: Checksums::All };
-    visit_source(py, source, &mut scan, judge, false)?;
-    Ok(scan.into_ends().into_iter().map(|(id, offset, kind)| (id, offset, kind == ControlType::Commit)).collect())
-}
-
-/// Reads one source that can be read again.
-///
-/// What the judge does not believe is passed over, as the decode that follows passes over it; batches of magic 3 where they are not read are
-/// only when that one `skips` them. Fails with ValueError when the source can be read only once: the decode would find it empty.
-fn visit_source(py: Python<'_>, object: &Bound<'_, PyAny>, scan: &mut Scan, judge: ChecksumJudge, skips: bool) -> PyResult<()> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
-    let opened = source::open(object, &signals)?;
-    if !opened.is_repeatable {
-        return Err(PyValueError::new_err(
-            "read_committed needs sources that can be read twice (buffers or FileSources), or transactions= from scan_transactions",
-        ));
-    }
-    let committed = Committed { wanted: OffsetRange::default(), judge, is_recovering: skips, interrupt: &interrupt };
-    let scanned = py.detach(|| committed.visit_source(opened.source, scan));
-    scanned.map_err(|error| signals.raised(py, &error))
+    let given = Given::new(source, &signals);
+    let judge = ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), checksums: Checksums::All };
+    let committed = Committed { wanted: OffsetRange::default(), judge, is_recovering: false, interrupt: &interrupt };
+    let visited = py.detach(|| given.source(0).and_then(|source| committed.visit_source(source, &mut scan)));
+    visited.map_err(|error| signals.raised(py, &error))?;
+    Ok(scan.into_ends().into_iter().map(|(id, offset, kind)| (id, offset, kind == ControlType::Commit)).collect())
 }

@@ -5,10 +5,12 @@
 
 use std::collections::HashMap;
 
-use super::{ProducerRanges, Transactions, is_marker, proven_marker};
-use crate::format::{v2, v3};
+use super::{ProducerRanges, Transactions, is_marker, marker, may_be_marker, proven_marker};
+use crate::decode::parse_header;
+use crate::error::Result;
+use crate::format::v2;
 use crate::framing::Frame;
-use crate::model::{BatchHeader, ControlType, Marker};
+use crate::model::{BatchHeader, ControlType, Formats, Marker};
 use crate::sidecar::ProducerEntry;
 
 /// Reads batches in offset order.
@@ -117,19 +119,34 @@ impl Scan {
     /// Looks at one entry. Entries that are not record batches carry no transactions and are passed over. A marker counts only when the
     /// checksum of its batch matches: one flipped bit makes an ABORT a COMMIT.
     pub fn visit(&mut self, frame: Frame<'_>) {
-        let parsed = match frame.magic {
-            v2::layout::MAGIC => v2::parse::header(frame.bytes, frame.position),
-            v3::layout::MAGIC => v3::parse::header(frame.bytes, frame.position),
-            _ => return,
-        };
-        let Ok(header) = parsed else { return self.doubt() };
+        if frame.magic < v2::layout::MAGIC {
+            return;
+        }
+        let Ok(header) = parse_header(frame, Formats::Experimental, 0) else { return self.doubt() };
         self.first_offset.get_or_insert(header.base_offset);
         let marker = if is_marker(&header) { proven_marker(&header, frame.bytes) } else { None };
-        self.visit_header(&header, marker);
+        self.see(&header, marker);
     }
 
-    /// Looks at one batch whose marker was read already, when it is a control batch; `None` for one that cannot be read.
-    pub fn visit_header(&mut self, header: &BatchHeader, marker: Option<Marker>) {
+    /// Looks at one header. Of a batch that is a marker, or may have been one, `entry` gives the bytes when their checksum matches; without them
+    /// nothing is learned, and the answer is false.
+    ///
+    /// # Errors
+    /// Those of `entry`.
+    pub fn visit_header<B: AsRef<[u8]>>(&mut self, header: &BatchHeader, entry: impl FnOnce() -> Result<Option<B>>) -> Result<bool> {
+        let mut found = None;
+        if header.is_control() || (self.has_open() && may_be_marker(header)) {
+            let Some(entry) = entry()? else { return Ok(false) };
+            if is_marker(header) {
+                found = marker(header, entry.as_ref()).ok().flatten();
+            }
+        }
+        self.see(header, found);
+        Ok(true)
+    }
+
+    /// One batch, with its marker when it is a control batch; `None` for one that cannot be read.
+    fn see(&mut self, header: &BatchHeader, marker: Option<Marker>) {
         if !header.format.is_batch() {
             return;
         }
