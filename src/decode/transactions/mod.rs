@@ -3,11 +3,14 @@
 //! One pass over headers and markers, before the decode; nothing is decompressed. The result answers for each batch by itself,
 //! so that batches can be decoded in any order and on any thread.
 
+mod latest;
+mod open;
 mod ranges;
 mod scan;
 
+pub use open::Place;
 use ranges::ProducerRanges;
-pub use scan::{Place, Scan};
+pub use scan::Scan;
 
 use super::{Walk, ensure_count, records_at, verify};
 use crate::error::Result;

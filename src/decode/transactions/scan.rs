@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use super::latest::{Change, Latest};
+use super::open::{Open, Place};
 use super::{ProducerRanges, Transactions, is_marker, marker, may_be_marker, proven_marker};
 use crate::decode::parse_header;
 use crate::error::Result;
@@ -33,63 +35,6 @@ pub struct Scan {
     is_at_border: bool,
     /// The segment before ended in the midst of an entry, or in zeros.
     is_torn: bool,
-}
-
-/// A transaction without a marker so far.
-#[derive(Debug)]
-struct Open {
-    first_offset: i64,
-    /// Of its last batch that was seen.
-    last_offset: i64,
-    /// Of its batches, once one was seen.
-    epoch: Option<i16>,
-    /// The last offset before the place where its marker may be lost; up to there no marker decides.
-    doubted: Option<i64>,
-    /// Its first offset that the next marker decides about.
-    certain: Option<i64>,
-    /// Where its first batch was seen.
-    begun: Option<Place>,
-    /// Places before it where offsets are missing.
-    gaps: u64,
-}
-
-/// What the last batch did, and what was known before it: the last offset, and the gaps.
-#[derive(Clone, Copy, Debug, Default)]
-struct Latest {
-    base_offset: i64,
-    before: Option<i64>,
-    gaps: u64,
-    change: Change,
-    /// The last offset of one behind it that claims to stand before it.
-    lower: Option<i64>,
-}
-
-impl Latest {
-    /// Whether it stands where it says, and a batch behind it that goes back does not. Two that go back and agree are right.
-    fn is_right_beside(&self, header: &BatchHeader) -> bool {
-        let Some(before) = self.before else { return false };
-        let goes_on = before.checked_add(1) == Some(self.base_offset);
-        self.lower.is_none_or(|lower| header.base_offset <= lower) && (goes_on || header.base_offset <= before)
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-enum Change {
-    #[default]
-    Nothing,
-    /// Data of a producer, which began its transaction or went on from this last offset.
-    Data { producer_id: i64, base_offset: i64, went_on_from: Option<i64> },
-    /// A marker that aborted.
-    Aborted { producer_id: i64, first_offset: i64 },
-}
-
-/// Where a batch stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Which of the segments.
-    pub segment: usize,
-    /// Where in it.
-    pub position: u64,
 }
 
 impl Scan {
@@ -348,16 +293,4 @@ impl Scan {
 enum Order {
     Onward,
     Back,
-}
-
-impl Open {
-    fn new(first_offset: i64, gaps: u64, begun: Option<Place>) -> Self {
-        Self { first_offset, last_offset: first_offset, epoch: None, doubted: None, certain: Some(first_offset), begun, gaps }
-    }
-
-    /// The next marker does not decide about what stands up to `last`.
-    fn doubt(&mut self, last: Option<i64>) {
-        let known = self.doubted.unwrap_or(self.first_offset);
-        (self.doubted, self.certain) = (Some(last.map_or(known, |last| last.max(known))), None);
-    }
 }

@@ -1,0 +1,40 @@
+//! A transaction without a marker so far, and where it began.
+
+/// Where a batch stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Which of the segments.
+    pub segment: usize,
+    /// Where in it.
+    pub position: u64,
+}
+
+/// A transaction without a marker so far.
+#[derive(Debug)]
+pub struct Open {
+    pub first_offset: i64,
+    /// Of its last batch that was seen.
+    pub last_offset: i64,
+    /// Of its batches, once one was seen.
+    pub epoch: Option<i16>,
+    /// The last offset before the place where its marker may be lost; up to there no marker decides.
+    pub doubted: Option<i64>,
+    /// Its first offset that the next marker decides about.
+    pub certain: Option<i64>,
+    /// Where its first batch was seen.
+    pub begun: Option<Place>,
+    /// Places before it where offsets are missing.
+    pub gaps: u64,
+}
+
+impl Open {
+    pub fn new(first_offset: i64, gaps: u64, begun: Option<Place>) -> Self {
+        Self { first_offset, last_offset: first_offset, epoch: None, doubted: None, certain: Some(first_offset), begun, gaps }
+    }
+
+    /// The next marker does not decide about what stands up to `last`.
+    pub fn doubt(&mut self, last: Option<i64>) {
+        let known = self.doubted.unwrap_or(self.first_offset);
+        (self.doubted, self.certain) = (Some(last.map_or(known, |last| last.max(known))), None);
+    }
+}
