@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Error, ErrorKind, Inner, Position, counted};
+use super::{Error, ErrorKind, Inner, counted};
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -15,33 +15,6 @@ impl fmt::Display for Error {
             write!(f, " {position}:")?;
         }
         write!(f, " {kind}")
-    }
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut separator = "";
-        let mut part = |f: &mut fmt::Formatter<'_>, text: fmt::Arguments<'_>| {
-            write!(f, "{separator}{text}")?;
-            separator = ", ";
-            Ok(())
-        };
-        if let Some(row) = self.row {
-            part(f, format_args!("in row {row}"))?;
-        }
-        if let Some(byte) = self.byte {
-            part(f, format_args!("at byte {byte}"))?;
-        }
-        if let Some(offset) = self.base_offset {
-            part(f, format_args!("base offset {offset}"))?;
-        }
-        if let Some(index) = self.record_index {
-            part(f, format_args!("record {index}"))?;
-        }
-        if let Some(field) = self.field {
-            part(f, format_args!("field {field}"))?;
-        }
-        Ok(())
     }
 }
 

@@ -1,0 +1,50 @@
+//! Who or what is to blame for an error.
+
+use std::ops::Range;
+
+use super::{Error, ErrorKind};
+
+impl Error {
+    /// True for a whole batch of a format that is not read without asking for it: nothing is damaged.
+    pub fn is_refused_format(&self) -> bool {
+        matches!(self.0.kind, ErrorKind::UnsupportedFormat { .. }) && self.0.position.base_offset.is_some()
+    }
+
+    /// True when the bytes are to blame, not the machine, the caller or this library.
+    pub fn is_about_data(&self) -> bool {
+        !matches!(
+            self.kind(),
+            ErrorKind::Internal { .. }
+                | ErrorKind::Interrupted
+                | ErrorKind::Io { .. }
+                | ErrorKind::Packing { .. }
+                | ErrorKind::Registry { .. }
+                | ErrorKind::Refused { .. }
+                | ErrorKind::UnknownCompressionName { .. }
+                | ErrorKind::Usage { .. }
+        )
+    }
+
+    /// True when plain records are not what their format wants.
+    pub fn is_about_records(&self) -> bool {
+        match self.kind() {
+            ErrorKind::Count { rule, .. } => *rule != "V2-32",
+            ErrorKind::Truncated { .. }
+            | ErrorKind::Length { .. }
+            | ErrorKind::Varint { .. }
+            | ErrorKind::TrailingBytes { .. }
+            | ErrorKind::Invalid { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// The bytes that the storage cannot give back, when that is what is wrong.
+    pub fn lost_bytes(&self) -> Option<&Range<u64>> {
+        if let ErrorKind::LostBytes { bytes, .. } = self.kind() { Some(bytes) } else { None }
+    }
+
+    /// True when a compressed stream is to blame.
+    pub fn is_about_codec(&self) -> bool {
+        matches!(self.kind(), ErrorKind::Codec { .. })
+    }
+}

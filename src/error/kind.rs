@@ -1,0 +1,71 @@
+//! The kinds of errors, ordered by who is to blame: the stream that ended, the bytes that lie, this build that cannot, the limits, the caller.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What is wrong. `rule` is the id of the rule in docs/formats and docs/findings.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the numbers are named by the message of their kind")]
+pub enum ErrorKind {
+    /// The input ended inside an entry; more bytes may come.
+    Truncated { rule: &'static str, needed: u64, available: u64 },
+    /// The stored checksum is not that of the bytes.
+    Checksum { rule: &'static str, stored: u32, computed: u32 },
+    /// A length is below its minimum or runs past what contains it.
+    Length { rule: &'static str, declared: i64, expected: i64 },
+    /// A variable-length integer does not end where it must.
+    Varint { rule: &'static str },
+    /// A count disagrees with what is there.
+    Count { rule: &'static str, declared: i64, found: i64 },
+    /// Bytes are left over where nothing may follow.
+    TrailingBytes { rule: &'static str, bytes: u64 },
+    /// The magic byte belongs to no format.
+    Magic { rule: &'static str, magic: i8 },
+    /// The bytes can be read but break a rule of their format.
+    Invalid { rule: &'static str, what: &'static str },
+    /// The format is known, but not read by this build or not without asking for it.
+    UnsupportedFormat { rule: &'static str, magic: i8, advice: &'static str },
+    /// The compression type is not known here.
+    UnknownCompression { rule: &'static str, id: u8 },
+    /// A batch names a plugin that nobody registered; without a registry `wanted` is what names one to whoever called.
+    UnknownPlugin { id: u8, wanted: Option<Arc<str>> },
+    /// A plugin that is registered, but whose code is not there.
+    PluginMissing { id: u8, alias: String, class: String, version: String, reason: String },
+    /// A plugin failed to unpack, or gave something else than it should.
+    Plugin { plugin: String, fault: String },
+    /// A plugin failed to pack: the records that it was given are not to blame.
+    Packing { plugin: String, fault: String },
+    /// The registry of plugins cannot be read, or what stands there cannot be trusted.
+    Registry { fault: String },
+    /// No compression type has this name.
+    UnknownCompressionName { name: String },
+    /// The compressed stream is bad.
+    Codec { rule: &'static str, codec: &'static str, fault: &'static str },
+    /// What Kafka's own writers refuse to write, in their words.
+    Refused { rule: &'static str, reason: String },
+    /// Records that cannot stand in the format that they are converted to, in the words of Kafka's writers.
+    Unwritable { rule: &'static str, reason: String },
+    /// A batch that is not converted to an older format, since its codec does not exist there.
+    Unconvertible { rule: &'static str, codec: &'static str },
+    /// A conversion that would lose something, and may not.
+    Loss { losses: String },
+    /// What a broker refuses, with its error code and the records that are to blame.
+    Rejected { rule: &'static str, code: i16, name: &'static str, reason: String, records: Vec<u64> },
+    /// A claim over a limit of the caller.
+    Limit { limit: &'static str, asked: u64, allowed: u64 },
+    /// The bytes before this entry claim to be entries so often that it was not looked into; only when damage is stepped over.
+    Unsearched,
+    /// The storage cannot give these bytes back, since what holds them is damaged; it says so in its own words.
+    LostBytes { bytes: Range<u64>, message: String },
+    /// A batch of a transaction whose marker may be lost, so that nobody can tell whether it was committed; and its last offset.
+    InDoubt { producer_id: i64, last_offset: i64, behind: i64 },
+    /// Reading the source failed.
+    Io { kind: std::io::ErrorKind, os_code: Option<i32>, message: String },
+    /// The work was interrupted by the caller (Ctrl-C).
+    Interrupted,
+    /// The caller's mistake.
+    Usage { argument: &'static str, fault: String },
+    /// A defect of this library, caught before it could spread.
+    Internal { what: String },
+}
