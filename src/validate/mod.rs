@@ -17,4 +17,4 @@ pub use batch::Neighbours;
 pub use finding::{Finding, Severity};
 pub use findings::Findings;
 pub use report::{Before, Depth, Validator};
-pub use what::{Misplaced, Missing, What};
+pub use what::{Misplaced, Missing, ProducerFault, What};

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::finding::{Finding, Severity};
-use super::what::What;
+use super::what::{ProducerFault, What};
 use crate::model::batch::NO_SEQUENCE;
 use crate::model::{BatchHeader, Marker};
 
@@ -102,13 +102,13 @@ impl ProducerRules {
                 // Usual for a log that is being written, and for a segment whose transaction ends in the next.
                 continue;
             }
-            let (what, severity) = (What::HangingTransaction { producer_id, open_ms }, Severity::Warning);
+            let what = What::AcrossBatches { producer_id, fault: ProducerFault::HangingTransaction { open_ms } };
             findings.push(Finding {
                 base_offset: Some(open.first_offset),
                 last_offset: Some(open.last_offset),
                 field: Some("producerId"),
                 file: open.file,
-                ..Finding::at_bytes(what, severity, open.position, open.length)
+                ..Finding::at_bytes(what, Severity::Warning, open.position, open.length)
             });
         }
     }
@@ -120,16 +120,15 @@ impl ProducerRules {
         let is_unbroken = known.gaps == gaps;
         // A broker that has forgotten a producer takes 0 as well.
         if let Some(expected) = next.filter(|next| is_unbroken && producer.base_sequence > 0 && producer.base_sequence != *next) {
-            let what = What::SequenceGap { producer_id: producer.id, expected, found: producer.base_sequence };
-            findings.push(Finding::in_batch(what, Severity::Warning, header).at_field("baseSequence"));
+            let fault = ProducerFault::SequenceGap { expected, found: producer.base_sequence };
+            findings.push(found(fault, Severity::Warning, header, "baseSequence"));
         }
         known.last_sequence = (producer.base_sequence != NO_SEQUENCE).then(|| header.last_sequence());
         known.gaps = gaps;
         match &mut known.open {
             Some(open) if header.is_transactional() => open.last_offset = header.last_offset,
             Some(_) if is_unbroken => {
-                let what = What::OutsideTransaction { producer_id: producer.id };
-                findings.push(Finding::in_batch(what, Severity::Warning, header).at_field("attributes"));
+                findings.push(found(ProducerFault::OutsideTransaction, Severity::Warning, header, "attributes"));
             }
             None if header.is_transactional() => {
                 let (first_offset, last_offset, position, length) = (header.base_offset, header.last_offset, header.position, header.size);
@@ -149,14 +148,13 @@ impl ProducerRules {
             None => gaps == 0,
         };
         let known = self.known(header, findings);
-        let mut tell = |what, severity, field| findings.push(Finding::in_batch(what, severity, header).at_field(field));
         if is_without_data {
-            tell(What::MarkerWithoutData { producer_id }, Severity::Info, "producerId");
+            findings.push(found(ProducerFault::MarkerWithoutData, Severity::Info, header, "producerId"));
         }
         let epoch = marker.coordinator_epoch;
         let is_behind = |(previous, then): &(i32, u64)| *then == gaps && (0..*previous).contains(&epoch);
         if let Some((previous, _)) = known.coordinator_epoch.filter(is_behind) {
-            tell(What::CoordinatorEpochBehind { producer_id, epoch, previous }, Severity::Warning, "records");
+            findings.push(found(ProducerFault::CoordinatorEpochBehind { epoch, previous }, Severity::Warning, header, "records"));
         }
         known.coordinator_epoch = Some((epoch, gaps)).filter(|(epoch, _)| *epoch >= 0).or(known.coordinator_epoch);
         known.open = None;
@@ -174,12 +172,16 @@ impl ProducerRules {
             gaps,
         });
         if epoch < known.epoch && epoch >= 0 {
-            let what = What::ProducerEpochBehind { producer_id: header.producer.id, epoch, previous: known.epoch };
-            findings.push(Finding::in_batch(what, Severity::Warning, header).at_field("producerEpoch"));
+            let fault = ProducerFault::EpochBehind { epoch, previous: known.epoch };
+            findings.push(found(fault, Severity::Warning, header, "producerEpoch"));
         }
         if epoch != known.epoch {
             (known.epoch, known.last_sequence) = (epoch, None);
         }
         known
     }
+}
+
+fn found(fault: ProducerFault, severity: Severity, header: &BatchHeader, field: &'static str) -> Finding {
+    Finding::in_batch(What::AcrossBatches { producer_id: header.producer.id, fault }, severity, header).at_field(field)
 }

@@ -1,9 +1,12 @@
 //! What a finding says, by rule: its numbers and its words.
 
-use std::fmt;
+mod producer;
+mod text;
+
+pub use producer::ProducerFault;
 
 use crate::codec::Remark;
-use crate::error::{ErrorKind, counted};
+use crate::error::ErrorKind;
 use crate::internal::Undecoded;
 use crate::model::RecordFormat;
 use crate::sidecar::Fault;
@@ -69,18 +72,8 @@ pub enum What {
     EpochBehind { epoch: i32, previous: i32 },
     /// V2-61: producer fields that contradict each other or the attributes.
     Producer { what: &'static str },
-    /// PRD-1: the sequence of an idempotent producer does not follow.
-    SequenceGap { producer_id: i64, expected: i32, found: i32 },
-    /// PRD-2: an older epoch of a producer.
-    ProducerEpochBehind { producer_id: i64, epoch: i16, previous: i16 },
-    /// TRX-1: a marker of a producer that has no transaction open.
-    MarkerWithoutData { producer_id: i64 },
-    /// TRX-3: an older epoch of a coordinator.
-    CoordinatorEpochBehind { producer_id: i64, epoch: i32, previous: i32 },
-    /// TRX-2: a transaction is open for longer than a coordinator allows.
-    HangingTransaction { producer_id: i64, open_ms: i64 },
-    /// TRX-4: a batch outside of a transaction while its producer has one open.
-    OutsideTransaction { producer_id: i64 },
+    /// PRD-1, PRD-2, TRX-1 to TRX-4: what a producer gets wrong across batches.
+    AcrossBatches { producer_id: i64, fault: ProducerFault },
     /// CTL-1: a control batch with more than one transaction marker.
     ManyMarkers { count: u64 },
     /// CTL-4: the value of a transaction marker is not a version and a coordinator epoch.
@@ -115,16 +108,6 @@ pub enum Misplaced {
     Doubtful,
 }
 
-impl Missing {
-    fn words(self) -> &'static str {
-        match self {
-            Self::BehindDamage => ": they are lost with the bytes that were stepped over",
-            Self::Compacted => ", as compaction leaves it",
-            Self::Unexplained => "",
-        }
-    }
-}
-
 impl What {
     /// The id of the rule.
     pub fn rule(&self) -> &'static str {
@@ -156,100 +139,21 @@ impl What {
             Self::OffsetGap { .. } => "ORD-3",
             Self::EpochBehind { .. } => "ORD-2",
             Self::Producer { .. } => "V2-61",
-            Self::SequenceGap { .. } => "PRD-1",
-            Self::ProducerEpochBehind { .. } => "PRD-2",
-            Self::MarkerWithoutData { .. } => "TRX-1",
-            Self::HangingTransaction { .. } => "TRX-2",
-            Self::CoordinatorEpochBehind { .. } => "TRX-3",
-            Self::OutsideTransaction { .. } => "TRX-4",
+            Self::AcrossBatches { fault, .. } => fault.rule(),
             Self::ManyMarkers { .. } => "CTL-1",
             Self::MarkerValue => "CTL-4",
-            Self::Misplaced(Misplaced::Copy) => "SAL-1",
-            Self::Misplaced(Misplaced::Doubtful) => "SAL-2",
+            Self::Misplaced(misplaced) => misplaced.rule(),
             Self::Undecoded(undecoded) => undecoded.rule(),
             Self::Repeated { rule, .. } | Self::Untold { rule, .. } => rule,
         }
     }
 }
 
-impl fmt::Display for What {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Misplaced {
+    fn rule(self) -> &'static str {
         match self {
-            Self::Failure(kind) => write!(f, "{kind}"),
-            Self::Codec(remark) => write!(f, "{remark}"),
-            Self::Beside(fault) => write!(f, "{}", fault.wrong),
-            Self::Experimental { format } => {
-                write!(f, "format {} is experimental, a proposal that never shipped: no broker reads it", format.name())
-            }
-            Self::DefaultTarget { from, to } => {
-                let (from, to) = (from.name(), to.name());
-                write!(f, "batches of format {from} are written as {to}, since no format was named: to=\"{from}\" (--to {from}) keeps it")
-            }
-            Self::TornTail { needed, available } => {
-                write!(f, "the input ends inside an entry: {available} of at least {needed} bytes are there")
-            }
-            Self::Swallowed { at } => {
-                write!(f, "the last entry claims more bytes than there are, and an intact entry lies inside of them at byte {at}")
-            }
-            Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: not every claim was looked into"),
-            Self::ZeroTail { bytes } => write!(f, "the input ends in {}, as a preallocated segment does", counted(*bytes, "zero byte")),
-            Self::UncountedBytes { bytes } => {
-                write!(f, "the batch counts no records, and holds {} behind its header", counted(*bytes, "byte"))
-            }
-            Self::OffsetOutside { delta, last_delta } => write!(f, "offset delta {delta} is outside of 0 to {last_delta}"),
-            Self::OffsetNotIncreasing { delta, previous } => write!(f, "offset or offset delta {delta} follows {previous}"),
-            Self::OffsetRange { base_offset, last_offset_delta } => {
-                write!(f, "base offset {base_offset} with last offset delta {last_offset_delta} is no range of offsets")
-            }
-            Self::LooseNull { length } => write!(f, "length {length} stands for null, -1 should"),
-            Self::LongVarint { bytes } => write!(f, "integers of the record take {} more than they need", counted(*bytes, "byte")),
-            Self::UnusedBits { bits } => write!(f, "unused attribute bits are set: {bits:#06x}"),
-            Self::HeaderKeyNotUtf8 => write!(f, "header key is not UTF-8"),
-            Self::CutInnerSet { bytes } => write!(f, "the inner messages end inside of one, after {} of it", counted(*bytes, "byte")),
-            Self::InnerMagic { inner, outer } => write!(f, "inner message of magic {inner} in a wrapper of magic {outer}"),
-            Self::BytesBehindValue { bytes } => write!(f, "the message goes on for {} behind its value", counted(*bytes, "byte")),
-            Self::WrapperKey => write!(f, "a compressed message has a key, which means nothing"),
-            Self::WrapperOffset { stored, last } => {
-                write!(f, "the offset of the compressed message is {stored}, that of its last inner message {last}")
-            }
-            Self::NegativeTimestamp { timestamp } => write!(f, "timestamp {timestamp} is below -1"),
-            Self::MaxTimestamp { stored, found } => write!(f, "max timestamp is {stored}, the records' largest is {found}"),
-            Self::OffsetOverlap { previous_last } => write!(f, "the batch before ends at offset {previous_last}"),
-            Self::OffsetGap { first, last, why } if first == last => {
-                write!(f, "offset {first} is missing before the batch{}", why.words())
-            }
-            Self::OffsetGap { first, last, why } => {
-                write!(f, "offsets {first} to {last} are missing before the batch{}", why.words())
-            }
-            Self::EpochBehind { epoch, previous } => write!(f, "leader epoch {epoch} follows {previous}"),
-            Self::SequenceGap { producer_id, expected, found } => {
-                write!(f, "the sequence of producer {producer_id} should go on with {expected}, and is {found}")
-            }
-            Self::ProducerEpochBehind { producer_id, epoch, previous } => {
-                write!(f, "producer {producer_id} writes in epoch {epoch} after {previous}")
-            }
-            Self::MarkerWithoutData { producer_id } => {
-                write!(f, "a marker ends a transaction of producer {producer_id}, which has none open")
-            }
-            Self::CoordinatorEpochBehind { producer_id, epoch, previous } => {
-                write!(f, "the marker of producer {producer_id} has coordinator epoch {epoch} after {previous}")
-            }
-            Self::HangingTransaction { producer_id, open_ms } => {
-                write!(f, "the transaction of producer {producer_id} hangs: the log goes on {open_ms} ms after it began, without a marker")
-            }
-            Self::OutsideTransaction { producer_id } => {
-                write!(f, "producer {producer_id} writes outside of its transaction, which is open")
-            }
-            Self::Producer { what } => write!(f, "{what}"),
-            Self::ManyMarkers { count } => write!(f, "the control batch holds {count} transaction markers"),
-            Self::MarkerValue => write!(f, "the value of the transaction marker is not a version and a coordinator epoch"),
-            Self::Misplaced(Misplaced::Copy) => write!(f, "the same entry is in the log already; the copy is left out"),
-            Self::Misplaced(Misplaced::Doubtful) => {
-                write!(f, "the entry is intact, but its offsets fit nowhere in the log: it is left out")
-            }
-            Self::Undecoded(undecoded) => write!(f, "{undecoded}"),
-            Self::Untold { times, .. } => write!(f, "{} of this rule, only counted", counted(*times, "more finding")),
-            Self::Repeated { times, .. } => write!(f, "the same for {} of the batch", counted(*times, "more record")),
+            Self::Copy => "SAL-1",
+            Self::Doubtful => "SAL-2",
         }
     }
 }
