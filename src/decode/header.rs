@@ -16,7 +16,7 @@ use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
 pub fn parse_header(frame: Frame<'_>, formats: Formats, base_position: i64) -> Result<BatchHeader> {
     match formats.of_magic(frame.magic) {
         Some(RecordFormat::V2) => match v2::parse::header(frame.bytes, frame.position) {
-            Ok(header) if !header.attributes.is_of_v3() => Ok(header),
+            Ok(header) if !header.attributes.is_of_v3() && adds_up(&header) => Ok(header),
             _ if v3::magic::is_magic_3(frame.bytes) => {
                 Err(v3::magic::refusal("the magic is 2, and the batch makes sense as one of magic 3 only"))
             }
@@ -29,6 +29,20 @@ pub fn parse_header(frame: Frame<'_>, formats: Formats, base_position: i64) -> R
             v07::parse::header(frame.bytes, frame.position, offset)
         }
         None => Err(unsupported(frame, formats)),
+    }
+}
+
+/// True for a batch with as many records as offsets or fewer, and with one timestamp for a single record. Where magic 2 has those numbers,
+/// magic 3 has the upper half of a producer id and bytes of records.
+#[inline]
+fn adds_up(header: &BatchHeader) -> bool {
+    let offsets = header.last_offset.wrapping_sub(header.base_offset).saturating_add(1);
+    match header.count {
+        Some(1) => {
+            let has_others = header.attributes.has_delete_horizon() || header.append_time().is_some();
+            offsets >= 1 && (header.base_timestamp == header.max_timestamp || has_others)
+        }
+        count => count.is_some_and(|count| count > 1 && i64::from(count) <= offsets),
     }
 }
 

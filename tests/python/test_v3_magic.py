@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -93,6 +94,58 @@ def test_a_batch_of_magic_3_that_became_an_empty_one_of_magic_2_loses_nothing_in
     assert [row["offset"] for row in corpus.rows_of(skipping)] == [1, 2]
     assert [one.rule for one in skipping.findings] == ["FND-18"]
     assert ls.salvage(log, experimental=True).data == b"".join(others)
+
+
+def with_record_attributes(offset: int, codec: str = "none", **header: Any) -> bytes:
+    """A batch of magic 3 without bit 7: one of its records has attributes."""
+    content = building.record(value=b"first") + building.record(value=b"second", offset_delta=1, attributes=1)
+    v2 = building.batch(content, count=2, base_offset=offset, base_timestamp=1_700_000_000_000, **header)
+    made = ls.convert(v2, to="v3", compression=codec, codecs=PLUGINS).data
+    assert made[22] & 0x80 == 0
+    return made
+
+
+TRANSACTIONAL: dict[str, Any] = {"attributes": building.TRANSACTIONAL, "producer_id": 5, "producer_epoch": 0, "base_sequence": 0}
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("header", [NONE, TRANSACTIONAL, TRANSACTIONAL | {"producer_id": 2**40}], ids=["none", "small", "large"])
+def test_a_magic_3_with_record_attributes_that_became_2_is_told_at_every_door(codec: str, header: dict[str, Any]):
+    """Its attributes are those of magic 2; what gives it away are numbers that do not add up."""
+    made = with_record_attributes(0, codec, **header)
+    assert errors(made, experimental=True, codecs=PLUGINS) == []
+    for reading in ({}, {"experimental": True}, {"format": "v2"}):
+        for depth in ("headers", "metadata", "full"):
+            assert errors(flipped(made, 2), depth=depth, codecs=PLUGINS, **reading) == [("FND-18", "magic")]
+        for read in (ls.decode, ls.batches):
+            with pytest.raises(ls.InvalidError, match="FND-18"):
+                read(flipped(made, 2), codecs=PLUGINS, **reading).read_all()
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "zstd"])
+def test_a_magic_3_that_became_2_opens_no_transaction_at_which_a_committed_read_ends(codec: str, tmp_path: Path):
+    """TXN-6: as magic 2 it is of a producer of garbage, whose transaction never ends; its checksum matches."""
+    plain, behind = building.simple_batch([b"a", b"b"], 0), building.simple_batch([b"e"], 4)
+    log = plain + flipped(with_record_attributes(2, codec, **TRANSACTIONAL), 2) + behind
+    assert ls.scan_transactions([log]).last_stable_offset is None
+    (tmp_path / f"{0:020d}.log").write_bytes(log)
+    options: dict[str, Any] = {"columns": ["offset"], "isolation": "read_committed"}
+    doors = (lambda **more: ls.decode(log, **options, **more), lambda **more: ls.Log(tmp_path).records(**options, **more))
+    for door in doors:
+        with pytest.raises(ls.InvalidError, match="FND-18"):
+            door().read_all()
+        skipping = door(on_error="skip")
+        assert [row["offset"] for row in corpus.rows_of(skipping)] == [0, 1, 4]
+        assert [one.rule for one in skipping.findings if one.severity == "error"] == ["FND-18"]
+
+
+@pytest.mark.parametrize(("count", "last"), [(0, 4), (0, 0), (3, 0), (2, -1)])
+def test_a_batch_of_magic_2_whose_count_is_none_of_its_offsets_stays_one(count: int, last: int):
+    """Compaction empties batches, and some clients tell a last offset that is too small."""
+    content = b"".join(building.record(value=b"%d" % index, offset_delta=index) for index in range(count))
+    for producer in (NONE, {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0}):
+        data = building.batch(content, count=count, last_offset_delta=last, base_timestamp=1_700_000_000_000, **producer)
+        assert [row["value"] for row in corpus.rows_of(ls.decode(data, columns=["value"]))] == [b"%d" % index for index in range(count)]
 
 
 def test_transactions_of_a_broker_whose_magic_was_flipped_there_and_back():

@@ -26,7 +26,8 @@ pub(super) fn is_magic_2(header: &BatchHeader, last_offset_delta: i32, bytes: &[
     !makes_sense(header, last_offset_delta, behind) && fit_as_2(bytes) > fit(header, bytes, bytes.len() - behind.len())
 }
 
-/// True for an entry of magic 3 that says 2. To be asked of those with attributes that magic 2 does not use, and of those that are none of it.
+/// True for an entry of magic 3 that says 2. To be asked of those with attributes that magic 2 does not use, of those whose numbers do not add
+/// up, and of those that are none of it.
 #[cold]
 #[inline(never)]
 pub fn is_magic_3(bytes: &[u8]) -> bool {
