@@ -212,6 +212,8 @@ def convert_array(
 
     Args:
         array: an Arrow array of type binary, large_binary or binary_view (any object with ``__arrow_c_array__``); borrowed.
+        to: as in `convert`; "v2" unless another is named, of batches of "v3" as well. Nothing tells that (S-C2): a column of bytes has no
+            room for findings.
         on_error: "raise"; "null" (or "skip") gives null for a value that is bad, would lose something, or holds a batch that stops the
             conversion.
 

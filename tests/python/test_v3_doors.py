@@ -189,6 +189,8 @@ def test_a_conversion_that_names_no_format_tells_that_it_writes_another(segment:
     assert [(one.rule, one.severity, one.position) for one in silent.findings] == [("S-C2", "info", len(ls.encode(SOURCE)))]
     named = ls.convert(data, to="v2", compression="lz4", experimental=True)
     assert (silent.data, named.findings) == (named.data, [])
+    values = ls.convert_array(pa.array([data]), compression="lz4", experimental=True)
+    assert pa.array(values).to_pylist() == [silent.data], "the same of a value, which has no room for findings"
     assert ls.convert(ls.encode(SOURCE), compression="lz4", experimental=True).findings == []
     kept = ls.convert(segment.read_bytes(), to="v3", metadata_first=True, compression="lz4", experimental=True)
     assert [row["magic"] for row in rows_of(ls.batches(kept.data, experimental=True))] == [3]
