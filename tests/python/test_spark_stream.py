@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 from growing import GrowingLog
 from spark_session import spark_session
@@ -54,6 +57,43 @@ def test_a_query_goes_on_where_its_checkpoint_ends(spark: SparkSession, tmp_path
     assert sink.run() == {3: list(range(50, 55))}
     assert sink.run() == {}
     assert json.loads((tmp_path / "checkpoint/offsets/3").read_text().splitlines()[-1]) == {"orders": {"0": 55}}
+
+
+def until(true: Callable[[], bool], seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_fewest_offsets_are_waited_for_but_not_for_ever(spark: SparkSession, tmp_path: Path):
+    """With a trigger that comes again and again. The first one of a query waits for nothing; 15 minutes are the default."""
+    log = GrowingLog(tmp_path / "logs")
+    log.append(3)
+    found: list[list[int]] = []
+
+    def write(batch: DataFrame, number: int) -> None:
+        if offsets := [row.offset for row in batch.select("offset").orderBy("offset").collect()]:
+            found.append(offsets)
+
+    def start(**options: str) -> StreamingQuery:
+        stream = spark.readStream.format("logsegment").options(startingOffsets="earliest", minOffsetsPerTrigger="10", **options)
+        writing = stream.load(str(log.root)).writeStream.foreachBatch(write).option("checkpointLocation", str(tmp_path / "checkpoint"))
+        return writing.trigger(processingTime="50 milliseconds").start()
+
+    query = start(maxOffsetsPerTrigger="12")
+    until(lambda: found == [[0, 1, 2]])
+    log.append(9)
+    time.sleep(1)
+    assert len(found) == 1
+    log.append(4)
+    until(lambda: found[1:] == [list(range(3, 15))])
+    query.stop()
+    query = start(maxTriggerDelay="1s")
+    until(lambda: found[2:] == [[15]])
+    log.append(2)
+    until(lambda: found[3:] == [[16, 17]])
+    query.stop()
 
 
 def test_latest_is_kept_over_a_failure_of_the_first_micro_batch(spark: SparkSession, tmp_path: Path):

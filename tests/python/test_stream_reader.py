@@ -184,6 +184,12 @@ def test_the_high_watermark_is_the_end_where_a_broker_tells_one(log: GrowingLog)
     assert trigger(from_the_start(log), upto(0)) == upto(9)
 
 
+def test_the_high_watermark_of_one_partition_is_looked_for_above_its_directory(log: GrowingLog):
+    log.append(3, 3, 3)
+    log.high_watermark(6)
+    assert trigger(from_the_start(log.directory), upto(0)) == upto(6)
+
+
 def test_a_high_watermark_behind_what_was_read_is_old_and_no_loss(log: GrowingLog):
     """A broker writes it every few seconds; a query that once read to the log end may be ahead of it."""
     log.append(3, 3, 3)
@@ -304,6 +310,16 @@ def test_a_partition_that_is_gone(log: GrowingLog):
         assert trigger(lenient, both) == upto(2)
     with pytest.warns(UserWarning, match="orders-1 is gone"):
         assert offsets(lenient, both, upto(2)) == [0, 1]
+
+
+@pytest.mark.parametrize("loss", ["true", "false"])
+def test_a_directory_in_which_no_log_is_left_ends_the_query(log: GrowingLog, loss: str):
+    """Nobody can tell deleted topics from a mount that is gone, behind which all offsets would be read again."""
+    log.append(2)
+    reader = from_the_start(log, failOnDataLoss=loss)
+    shutil.rmtree(log.directory)
+    with pytest.raises(FileNotFoundError, match="no log segments"):
+        trigger(reader, upto(2))
 
 
 def test_a_committed_read_ends_at_the_last_stable_offset(log: GrowingLog):
@@ -441,6 +457,35 @@ def test_fewest_offsets_are_waited_for_but_not_for_ever(log: GrowingLog):
     assert trigger(reader, upto(13)) == upto(14)
     log.append(50)
     assert trigger(reader, upto(14)) == upto(26)
+
+
+def test_limits_are_kept_together(log: GrowingLog):
+    """The fewest offsets say whether a micro-batch runs, the others how much it takes: the smaller part."""
+    log.append(*[10] * 20, size=100)
+    size = ls.batches(ls.FileSource(log.segment)).to_pylist()[0]["size"]
+    for most, budget, expected in ((35, 10, 35), (150, 3, 30), (35, 3, 30), (7, 1, 7)):
+        reader = from_the_start(log, maxOffsetsPerTrigger=str(most), maxBytesPerTrigger=str(size * budget))
+        assert trigger(reader, upto(0)) == upto(expected), (most, budget)
+    times = iter((0.0, 1.0, 2.0, 3.0, 31.0, 33.0))
+    reader = from_the_start(log, minOffsetsPerTrigger="25", maxBytesPerTrigger=str(size * 6), maxTriggerDelay="30s")
+    reader._admission = Admission(reader.options, clock=lambda: next(times))
+    found = [upto(0)]
+    for _ in range(6):
+        found.append(trigger(reader, found[-1]))
+    assert found[1:] == [upto(60), upto(120), upto(180), upto(180), upto(180), upto(200)], "30 s behind the last one"
+
+
+def test_shares_hold_for_new_partitions_too_from_where_they_begin(log: GrowingLog):
+    """As in Spark's Kafka source, which asks brokers for their earliest offsets."""
+    log.append(100)
+    reader = from_the_start(log, maxOffsetsPerTrigger="50", failOnDataLoss="false")
+    end = trigger(reader, upto(0))
+    assert end == upto(50)
+    GrowingLog(log.root, "orders", 1, start=1000).append(150)
+    end = trigger(reader, end)
+    assert end == {"orders": {"0": 62, "1": 1037}}
+    with pytest.warns(UserWarning, match="orders-1 is new and begins at offset 1000"):
+        assert offsets(reader, upto(50), end) == [*range(50, 62), *range(1000, 1037)]
 
 
 def test_most_bytes_end_a_micro_batch_where_a_batch_ends(log: GrowingLog):
