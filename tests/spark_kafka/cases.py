@@ -43,6 +43,11 @@ OFFSETS: dict[str, dict[str, Any]] = {
         "endingOffsets": {"t-compacted": {"0": 395}},
     },
     "after records deleted on request": {"subscribe": "trimmed"},
+    "before what is there, and going on": {
+        "subscribe": "trimmed",
+        "startingOffsets": {"trimmed": {"0": 5}},
+        "failOnDataLoss": "false",
+    },
     "a time of records deleted on request": {"subscribe": "trimmed", "startingTimestamp": START + 20_000},
     "inside of wrappers": {
         "subscribe": "t-magic1",
@@ -57,6 +62,8 @@ TIMES: dict[str, dict[str, Any]] = {
     | {"startingTimestamp": START + 61_000, "endingTimestamp": START + 250_000, "startingOffsetsByTimestampStrategy": "latest"},
     "byTimestamp": MANY | {"startingOffsetsByTimestamp": {"t-many": MINUTES}},
     "ending by timestamp": MANY | {"endingOffsetsByTimestamp": {"t-many": MINUTES}},
+    "an end without a beginning": MANY | {"endingTimestamp": START + 200_000},
+    "an end behind every time": MANY | {"endingTimestamp": START + 10**9},
     "from offsets to times": MANY
     | {"startingOffsets": {"t-many": {"0": 20, "1": 30, "2": 0}}, "endingOffsetsByTimestamp": {"t-many": MINUTES}},
     "a time before a time in offsets": MANY | {"startingTimestamp": START + 9_000, "startingOffsets": {"t-many": {"0": 99}}},
@@ -77,6 +84,19 @@ TASKS: dict[str, dict[str, Any]] = {
     "minPartitions": MANY | {"minPartitions": "7"},
     "maxRecordsPerPartition": MANY | {"maxRecordsPerPartition": "90"},
     "both": MANY | {"minPartitions": "5", "maxRecordsPerPartition": "170", "startingOffsets": {"t-many": {"0": 35, "1": 5, "2": 200}}},
+}
+#: Of streams, which take what is there in micro-batches.
+STREAMS: dict[str, dict[str, Any]] = {
+    "everything": {"subscribePattern": "t-.*", "includeHeaders": "true", "startingOffsets": "earliest"},
+    "shares": {
+        "subscribe": "t-many,t-zstd,t-transactions,t-empty,t-compacted",
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": "300",
+    },
+    "committed": COMMITTED | {"subscribe": "t-transactions", "startingOffsets": "earliest", "maxOffsetsPerTrigger": "40"},
+    "from offsets": MANY | {"startingOffsets": {"t-many": {"0": 350, "1": -2, "2": 7}}, "maxOffsetsPerTrigger": "100"},
+    "from a time": MANY | {"startingTimestamp": START + 90_500, "maxOffsetsPerTrigger": "500", "maxRecordsPerPartition": "50"},
+    "deleted on request": {"subscribe": "trimmed", "startingOffsets": "earliest", "maxOffsetsPerTrigger": "60", "minPartitions": "3"},
 }
 #: What both refuse.
 REFUSED: dict[str, dict[str, Any]] = {

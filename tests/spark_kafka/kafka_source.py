@@ -53,6 +53,10 @@ class KafkaSource:
         """Write what the source reads to `out` as Parquet; returns the schema and the number of tasks."""
         return self.ask("read", options=dict(options), out=str(out))
 
+    def stream(self, options: Mapping[str, str], out: Path, checkpoint: Path) -> dict[str, Any]:
+        """Write what a stream reads of what is there now to `out`, as `read` does; returns the schema."""
+        return self.ask("stream", options=dict(options), out=str(out), checkpoint=str(checkpoint))
+
     def refusal(self, options: Mapping[str, str]) -> str:
         """What the source says against these options; an empty text if it reads."""
         try:

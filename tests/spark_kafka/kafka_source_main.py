@@ -35,23 +35,35 @@ def main(jars, memory, java_options):
 
 def answer(spark, request):
     verb = VERBS[request.pop("verb")]
-    frame = spark.read.format("kafka").options(**request.pop("options"))
     try:
-        return verb(frame.load(), **request)
+        return verb(spark, request.pop("options"), **request)
     except Exception as error:
         return {"error": str(error)[:4000]}
 
 
-def read(frame, out):
+def records(spark, options):
+    return spark.read.format("kafka").options(**options).load()
+
+
+def read(spark, options, out):
+    frame = records(spark, options)
     frame.write.mode("overwrite").parquet(out)
     return {"schema": frame.schema.jsonValue(), "tasks": frame.rdd.getNumPartitions()}
 
 
-def count(frame):
-    return {"rows": frame.count()}
+def stream(spark, options, out, checkpoint):
+    frame = spark.readStream.format("kafka").options(**options).load()
+    writing = frame.writeStream.format("parquet").option("path", out).option("checkpointLocation", checkpoint)
+    writing.trigger(availableNow=True).start().awaitTermination()
+    return {"schema": frame.schema.jsonValue()}
 
 
-def timed(frame, query):
+def count(spark, options):
+    return {"rows": records(spark, options).count()}
+
+
+def timed(spark, options, query):
+    frame = records(spark, options)
     start = time.perf_counter()
     QUERIES[query](frame)
     return {"seconds": time.perf_counter() - start}
@@ -65,7 +77,7 @@ def noop(frame):
     frame.write.format("noop").mode("overwrite").save()
 
 
-VERBS = {"read": read, "count": count, "time": timed}
+VERBS = {"read": read, "stream": stream, "count": count, "time": timed}
 QUERIES = {"consumed": consumed, "noop": noop}
 
 if __name__ == "__main__":

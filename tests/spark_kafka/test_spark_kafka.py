@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from cases import EVERYTHING, OFFSETS, REFUSED, TASKS, TIMES, TOPICS
+import streams
+from cases import EVERYTHING, MANY, OFFSETS, REFUSED, STREAMS, TASKS, TIMES, TOPICS
 from differential import Differential
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -31,6 +34,17 @@ def test_both_refuse(differential: Differential, name: str) -> None:
     ours, theirs = differential.refusals(REFUSED[name])
     assert theirs, "Kafka's source reads"
     assert ours, f"ours reads, and Kafka's source says {theirs[:500]}"
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_the_same_micro_batches(differential: Differential, name: str, tmp_path: Path) -> None:
+    assert streams.difference(differential, STREAMS[name], tmp_path) is None
+
+
+def test_a_checkpoint_of_kafkas_source_goes_on(differential: Differential, tmp_path: Path) -> None:
+    """A query that only changes its format and gets a path reads nothing again and leaves nothing out."""
+    options = MANY | {"startingOffsets": "earliest", "maxOffsetsPerTrigger": "250"}
+    assert streams.taken_over(differential, options, tmp_path, after=2) is None
 
 
 def test_the_same_after_the_broker(differential: Differential) -> None:
