@@ -1,7 +1,7 @@
 """A Spark session to which files can be refused also where tests run as root; prints what each query said, as JSON.
 
-python spark_unprivileged.py DIRECTORY, in which `file-0` holds a segment that nobody may read and `closed-0` is a directory that nobody may
-list.
+python spark_unprivileged.py DIRECTORY, in which `file-0` holds a segment that nobody may read, `closed-0` is a directory that nobody may
+list, and to `kept` and `logs/t-0` nobody may write.
 """
 
 from __future__ import annotations
@@ -37,11 +37,17 @@ def main(directory: Path) -> None:
         query = frame.writeStream.format("noop").option("checkpointLocation", str(directory / f"checkpoint of {name}"))
         query.trigger(availableNow=True).start().awaitTermination()
 
+    def write(name: str) -> None:
+        rows = spark.range(3).selectExpr("cast(id as string) as value").coalesce(1)
+        rows.write.format("logsegment").option("topic", "t").mode("append").save(str(directory / name))
+
     told = {
         "file": said(load("file-0").count),
         "directory": said(lambda: load("closed-0").count()),
         "stream of file": said(lambda: stream("file-0")),
         "stream of directory": said(lambda: stream("closed-0")),
+        "write": said(lambda: write("kept")),
+        "write behind a log": said(lambda: write("logs")),
         "findings": [row.asDict() for row in load("file-0", view="findings").select("rule", "severity", "message", "path").collect()],
     }
     spark.stop()

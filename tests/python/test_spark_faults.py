@@ -30,18 +30,22 @@ SOURCE = corpus.CORPUS / "modern-4.1.0/data/codec-none-0/00000000000000000000.lo
 def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """What queries said over files that may not be read, in a process to which they are refused also when it is root's."""
     root = tmp_path_factory.mktemp("refused")
-    for name in ("file-0", "closed-0"):
-        (root / name).mkdir()
+    for name in ("file-0", "closed-0", "kept", "logs/t-0"):
+        (root / name).mkdir(parents=True)
         shutil.copy(SOURCE, root / name / SOURCE.name)
+    (root / "kept" / SOURCE.name).unlink()
     (root / "file-0" / SOURCE.name).chmod(0)
-    (root / "closed-0").chmod(0)
+    closed = {root / "closed-0": 0, root / "kept": 0o500, root / "logs/t-0": 0o500}
+    for directory, rights in closed.items():
+        directory.chmod(rights)
     try:
         command = [sys.executable, str(Path(__file__).with_name("spark_unprivileged.py")), str(root)]
         done = subprocess.run(command, env=os.environ | {"PYSPARK_PYTHON": sys.executable}, capture_output=True, text=True, timeout=280)
         assert done.returncode == 0, done.stdout + done.stderr
         return root, json.loads(done.stdout.splitlines()[-1])
     finally:
-        (root / "closed-0").chmod(0o700)
+        for directory in closed:
+            directory.chmod(0o700)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="takes capabilities away as Linux has them")
@@ -67,6 +71,17 @@ def test_a_refused_file_is_a_finding_in_the_view(refused: tuple[Path, dict[str, 
     root, told = refused
     path = str(root / "file-0" / SOURCE.name)
     assert told["findings"] == [{"rule": "IO", "severity": "error", "message": "the file cannot be read: Permission denied", "path": path}]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="takes capabilities away as Linux has them")
+@pytest.mark.parametrize(("query", "place"), [("write", "kept/_staging-0."), ("write behind a log", f"logs/t-0/{SOURCE.stem[:-3]}240.")])
+def test_a_refused_write_is_one_error_that_names_the_place_and_leaves_nothing(refused: tuple[Path, dict[str, Any]], query: str, place: str):
+    root, told = refused
+    (line,) = [line for line in told[query].splitlines() if line.lstrip().startswith("PermissionError")]
+    assert "PermissionError: [Errno 13] Permission denied: '" in line
+    assert f"'{root / place}" in line
+    left = sorted(str(path.relative_to(root)) for name in ("kept", "logs") for path in (root / name).rglob("*"))
+    assert left == ["logs/.lock", "logs/t-0", f"logs/t-0/{SOURCE.name}"]
 
 
 def test_a_stream_of_nothing_fails_at_load(tmp_path: Path):

@@ -153,6 +153,18 @@ def test_a_wrapper_of_magic_0_keeps_its_level(tmp_path: Path, monkeypatch: pytes
     assert sizes["9"] < sizes["1"]
 
 
+@pytest.mark.parametrize(("compression", "low", "high"), [("gzip", "1", "9"), ("lz4", "1", "17"), ("zstd", "-20", "19")])
+def test_a_level_shows_in_the_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: str, low: str, high: str):
+    texts = [f"{index * 7919 % 1000} the same words again and again" for index in range(4000)]
+    sizes = []
+    for level in (low, high):
+        one = writer(tmp_path / level, compression=compression, level=level, batchBytes="200000")
+        one.commit([attempt(one, 0, texts, monkeypatch)])
+        assert values(tmp_path / level) == numbered(*texts)
+        sizes.append((tmp_path / level / "orders-0" / LAST).stat().st_size)
+    assert sizes[1] < sizes[0]
+
+
 def test_two_jobs_at_once_both_land(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The second waits for the lock, and goes on behind the first."""
     jobs = [writer(tmp_path) for _ in range(2)]
