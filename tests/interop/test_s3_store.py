@@ -301,6 +301,43 @@ def test_spark_reads_a_bucket(server: Server):
 
 
 @pytest.mark.spark
+def test_spark_fetches_one_per_cent_of_the_offsets_and_not_the_segment(server: Server, large: tuple[Path, str]):
+    """All requests of the driver and of the tasks: the listing, look-ups in the index, the batches."""
+    from logsegment.spark import register
+    from spark_session import spark_session
+
+    place, uri = large
+    size, index = (place / FIRST).stat().st_size, (place / FIRST).with_suffix(".index").stat().st_size
+    records = 48 << 10
+    start, end = records // 2, records // 2 + records // 100
+    spark = spark_session()
+    register(spark)
+    named = {"startingOffsets": json.dumps({"large": {"0": start}}), "endingOffsets": json.dumps({"large": {"0": end}})}
+    frame = spark.read.format("logsegment").options(**named).load(uri)
+    server.fetched = Fetched()
+    assert frame.selectExpr("count(*)", "min(offset)", "max(offset)").first() == (end - start, start, end - 1)
+    assert size * 0.009 < server.fetched.bytes_given < size * 0.02 + 2 * index
+
+
+@pytest.mark.spark
+def test_a_trigger_of_a_stream_fetches_what_is_new(server: Server, large: tuple[Path, str]):
+    """The end of a log that was never seen is found through its index; then nothing is fetched but headers behind it."""
+    from logsegment.spark import LogSegmentSource
+
+    place, uri = large
+    size = (place / FIRST).stat().st_size
+    source = LogSegmentSource({"path": uri, "startingOffsets": "earliest"})
+    reader: Any = source.streamReader(source.schema())
+    server.fetched = Fetched()
+    end = reader.latestOffset(reader.initialOffset(), None)
+    assert end == {"large": {"0": 48 << 10}}
+    assert server.fetched.bytes_given < size * 0.02
+    server.fetched = Fetched()
+    assert reader.latestOffset(end, None) is end
+    assert server.fetched.bytes_given < 64 << 10
+
+
+@pytest.mark.spark
 def test_a_stream_follows_a_bucket_to_which_segments_are_uploaded(server: Server, tmp_path: Path):
     """Also one that is uploaded anew while it grows, and up to the high watermark that is uploaded with it (SEG-9)."""
     from pyspark.sql import DataFrame
