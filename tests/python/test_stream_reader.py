@@ -536,6 +536,34 @@ def test_available_now_ends_where_the_log_ended_when_it_began(log: GrowingLog):
     assert steps == [30, 60, 90, 100], "what is left at last is not waited for"
 
 
+def test_available_now_may_begin_behind_where_it_ends(log: GrowingLog):
+    """Spark prepares the trigger before it asks where a new query begins: records and a partition come in between, and nothing is lost."""
+    log.append(3)
+    reader = reader_of(log)
+    reader.prepareForTriggerAvailableNow()
+    log.append(2)
+    GrowingLog(log.root, "orders", 1).append(1)
+    start = reader.initialOffset()
+    assert start == {"orders": {"0": 5, "1": 1}}
+    assert trigger(reader, start) == start
+    log.append(4)
+    assert trigger(reader, start) == start
+
+
+def test_available_now_ends_where_a_log_was_cut_that_it_had_not_read(log: GrowingLog):
+    log.append(*[10] * 10)
+    reader = from_the_start(log, maxOffsetsPerTrigger="30")
+    reader.prepareForTriggerAvailableNow()
+    end = trigger(reader, upto(0))
+    log.cut(50)
+    assert trigger(reader, end) == upto(50)
+    assert offsets(reader, end, upto(50)) == list(range(30, 50))
+    assert trigger(reader, upto(50)) == upto(50)
+    log.cut(40)
+    with pytest.raises(DataLossError, match="orders-0 was cut off at offset 40"):
+        trigger(reader, upto(50))
+
+
 def test_the_latest_offsets_are_reported(log: GrowingLog):
     log.append(10)
     reader = from_the_start(log, maxOffsetsPerTrigger="3")

@@ -21,7 +21,7 @@ from logsegment.spark.notices import warn_of_topics, warn_of_uploads
 from logsegment.spark.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, ensure_assigned, parse_offsets, write_offsets
 from logsegment.spark.options import TRIGGERS
 from logsegment.spark.stream_bytes import offset_within, pieces, size_of
-from logsegment.spark.stream_ends import Reach, Reaches
+from logsegment.spark.stream_ends import Reach, Reaches, bounded
 from logsegment.spark.stream_limits import Admission, shares, supports_limits
 from logsegment.spark.stream_options import StreamOptions, parse_stream_options
 from logsegment.spark.stream_plan import RangeTask, gaps_of, plan_ranges, plan_tasks, report_gone, report_loss
@@ -90,7 +90,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._previous = begin
             return start if start is not None else _to_json(begin)
         reaches = _again(self._look)
-        latest = self._latest(begin, reaches if self._target is None else self._target)
+        latest = self._latest(begin, reaches if self._target is None else bounded(reaches, self._target))
         self._reported = latest
         end = self._admitted(begin, latest, {name: reach.earliest for name, reach in reaches.items()}, limit)
         self._previous = end

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from logsegment import _core
 from logsegment.segments import SegmentFile, directory_of
@@ -38,6 +38,18 @@ class Reach:
     earliest: int
     latest: int | None
     end: int
+
+
+def bounded(reaches: Mapping[TopicPartition, Reach], target: Mapping[TopicPartition, Reach]) -> dict[TopicPartition, Reach]:
+    """How far partitions can be read that go now as `reaches` tells, but no further than with Trigger.AvailableNow they went at first.
+
+    Spark asks for that target before it asks where a new query begins: this may lie behind it, or in a partition that was not there yet.
+    """
+
+    def limited(reach: Reach, most: int | None) -> Reach:
+        return replace(reach, latest=None if reach.latest is None or most is None else min(reach.latest, most))
+
+    return {name: limited(reach, target[name].latest if name in target else None) for name, reach in reaches.items()}
 
 
 class Reaches:
