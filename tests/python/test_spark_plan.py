@@ -79,6 +79,11 @@ def test_a_bad_value_is_an_error_that_names_the_option(name: str, value: str):
         parse_options({"path": "/a", name: value})
 
 
+def test_a_number_that_is_too_large_is_told_so():
+    with pytest.raises(ValueError, match="option batchBytes must be 2147483647 at most, not '4294967296'"):
+        parse_options({"path": "/a", "batchBytes": str(1 << 32)})
+
+
 def test_unknown_options_are_errors():
     with pytest.raises(ValueError, match=r"unknown option colour, startingOffset \(did you mean startingOffsets\?\);"):
         parse_options({"path": "/a", "startingOffset": "1", "colour": "red"})

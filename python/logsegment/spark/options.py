@@ -324,8 +324,10 @@ def integer(options: Mapping[str, str], name: str, at_least: int, below: int = 2
     if text is None:
         return None
     digits = text.strip()
-    if not digits.isdecimal() or not at_least <= int(digits) < below:
+    if not digits.isdecimal() or int(digits) < at_least:
         raise ValueError(f"option {name} must be a whole number from {at_least} on, not {text!r}")
+    if int(digits) >= below:
+        raise ValueError(f"option {name} must be {below - 1} at most, not {text!r}")
     return int(digits)
 
 
