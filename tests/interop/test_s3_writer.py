@@ -274,6 +274,27 @@ def test_a_batch_of_a_stream_lands_once(server: Server, monkeypatch: pytest.Monk
     assert {name.partition("/")[0] for name in objects(server, "stream")} == {journal.BATCHES, "orders-0"}
 
 
+@pytest.mark.parametrize("made", [0, 2, 3])
+def test_a_batch_of_a_stream_whose_commit_crashed_is_there_once(server: Server, monkeypatch: pytest.MonkeyPatch, made: int):
+    """Its tasks run again before anybody finishes the commit: they see half of it, or all of it."""
+    key = f"stream-crash-{made}"
+    one, make = writer(server, key, stream=True), journal._make
+
+    def crash(target: str, moves: list[journal.Move]) -> None:
+        make(target, moves[:made])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        message = attempt(one, 0, ["a", "b"], monkeypatch, 4)
+        patched.setattr(journal, "_make", crash)
+        with pytest.raises(KeyboardInterrupt):
+            one.commit([message], 4)
+    again = writer(server, key, stream=True)
+    again.commit([attempt(again, 0, ["a", "b"], monkeypatch, 4)], 4)
+    assert values(server, key) == numbered("a", "b")
+    assert {name.partition("/")[0] for name in objects(server, key)} == {journal.BATCHES, "orders-0"}
+
+
 def test_a_stream_of_spark_lands_once_over_a_restart(server: Server, spark: SparkSession, tmp_path: Path):
     (tmp_path / "in").mkdir()
     checkpoint = tmp_path / "checkpoint"
