@@ -297,11 +297,16 @@ def test_a_new_partition_that_begins_late_has_lost_something(log: GrowingLog):
         assert offsets(from_the_start(log, failOnDataLoss="false"), upto(2), end) == [7]
 
 
-def test_a_partition_that_is_gone(log: GrowingLog):
+@pytest.mark.parametrize("way", ["removed", "marked"])
+def test_a_partition_that_is_gone(log: GrowingLog, way: str):
+    """A broker marks the directory of a topic that is deleted, and removes it a minute later."""
     log.append(2)
     other = GrowingLog(log.root, "orders", 1)
     other.append(4)
-    shutil.rmtree(other.directory)
+    if way == "removed":
+        shutil.rmtree(other.directory)
+    else:
+        other.directory.rename(f"{other.directory}.{'0f' * 16}-delete")
     both = {"orders": {"0": 0, "1": 2}}
     with pytest.raises(DataLossError, match="orders-1 is gone, and with it what was not read from offset 2 on"):
         trigger(from_the_start(log), both)
