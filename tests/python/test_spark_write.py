@@ -136,6 +136,14 @@ def test_other_columns_are_not_looked_at(spark: SparkSession, tmp_path: Path):
     assert [row["value"] for row in decoded(tmp_path / "t-0", "value")] == [b"a"]
 
 
+def test_a_column_topic_is_not_looked_at_where_the_option_says_it(spark: SparkSession, tmp_path: Path):
+    """As by Spark's Kafka sink: it may be null, no name of a topic, or no string."""
+    write(frame_of(spark, [("a", None), ("b", "no/name")], "value string, topic string"), tmp_path / "strings", topic="t")
+    assert [row["value"] for row in decoded(tmp_path / "strings" / "t-0", "value")] == [b"a", b"b"]
+    write(frame_of(spark, [("a", 7)], "value string, topic int"), tmp_path / "numbers", topic="t")
+    assert [row["value"] for row in decoded(tmp_path / "numbers" / "t-0", "value")] == [b"a"]
+
+
 def test_keys_choose_partitions_as_kafkas_producer_does(spark: SparkSession, tmp_path: Path):
     """The hashes are those of the test of `Utils.murmur2` in Kafka's clients; made positive by dropping the sign bit."""
     hashes = {"21": -973932308, "foobar": -790332482, "a-little-bit-long-string": -985981536, "abc": 479470107}

@@ -33,6 +33,9 @@ def written_columns(schema: StructType, options: WriteOptions) -> list[str]:
         told = f"column {CORRUPT_RECORD} tells of damaged places, whose rows are no records"
         raise ValueError(f'{told}: leave them out, .where("{CORRUPT_RECORD} is null").drop("{CORRUPT_RECORD}")')
     found = {field.name: field.dataType.simpleString() for field in schema.fields if field.name in TYPES}
+    if options.topic is not None:
+        # Spark's Kafka sink does not look at the column then, whatever it holds.
+        found.pop("topic", None)
     if "value" not in found:
         raise ValueError(f"a column value is needed; there are {', '.join(schema.fieldNames()) or 'none'}")
     if "topic" not in found and options.topic is None:
