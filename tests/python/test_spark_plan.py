@@ -100,6 +100,7 @@ def test_options_about_brokers_are_ignored_with_one_warning():
         "path": "/a",
         "kafka.bootstrap.servers": "host:9092",
         "kafka.group.id": "g",
+        "kafka.compression.type": "zstd",
         "groupIdPrefix": "p",
         "kafkaConsumer.pollTimeoutMs": "1",
         "fetchOffset.numRetries": "3",

@@ -326,6 +326,14 @@ def test_options_of_brokers_are_passed_over(spark: SparkSession, tmp_path: Path)
     assert len(decoded(tmp_path, "value")) == 1
 
 
+def test_a_producers_setting_of_its_codec_is_taken(spark: SparkSession, tmp_path: Path):
+    """A job that wrote to brokers says its codec so; passed over, its segments would be several times as large."""
+    frame = frame_of(spark, [("a",)], "value string")
+    for number, (options, codec) in enumerate((({}, "zstd"), ({"compression": "lz4"}, "lz4"), ({"compression.codec": "1"}, "gzip"))):
+        write(frame, tmp_path / str(number), topic="t", **{"kafka.compression.type": "zstd", **options})
+        assert [row["compression"] for row in decoded(tmp_path / str(number), "compression")] == [codec]
+
+
 def test_a_stream_lands_once_over_a_restart(spark: SparkSession, tmp_path: Path):
     """A file source, stopped and started again from its checkpoint, which then forgets its last commit, so that Spark repeats it."""
     source, target, checkpoint = tmp_path / "in", tmp_path / "log", tmp_path / "checkpoint"

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 #: Of Spark's Kafka source; they say how to talk to brokers.
 BROKER_OPTIONS = ("kafka.", "kafkaconsumer.", "fetchoffset.", "groupidprefix")
-#: Kafka's own name of our option `isolation`: passed over, it would change the rows.
+#: Kafka's own names of our options `isolation` and `compression`: passed over, they would change the rows, or what is written.
 KAFKA_ISOLATION = "kafka.isolation.level"
+KAFKA_COMPRESSION = "kafka.compression.type"
 
 #: What Spark tells a source of a table.
 TABLE = "provider"
@@ -82,25 +83,27 @@ class Door:
         name: for messages.
         known: options that mean something.
         ignored: options that mean something elsewhere only, and do no harm here.
+        honoured: Kafka's own names of options that are known.
     """
 
     name: str
     known: tuple[str, ...]
     ignored: tuple[str, ...] = ()
+    honoured: tuple[str, ...] = ()
 
 
-BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters", "view"), TRIGGERS)
+BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters", "view"), TRIGGERS, (KAFKA_ISOLATION,))
 #: Of the views, which give something else than records.
 VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc", "experimental", *ENTRY_LIMITS)
 BATCHES_VIEW = Door("the view batches", (*VIEWED, "batchSize", *MODE_OPTIONS, IO_STATS, *PLUGINS))
 FINDINGS_VIEW = Door("the view findings", (*VIEWED, "depth", IO_STATS, *PLUGINS))
-STREAM = Door("a streaming query", (*PATHS, *RECORDS, *LIMITS, *TRIGGERS, "upTo", "view"), ("pushFilters",))
+STREAM = Door("a streaming query", (*PATHS, *RECORDS, *LIMITS, *TRIGGERS, "upTo", "view"), ("pushFilters",), (KAFKA_ISOLATION,))
 #: What Spark itself hands on with a stream.
 OF_STREAMS = ("checkpointLocation", "queryName", "outputMode")
 #: The settings of the 0.7 producer in the place of `compression`.
 POLICY = ("compression.codec", "compressed.topics")
 WRITTEN = ("topic", "partitions", "format", "compression", "level", "batchBytes", "segmentBytes", *POLICY, *PLUGINS)
-WRITE = Door("a write", ("path", *WRITTEN, *OF_STREAMS), ("includeHeaders",))
+WRITE = Door("a write", ("path", *WRITTEN, *OF_STREAMS), ("includeHeaders",), (KAFKA_COMPRESSION,))
 DOORS = (BATCH, BATCHES_VIEW, FINDINGS_VIEW, STREAM, WRITE)
 
 #: Of an Arrow batch. In batches of 1 MiB small records took 5 to 15 % more CPU a row on their way to the JVM.
@@ -218,9 +221,9 @@ def ensure_known(given: Mapping[str, str], door: Door) -> None:
 
 def warn_of_ignored(given: Mapping[str, str], door: Door) -> None:
     """Say once which options are passed over."""
-    for_brokers = sorted(name for name in given if _is_for_brokers(name) and name.lower() != KAFKA_ISOLATION)
+    for_brokers = sorted(name for name in given if _is_for_brokers(name) and name.lower() not in door.honoured)
     elsewhere = sorted(name for name in given if name.lower() in map(str.lower, door.ignored))
-    told = [f"logsegment reads files, not brokers: ignored {', '.join(for_brokers)}"] if for_brokers else []
+    told = [f"logsegment has to do with files, not brokers: ignored {', '.join(for_brokers)}"] if for_brokers else []
     told += [f"ignored in {door.name}: {', '.join(elsewhere)}"] if elsewhere else []
     if told:
         warnings.warn("; ".join(told), UserWarning, stacklevel=4)

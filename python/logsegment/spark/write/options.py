@@ -10,7 +10,7 @@ import logsegment as ls
 from logsegment._options import Compression, WrittenFormat, plugins
 from logsegment.policy import CompressionPolicy
 from logsegment.segments import absolute
-from logsegment.spark.options import POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
+from logsegment.spark.options import KAFKA_COMPRESSION, POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
 from logsegment.spark.plugins import plugins_option
 
 if TYPE_CHECKING:
@@ -111,14 +111,14 @@ def _format(options: Mapping[str, str]) -> WrittenFormat:
 
 
 def _compression(options: Mapping[str, str]) -> tuple[str, frozenset[str]]:
-    """A codec by Kafka's name, a plugin by its alias, or a codec and its topics as a producer of 0.7 says them."""
+    """A codec by Kafka's name or a plugin by its alias, as we or a producer's settings call them; or a codec and its topics, as in 0.7."""
     of_07 = [name for name in POLICY if name in options]
     if of_07 and "compression" in options:
         raise ValueError(f"option compression says the codec of all topics, and {', '.join(of_07)} another: give one of them")
     if of_07:
         policy = CompressionPolicy.from_properties({name: options[name] for name in of_07})
         return policy.codec, policy.topics
-    name = options.get("compression", "none")
+    name = options.get("compression", options.get(KAFKA_COMPRESSION, "none"))
     # Spark's users write codecs as they like; an alias is exact.
     return name.lower() if name.lower() in get_args(Compression) else name, frozenset()
 
