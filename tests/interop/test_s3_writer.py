@@ -16,6 +16,7 @@ from pyspark.sql.types import BinaryType, StructType
 
 import eras
 import logsegment as ls
+from logsegment import stores
 from logsegment.segments import find_segments
 from logsegment.spark import register
 from logsegment.spark.write import SegmentStreamWriter, SegmentWriter, claims, journal, places
@@ -103,7 +104,11 @@ def test_two_tasks_of_one_partition_are_refused_and_nothing_is_there(server: Ser
     writing = frame.write.format("logsegment").option("topic", "orders").mode("append")
     with pytest.raises(Exception, match=r'tasks 0 and 1 both have rows of orders-0: .*df\.repartition\("topic", "partition"\)') as raised:
         writing.save(server.uri("shared"))
-    assert objects(server, "shared") == []
+    # Whoever had begun to send when the job was given up takes it back itself.
+    until = time.monotonic() + 30
+    while objects(server, "shared"):
+        assert time.monotonic() < until, objects(server, "shared")
+        time.sleep(0.1)
     assert SECRET not in str(raised.value)
     assert KEY not in str(raised.value)
     frame.coalesce(1).write.format("logsegment").option("topic", "orders").mode("append").save(server.uri("shared"))
@@ -211,6 +216,22 @@ def test_an_abort_and_a_task_that_fails_leave_nothing(server: Server, monkeypatc
         attempt(writer(server, "aborted"), 0, ["a"], monkeypatch)
     assert SECRET not in str(raised.value)
     assert objects(server, "aborted") == []
+
+
+def test_a_task_that_sends_when_its_job_is_given_up_leaves_nothing(server: Server, monkeypatch: pytest.MonkeyPatch):
+    """What is removed with the job is not what comes after it."""
+    one = writer(server, "given-up")
+    put = stores.put_file
+
+    def late(source: str, uri: str) -> None:
+        if source.endswith(".log"):
+            one.abort([])
+        put(source, uri)
+
+    monkeypatch.setattr(stores, "put_file", late)
+    with pytest.raises(FileNotFoundError, match="the job was given up meanwhile"):
+        attempt(one, 0, ["a"], monkeypatch)
+    assert objects(server, "given-up") == []
 
 
 def test_whoever_was_faster_is_not_written_over(server: Server, monkeypatch: pytest.MonkeyPatch):

@@ -6,6 +6,7 @@ segment is sent. Who made one lists all of them, so that of two tasks at least t
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from contextlib import suppress
 
 from logsegment import stores
 from logsegment.spark.write import places
+from logsegment.stores.uri import shown
 
 #: Claims that are sent at once: a task may have rows of very many partitions.
 THREADS = 8
@@ -66,6 +68,16 @@ class Claims:
             if len(tasks.get(log, ())) > 1:
                 first, second, *_ = sorted(tasks[log])
                 raise ValueError(f"tasks {first} and {second} both have rows of {log}: {ADVICE}")
+
+    def ensure_kept(self) -> None:
+        """Fail when they are gone: whoever gave the job up removed them, and would not see what is sent now.
+
+        Raises:
+            FileNotFoundError: when the first one is not there.
+            OSError: when the store does not answer.
+        """
+        if self._own and not stores.exists(self._place(self._own[0])):
+            raise FileNotFoundError(errno.ENOENT, "the job was given up meanwhile", shown(self._above))
 
     def withdraw(self) -> None:
         """Take the claims back, as far as the store does it: the next try may have other rows."""

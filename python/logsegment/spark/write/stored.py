@@ -45,6 +45,7 @@ def stage(staging: Staging, batches: Iterator[pa.RecordBatch]) -> StagedMessage:
 
     Raises:
         ValueError: when another task has rows of the same partition.
+        FileNotFoundError: when the job was given up meanwhile.
         OSError: when the store does not answer.
     """
     attempt = staging.attempt()
@@ -55,7 +56,9 @@ def stage(staging: Staging, batches: Iterator[pa.RecordBatch]) -> StagedMessage:
         os.mkdir(os.path.join(here, attempt.name))
         try:
             message = staging.write_here(batches, attempt, here, claims.claim)
-            return replace(message, parts=tuple(_uploaded(staging.options, attempt, part, here) for part in message.parts))
+            parts = tuple(_uploaded(staging.options, attempt, part, here) for part in message.parts)
+            claims.ensure_kept()
+            return replace(message, parts=parts)
         except BaseException:
             with suppress(OSError):
                 stores.remove_directory(places.below(above, attempt.name))
