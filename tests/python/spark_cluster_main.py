@@ -105,9 +105,22 @@ def written(spark: SparkSession, segments: str, scratch: Path) -> list[Any]:
     target = f"{scratch}/written"
     records = source(spark, segments).select("key", "value", "topic", "partition", "timestamp")
     records.write.format("logsegment").option("compression", "lz4").mode("append").save(target)
+    return totals_of(source(spark, target))
+
+
+def streamed(spark: SparkSession, segments: str, scratch: Path) -> dict[str, Any]:
+    """The same of what a stream copied in micro-batches of 200 offsets, and how many segments these made of one partition."""
+    target = f"{scratch}/streamed"
+    reader = spark.readStream.format("logsegment").options(startingOffsets="earliest", maxOffsetsPerTrigger="200")
+    records = reader.load(segments).select("key", "value", "topic", "partition", "timestamp")
+    writing = records.writeStream.format("logsegment").option("checkpointLocation", f"{scratch}/checkpoint")
+    writing.trigger(availableNow=True).start(target).awaitTermination()
+    return {"totals": totals_of(source(spark, target)), "segments": len(list(Path(target, "codec-none-0").glob("*.log")))}
+
+
+def totals_of(records: Any) -> list[Any]:
     totals = [F.count("*"), F.min("offset"), F.max("offset"), F.sum(F.length("value"))]
-    found = source(spark, target).groupBy("topic", "partition").agg(*totals).orderBy("topic", "partition").collect()
-    return [list(row) for row in found]
+    return [list(row) for row in records.groupBy("topic", "partition").agg(*totals).orderBy("topic", "partition").collect()]
 
 
 def speculated(spark: SparkSession, segments: str, scratch: Path) -> dict[str, Any]:
@@ -179,7 +192,15 @@ def source(spark: SparkSession, path: str) -> Any:
     return spark.read.format("logsegment").load(path)
 
 
-STEPS = {"rows": rows, "functions": functions, "written": written, "speculated": speculated, "faults": faults, "plugins": plugins}
+STEPS = {
+    "rows": rows,
+    "functions": functions,
+    "written": written,
+    "streamed": streamed,
+    "speculated": speculated,
+    "faults": faults,
+    "plugins": plugins,
+}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

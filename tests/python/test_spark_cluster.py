@@ -76,8 +76,18 @@ def test_the_functions_give_every_record(answers: dict[str, Any]) -> None:
 
 def test_what_executors_write_is_all_there(answers: dict[str, Any]) -> None:
     """Their tasks stage files on their own, the driver puts them in order."""
-    expected = [[topic, partition, count, 0, count - 1, size] for topic, partition, count, _, size in answers["rows"]["totals"]]
-    assert answers["written"] == expected
+    assert answers["written"] == copied(answers)
+
+
+def test_a_stream_copies_all_of_it_in_micro_batches(answers: dict[str, Any]) -> None:
+    """From a stream's source to a stream's sink, on executors: each micro-batch is a segment of its own."""
+    assert answers["streamed"]["totals"] == copied(answers)
+    assert answers["streamed"]["segments"] >= 3
+
+
+def copied(answers: dict[str, Any]) -> list[Any]:
+    """Topic, partition, records, first and last offset, bytes of values of a copy: offsets count from 0 there."""
+    return [[topic, partition, count, 0, count - 1, size] for topic, partition, count, _, size in answers["rows"]["totals"]]
 
 
 def test_a_task_that_ran_twice_at_once_is_there_once(answers: dict[str, Any]) -> None:
