@@ -16,6 +16,7 @@ import test_transactions_in_doubt as in_doubt
 from growing import GrowingLog
 from logsegment import _core
 from logsegment.spark import LogSegmentSource
+from logsegment.spark.packing import OWN_TASKS
 from logsegment.spark.refused import RefusedStreamReader
 
 pytest.importorskip("pyspark.sql.streaming.datasource")
@@ -187,3 +188,24 @@ def test_a_batch_that_cannot_be_unpacked_is_told_behind_offsets_that_are_gone(cu
             read = door(tmp_path, start, **cut)
             assert read.offsets == [*range(start, 5), *range(70, 75)], (door, start)
             assert read.positions == [len(batches[0])] * (start < 65), (door, start)
+
+
+@pytest.mark.parametrize("snapshots", [True, False])
+def test_a_task_of_several_partitions_knows_the_transactions_of_each(snapshots: bool, tmp_path: Path):
+    count = 2 * OWN_TASKS + 10
+    (tmp_path / "logs").mkdir()
+    for number in range(count):
+        whole = in_doubt.written(tmp_path / str(number), in_doubt.entries(), (0, 12, 20), {}, snapshots=snapshots)
+        damaged = in_doubt.case(tmp_path / f"{number} damaged", "abort to commit", "inside", snapshots=snapshots)
+        (damaged if number % 5 == 0 else whole).directory.rename(tmp_path / "logs" / f"orders-{number}")
+    source = LogSegmentSource({"path": str(tmp_path / "logs"), "mode": "PERMISSIVE", "isolation": "read_committed"})
+    reader = source.reader(source.schema())
+    found = list(reader.partitions())
+    assert any(len({part.partition for part in task.parts}) > 1 for task in found)
+    rows = [row for task in found for batch in reader.read(task) for row in batch.to_pylist()]
+    for number in range(count):
+        own = [row for row in rows if row["partition"] == number]
+        told = [json.loads(row["_corrupt_record"])["rule"] for row in own if row["_corrupt_record"] is not None]
+        assert sorted(told) == (["TRX-5"] * 3 + ["V2-31"] if number % 5 == 0 else [])
+        expected = in_doubt.CERTAIN if number % 5 == 0 else in_doubt.COMMITTED
+        assert [row["offset"] for row in own if row["_corrupt_record"] is None] == sorted(expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import sys
@@ -16,6 +17,7 @@ from corpus import CONSUMED_COLUMNS, Partition, rows_of
 from logsegment.spark import LogSegmentSource, record_schema
 from logsegment.spark.offsets import EARLIEST, LATEST, OffsetLimit
 from logsegment.spark.options import ReadOptions, parse_options
+from logsegment.spark.packing import OWN_TASKS
 from logsegment.spark.paths import local_paths
 from logsegment.spark.plan import SegmentPart, SegmentTask
 from logsegment.spark.plugins import ABSENT
@@ -177,6 +179,46 @@ def test_small_segments_of_a_partition_share_a_task_in_the_order_of_their_offset
     assert [{(part.topic, part.partition) for part in task.parts} for task in found] == [{("orders", 0)}] * 2 + [{("orders", 1)}] * 2
     offsets = [row["offset"] for batch in batches(tmp_path, subscribe="orders") for row in batch.to_pylist()]
     assert offsets == [*range(1000), *range(1000)]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Partitions with a segment each: three times as many as have tasks of their own, and some."""
+    root = tmp_path_factory.mktemp("many")
+    small_segments(root, 1, *(f"orders-{number}" for number in range(3 * OWN_TASKS + 8)))
+    return root
+
+
+def test_a_partition_has_a_task_of_its_own_where_there_are_not_very_many(tmp_path: Path):
+    small_segments(tmp_path, 1, *(f"orders-{number}" for number in range(OWN_TASKS)))
+    assert [len(task.parts) for task in tasks(tmp_path)] == [1] * OWN_TASKS
+
+
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+def test_of_very_many_partitions_the_small_ones_share_tasks(many: Path, isolation: str):
+    found = tasks(many, isolation=isolation)
+    assert OWN_TASKS <= len(found) <= OWN_TASKS + 8
+    assert [part.partition for task in found for part in task.parts] == list(range(3 * OWN_TASKS + 8))
+    rows = [row for batch in batches(many, isolation=isolation) for row in batch.to_pylist()]
+    assert [(row["partition"], row["offset"]) for row in rows] == [(part, at) for part in range(3 * OWN_TASKS + 8) for at in range(10)]
+
+
+def test_very_many_partitions_have_as_many_tasks_as_were_asked_for(many: Path):
+    count = 3 * OWN_TASKS + 8
+    assert count // 2 <= len(tasks(many, minPartitions=str(count // 2))) <= count
+    assert len(tasks(many, minPartitions=str(count))) == count
+    # Only the file tells how many offsets there are where the end is not named.
+    assert len(tasks(many, maxRecordsPerPartition="20")) == count
+    ends = json.dumps({"orders": dict.fromkeys(map(str, range(count)), 10)})
+    assert {len(task.parts) for task in tasks(many, maxRecordsPerPartition="20", endingOffsets=ends)} == {2}
+
+
+def test_a_large_segment_among_very_many_small_ones_has_tasks_of_its_own(tmp_path: Path):
+    small_segments(tmp_path, 1, *(f"orders-{number}" for number in range(2 * OWN_TASKS)))
+    make_partition(tmp_path, "payments", 0, [list(range(100))], value_bytes=1000)
+    found = [[(part.topic, part.partition) for part in task.parts] for task in tasks(tmp_path)]
+    assert found[-1] == [("payments", 0)]
+    assert max(map(len, found)) > 1
 
 
 def test_segments_share_a_task_up_to_its_bytes(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""Pieces of segments: large ones are cut, small ones of a log share a task.
+"""Pieces of segments: large ones are cut, small ones share a task.
 
 Sizes and options go in; a file is opened to find where its batches begin, when it is cut.
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TypeAlias
 
 import logsegment as ls
 from logsegment.spark.options import ReadOptions
-from logsegment.spark.packing import TASK_FILES, packed
+from logsegment.spark.packing import OWN_TASKS, TASK_FILES, at_least, packed
 from logsegment.spark.topics import TopicPartition
 
 #: Below this a task costs more than it does: Spark needs about 0.1 s for one.
@@ -47,6 +49,10 @@ class Piece:
         return max(min(ends) - max(self.start or 0, self.segment.base_offset or 0), 0) if ends else None
 
 
+#: Pieces of one task.
+Group: TypeAlias = tuple[Piece, ...]
+
+
 def parts_of(pieces: Sequence[Piece], options: ReadOptions) -> dict[str, int]:
     """Into how many tasks the bytes of each file are cut: so that all cores work, none gets too much, and there are `minPartitions`."""
     total = sum(piece.bytes for piece in pieces)
@@ -71,21 +77,29 @@ def _task_bytes(total: int, options: ReadOptions) -> int:
     return min(even, options.max_partition_bytes)
 
 
-def shared(logs: Sequence[Sequence[Piece]], options: ReadOptions) -> list[list[tuple[Piece, ...]]]:
-    """Small pieces of each log that share a task, unless that would leave fewer than `minPartitions`."""
-    total = sum(piece.bytes for own in logs for piece in own)
+def shared(logs: Sequence[Sequence[Piece]], options: ReadOptions) -> list[Group]:
+    """Small pieces of a log that share a task, and of several logs where there would be very many tasks.
+
+    Not so many that fewer than `minPartitions` are left.
+    """
     least = min(options.min_partitions or 1, sum(map(len, logs))) or 1
-    most, most_offsets = min(_task_bytes(total, options), total // least), options.max_records or 0
+    tasks = _shared([[(piece,) for piece in own] for own in logs], least, least, options)
+    return tasks if len(tasks) <= OWN_TASKS else _shared([tasks], max(least, OWN_TASKS), least, options)
 
-    def sizes(piece: Piece) -> tuple[int, int, int]:
-        offsets = most_offsets if piece.offsets is None else piece.offsets
-        return piece.bytes, 1, offsets if most_offsets else 0
 
-    while True:
-        tasks = [list(packed(own, sizes, (most, TASK_FILES, most_offsets))) for own in logs]
-        if most == 0 or sum(map(len, tasks)) >= least:
-            return tasks
-        most //= 2
+def _shared(runs: Sequence[Sequence[Group]], wanted: int, least: int, options: ReadOptions) -> list[Group]:
+    """Neighbours of each run together, so that about `wanted` tasks are left if they are small, and not fewer than `least`."""
+    total = sum(piece.bytes for run in runs for group in run for piece in group)
+    most_offsets = options.max_records or 0
+
+    def sizes(group: Group) -> tuple[int, int, int]:
+        offsets = (most_offsets if piece.offsets is None else piece.offsets for piece in group)
+        return sum(piece.bytes for piece in group), len(group), sum(offsets) if most_offsets else 0
+
+    def pack(most: int) -> list[Group]:
+        return [tuple(chain(*groups)) for run in runs for groups in packed(run, sizes, (most, TASK_FILES, most_offsets))]
+
+    return at_least(least, min(_task_bytes(total, options), total // wanted), pack)
 
 
 def cut_up(piece: Piece, parts: dict[str, int], options: ReadOptions) -> list[Piece]:

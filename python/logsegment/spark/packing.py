@@ -9,6 +9,8 @@ from typing import TypeVar
 T = TypeVar("T")
 #: Files of a task; opening one costs as much as many headers.
 TASK_FILES = 64
+#: With so many tasks or fewer each partition has its own, as with Spark's Kafka source; thousands would take minutes to start.
+OWN_TASKS = 64
 
 
 def packed(items: Iterable[T], sizes: Callable[[T], Sequence[int]], most: Sequence[int]) -> Iterator[tuple[T, ...]]:
@@ -36,3 +38,16 @@ def packed(items: Iterable[T], sizes: Callable[[T], Sequence[int]], most: Sequen
         filled = together
     if waiting:
         yield tuple(waiting)
+
+
+def at_least(least: int, most: int, pack: Callable[[int], list[T]]) -> list[T]:
+    """What is packed up to the limit `most`, or up to the half of it, and so on, until there are `least` or the limit is 0.
+
+    Example:
+        >>> from logsegment.spark.packing import at_least, packed
+        >>> at_least(3, 40, lambda most: list(packed([10, 10, 10, 10], lambda size: [size], [most])))
+        [(10,), (10,), (10,), (10,)]
+    """
+    while len(found := pack(most)) < least and most > 0:
+        most //= 2
+    return found

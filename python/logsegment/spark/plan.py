@@ -1,12 +1,12 @@
 """What a read will do, decided on the driver: ranges of offsets become tasks, each with the bytes of segments that it reads.
 
 Options go in, picklable tasks come out. What names, indexes and headers say is not wanted is not among the bytes; large segments are
-cut where a batch begins, and small ones of a log share a task. Where nothing is narrowed down and segments are small, none is opened here.
+cut where a batch begins, and small ones share a task. Where nothing is narrowed down and segments are small, none is opened here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -49,7 +49,7 @@ class SegmentPart:
 
 @dataclass(frozen=True)
 class SegmentTask(InputPartition):
-    """What one task reads: parts of one log, in the order of their offsets."""
+    """What one task reads: parts of logs, those of each in the order of their offsets."""
 
     parts: tuple[SegmentPart, ...]
 
@@ -104,9 +104,9 @@ def plan_ranges(
     logs = [log for one in ranges for log in _logs(_narrowed(one, *offsets))]
     pieces = [(log, _pieces(log, timestamp, options)) for log in logs]
     parts = parts_of([piece for _, own in pieces for piece in own], options)
-    known = [_transactions(log, own, options) if options.isolation == "read_committed" else None for log, own in pieces]
+    known = _known(pieces, options) if options.isolation == "read_committed" else {}
     cuts = [[cut for piece in own for cut in cut_up(piece, parts, options)] for _, own in pieces]
-    tasks = [_task(together, told) for told, own in zip(known, shared(cuts, options), strict=True) for together in own]
+    tasks = [_task(together, known) for together in shared(cuts, options)]
     by_time = [segment for one in ranges for segment in one.looked_up]
     by_offset = [piece.segment for _, own in pieces for piece in own if _is_looked_up(piece, parts)]
     warn_of_indexes([*by_time, *by_offset])
@@ -182,6 +182,12 @@ def _is_looked_up(piece: Piece, parts: dict[str, int]) -> bool:
     return piece.begin > 0 or piece.stop is not None or parts[piece.segment.path] > 1
 
 
+def _known(pieces: Iterable[tuple[LogRange, Sequence[Piece]]], options: ReadOptions) -> dict[str, ls.Transactions | None]:
+    """By the path of each segment."""
+    told = ((_transactions(log, own, options), own) for log, own in pieces)
+    return {piece.segment.path: known for known, own in told for piece in own}
+
+
 def _transactions(log: LogRange, pieces: Sequence[Piece], options: ReadOptions) -> ls.Transactions | None:
     """What all tasks of a log must know, when they cannot learn it each for itself.
 
@@ -198,13 +204,13 @@ def _transactions(log: LogRange, pieces: Sequence[Piece], options: ReadOptions) 
     return committed_transactions(beside, *wanted, is_recovering=options.mode.skips, experimental=options.experimental)
 
 
-def _task(pieces: Iterable[Piece], known: ls.Transactions | None) -> SegmentTask:
-    return SegmentTask(tuple(_part(piece, known and _touching(known, piece)) for piece in pieces))
+def _task(pieces: Iterable[Piece], known: Mapping[str, ls.Transactions | None]) -> SegmentTask:
+    return SegmentTask(tuple(_part(piece, known.get(piece.segment.path)) for piece in pieces))
 
 
 def _part(piece: Piece, known: ls.Transactions | None) -> SegmentPart:
     source = ls.FileSource(piece.segment.path, piece.begin, piece.stop)
-    return SegmentPart(source, *piece.name, piece.start, piece.end, known, piece.resumes)
+    return SegmentPart(source, *piece.name, piece.start, piece.end, known and _touching(known, piece), piece.resumes)
 
 
 def _touching(known: ls.Transactions, piece: Piece) -> ls.Transactions:
