@@ -17,6 +17,7 @@ import logsegment as ls
 from counted_bytes import bytes_read, counting
 from growing import TIME, GrowingLog
 from logsegment.spark import LogSegmentSource, stream_limits, stream_read, stream_segments
+from logsegment.spark.packing import OWN_TASKS
 from logsegment.spark.refused import RefusedStreamReader
 from logsegment.spark.stream import SegmentStreamReader
 from logsegment.spark.stream_limits import Admission, shares
@@ -603,7 +604,7 @@ def test_tasks_end_where_segments_end_and_are_cut_where_more_are_wanted(log: Gro
     def spans(**options: str) -> list[tuple[int, int]]:
         reader = from_the_start(log, **options)
         assert offsets(reader, upto(0), upto(400)) == whole
-        return [(task.start, task.end) for task in reader.partitions(upto(0), upto(400))]
+        return [(part.start, part.end) for task in reader.partitions(upto(0), upto(400)) for part in task.parts]
 
     assert spans() == [(0, 400)]
     assert spans(maxPartitionBytes="110000") == [(0, 100), (100, 200), (200, 300), (300, 400)]
@@ -716,6 +717,34 @@ def between_lookup_and_opening(monkeypatch: pytest.MonkeyPatch, act: Callable[[]
         return found
 
     monkeypatch.setattr(stream_read, "byte_range", looked_up)
+
+
+def test_of_very_many_partitions_the_small_ones_share_tasks(tmp_path: Path):
+    """A trigger would take minutes to start a task for each."""
+    count = 3 * OWN_TASKS + 8
+    for partition in range(count):
+        GrowingLog(tmp_path, "orders", partition).append(5)
+    begin, end = {"orders": dict.fromkeys(map(str, range(count)), 0)}, {"orders": dict.fromkeys(map(str, range(count)), 5)}
+
+    def tasks(**options: str) -> list[Any]:
+        return from_the_start(tmp_path, **options).partitions(begin, end)
+
+    found = tasks()
+    assert OWN_TASKS <= len(found) <= OWN_TASKS + 8
+    assert [part.name.partition for task in found for part in task.parts] == list(range(count))
+    reader = from_the_start(tmp_path, ioStats=str(tmp_path / "stats"))
+    rows = [row for task in found for batch in reader.read(task) for row in batch.to_pylist()]
+    assert [(row["partition"], row["offset"]) for row in rows] == [(part, offset) for part in range(count) for offset in range(5)]
+    stats = [file.read_text().splitlines() for file in (tmp_path / "stats").iterdir()]
+    assert (len(stats), sum(map(len, stats))) == (len(found), count)
+    assert count // 2 <= len(tasks(minPartitions=str(count // 2))) <= count
+    assert len(tasks(minPartitions=str(count))) == count
+    assert {len(task.parts) for task in tasks(maxRecordsPerPartition="10")} == {2}
+    few = tmp_path / "few"
+    for partition in range(OWN_TASKS):
+        GrowingLog(few, "orders", partition).append(5)
+    own = from_the_start(few).partitions({}, {"orders": dict.fromkeys(map(str, range(OWN_TASKS)), 5)})
+    assert [len(task.parts) for task in own] == [1] * OWN_TASKS
 
 
 def test_a_segment_that_is_cleaned_while_it_is_opened_is_looked_up_again(log: GrowingLog, monkeypatch: pytest.MonkeyPatch):

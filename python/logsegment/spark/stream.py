@@ -26,6 +26,7 @@ from logsegment.spark.stream_limits import Admission, shares, supports_limits
 from logsegment.spark.stream_options import StreamOptions, parse_stream_options
 from logsegment.spark.stream_plan import RangeTask, gaps_of, plan_ranges, plan_tasks, report_gone, report_loss
 from logsegment.spark.stream_read import read_range
+from logsegment.spark.task_stats import TaskStats
 from logsegment.spark.topics import TopicPartition, discover
 from logsegment.stores.errors import ChangedError
 
@@ -130,7 +131,9 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Records of one task, in a worker process."""
         assert isinstance(partition, RangeTask)
-        yield from read_range(partition, self.options, self.columns, self.corrupt)
+        with TaskStats(self.options.io_stats).written() as stats:
+            for part in partition.parts:
+                yield from read_range(part, self.options, self.columns, self.corrupt, stats)
 
     def commit(self, end: Json) -> None:
         """Nothing is kept for a repetition: the log itself has it."""

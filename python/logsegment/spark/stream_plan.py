@@ -1,4 +1,4 @@
-"""The tasks of a micro-batch: ranges of offsets of a partition, cut where segments begin, and smaller where more tasks are wanted.
+"""The tasks of a micro-batch: ranges of offsets of partitions, cut where segments begin, and smaller where more tasks are wanted.
 
 A task names offsets, not bytes: between planning and reading a broker may put another file in the place of a segment.
 """
@@ -15,6 +15,7 @@ from pyspark.sql.datasource import InputPartition
 from logsegment._core import Finding
 from logsegment.segments import SegmentFile, directory_of, is_gap, size_of
 from logsegment.spark.offsets import Offsets
+from logsegment.spark.packing import OWN_TASKS, TASK_FILES, at_least, packed
 from logsegment.spark.stream_ends import base_of, earliest
 from logsegment.spark.stream_options import StreamOptions
 from logsegment.spark.stream_segments import overlapping, settled_segments
@@ -27,7 +28,7 @@ class DataLossError(ValueError):
 
 
 @dataclass(frozen=True)
-class RangeTask(InputPartition):
+class RangePart:
     """Offsets of one partition that one task reads.
 
     Attributes:
@@ -35,6 +36,7 @@ class RangeTask(InputPartition):
         segment: one of the partition's segments when this was planned; its directory is what counts.
         start: first offset.
         end: offset behind the last.
+        size: about how many bytes they are.
         resumes: other tasks have the offsets before `start`, or those of micro-batches before had them.
     """
 
@@ -42,7 +44,15 @@ class RangeTask(InputPartition):
     segment: SegmentFile
     start: int
     end: int
+    size: int
     resumes: bool = True
+
+
+@dataclass(frozen=True)
+class RangeTask(InputPartition):
+    """What one task reads: of one partition, or a little of several."""
+
+    parts: tuple[RangePart, ...]
 
 
 def report_loss(what: str, *, fails: bool) -> None:
@@ -130,7 +140,7 @@ def plan_tasks(
     options: StreamOptions,
     begun: Mapping[TopicPartition, int],
 ) -> list[RangeTask]:
-    """The tasks that read the ranges: of about `max_partition_bytes` at most, and cut by offsets where more are wanted.
+    """The tasks that read the ranges: of about `max_partition_bytes` at most, cut by offsets where more are wanted, shared where very many.
 
     Args:
         logs: the segments of each partition.
@@ -139,35 +149,54 @@ def plan_tasks(
         begun: partitions of which micro-batches before have read, and where those ended.
     """
     firsts = {(name, start) for name, start, _ in ranges if begun.get(name) != start}
-    return [replace(task, resumes=(task.name, task.start) not in firsts) for task in _tasks(logs, ranges, options)]
+    parts = [replace(part, resumes=(part.name, part.start) not in firsts) for part in _parts(logs, ranges, options)]
+    return _alone(parts) if len(parts) <= OWN_TASKS else _shared(parts, options)
 
 
-def _tasks(
+def _alone(parts: Sequence[RangePart]) -> list[RangeTask]:
+    return [RangeTask((part,)) for part in parts]
+
+
+def _shared(parts: Sequence[RangePart], options: StreamOptions) -> list[RangeTask]:
+    """Small neighbours together, but not so many that fewer than `minPartitions` are left."""
+    least = min(options.min_partitions or 1, len(parts))
+    total, most_offsets = sum(part.size for part in parts), options.max_records or sum(part.end - part.start for part in parts)
+
+    def sizes(part: RangePart) -> tuple[int, int, int]:
+        return part.size, 1, part.end - part.start
+
+    def pack(most: int) -> list[RangeTask]:
+        return [RangeTask(group) for group in packed(parts, sizes, (most, TASK_FILES, most_offsets))]
+
+    return at_least(least, min(options.max_partition_bytes, total // max(least, OWN_TASKS)), pack)
+
+
+def _parts(
     logs: Mapping[TopicPartition, Sequence[SegmentFile]], ranges: Sequence[tuple[TopicPartition, int, int]], options: StreamOptions
-) -> list[RangeTask]:
-    tasks = [task for name, start, end in ranges for task in _by_bytes(name, logs[name], start, end, options.max_partition_bytes)]
+) -> list[RangePart]:
+    parts = [part for name, start, end in ranges for part in _by_bytes(name, logs[name], start, end, options.max_partition_bytes)]
     if options.max_records is not None:
-        tasks = [part for task in tasks for part in _cut(task, -(-(task.end - task.start) // options.max_records))]
+        parts = [cut for part in parts for cut in _cut(part, -(-(part.end - part.start) // options.max_records))]
     wanted = options.min_partitions or 0
-    if len(tasks) >= wanted:
-        return tasks
-    total = sum(task.end - task.start for task in tasks)
-    return [part for task in tasks for part in _cut(task, -(-(task.end - task.start) * wanted // total))]
+    if len(parts) >= wanted:
+        return parts
+    total = sum(part.end - part.start for part in parts)
+    return [cut for part in parts for cut in _cut(part, -(-(part.end - part.start) * wanted // total))]
 
 
-def _by_bytes(name: TopicPartition, segments: Sequence[SegmentFile], start: int, end: int, most: int) -> list[RangeTask]:
-    """Tasks of small segments that follow each other, or of a part of a large one."""
-    tasks: list[RangeTask] = []
+def _by_bytes(name: TopicPartition, segments: Sequence[SegmentFile], start: int, end: int, most: int) -> list[RangePart]:
+    """Small segments that follow each other, or parts of a large one."""
+    parts: list[RangePart] = []
     first, filled = start, 0
     for segment, follower in overlapping(segments, start, end):
         behind = end if follower is None else follower
         lower, upper = max(base_of(segment), start), min(behind, end)
         size = _size(segment) * (upper - lower) // max(behind - base_of(segment), 1)
         if filled and filled + size > most:
-            tasks += _cut(RangeTask(name, segments[0], first, lower), -(-filled // most))
+            parts += _cut(RangePart(name, segments[0], first, lower, filled), -(-filled // most))
             first, filled = lower, 0
         filled += size
-    return tasks + _cut(RangeTask(name, segments[0], first, end), -(-filled // most))
+    return parts + _cut(RangePart(name, segments[0], first, end, filled), -(-filled // most))
 
 
 def _size(segment: SegmentFile) -> int:
@@ -177,8 +206,9 @@ def _size(segment: SegmentFile) -> int:
         return 0
 
 
-def _cut(task: RangeTask, count: int) -> list[RangeTask]:
-    """About equal parts of a task."""
-    length = task.end - task.start
-    edges = [task.start + length * index // count for index in range(count + 1)] if count > 1 else [task.start, task.end]
-    return [RangeTask(task.name, task.segment, first, last) for first, last in pairwise(edges) if first < last]
+def _cut(part: RangePart, count: int) -> list[RangePart]:
+    """About equal pieces of a part."""
+    length = part.end - part.start
+    edges = [part.start + length * index // count for index in range(count + 1)] if count > 1 else [part.start, part.end]
+    cuts = [(first, last) for first, last in pairwise(edges) if first < last]
+    return [replace(part, start=first, end=last, size=part.size // len(cuts)) for first, last in cuts]

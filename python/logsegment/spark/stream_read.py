@@ -20,7 +20,7 @@ from logsegment.spark.damage import Share, told_by
 from logsegment.spark.modes import CorruptColumn
 from logsegment.spark.stream_ends import base_of
 from logsegment.spark.stream_options import StreamOptions
-from logsegment.spark.stream_plan import RangeTask, report_loss
+from logsegment.spark.stream_plan import RangePart, report_loss
 from logsegment.spark.stream_segments import byte_range, intact_range, settled_segments, version_of
 from logsegment.spark.task_stats import TaskStats
 from logsegment.stores.uri import shown
@@ -49,14 +49,17 @@ class Opened:
     stream: ls.RecordStream
 
 
-def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str], corrupt: CorruptColumn) -> Iterator[pa.RecordBatch]:
-    """The records of a task.
+def read_range(
+    part: RangePart, options: StreamOptions, columns: Sequence[str], corrupt: CorruptColumn, stats: TaskStats
+) -> Iterator[pa.RecordBatch]:
+    """The records of a part of a task.
 
     Args:
-        task: which.
+        part: which.
         options: of the query.
         columns: names of record columns.
         corrupt: where the column of damage stands.
+        stats: of the task.
 
     Raises:
         DataLossError: when offsets are gone, unless the query is to go on.
@@ -66,9 +69,9 @@ def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str], 
     decoding: dict[str, Any] = {
         "columns": columns,
         "isolation": options.isolation,
-        "transactions": _transactions(task, experimental=options.experimental) if options.isolation == "read_committed" else None,
-        "topic": task.name.topic,
-        "partition": task.name.partition,
+        "transactions": _transactions(part, experimental=options.experimental) if options.isolation == "read_committed" else None,
+        "topic": part.name.topic,
+        "partition": part.name.partition,
         "batch_size": options.batch_size,
         "batch_bytes": options.batch_bytes,
         "experimental": options.experimental,
@@ -77,33 +80,32 @@ def read_range(task: RangeTask, options: StreamOptions, columns: Sequence[str], 
         "codecs": options.codecs,
         "limits": options.limits,
     }
-    reading = _Reading(task, decoding, fails=options.fails_on_data_loss)
-    with TaskStats(options.io_stats).written() as stats:
-        while (opened := reading.open_next()) is not None:
-            path = shown(opened.segment.path)
-            place = {"path": path, "topic": task.name.topic, "partition": task.name.partition}
-            told = partial(told_by, source=opened.source, share=opened.share, limits=options.limits, experimental=options.experimental)
-            try:
-                with stats.counting(opened.stream, path, *task.name) as stream:
-                    yield from corrupt.batches(stream, place, choose=told)
-            except ls.RecordBatchError as error:
-                raise in_file(error, path) from None
+    reading = _Reading(part, decoding, fails=options.fails_on_data_loss)
+    while (opened := reading.open_next()) is not None:
+        path = shown(opened.segment.path)
+        place = {"path": path, "topic": part.name.topic, "partition": part.name.partition}
+        told = partial(told_by, source=opened.source, share=opened.share, limits=options.limits, experimental=options.experimental)
+        try:
+            with stats.counting(opened.stream, path, *part.name) as stream:
+                yield from corrupt.batches(stream, place, choose=told)
+        except ls.RecordBatchError as error:
+            raise in_file(error, path) from None
 
 
 class _Reading:
-    """The place in a task, and the segments as they were listed last: a listing is made again when it turns out to be old."""
+    """The place in a part, and the segments as they were listed last: a listing is made again when it turns out to be old."""
 
-    def __init__(self, task: RangeTask, decoding: dict[str, Any], *, fails: bool) -> None:
-        self._task = task
+    def __init__(self, part: RangePart, decoding: dict[str, Any], *, fails: bool) -> None:
+        self._part = part
         self._decoding = decoding
         self._fails = fails
-        self._at = task.start
+        self._at = part.start
         self._segments: list[SegmentFile] | None = None
 
     def open_next(self) -> Opened | None:
         """The records of the segment that holds the next offsets; None at the end."""
         attempts = 0
-        while self._at < self._task.end:
+        while self._at < self._part.end:
             try:
                 found = self._holding(self._listed())
                 opened = None if found is None else self._open(*found)
@@ -117,43 +119,43 @@ class _Reading:
 
     def _listed(self) -> list[SegmentFile]:
         if self._segments is None:
-            self._segments = settled_segments(self._task.segment)
+            self._segments = settled_segments(self._part.segment)
         return self._segments
 
     def _holding(self, segments: list[SegmentFile]) -> tuple[SegmentFile, int | None] | None:
         """The segment that holds the next offset, or the first one behind it, and where the one after that begins."""
         at = max((index for index, one in enumerate(segments) if base_of(one) <= self._at), default=0)
-        first = base_of(segments[at]) if segments else self._task.end
+        first = base_of(segments[at]) if segments else self._part.end
         if first > self._at:
-            behind = min(first, self._task.end)
-            report_loss(f"{self._task.name}: offsets {self._at} to {behind - 1} were deleted before they were read", fails=self._fails)
+            behind = min(first, self._part.end)
+            report_loss(f"{self._part.name}: offsets {self._at} to {behind - 1} were deleted before they were read", fails=self._fails)
             self._at = behind
-        if self._at == self._task.end:
+        if self._at == self._part.end:
             return None
         return segments[at], base_of(segments[at + 1]) if at + 1 < len(segments) else None
 
     def _open(self, segment: SegmentFile, follower: int | None) -> Opened:
-        end = self._task.end if follower is None else min(follower, self._task.end)
+        end = self._part.end if follower is None else min(follower, self._part.end)
         source, stream, is_whole = _opened(segment, self._at, end, self._decoding)
-        opened = Opened(segment, source, Share(base_of(segment), self._at, end, self._task.resumes), stream)
+        opened = Opened(segment, source, Share(base_of(segment), self._at, end, self._part.resumes), stream)
         if follower is None and not is_whole:
-            report_loss(f"{self._task.name} was cut off before offset {end - 1}, which was there before", fails=self._fails)
+            report_loss(f"{self._part.name} was cut off before offset {end - 1}, which was there before", fails=self._fails)
         self._at = end
         return opened
 
     def _ensure_replaced(self, error: FileNotFoundError) -> None:
         """Fail, or leave the rest out, when the segment did not come back."""
-        if is_directory(self._task.segment.directory):
+        if is_directory(self._part.segment.directory):
             raise error
-        report_loss(f"{self._task.name} is gone, and with it offsets {self._at} to {self._task.end - 1}", fails=self._fails)
-        self._at = self._task.end
+        report_loss(f"{self._part.name} is gone, and with it offsets {self._at} to {self._part.end - 1}", fails=self._fails)
+        self._at = self._part.end
 
 
-def _transactions(task: RangeTask, *, experimental: bool) -> ls.Transactions:
+def _transactions(part: RangePart, *, experimental: bool) -> ls.Transactions:
     """What a committed read must know; all transactions that began before the last stable offset have ended."""
     for attempt in range(ATTEMPTS):
         try:
-            return committed_transactions(settled_segments(task.segment), task.start, task.end, experimental=experimental)
+            return committed_transactions(settled_segments(part.segment), part.start, part.end, experimental=experimental)
         except FileNotFoundError:
             if attempt == ATTEMPTS - 1:
                 raise
