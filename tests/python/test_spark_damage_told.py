@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import building
+import logsegment as ls
 import test_transactions_in_doubt as in_doubt
 from growing import GrowingLog
 from logsegment import _core
@@ -35,8 +36,8 @@ class Read:
 
     def take(self, reader: Any, tasks: list[Any]) -> None:
         rows = [row for task in tasks for batch in reader.read(task) for row in batch.to_pylist()]
-        self.offsets = sorted([*self.offsets, *(row["offset"] for row in rows if row["_corrupt_record"] is None)])
-        self.told += [json.loads(row["_corrupt_record"]) for row in rows if row["_corrupt_record"] is not None]
+        self.offsets = sorted([*self.offsets, *(row["offset"] for row in rows if row.get("_corrupt_record") is None)])
+        self.told += [json.loads(row["_corrupt_record"]) for row in rows if row.get("_corrupt_record") is not None]
 
     @property
     def positions(self) -> list[int]:
@@ -209,3 +210,38 @@ def test_a_task_of_several_partitions_knows_the_transactions_of_each(snapshots: 
         assert sorted(told) == (["TRX-5"] * 3 + ["V2-31"] if number % 5 == 0 else [])
         expected = in_doubt.CERTAIN if number % 5 == 0 else in_doubt.COMMITTED
         assert [row["offset"] for row in own if row["_corrupt_record"] is None] == sorted(expected)
+
+
+DAMAGED = [(how, border) for how in in_doubt.DAMAGE for border in ("inside", "last", "first")]
+
+
+@pytest.mark.parametrize(("how", "border"), DAMAGED)
+def test_a_stream_goes_on_past_damage_as_a_batch_query_does(how: str, border: str, tmp_path: Path):
+    in_doubt.case(tmp_path, how, border)
+    for mode in ("PERMISSIVE", "DROPMALFORMED"):
+        query = by_batch(tmp_path, 0, mode=mode)
+        places = sorted((one["rule"], one["path"], one["position"]) for one in query.told)
+        # What is cut off at the end of a file is no damage.
+        assert bool(places) == (mode == "PERMISSIVE" and how not in in_doubt.GONE) or border == "last"
+        for door in (by_stream, by_restarted_stream):
+            for cut in ({}, {"maxOffsetsPerTrigger": "4"}):
+                read = door(tmp_path, 0, mode=mode, **cut)
+                assert read.offsets == query.offsets
+                assert sorted((one["rule"], one["path"], one["position"]) for one in read.told) == places
+
+
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+@pytest.mark.parametrize(("how", "border"), DAMAGED)
+def test_a_stream_fails_at_damage_as_a_batch_query_does(how: str, border: str, isolation: str, tmp_path: Path):
+    in_doubt.case(tmp_path, how, border)
+
+    def outcome(door: Door) -> list[int] | str | None:
+        try:
+            return door(tmp_path, 0, mode="FAILFAST", isolation=isolation).offsets
+        except ls.RecordBatchError as error:
+            return error.rule
+
+    query, stream = outcome(by_batch), outcome(by_stream)
+    # An entry that seems to go on behind the end of the file is no damage to a read of all.
+    assert isinstance(query, str) or how in {*in_doubt.GONE, "longer by 16 MiB"} or border == "last"
+    assert stream == query
