@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -147,6 +148,8 @@ def test_null_gives_null_and_one_bad_value_does_not_fail_the_query(mixed: DataFr
 def test_decode_udf_gives_null_for_null_and_for_bad_values(mixed: DataFrame):
     counted = mixed.select("id", F.size(decode_udf(columns=["offset"])("batch")).alias("records"))
     assert [row["records"] for row in counted.orderBy("id").collect()] == [240, None, None, 0, 0, 240]
+    rest = mixed.select("id", F.size(decode_udf(columns=["offset"], on_error="skip")("batch")).alias("records"))
+    assert [row["records"] for row in rest.orderBy("id").collect()] == [240, None, 239, 0, 0, 240]
 
 
 @pytest.mark.parametrize(("on_error", "counts"), [("null", {0: 240, 5: 240}), ("skip", {0: 240, 2: 239, 5: 240})])
@@ -164,6 +167,10 @@ def test_a_bad_value_fails_the_query_when_asked(mixed: DataFrame):
         mixed.select(decode_udf(on_error="raise")("batch")).collect()
     with pytest.raises(PythonException, match=r"logsegment.TruncatedError: kafka_batch_info: "):
         mixed.select(batch_info_udf(on_error="raise")("batch")).collect()
+    with pytest.raises(PythonException, match=r"logsegment.TruncatedError: kafka_batch_info: "):
+        mixed.select(batch_info_udf(kind="pandas", on_error="raise")("batch")["count"]).collect()
+    with pytest.raises(PythonException, match=r"logsegment.ChecksumError: kafka_convert: .*row 2"):
+        mixed.select(convert_udf(compression="gzip", on_error="raise")("batch")).collect()
 
 
 def test_an_array_that_kafka_refuses_gives_null_unless_asked(spark: SparkSession):
@@ -243,6 +250,65 @@ def test_one_call_registers_the_sql_functions(spark: SparkSession, mixed: DataFr
         spark.sql("select kafka_convert(batch, 'v1') from mixed").collect()
 
 
+def test_null_gives_null_in_every_sql_function(spark: SparkSession):
+    register(spark)
+    calls = [f"kafka_{name}(cast(null as binary)) is null" for name in ("decode", "convert", "batch_info", "validate")]
+    calls.append("kafka_encode(cast(null as array<struct<value:binary>>)) is null")
+    assert tuple(spark.sql(f"select {', '.join(calls)} from range(3)").distinct().collect()[0]) == (True,) * 5
+
+
+@pytest.fixture
+def large_types(spark: SparkSession) -> Iterator[None]:
+    """Spark hands columns over as large_binary and large_string."""
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    yield
+    spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
+
+
+@pytest.mark.usefixtures("large_types")
+def test_every_function_takes_large_arrow_types(spark: SparkSession, mixed: DataFrame):
+    lists = mixed.select("id", "batch", decode_udf(columns=["offset", "key", "value", "headers"])("batch").alias("records"))
+    found = lists.select(
+        F.size("records").alias("records"),
+        (encode_udf()("records") == F.lit(ls.encode(ls.decode(GOOD, columns=["offset", "key", "value", "headers"])))).alias("encoded"),
+        (convert_udf()("batch") == F.lit(GOOD)).alias("converted"),
+        batch_info_udf()("batch")["isValid"].alias("info"),
+        batch_info_udf(kind="pandas")("batch")["isValid"].alias("pandas_info"),
+        validate_udf()("batch")["ok"].alias("ok"),
+        validate_udf(kind="pandas")("batch")["ok"].alias("pandas_ok"),
+        "id",
+    )
+    rows = [tuple(row)[:-1] for row in found.orderBy("id").collect()]
+    assert rows[0] == rows[5] == (240, True, True, True, True, True, True)
+    assert rows[1] == (None,) * 7
+    assert rows[2] == (None, None, False, False, False, False, False)
+    decode = decode_batches(keep=["id"], columns=["offset", "topic"], topic="orders")
+    assert mixed.mapInArrow(decode, decode.schema(mixed.schema)).where("topic = 'orders'").count() == 480
+
+
+@pytest.fixture
+def new_york(spark: SparkSession) -> Iterator[None]:
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    yield
+    spark.conf.set("spark.sql.session.timeZone", zone)
+
+
+@pytest.mark.usefixtures("new_york")
+def test_the_time_zone_of_the_session_moves_no_time(spark: SparkSession, mixed: DataFrame):
+    decode = decode_batches(columns=["timestamp", "timestampMs"])
+    told = rows_of(ls.decode(GOOD, columns=["timestampMs"]))
+    lists = mixed.where("id = 0").select(decode_udf(columns=["offset", "timestamp", "timestampMs"])("batch").alias("records"))
+    times_alone = lists.selectExpr("transform(records, r -> struct(r.timestamp, cast(null as binary) as value)) as records")
+    packed = times_alone.select(encode_udf()("records").alias("batch"))
+    ways = [mixed.where("id = 0").mapInArrow(decode, decode.schema(mixed.schema)), lists.selectExpr("inline(records)")]
+    ways.append(packed.select(decode_udf(columns=["timestamp", "timestampMs"])("batch").alias("records")).selectExpr("inline(records)"))
+    for frame in ways:
+        found = frame.selectExpr("unix_micros(timestamp) as micros", "timestampMs").collect()
+        assert [row["timestampMs"] for row in found] == [row["timestampMs"] for row in told]
+        assert [row["micros"] for row in found] == [row["timestampMs"] * 1000 for row in told]
+
+
 def schema_columns(frame: DataFrame) -> list[str]:
     return frame.columns
 
@@ -268,11 +334,12 @@ def test_convert_udf_converts_every_value_by_itself(spark: SparkSession, mixed: 
     found = {row["id"]: row["batch"] for row in converted.collect()}
     assert found[0] == found[5] == ls.convert(GOOD, compression="gzip").data
     assert found[1] is None
+    assert found[2] is None
     assert found[3] == b""
     register(spark)
     mixed.createOrReplaceTempView("raw_batches")
-    same = spark.sql("select kafka_convert(batch) as batch from raw_batches where id = 0").first()["batch"]
-    assert same == GOOD
+    same = spark.sql("select kafka_convert(batch) as batch from raw_batches where id in (0, 2) order by id").collect()
+    assert [row["batch"] for row in same] == [GOOD, BAD], "what is wanted already is copied and not looked into"
     with pytest.raises(PythonException, match=r"CNV-7.* row 0: .*would lose"):
         mixed.where("id = 0").select(convert_udf(to="v0", compression="gzip", on_error="raise")("batch")).collect()
     with pytest.raises(ls.UnknownCompressionError):
@@ -288,6 +355,16 @@ def test_what_kafka_refuses_fails_at_once_or_in_the_query(spark: SparkSession):
     frame = spark.sql("select array(named_struct('value', cast('v' as binary), 'timestampMs', bigint(-2))) as records")
     with pytest.raises(PythonException, match=r"V2-17.* row 0, .*Invalid negative timestamp -2"):
         frame.select(encode_udf(on_error="raise")("records")).collect()
+
+
+def test_a_column_of_another_type_is_told_with_the_function_that_it_was_given_to(mixed: DataFrame):
+    text = mixed.selectExpr("id", "cast(id as string) as text")
+    of_kinds = [make(kind=kind) for make in (batch_info_udf, validate_udf) for kind in ("arrow", "pandas")]
+    for function in (decode_udf(), convert_udf(), *of_kinds):
+        with pytest.raises(PythonException, match=r"ValueError: kafka_\w+: array: a column of type binary, .* is needed, not \w*Utf8"):
+            text.select(function("text").alias("found")).collect()
+    with pytest.raises(PythonException, match=r"ValueError: kafka_encode: array: a column of lists of record structs is needed, not Utf8"):
+        text.select(encode_udf()("text")).collect()
 
 
 def test_mistakes_are_found_before_the_query_runs(raw: DataFrame):

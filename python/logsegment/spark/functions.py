@@ -95,7 +95,7 @@ def convert_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..
 
     Args:
         on_error: "null" gives null for a value that is bad, would lose something, or holds a batch that stops the conversion; "raise"
-            fails the query.
+            fails the query. Entries that are what is wanted already are copied and not looked into: `validate_udf` tells which are bad.
         options: others of `logsegment.convert_array`: to, compression, level, allow_loss, first_offset, format, batch_bytes, check_crc,
             codecs, limits, and those about streams that brokers refuse.
 
@@ -195,7 +195,9 @@ def _pandas(name: str, verb: ArrayVerb) -> Callable[..., Any]:
     from pyspark.sql.pandas.functions import pandas_udf
 
     def per_value(values: pd.Series) -> pd.DataFrame:
-        structs = pa.array(_called(verb, name, pa.array(values, pa.binary(), from_pandas=True)))
+        raw = pa.array(values, from_pandas=True)
+        # Of nulls alone no type is known; strings are not taken for bytes.
+        structs = pa.array(_called(verb, name, raw.cast(pa.binary()) if pa.types.is_null(raw.type) else raw))
         table = pa.table(structs.flatten(), structs.type.names)
         # NumPy has no null integers; nested values must be Python's own, with None.
         return table.to_pandas(types_mapper=lambda own: None if pa.types.is_nested(own) else pd.ArrowDtype(own))
@@ -219,6 +221,8 @@ def _called(verb: ArrayVerb, name: str, values: Any) -> ls.ArrowArray:
         return verb(values)
     except ls.RecordBatchError as error:
         raise located(error, name) from None
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _result_type(verb: ArrayVerb) -> Any:
