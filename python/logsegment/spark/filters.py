@@ -5,7 +5,8 @@ Spark checks all of them again, so that what cannot be used, or only roughly, is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -26,34 +27,42 @@ class Wanted:
         start: least offset.
         end: behind the largest offset.
         timestamp: least time, in milliseconds.
-        topics: the topics.
-        partitions: the partitions.
+        topics: filters on the topic.
+        partitions: filters on the partition.
     """
 
     start: int | None = None
     end: int | None = None
     timestamp: int | None = None
-    topics: frozenset[str] | None = None
-    partitions: frozenset[int] | None = None
+    topics: tuple[Filter, ...] = ()
+    partitions: tuple[Filter, ...] = ()
 
     def has(self, name: TopicPartition) -> bool:
         """True when rows of this topic-partition may be wanted."""
-        is_topic = self.topics is None or name.topic in self.topics
-        return is_topic and (self.partitions is None or name.partition in self.partitions)
+        asked = ((name.topic, self.topics), (name.partition, self.partitions))
+        return all(_holds(one, value) is not False for value, filters in asked for one in filters)
 
 
 def wanted_by(filters: Sequence[Filter]) -> Wanted:
     """Take from filters, all of which must hold, what spares work."""
     wanted = Wanted()
     for one in filters:
-        column = getattr(one, "attribute", None)
+        column = _column(one)
         if column == ("offset",):
             wanted = _offsets(wanted, one)
         elif column == ("timestamp",):
             wanted = _times(wanted, one)
-        elif column in (("topic",), ("partition",)):
-            wanted = _names(wanted, column[0], one)
+        elif column == ("topic",):
+            wanted = replace(wanted, topics=(*wanted.topics, one))
+        elif column == ("partition",):
+            wanted = replace(wanted, partitions=(*wanted.partitions, one))
     return wanted
+
+
+def _column(one: Filter) -> tuple[str, ...] | None:
+    while isinstance(one, spark.Not):
+        one = one.child
+    return getattr(one, "attribute", None)
 
 
 def _offsets(wanted: Wanted, one: Filter) -> Wanted:
@@ -74,15 +83,28 @@ def _times(wanted: Wanted, one: Filter) -> Wanted:
     return replace(wanted, timestamp=milliseconds if wanted.timestamp is None else max(milliseconds, wanted.timestamp))
 
 
-def _names(wanted: Wanted, column: str, one: Filter) -> Wanted:
-    values = _values(one)
-    if values is None:
-        return wanted
-    if column == "topic":
-        topics = frozenset(value for value in values if isinstance(value, str))
-        return replace(wanted, topics=topics if wanted.topics is None else topics & wanted.topics)
-    partitions = frozenset(value for value in values if isinstance(value, int))
-    return replace(wanted, partitions=partitions if wanted.partitions is None else partitions & wanted.partitions)
+#: What filters ask of a value that is not null.
+_TESTS: dict[type[Filter], Callable[[Any, Any], bool]] = {
+    spark.EqualTo: operator.eq,
+    spark.EqualNullSafe: operator.eq,
+    spark.GreaterThan: operator.gt,
+    spark.GreaterThanOrEqual: operator.ge,
+    spark.LessThan: operator.lt,
+    spark.LessThanOrEqual: operator.le,
+    spark.In: lambda value, values: value in values,
+    spark.StringStartsWith: str.startswith,
+    spark.StringEndsWith: str.endswith,
+    spark.StringContains: operator.contains,
+}
+
+
+def _holds(one: Filter, value: object) -> bool | None:
+    """Whether a filter holds of a value; None where that is for Spark to say, as of null."""
+    if isinstance(one, spark.Not):
+        inside = _holds(one.child, value)
+        return None if inside is None else not inside
+    test, asked = _TESTS.get(type(one)), getattr(one, "value", None)
+    return None if test is None or value is None or asked is None else test(value, asked)
 
 
 def _values(one: Filter) -> tuple[Any, ...] | None:

@@ -33,6 +33,12 @@ def warn_of_topics(columns: Iterable[str], topics: Iterable[str | None]) -> None
         warnings.warn(f"option decode: {others}", UserWarning, stacklevel=3)
 
 
+def warn_of_shared_plan() -> None:
+    """Say what PySpark (4.3) makes of a plan with pushed filters: it gives it to the next query over the same frame, which misses rows."""
+    told = "PySpark uses what one query reads for others over the same loaded frame: load one for each query, and for each side of a union"
+    warnings.warn(f"option pushFilters: {told}", UserWarning, stacklevel=3)
+
+
 def warn_of_uploads(left_out: Iterable[ls.Finding]) -> None:
     """Say once which uploads are not read whose offsets are missing among the rows."""
     told = [f"{one.path.rpartition('@')[0]}: [{one.rule}] {one.message}" for one in left_out]

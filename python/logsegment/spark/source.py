@@ -31,7 +31,7 @@ from logsegment.segments import find_segments, segments_beside
 from logsegment.spark.damage import Share, told_by
 from logsegment.spark.filters import Wanted, wanted_by
 from logsegment.spark.modes import CorruptColumn, parse_mode
-from logsegment.spark.notices import warn_of_topics
+from logsegment.spark.notices import warn_of_shared_plan, warn_of_topics
 from logsegment.spark.options import (
     ReadOptions,
     boolean,
@@ -246,6 +246,8 @@ class _PushFilters:
 
     def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
         self.reader.wanted = wanted_by(filters)
+        if self.reader.wanted != Wanted():
+            warn_of_shared_plan()
         return filters
 
 
