@@ -631,6 +631,17 @@ def test_starting_offsets_by_word_number_and_time(log: GrowingLog):
         reader_of(log, startingOffsets='{"orders":{"0":7,"1":0}}').initialOffset()
 
 
+def test_a_start_behind_the_end_is_told_as_what_it_is(log: GrowingLog):
+    log.append(5)
+    reader = reader_of(log, startingOffsets='{"orders":{"0":1000}}')
+    with pytest.raises(DataLossError, match="orders-0 ends at offset 5, and the query is to begin at 1000"):
+        trigger(reader, reader.initialOffset())
+    lenient = reader_of(log, startingOffsets='{"orders":{"0":1000}}', failOnDataLoss="false")
+    start = lenient.initialOffset()
+    with pytest.warns(UserWarning, match="ends at offset 5"):
+        assert trigger(lenient, start) == upto(5)
+
+
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [

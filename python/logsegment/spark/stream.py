@@ -174,7 +174,10 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 if reach.latest is not None:
                     latest[name] = reach.latest
             elif reach.end < before:
-                report_loss(f"{name} was cut off at offset {reach.end}, and offsets up to {before - 1} were read before", fails=fails)
+                told = f"was cut off at offset {reach.end}, and offsets up to {before - 1} were read before"
+                if begin == self._initial:
+                    told = f"ends at offset {reach.end}, and the query is to begin at {before}"
+                report_loss(f"{name} {told}", fails=fails)
                 latest[name] = reach.end if reach.latest is None else reach.latest
             else:
                 latest[name] = max(before, before if reach.latest is None else reach.latest)
