@@ -107,7 +107,7 @@ class Log(Entries):
         parts = []
         for segments in self._by_directory():
             asked = bounds(segments, (start_offset, end_offset), (start_timestamp, end_timestamp), options)
-            parts += parts_of(segments, asked, shared, partial(_byte_range, offsets=asked))
+            parts += parts_of(segments, asked, shared, partial(_to_read, offsets=asked, options=options))
         return _core.decode_files(parts, shared, self._gaps(start_offset, end_offset))
 
     def offset_for_timestamp(
@@ -246,8 +246,8 @@ def parts_of(
     return [(source, shared | own) for source in sources]
 
 
-def _byte_range(segment: Segment, offsets: tuple[int | None, int | None]) -> tuple[int, int | None]:
-    return segment.byte_range(*offsets)
+def _to_read(segment: Segment, *, offsets: tuple[int | None, int | None], options: RecordOptions) -> tuple[int, int | None]:
+    return segment._to_read(*offsets, options)
 
 
 def _aborted(segments: Sequence[Segment]) -> list[Rows[AbortedTransaction]]:

@@ -119,7 +119,8 @@ class Segment(Ranges, Entries):
         isolation: Isolation = "read_uncommitted",
         **options: Unpack[RecordOptions],
     ) -> RecordStream:
-        """Decode records; only the batches that may hold wanted offsets are read.
+        """Decode records; only the batches that may hold wanted offsets are read. With `on_error="skip"` these are all intact ones, and so
+        the stretches between entries of the index: a damaged header says nothing about what stands behind it.
 
         Args:
             start_offset: first offset wanted (inclusive).
@@ -146,7 +147,7 @@ class Segment(Ranges, Entries):
         start, end = bounds([self], (start_offset, end_offset), (start_timestamp, end_timestamp), options)
         transactions = self._transactions(start, end, isolation, options)
         shared = dict(options, start_offset=start, end_offset=end, isolation=isolation, transactions=transactions)
-        source = self._source(*self.byte_range(start, end))
+        source = self._source(*self._to_read(start, end, options))
         return decode(source, topic=self.topic, partition=self.partition, **shared)  # type: ignore[arg-type]
 
     def inspect(self, *, at: int | None = None, offset: int | None = None, **options: Any) -> Field:
@@ -323,6 +324,9 @@ class Segment(Ranges, Entries):
     def _is_closed(self) -> bool:
         first = self.base_offset
         return first is not None and any((other.base_offset or 0) > first for other in segments_beside(self._file))
+
+    def _to_read(self, start: int | None, end: int | None, options: RecordOptions) -> tuple[int, int | None]:
+        return self.range_to_read(start, end, on_error=options.get("on_error", "raise"), format=options.get("format", "auto"))
 
     def _transactions(self, start: int | None, end: int | None, isolation: Isolation, options: RecordOptions) -> Transactions | None:
         if isolation != "read_committed":

@@ -212,10 +212,10 @@ def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progres
 def _wanted_bytes(segment: Segment, wanted: Wanted) -> tuple[int, int | None]:
     """Where the batches are that may hold the wanted offsets, as `logsegment.Log.records` and `find` look them up."""
     start, end = wanted.offsets.start, wanted.offsets.end
-    if segment.file is None or not segment.is_regular or wanted.format != "auto" or start is end is None:
+    if segment.file is None or not segment.is_regular or start is end is None:
         return 0, None
     looked_up = ls.Segment(segment.file, mmap=False)
-    return looked_up.intact_range(start, end) if wanted.on_error == "skip" else looked_up.byte_range(start, end)
+    return looked_up.range_to_read(start, end, on_error=wanted.on_error, format=wanted.format)  # type: ignore[arg-type]
 
 
 def _transactions(segment: Segment, source: Any, known: dict[str, ls.Transactions], wanted: Wanted, quiet: bool) -> ls.Transactions:

@@ -166,10 +166,8 @@ def _is_of_0_7(segments: list[Segment], options: RecordOptions) -> bool:
 
 def _range(segment: Segment, bounds: Bounds, options: RecordOptions) -> tuple[int, int | None] | None:
     """The bytes that are read of a segment. A damaged header must not lead a read past intact batches that shall go on."""
-    if options.get("on_error") == "skip":
-        return segment.intact_range(bounds.start, bounds.end)
-    begin, behind = segment.byte_range(bounds.start, bounds.end)
-    if bounds.timestamp is not None:
+    begin, behind = segment._to_read(bounds.start, bounds.end, options)
+    if bounds.timestamp is not None and options.get("on_error") != "skip":
         first = segment.position_for_timestamp(bounds.timestamp)
         if first is None:
             return None
