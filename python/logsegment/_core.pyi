@@ -343,7 +343,7 @@ def inspect_entry(
     options: dict[str, Any],
 ) -> tuple[Any, ...]: ...
 def validate_findings(
-    source: Any, depth_name: str, options: dict[str, Any]
+    source: Any, depth_name: str, options: dict[str, Any], *, is_followed: bool = False
 ) -> tuple[list[Finding], IoStats, tuple[int, int, int, int] | None]: ...
 def header_totals(rows: ArrowBatch) -> tuple[int, int, int] | None: ...
 def findings_table(findings: Sequence[Finding]) -> ArrowTable: ...
@@ -407,6 +407,7 @@ def validate_log(
     *,
     tells_shared: bool = True,
     previous: FileSource | None = None,
+    is_followed: bool = False,
 ) -> tuple[list[Finding], IoStats]: ...
 def rebuild_indexes(
     log_paths: Sequence[tuple[_Path, int]], out_dir: _Path, *, index_interval_bytes: int | None = None

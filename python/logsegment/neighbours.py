@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from logsegment import _core
 from logsegment._core import FileSource, Finding, Limits, Transactions
@@ -49,6 +49,7 @@ def validate_segment(
     check_crc: bool,
     tells_shared: bool,
     previous: SegmentFile | None = None,
+    is_followed: bool = False,
     experimental: bool = False,
     codecs: Registry | None = None,
     limits: Limits | None = None,
@@ -62,6 +63,7 @@ def validate_segment(
         experimental: as in `logsegment.validate`.
         tells_shared: look at the files of its directory that belong to other segments or to none, too.
         previous: the segment before, against whose last batch the first one is held (ORD-1, ORD-2, ORD-3).
+        is_followed: another segment follows: nobody writes behind the last byte any more.
         codecs: as in `logsegment.validate`.
         limits: as in `logsegment.validate`.
 
@@ -69,7 +71,8 @@ def validate_segment(
         OSError: when a file cannot be read.
     """
     options = entry_options(check_crc=check_crc, experimental=experimental, codecs=codecs, limits=limits)
-    findings, stats = _core.validate_log([named(file)], [], depth, options, tells_shared=tells_shared, previous=_end_of(previous))
+    around: dict[str, Any] = {"previous": _end_of(previous), "is_followed": is_followed}
+    findings, stats = _core.validate_log([named(file)], [], depth, options, tells_shared=tells_shared, **around)
     return Report(with_lost_indexes(findings, [file.path]), stats, has_checksums=check_crc)
 
 

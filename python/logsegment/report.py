@@ -204,4 +204,14 @@ def validate(
         codecs=codecs,
         limits=limits,
     )
-    return Report(*_core.validate_findings(source, depth, options), has_checksums=check_crc)
+    return validated(source, depth, options)
+
+
+def validated(source: Any, depth: Depth, options: dict[str, Any], *, is_followed: bool = False) -> Report:
+    """The same with options as `entry_options` gives them. In a segment that another one follows a torn tail is a warning.
+
+    Raises:
+        As `validate`.
+    """
+    found = _core.validate_findings(source, depth, options, is_followed=is_followed)
+    return Report(*found, has_checksums=options["check_crc"])

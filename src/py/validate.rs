@@ -20,13 +20,15 @@ use crate::validate as core;
 type Headers = (i64, i64, u64, i64);
 
 /// Findings of a source, counters of what was read, and what the headers add up to, unless one does not tell; see `logsegment.validate`.
+/// Behind one that is followed another segment stands.
 #[pyfunction]
-#[pyo3(signature = (source, depth_name, options))]
+#[pyo3(signature = (source, depth_name, options, *, is_followed=false))]
 pub fn validate_findings(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     depth_name: &str,
     options: &Bound<'_, PyDict>,
+    is_followed: bool,
 ) -> PyResult<(Vec<Finding>, Py<PyAny>, Option<Headers>)> {
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
@@ -35,7 +37,7 @@ pub fn validate_findings(
     let mut opened = source::open(source, &signals)?;
     let resolved = options.reading.resolve(&mut decode, &mut opened);
     let is_tail_strict = options.is_tail_strict() || opened.is_closed;
-    let mut validator = core::Validator::new(opened.source, decode, depth, is_tail_strict).asking(interrupt.clone());
+    let mut validator = core::Validator::new(opened.source, decode, depth, is_tail_strict).followed(is_followed).asking(interrupt.clone());
     let findings = match resolved {
         // Nothing of it can be read: that is all there is to say.
         Err(error) if error.is_about_data() => Ok(vec![core::Finding::of_error(&error, 0, 0)]),

@@ -29,8 +29,10 @@ type Named = (PathBuf, Option<i64>);
 ///     options: as for `validate_findings`.
 ///     tells_shared: whether files of those segments' directories that belong to other segments, or to none, are looked at.
 ///     previous: the end of the segment before the first one, where a batch begins; nothing is told of it.
+///     is_followed: whether another segment follows the last one.
 #[pyfunction]
-#[pyo3(signature = (files, directories, depth_name, options, *, tells_shared=true, previous=None))]
+#[pyo3(signature = (files, directories, depth_name, options, *, tells_shared=true, previous=None, is_followed=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords of one call from Python")]
 pub fn validate_log(
     py: Python<'_>,
     files: Vec<Named>,
@@ -39,6 +41,7 @@ pub fn validate_log(
     options: &Bound<'_, PyDict>,
     tells_shared: bool,
     previous: Option<PyRef<'_, FileSource>>,
+    is_followed: bool,
 ) -> PyResult<(Vec<Finding>, Py<PyAny>)> {
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
@@ -49,8 +52,9 @@ pub fn validate_log(
         let mut before = previous.map(|source| left_by(py, &source, &options)).transpose()?.unwrap_or_default();
         for (index, (path, base)) in files.iter().enumerate() {
             // In a partition's directory the batches of a segment follow those of the one before.
-            let goes_on =
-                base.is_some() && files.get(index + 1).is_some_and(|(next, base)| base.is_some() && next.parent() == path.parent());
+            let behind_it = files.get(index + 1).filter(|(next, _)| next.parent() == path.parent());
+            let goes_on = base.is_some() && behind_it.is_some_and(|(_, base)| base.is_some());
+            let is_followed = behind_it.is_some() || (is_followed && index + 1 == files.len());
             let mut opened = FileSource::whole(path.clone()).open(&signals).map_err(|error| beside::raised(py, &error, path, &signals))?;
             let mut own_decode = decode.clone();
             let name: Arc<str> = Arc::from(store::shown(path));
@@ -62,7 +66,7 @@ pub fn validate_log(
                 Ok(()) => py.detach(|| {
                     let is_tail_strict = options.is_tail_strict() || opened.is_closed;
                     let validator = core::Validator::new(opened.source, own_decode, depth, is_tail_strict).behind(behind);
-                    validate(validator.asking(interrupt.clone()), goes_on, &interrupt)
+                    validate(validator.followed(is_followed).asking(interrupt.clone()), goes_on, &interrupt)
                 }),
             };
             let (own, did, seen) = own.map_err(|error| signals.raised(py, &error.in_file(&name)))?;

@@ -38,6 +38,7 @@ pub struct Validator {
     decoder: Decoder,
     depth: Depth,
     is_tail_strict: bool,
+    is_followed: bool,
     before: Before,
     findings: Findings,
     /// What was found in the entry at hand.
@@ -93,6 +94,7 @@ impl Validator {
             decoder,
             depth,
             is_tail_strict,
+            is_followed: false,
             before: Before::default(),
             findings: Findings::default(),
             fresh: Vec::new(),
@@ -108,6 +110,12 @@ impl Validator {
     #[must_use]
     pub fn behind(self, before: Before) -> Self {
         Self { before, ..self }
+    }
+
+    /// Says whether another segment follows, so that nobody writes behind the last byte any more: a torn tail breaks a rule then.
+    #[must_use]
+    pub fn followed(self, is_followed: bool) -> Self {
+        Self { is_followed, ..self }
     }
 
     /// What the batches so far say about those of the next segment: transactions that are open are not told then. Call it at the end.
@@ -277,9 +285,13 @@ impl Validator {
     fn visit_tail(&mut self) {
         let tail = self.runs.tail().unwrap_or(Tail::Complete);
         let Some(mut finding) = Finding::of_tail(tail) else { return };
-        if let (Tail::Torn { needed, available, .. }, true) = (tail, self.is_tail_strict) {
-            finding.severity = Severity::Error;
-            finding.what = What::Failure(ErrorKind::Truncated { rule: "L8-14", needed, available });
+        match tail {
+            Tail::Torn { needed, available, .. } if self.is_tail_strict => {
+                finding.severity = Severity::Error;
+                finding.what = What::Failure(ErrorKind::Truncated { rule: "L8-14", needed, available });
+            }
+            Tail::Torn { .. } if self.is_followed => finding.severity = Severity::Warning,
+            _ => {}
         }
         self.fresh.push(finding);
     }

@@ -226,6 +226,16 @@ def test_what_segments_of_a_partition_say_of_each_other_is_told(spark: SparkSess
         assert [(row["path"], row["rule"], row["message"], row["position"]) for row in rows if row["topic"] == name] == expected, name
 
 
+def test_the_end_of_a_segment_that_another_one_follows_is_a_warning_when_it_is_torn(tmp_path: Path):
+    directory = broken_log(tmp_path, "orders", [0, 32, 64], [0, 32, 64])
+    for path in sorted(directory.glob("*.log"))[1:]:
+        path.write_bytes(path.read_bytes()[:-7])
+    told = [(one.path.split("/entry")[0], one.severity) for one in ls.Log(directory).validate().findings if one.rule == "L8-14"]
+    assert [severity for _, severity in told] == ["warning", "info"]
+    rows = read_here({"path": str(directory), "view": "findings"})
+    assert [(row["path"], row["severity"]) for row in rows if row["rule"] == "L8-14"] == told
+
+
 def test_a_segment_before_that_cannot_be_read_is_told_of_itself_alone(tmp_path: Path):
     """And one whose headers are damaged: what is behind the damage is held against what follows."""
     directory = broken_log(tmp_path, "orders", [0, 64], [0, 64])

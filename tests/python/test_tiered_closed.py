@@ -112,14 +112,33 @@ def test_the_segments_of_pinterest_are_uploads(tmp_path: Path):
     assert stats["range_requests"] >= len(paths)
 
 
-def test_a_local_segment_that_others_follow_was_cut_as_well(tmp_path: Path):
-    """A broker writes to the last one only."""
-    directory = source(tmp_path)
+@pytest.mark.parametrize("name", ["payments-0", "no partition"])
+def test_a_local_segment_that_others_follow_was_cut_as_well(name: str, tmp_path: Path):
+    """A broker writes to the last one only. Reads go on behind it, so that it is no error; whoever validates is told."""
+    directory = source(tmp_path).rename(tmp_path / name)
     second, last = (sorted(directory.glob("*.log"))[number] for number in (SECOND, LAST))
-    data = last.read_bytes()
-    last.write_bytes(DAMAGE["cut"](data))
+    last.write_bytes(DAMAGE["cut"](last.read_bytes()))
     done = run("verify", directory)
-    assert (done.code, done.text.count("usual while a broker writes")) == (0, 1)
-    second.write_bytes(DAMAGE["cut"](second.read_bytes()))
+    assert (done.code, done.text.count("usual while a broker writes"), done.text.count("CUT SHORT")) == (0, 1, 0)
+    whole = second.read_bytes()
+    second.write_bytes(DAMAGE["cut"](whole))
+    log = ls.Log(directory)
+    stream = log.records(columns=["offset"])
+    given_offsets = [row["offset"] for row in stream.read_all().to_pylist()]
+    assert given_offsets[-1] > int(last.stem), "reads go on"
+    assert [(one.rule, one.severity) for one in stream.findings] == [("L8-14", "info")] * 2
+    told = [(one.severity, one.path) for one in log.validate().findings if one.rule == "L8-14"]
+    assert [(severity, path.startswith(str(file))) for (severity, path), file in zip(told, (second, last), strict=True)] == [
+        ("warning", True),
+        ("info", True),
+    ]
     done = run("verify", directory)
-    assert (done.code, done.text.count("DAMAGED, 1 error"), done.text.count("usual while a broker writes")) == (1, 1, 1)
+    counted = [done.text.count(words) for words in ("CUT SHORT, ", "another segment follows", "usual while a broker writes")]
+    assert (done.code, counted) == (0, [1, 1, 1])
+    assert run("verify", "--fail-on", "warning", directory).code == 1
+    assert run("verify", "--strict-tail", directory).code == 1
+    done = run("verify", "--json", directory)
+    findings = [(one["severity"], one["file"]) for one in done.lines if one.get("rule") == "L8-14"]
+    assert findings == [("warning", str(second)), ("info", str(last))]
+    summary = next(line for line in done.lines if line["type"] == "summary" and line["file"] == str(second))
+    assert (summary["state"], [place["position"] for place in summary["lost"]]) == ("readable", [middle(whole)])

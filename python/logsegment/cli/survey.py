@@ -15,7 +15,9 @@ from logsegment.report import is_experimental
 MOST_PLACES = 10_000
 #: The rule of an entry that claims all the rest of the file, although intact ones follow.
 SWALLOWED = "SWALLOWED"
-#: Such entries after which nobody looks further; each costs a validation of what follows.
+#: The rule of a last entry that is not whole; more than an information where nobody will write the rest of it.
+CUT = "L8-14"
+#: Entries that are swallowed after which nobody looks further; each costs a validation of what follows.
 MOST_SWALLOWED = 8
 HEADER_FIELDS = [("position", "position"), ("size", "size"), ("baseOffset", "first"), ("lastOffset", "last"), ("count", "records")]
 
@@ -96,9 +98,7 @@ def _damaged(report: ls.Report, validate_from: Callable[[int], ls.Report]) -> tu
     places: list[tuple[int, int]] = []
     for _ in range(MOST_SWALLOWED):
         # What nobody looked into is whole.
-        suspects = [
-            found for found in report.findings if (found.severity == "error" and not report._is_unopened(found)) or found.rule == SWALLOWED
-        ]
+        suspects = [found for found in report.findings if _is_damage(report, found)]
         # Findings of which there are too many are only counted, and take no bytes.
         is_complete = all(found.length for found in suspects)
         swallowed = next((found for found in suspects if found.rule == SWALLOWED and found.length), None)
@@ -109,6 +109,11 @@ def _damaged(report: ls.Report, validate_from: Callable[[int], ls.Report]) -> tu
         # What stands behind an entry that claims all the rest is no error to a reader that ends there, so it is asked for anew.
         report = validate_from(end)
     return _joined(places), False
+
+
+def _is_damage(report: ls.Report, found: ls.Finding) -> bool:
+    is_error = found.severity == "error" and not report._is_unopened(found)
+    return is_error or found.rule == SWALLOWED or (found.rule == CUT and found.severity == "warning")
 
 
 def _joined(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

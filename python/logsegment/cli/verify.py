@@ -6,11 +6,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, groupby, pairwise
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 import logsegment as ls
+from logsegment._options import Depth, entry_options
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.names import border_findings, name_findings
@@ -22,6 +23,7 @@ from logsegment.cli.sources import opened
 from logsegment.cli.survey import Survey, survey
 from logsegment.cli.verdict import Verdict, write_json, write_words
 from logsegment.neighbours import validate_files
+from logsegment.report import validated
 from logsegment.segments import directory_of
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
@@ -29,7 +31,6 @@ from logsegment.tiered import SegmentKeyError
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
-Depth = Literal["headers", "metadata", "full"]
 #: Options without which a file may not be read as it was validated.
 READING = ("format", "experimental", "codecs")
 _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
@@ -97,7 +98,7 @@ def verify(
         for segment in segments:
             progress.begin(segment)
             try:
-                verdict = _verify(segment, options | {"strict_tail": strict_tail or segment.path in followed}, progress)
+                verdict = _verify(segment, options, progress, is_followed=segment.path in followed)
             except UNREADABLES as error:
                 seen["unreadable"] += 1
                 with progress.aside():
@@ -140,12 +141,12 @@ def _unreadable(segment: Segment, error: OSError | SegmentKeyError) -> str:
 
 
 def _before(segments: list[Segment]) -> dict[str, str]:
-    """The path of the segment before each that follows another one of its partition: a broker writes the last one only."""
+    """The path of the segment before each that follows another one in its directory: a broker writes the last one only."""
     ordered = sorted((one for one in segments if one.base_offset is not None), key=lambda one: (one.directory, one.base_offset))
     return {
         behind.path: one.path
         for one, behind in pairwise(ordered)
-        if one.partition is not None and (one.directory, one.partition) == (behind.directory, behind.partition)
+        if (one.partition is not None or one.is_listed) and (one.directory, one.partition) == (behind.directory, behind.partition)
     }
 
 
@@ -156,18 +157,19 @@ def _at_border(before: Survey | None, segment: Segment, own: Survey | None) -> l
     return list(border_findings(before, segment, own))
 
 
-def _verify(segment: Segment, options: dict[str, Any], progress: Progress) -> Verdict:
+def _verify(segment: Segment, options: dict[str, Any], progress: Progress, *, is_followed: bool) -> Verdict:
     if segment.is_of_0_7 and options["format"] == "auto":
         # Read front to back for its progress, a source has no name that says so.
         options = options | {"format": "0.7", "base_position": segment.base_offset}
+    depth, entries = options["depth"], entry_options(**{name: option for name, option in options.items() if name != "depth"})
     with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
-        report = ls.validate(source, **options)
+        report = validated(source, depth, entries, is_followed=is_followed)
     if not segment.is_regular:
         # Headers are looked at a second time, which a stream does not allow.
         return Verdict(segment.name, report, None)
 
     def validate_from(start: int) -> ls.Report:
-        return ls.validate(ls.FileSource(segment.path, start), **options)
+        return validated(ls.FileSource(segment.path, start), depth, entries, is_followed=is_followed)
 
     # The name of a segment of Kafka 0.7 tells how it is read.
     reading = {} if segment.is_of_0_7 else {name: options[name] for name in READING}

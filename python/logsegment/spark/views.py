@@ -69,7 +69,7 @@ class ViewOptions:
 
 @dataclass(frozen=True)
 class Part:
-    """A segment of a task, and the one before it in its directory.
+    """A segment of a task, the one before it in its directory, and whether another one follows there.
 
     `is_first` is said of one in each directory, which also tells of files of none, and of uploads left out.
     """
@@ -80,6 +80,7 @@ class Part:
     is_first: bool
     left_out: tuple[ls.Finding, ...] = ()
     previous: SegmentFile | None = None
+    is_followed: bool = False
 
 
 @dataclass(frozen=True)
@@ -188,13 +189,15 @@ class ViewReader(DataSourceReader):
         for finding in told:
             left_out.setdefault(directory_of(finding.path), []).append(finding)
 
-        def part(file: SegmentFile, before: SegmentFile | None, name: TopicPartition) -> Part:
+        def part(file: SegmentFile, before: SegmentFile | None, behind: SegmentFile | None, name: TopicPartition) -> Part:
             is_first = firsts[file.directory] is file
             own = tuple(left_out.get(shown(file.directory), ())) if is_first else ()
-            return Part(file, *name, is_first, own, None if is_first or before is None or not _follows(file, before) else before)
+            is_followed = behind is not None and firsts[behind.directory] is not behind and _follows(behind, file)
+            previous = None if is_first or before is None or not _follows(file, before) else before
+            return Part(file, *name, is_first, own, previous, is_followed)
 
-        parts = [part(file, before, name) for name, files in logs.items() for file, before in zip(files, [None, *files], strict=False)]
-        return list(_packed(parts, TASK_BYTES[options.view]))
+        rows = ((name, around) for name, files in logs.items() for around in zip(files, [None, *files], [*files[1:], None], strict=False))
+        return list(_packed([part(*around, name) for name, around in rows], TASK_BYTES[options.view]))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Rows of one task, in a worker process."""
@@ -263,7 +266,8 @@ class FindingsReader(ViewReader):
         path = part.file.path
         unreadable: list[ls.Finding] = []
         try:
-            report = validate_segment(part.file, tells_shared=part.is_first, previous=part.previous, **asked)
+            around: dict[str, Any] = {"previous": part.previous, "is_followed": part.is_followed}
+            report = validate_segment(part.file, tells_shared=part.is_first, **around, **asked)
         except OSError as error:
             unreadable = [_unreadable(error, path)]
             # A file beside it may be the one that cannot be read.
