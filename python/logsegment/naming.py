@@ -11,10 +11,13 @@ from logsegment.stores.uri import shown
 
 def in_file(error: RecordBatchError, path: str) -> RecordBatchError:
     """The same error with its file in front of its text and as its `path`; one that names its file is given back as it is."""
-    if error.path is not None:
-        return error
+    return error if error.path is not None else renamed(error, path)
+
+
+def renamed(error: RecordBatchError, path: str) -> RecordBatchError:
+    """The same error of a copy of a file, with the name of the file itself."""
     name = shown(path)
-    same = type(error)(f"{name}: {error}")
+    same = type(error)(f"{name}: {str(error).removeprefix(f'{error.path}: ')}")
     same.__dict__.update(error.__dict__)
     same.path = name
     return same

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from logsegment import _core
-from logsegment._core import CorruptError, FileSource, Finding, RecordBatchError, RecordStream
-from logsegment.naming import in_file
+from logsegment._core import FileSource, RecordBatchError, RecordStream
+from logsegment.faults import error_of
 from logsegment.reading import batch_stream
 from logsegment.segments import SegmentFile
 
@@ -98,7 +98,7 @@ def damage_at(segment: SegmentFile, position: int, stop: int | None = None, *, e
     """
     with _past_damage(segment, position, stop, experimental) as stream:
         is_followed = any(last[0] > position for last in _intact(stream))
-        return _error(stream.findings[0], segment) if is_followed and stream.findings else None
+        return error_of(segment.path, stream.findings[0], experimental=experimental) if is_followed and stream.findings else None
 
 
 def _past_damage(segment: SegmentFile, position: int, stop: int | None, experimental: bool) -> RecordStream:
@@ -111,9 +111,3 @@ def _intact(stream: RecordStream) -> Iterator[Last]:
             row = json.loads(line)
             if row["isValid"]:
                 yield row["position"], row["crc"], row["lastOffset"]
-
-
-def _error(finding: Finding, segment: SegmentFile) -> RecordBatchError:
-    error = CorruptError(f"[{finding.rule}] at byte {finding.position}: {finding.message}")
-    error.code, error.rule, error.position = "length", finding.rule, finding.position
-    return in_file(error, segment.path)

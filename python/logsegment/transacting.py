@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from logsegment._core import FileSource, Finding, scan_markers
+from logsegment.faults import SWALLOWED, TORN
 from logsegment.reading import batch_stream
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import shown
@@ -20,10 +21,6 @@ Told = Callable[[SegmentFile, Finding], object]
 LONGEST_MS = 15 * 60 * 1000
 #: A timestamp that stands for none.
 NONE = -1
-#: A torn tail: usual in a file in use, damage in one that others follow.
-_TORN = "L8-14"
-#: An entry that claims the bytes of others, up to the end of the file.
-_SWALLOWED = "SWALLOWED"
 #: Before this magic there are messages, whose checksum is another one.
 _FIRST_OF_BATCHES = 2
 
@@ -168,7 +165,7 @@ class _Follower:
     def damaged(self, file: SegmentFile, findings: Sequence[Finding], told: Told | None, *, has_next: bool = False) -> int:
         """Keep where the file is damaged, until the rows behind it come; give their number. A torn tail is none in the last."""
         for finding in findings:
-            if finding.severity == "error" or finding.rule == _SWALLOWED or (finding.rule == _TORN and has_next):
+            if finding.severity == "error" or finding.rule == SWALLOWED or (finding.rule == TORN and has_next):
                 self._damages.append(finding.position)
                 if told is not None:
                     told(file, finding)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,8 @@ def test_a_damaged_segment_is_refused_or_told(layout: str, damage: str, number: 
     path.write_bytes(DAMAGE[damage](data))
     prefix, target = tmp_path / "prefix", tmp_path / "restored"
     is_lost = layout == "aiven" and damage != "flip"
-    with pytest.raises(ChunkError if is_lost else ls.CorruptError) as raised:
+    kind = ChunkError if is_lost else ls.ChecksumError if damage == "flip" else ls.TruncatedError
+    with pytest.raises(kind) as raised:
         ls.restore(prefix, target)
     assert str(raised.value).startswith(f"{path}: ")
     assert not target.exists()
@@ -37,10 +39,34 @@ def test_a_damaged_segment_is_refused_or_told(layout: str, damage: str, number: 
     done = run("restore", prefix, target, "--on-error", "skip")
     assert done.code == 3
     assert done.err.count("damaged: ") == 1
-    assert f"at byte {middle(data)}: " in done.err
+    assert re.search(rf"at byte {middle(data)}[:,]", done.err)
     (restored,) = target.glob(f"payments-0/{path.name[:20]}.log")
     assert restored.read_bytes() == path.read_bytes()
     assert ls.restore(prefix, tmp_path / "again", on_error="skip").damaged == [str(raised.value)]
+
+
+def told(error: ls.RecordBatchError) -> tuple[object, ...]:
+    return type(error), error.code, error.kafka_error_code, error.rule, error.position, error.base_offset, error.field, error.path
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "header", "cut between batches"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_an_error_is_that_of_a_read(layout: str, damage: str, tmp_path: Path):
+    path = LAYOUTS[layout](tmp_path)[LAST]
+    data = path.read_bytes()
+    at = middle(data) + 16
+    path.write_bytes(DAMAGE[damage](data) if damage in DAMAGE else data[:at] + b"\x7f" + data[at + 1 :])
+    with pytest.raises(ls.RecordBatchError) as raised:
+        ls.restore(tmp_path / "prefix", tmp_path / "restored")
+    error = raised.value
+    if damage == "cut between batches" and layout != "aiven":
+        # Reads end there; only the index knows.
+        assert told(error)[:5] == (ls.TruncatedError, "truncated", None, "L8-14", middle(data))
+        return
+    with pytest.raises(ls.RecordBatchError) as expected:
+        ls.Log(tmp_path / "prefix").records().read_all()
+    assert (told(error), str(error)) == (told(expected.value), str(expected.value))
+    assert error.code is not None
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

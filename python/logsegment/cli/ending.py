@@ -13,6 +13,7 @@ from typing import ParamSpec
 
 import logsegment
 from logsegment.cli.messages import say
+from logsegment.faults import SWALLOWED
 from logsegment.redacting import Redactor
 from logsegment.report import WANTING
 from logsegment.tiered import ManifestError, SegmentKeyError
@@ -20,8 +21,6 @@ from logsegment.tiered import ManifestError, SegmentKeyError
 CLEAN, FOUND, UNREADABLE, LOST = 0, 1, 2, 3
 #: What closes an input, and leaves the others as they are.
 UNREADABLES = (OSError, SegmentKeyError)
-#: Of an entry behind whose beginning intact ones stand.
-SWALLOWED = "SWALLOWED"
 P = ParamSpec("P")
 
 

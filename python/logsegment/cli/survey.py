@@ -9,14 +9,11 @@ from typing import Any
 
 import logsegment as ls
 from logsegment import _core
+from logsegment.faults import SWALLOWED, TORN
 from logsegment.report import is_experimental
 
 #: Damaged places after which the intact batches between them are no longer listed; each costs a look at the file.
 MOST_PLACES = 10_000
-#: The rule of an entry that claims all the rest of the file, although intact ones follow.
-SWALLOWED = "SWALLOWED"
-#: The rule of a last entry that is not whole; more than an information where nobody will write the rest of it.
-CUT = "L8-14"
 #: Entries that are swallowed after which nobody looks further; each costs a validation of what follows.
 MOST_SWALLOWED = 8
 HEADER_FIELDS = [("position", "position"), ("size", "size"), ("baseOffset", "first"), ("lastOffset", "last"), ("count", "records")]
@@ -112,8 +109,9 @@ def _damaged(report: ls.Report, validate_from: Callable[[int], ls.Report]) -> tu
 
 
 def _is_damage(report: ls.Report, found: ls.Finding) -> bool:
+    """A last entry that is not whole is an information where somebody may still write the rest of it."""
     is_error = found.severity == "error" and not report._is_unopened(found)
-    return is_error or found.rule == SWALLOWED or (found.rule == CUT and found.severity == "warning")
+    return is_error or found.rule == SWALLOWED or (found.rule == TORN and found.severity == "warning")
 
 
 def _joined(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

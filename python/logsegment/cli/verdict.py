@@ -14,7 +14,8 @@ import logsegment as ls
 from logsegment.cli.findings import folded, more_like_it
 from logsegment.cli.messages import count, printable
 from logsegment.cli.paper import Paper
-from logsegment.cli.survey import CUT, SWALLOWED, Intact, Lost, Survey
+from logsegment.cli.survey import Intact, Lost, Survey
+from logsegment.faults import SWALLOWED, TORN
 from logsegment.report import Why, is_unopened, why
 
 #: Findings, runs and places of a file that people are shown; JSON lines have all.
@@ -123,7 +124,7 @@ def _headline(verdict: Verdict) -> str:
         return f"NOT UNPACKED, {_unopened(verdict.report.unopened)}; no damage found. Intact: {whole}"
     if verdict.state == "readable" and verdict.survey and verdict.survey.lost:
         hides = any(finding.rule == SWALLOWED for finding in verdict.report.findings)
-        return f"{'HIDES DATA' if hides else 'CUT SHORT'}, {count(verdict.counts['warning'], 'warning')}. Intact: {whole}"
+        return f"{'HIDES DATA' if hides else 'TORN SHORT'}, {count(verdict.counts['warning'], 'warning')}. Intact: {whole}"
     if verdict.state == "readable":
         return f"readable, {count(verdict.counts['warning'], 'warning')}. {whole}"
     return f"clean. {whole}"
@@ -161,11 +162,12 @@ def _damage(verdict: Verdict) -> Iterable[str]:
 def _ends(findings: Sequence[ls.Finding]) -> Iterable[str]:
     """What an end means that is no error."""
     for finding in findings:
-        if finding.rule == CUT and finding.severity == "warning":
-            yield f"It ends with {count(finding.length, 'byte')} of an unfinished batch, and another segment follows: the copy is incomplete."
-        elif finding.rule == CUT and finding.severity == "info" and not finding.position:
+        if finding.rule == TORN and finding.severity == "warning":
+            size = count(finding.length, "byte")
+            yield f"It ends with {size} of an unfinished batch, and another segment follows: the copy is incomplete."
+        elif finding.rule == TORN and finding.severity == "info" and not finding.position:
             yield "No batch is whole. Is this a log segment at all?"
-        elif finding.rule == CUT and finding.severity == "info":
+        elif finding.rule == TORN and finding.severity == "info":
             size = count(finding.length, "byte")
             yield f"It ends with {size} of an unfinished batch: usual while a broker writes the file, otherwise the copy is incomplete."
         elif finding.rule == SWALLOWED:

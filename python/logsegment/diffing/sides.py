@@ -14,6 +14,7 @@ from logsegment import _core
 from logsegment._core import ArrowBatch, FileSource, Finding
 from logsegment.diffing.differences import Damage, Which
 from logsegment.diffing.headers import headers_of
+from logsegment.faults import SWALLOWED, TORN
 from logsegment.inspecting import Field, inspect
 from logsegment.naming import naming_file
 from logsegment.reading import batches, decode
@@ -31,10 +32,6 @@ UNCOVERED = "partitionLeaderEpoch"
 RECORD = {"offset": "offset", "timestampMs": "timestamp", "isControl": "isControl", "key": "key", "value": "value", "headersRaw": "headers"}
 #: No offset lies beyond.
 FIRST, LAST = -(2**63), 2**63 - 1
-#: A file that ends inside an entry.
-TORN = "L8-14"
-#: An entry that claims more than there is, with intact ones inside.
-SWALLOWED = "SWALLOWED"
 
 Row = dict[str, Any]
 Piece = tuple[str, int, int]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logsegment as ls
+from logsegment.faults import TORN
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import shown
-
-#: The input ends inside an entry.
-TORN = "L8-14"
 
 
 def ensure_entries(file: SegmentFile, *, recovers: bool, limits: ls.Limits | None = None) -> None:

@@ -52,7 +52,7 @@ def told(file: Any, name: str, chunk: Chunk, fault: str, hints: Hints) -> ChunkE
     place = f"bytes {chunk.position} to {end - 1} of the segment, {offsets}"
     error = ChunkError(f"{name}: chunk {chunk.number} ({place}) is lost: {fault}")
     error.__dict__.update(
-        code="CORRUPT", rule="TS-45", chunk=chunk.number, position=chunk.position, length=chunk.size, base_offset=first, last_offset=last
+        code="lost_bytes", rule="TS-45", chunk=chunk.number, position=chunk.position, length=chunk.size, base_offset=first, last_offset=last
     )
     return error
 

@@ -22,6 +22,7 @@ class ManifestError(CorruptError):
 
     def __init__(self, text: str, rule: str = "TS-10") -> None:
         super().__init__(text)
+        self.code = "manifest"
         self.rule = rule
 
 

@@ -10,18 +10,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from logsegment._core import Finding
 from logsegment._options import OnError
 from logsegment.file_names import object_name, place_of
 from logsegment.segments import SegmentFile, find_segments, found_in, is_directory, is_gap
 from logsegment.stores.uri import is_stored, placed, shown, uncut_name, untiered
-from logsegment.tiered.errors import ChunkError
+from logsegment.tiered.errors import ChunkError, ManifestError
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.making_anew import make_anew
 from logsegment.tiered.overlay import entries, open_file
 from logsegment.tiered.places import ring_of, tiered
-from logsegment.tiered.wholeness import error_of, faults_in, gaps_in
+from logsegment.tiered.wholeness import damage_of, faults_in, gaps_in
 
 #: Bytes that are in memory at a time, and a chunk.
 _STEP = 8 << 20
@@ -82,7 +83,8 @@ def restore(
     Raises:
         FileExistsError: when something is in the directory, or two uploads overlap and nothing tells which one counts.
         SegmentKeyError: when a key is missing, or does not fit.
-        RecordBatchError: when bytes of a segment cannot be had back (`ChunkError`, `ManifestError`), or are damaged (`CorruptError`).
+        RecordBatchError: when bytes of a segment cannot be had back (`ChunkError`, `ManifestError`), or are damaged: as a read of the
+            segment raises it, and `TruncatedError` where its end was cut off.
         ValueError: when the path is one file, or two partitions have one name: a topic that was made anew, say.
         OSError: when something cannot be read or written.
 
@@ -137,7 +139,7 @@ def _partition(folder: str, target: Path, done: Restored, on_error: OnError) -> 
                     raise
                 lost[name] = error
     for name, fault in faults_in(target):
-        damage = error_of(shown(names[name]), fault)
+        damage = damage_of(target / name, fault, shown(names[name]))
         if on_error == "raise":
             raise damage
         done.damaged.append(str(damage))
@@ -173,10 +175,19 @@ def _copy(uri: str, path: Path) -> None:
     with path.open("xb") as file:
         at = 0
         while at < source.size:
-            at += file.write(source.read_at(at, _STEP))
+            at += file.write(_read(source, at, uri))
         source.ensure_same()
         file.flush()
         os.fsync(file.fileno())
+
+
+def _read(source: Any, position: int, uri: str) -> bytes:
+    try:
+        return bytes(source.read_at(position, _STEP))
+    except (ChunkError, ManifestError) as error:
+        # Their text names the object.
+        error.path = shown(uri)
+        raise
 
 
 def _name(file: SegmentFile) -> str:

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from logsegment._core import CorruptError, FileSource, Finding
+from logsegment._core import FileSource, Finding, RecordBatchError
+from logsegment.faults import TORN, error_of, faults_of
+from logsegment.naming import renamed
 from logsegment.report import validate
 from logsegment.segment import Segment
-
-#: An entry that hides intact ones: readers end there, without an error.
-_SWALLOWED = "SWALLOWED"
 
 
 def faults_in(directory: Path) -> Iterator[tuple[str, Finding]]:
@@ -28,8 +27,7 @@ def faults_in(directory: Path) -> Iterator[tuple[str, Finding]]:
     """
     logs = sorted(directory.glob("*.log"))
     for log, behind in zip(logs, [*logs[1:], None], strict=True):
-        report = validate(FileSource(log), depth="headers", strict_tail=True, experimental=True)
-        found = [one for one in report.findings if one.severity == "error" or one.rule == _SWALLOWED]
+        found = faults_of(validate(FileSource(log), depth="headers", strict_tail=True, experimental=True))
         yield from ((log.name, one) for one in found or _missing_end(log, behind))
 
 
@@ -45,11 +43,18 @@ def gaps_in(directory: Path) -> Iterator[tuple[int, int]]:
             yield end, int(behind.stem) - 1
 
 
-def error_of(name: str, fault: Finding) -> CorruptError:
-    """The same as an error that names the object."""
-    error = CorruptError(f"{name}: [{fault.rule}] at byte {fault.position}: {fault.message}")
-    error.__dict__.update(rule=fault.rule, position=fault.position, base_offset=fault.baseOffset, path=name)
-    return error
+def damage_of(log: Path, fault: Finding, name: str) -> RecordBatchError:
+    """The error with which a read ends at a fault, with the name of the object that the log is a copy of.
+
+    Args:
+        log: the file.
+        fault: as `faults_in` tells it.
+        name: of the object, as people may see it.
+
+    Raises:
+        OSError: when the file cannot be read.
+    """
+    return renamed(error_of(log, fault, strict_tail=True, experimental=True), name)
 
 
 def _missing_end(log: Path, behind: Path | None) -> list[Finding]:
@@ -62,4 +67,4 @@ def _missing_end(log: Path, behind: Path | None) -> list[Finding]:
     if last < end:
         return []
     text = f"the log ends in front of offset {end}, and its indexes tell of offset {last}: it was cut"
-    return [Finding("L8-14", "error", text, f"{log}@{segment.size}", segment.size, 0, end, last)]
+    return [Finding(TORN, "error", text, f"{log}@{segment.size}", segment.size, 0, end, last)]
