@@ -77,8 +77,27 @@ class CountedSegment(Segment):
             return begin, None
         return begin, None if behind is None else max(begin, behind)
 
+    def passed_over(self, offset: int) -> tuple[int, int | None] | None:
+        """The bytes in which a batch with an offset is, if there is one although no header tells it; None where one does.
+
+        From the last intact batch before it to which the index leads, to the first one behind it, or the end of the file.
+        """
+        if self._is_kafka_07:
+            return None
+        try:
+            position, batch = self._find(offset)
+        except RecordBatchError:
+            # Decoding tells what is wrong.
+            return None
+        if batch is not None and batch[1] <= offset:
+            return None
+        return min(position, self.intact_range(offset)[0]), None if batch is None else position
+
     def ranges_of_time(self, timestamp: int) -> Iterator[tuple[int, int | None]]:
-        """The batch that has a record of this time or later, as its header says, and all behind it, should that be wrong."""
+        """The batch that has a record of this time or later, as its header says, and all behind it, should that be wrong.
+
+        Where no header says so, what stands behind the last one.
+        """
         if self._is_kafka_07:
             return
         self._looked_up(".index", ".timeindex")
@@ -92,6 +111,8 @@ class CountedSegment(Segment):
         if batch is not None:
             yield position, position + batch[0]
             yield position + batch[0], None
+        elif position < self.size:
+            yield position, None
 
     def _position(self, offset: int) -> tuple[int, bool]:
         position, batch = self._find(offset)

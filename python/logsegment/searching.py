@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from logsegment._core import ArrowBatch, FileSource, Finding
 from logsegment._options import Format, OnError
 from logsegment.counted_segment import CountedSegment, Counters
+from logsegment.faults import TORN, error_of, faults_of
 from logsegment.log import in_range
 from logsegment.naming import naming_file
 from logsegment.reading import decode
+from logsegment.report import validate
 from logsegment.segments import SegmentFile
 
 if TYPE_CHECKING:
@@ -86,7 +88,8 @@ class Search:
     """Looks for records in one partition after the other.
 
     Offsets and times are looked up through the indexes; of keys and headers all batches within those bounds are read, with the columns
-    that are needed. Of a partition with damage before the wanted records an index may lead past it.
+    that are needed. Of a partition with damage before the wanted records an index may lead past it. That no batch has an offset is only
+    taken for true when nothing that is damaged stands where it would be.
 
     Args:
         wanted: what is looked for.
@@ -170,6 +173,9 @@ class Search:
     def _scan(self, segment: CountedSegment, start: int | None, end: int | None) -> Iterator[Place]:
         self.path = segment.path
         begin, behind = segment.range_of_offsets(start, end, is_skipping=self.on_error == "skip")
+        if start is not None and self.on_error == "raise" and (bytes_of := segment.passed_over(start)):
+            met = self._look_through(segment, bytes_of)
+            self.findings += ((segment.path, finding) for finding in met if finding.rule == TORN)
         if behind is not None and begin >= behind:
             return
         chosen = {"since": self.wanted.since, "until": self.wanted.until, "keys": self.wanted.keys, "limit": None}
@@ -203,12 +209,28 @@ class Search:
             with naming_file(segment.path), stream:
                 for batch in stream:
                     yield from self._chosen(segment, batch, rows)
+            if self.on_error == "raise" and (torn := next((one for one in stream.findings if one.rule == TORN), None)):
+                self._look_through(segment, (torn.position, None))
         finally:
             stats = stream.io_stats
             self.counters.batch_bytes += stats.bytes_read
             self.counters.batches_read += stats.entries_read
             self.counters.records_read += stats.records
             self.findings += ((segment.path, finding) for finding in stream.findings)
+
+    def _look_through(self, segment: CountedSegment, bytes_of: tuple[int, int | None]) -> list[Finding]:
+        """Make sure that nothing hides what is wanted in bytes of which no header tells it; give what else was met there.
+
+        Raises:
+            RecordBatchError: when something may.
+            OSError: when the file cannot be read.
+        """
+        source = FileSource(segment.path, *bytes_of)
+        report = validate(source, depth="headers", format=self.format, experimental=self.experimental, codecs=self.codecs)
+        self.counters.batch_bytes += report.io_stats["bytes_read"]
+        for fault in faults_of(report)[:1]:
+            raise error_of(segment.path, fault, format=self.format, experimental=self.experimental)
+        return report.findings
 
     def _chosen(self, segment: CountedSegment, batch: ArrowBatch, rows: dict[str, Any]) -> Iterator[Place]:
         fields = [*_FIELDS, _HEADERS] if self.wanted.headers else _FIELDS

@@ -198,6 +198,45 @@ def test_a_time_behind_bytes_that_are_no_batch_is_found_when_they_are_skipped(tm
     assert {finding.severity for _, finding in search.findings} == {"error"}
 
 
+@pytest.mark.parametrize("claim", ["the rest", "the next batch"])
+def test_a_length_that_was_made_larger_makes_no_answer_of_what_it_hides(claim: str, tmp_path: Path):
+    """Readers end at the one in silence; by the other, headers lead past the batch behind it."""
+    data, batches = bytearray(CODEC_FILE.read_bytes()), ls.batches(CODEC_FILE.read_bytes()).to_pylist()
+    hit, hidden, behind = batches[4:7]
+    length = len(data) if claim == "the rest" else hit["size"] + hidden["size"] - 12
+    data[hit["position"] + 8 : hit["position"] + 12] = length.to_bytes(4)
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(data)
+    wanted = [Wanted(start_offset=hidden["lastOffset"], end_offset=hidden["lastOffset"] + 1), Wanted(keys=[b"none of them"])]
+    for one in [*wanted, Wanted(start_offset=0, end_offset=999_999, keys=[b"none of them"])]:
+        with pytest.raises(ls.RecordBatchError) as caught:
+            searched(path, one)
+        error = caught.value
+        assert (type(error), error.rule) == ((ls.CorruptError, "SWALLOWED") if claim == "the rest" else (ls.ChecksumError, "V2-31"))
+        assert (error.position, error.path, error.code is None) == (hit["position"], str(path), False)
+        places, search = searched(path, one, on_error="skip")
+        assert [place.offset for place in places] == ([] if one.keys else [hidden["lastOffset"]])
+        assert {finding.position for _, finding in search.findings} == {hit["position"]}
+    offset = str(hidden["lastOffset"])
+    done = run("find", path, "--offset", offset)
+    assert (done.code, done.out, done.err.count(f"at byte {hit['position']}")) == (2, b"", 1)
+    assert "--on-error skip" in done.err
+    done = run("find", path, "--offset", offset, "--on-error", "skip", "--json")
+    assert [line["offset"] for line in done.lines] == [hidden["lastOffset"]]
+    if claim == "the rest":
+        with pytest.raises(ls.CorruptError):
+            searched(path, Wanted(at=behind["maxTimestamp"]))
+        assert run("find", path, "--time", str(behind["maxTimestamp"])).code == 2
+
+
+def test_an_end_that_is_only_unfinished_is_an_answer_with_a_note(tmp_path: Path):
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(CODEC_FILE.read_bytes()[:-9])
+    for wanted in (("--offset", "99999"), ("--key", "none of them"), ("--time", str(2**61))):
+        done = run("find", path, *wanted)
+        assert (done.code, done.out, done.err.count("info [L8-14]")) == (1, b"", 1), wanted
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
