@@ -80,8 +80,7 @@ impl Committed<'_> {
     /// False when nothing more needs to be known.
     fn visit<S: Segment>(&self, segment: &S, next: Option<&S>, scan: &mut Scan) -> Result<bool> {
         if self.judge.checksums == Checksums::All {
-            self.visit_source(segment.source(0)?, scan)?;
-            return Ok(true);
+            return self.visit_from(segment, 0, scan).map(|()| true);
         }
         if self.is_behind(segment.base_offset()) && self.is_known(next, scan) {
             return Ok(true);
@@ -91,8 +90,16 @@ impl Committed<'_> {
         match self.visit_headers(headers, segment, next, scan)? {
             Visited::All => Ok(true),
             Visited::Enough => Ok(false),
-            Visited::UpTo(damage) => self.visit_source(segment.source(damage)?, scan).map(|()| true),
+            Visited::UpTo(damage) => self.visit_from(segment, damage, scan).map(|()| true),
         }
+    }
+
+    /// Visits whole entries from a position on. A storage that gives none of the bytes has lost all of them.
+    fn visit_from<S: Segment>(&self, segment: &S, start: u64, scan: &mut Scan) -> Result<()> {
+        if self.visit_source(segment.source(start)?, scan)? == 0 && segment.open()?.1 > start {
+            scan.doubt();
+        }
+        Ok(())
     }
 
     fn visit_headers<S: Segment>(

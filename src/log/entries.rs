@@ -80,12 +80,13 @@ impl Committed<'_> {
         Ok(scan)
     }
 
-    /// Visits whole entries. What the judge does not believe is passed over, and puts in doubt what is open there.
+    /// Visits whole entries, and tells how many bytes there were. What the judge does not believe is passed over, and puts in doubt what is open
+    /// there.
     ///
     /// # Errors
     /// `UnsupportedFormat` (MAP-3) for an intact batch of magic 3 where they are not read: a transaction may begin or end in it. `Io`, and
     /// when the work is to stop.
-    pub fn visit_source(&self, source: Source, scan: &mut Scan) -> Result<()> {
+    pub fn visit_source(&self, source: Source, scan: &mut Scan) -> Result<u64> {
         let refuses_v3 = !self.is_recovering && self.judge.formats == Formats::Auto;
         // One that is refused must be found first.
         let formats = if refuses_v3 { Formats::Experimental } else { self.judge.formats };
@@ -115,7 +116,7 @@ impl Committed<'_> {
         if is_cut(runs.tail()) {
             scan.tear();
         }
-        Ok(())
+        Ok(runs.bytes_read())
     }
 }
 

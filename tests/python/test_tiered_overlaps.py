@@ -162,8 +162,6 @@ def test_a_damaged_manifest_closes_its_own_segment_alone(damaged: list[Path]):
             rows(log, **asked)
     with pytest.raises(ManifestError):
         log.batches()
-    with pytest.raises(ManifestError):
-        rows(log, isolation="read_committed")
 
 
 def test_what_a_damaged_manifest_hides_is_a_finding_for_who_goes_on(damaged: list[Path]):
@@ -185,6 +183,47 @@ def test_what_a_damaged_manifest_hides_is_a_finding_for_who_goes_on(damaged: lis
     assert offsets < {row["offset"] for row in rows(ls.Log(TRANSACTIONS))}
     with pytest.raises(ManifestError):
         ls.restore(damaged[0].parents[2], damaged[0].parents[3] / "restored", keys=tiered.KEYS)
+
+
+def read(stream: ls.RecordStream) -> tuple[list[int], ls.RecordBatchError | None]:
+    """The offsets that a stream gives, and the error that ends it."""
+    given: list[int] = []
+    try:
+        for batch in stream:
+            given += batch.to_pyarrow().column("offset").to_pylist()
+    except ls.RecordBatchError as error:
+        return given, error
+    return given, None
+
+
+@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("has_snapshots", [True, False], ids=["snapshots", "no snapshots"])
+def test_a_committed_read_gives_what_a_damaged_manifest_leaves_without_doubt(has_snapshots: bool, number: int, tmp_path: Path):
+    """As of a segment with damaged chunks: what is open there is in doubt, and nothing else."""
+    source = shutil.copytree(TRANSACTIONS, tmp_path / "payments-0")
+    for snapshot in [] if has_snapshots else source.glob("*.snapshot"):
+        snapshot.unlink()
+    paths = tiered.Uploader(tmp_path, "payments").partition(source)
+    manifest = paths[number].with_suffix(".rsm-manifest")
+    manifest.write_text("{")
+    expected, _ = read(ls.Log(TRANSACTIONS).records(columns=["offset"], isolation="read_committed"))
+    first, behind = int(paths[number].name[:20]), [int(path.name[:20]) for path in paths[number + 1 :]][:1]
+    assert len(paths) == 6
+    log = ls.Log(tmp_path / "prefix")
+    for asked in ({}, {"end_offset": first}, {"start_offset": behind[0]} if behind else {}, {"on_error": "skip"}):
+        given, error = read(log.records(columns=["offset"], isolation="read_committed", **asked))
+        assert asked or error is not None, "the damage is told"
+        assert error is None or error.rule == "TRX-5" or manifest.name in str(error), asked
+        assert set(given) <= set(expected), "nothing that was aborted"
+        if "start_offset" not in asked and "on_error" not in asked:
+            assert given == expected[: len(given)], asked
+        assert given or number < 3, asked
+        offsets = f"{asked.get('start_offset', 0)}..{asked.get('end_offset', '')}"
+        options = ["--isolation", "read_committed", "--columns", "offset", "--on-error", asked.get("on_error", "raise")]
+        done = run("cat", tmp_path / "prefix", "--offset", offsets, *options)
+        assert [line["offset"] for line in done.lines] == given, asked
+    done = run("cat", tmp_path / "prefix", "--isolation", "read_committed")
+    assert (done.code, "TRX-5" in done.err or manifest.name in done.err) == (1, True)
 
 
 def test_verbs_tell_a_damaged_manifest(damaged: list[Path], tmp_path: Path):

@@ -18,7 +18,12 @@ class ManifestError(CorruptError):
 
     Attributes:
         rule (str): the rule of tiered storage that is broken.
+        position, length (int): the bytes of the segment that cannot be read because of it, from a read of one: all of them.
+        base_offset, last_offset (int): its first offset, and the last one before the next segment; None when nobody can tell.
     """
+
+    length: int | None = None
+    last_offset: int | None = None
 
     def __init__(self, text: str, rule: str = "TS-10") -> None:
         super().__init__(text)

@@ -33,7 +33,11 @@ class LostFile:
         Raises:
             ManifestError: always.
         """
-        raise ManifestError(str(self._error), self._error.rule or "TS-10")
+        error = ManifestError(str(self._error), self._error.rule or "TS-10")
+        first, last = self._offsets
+        # What lost bytes are told by: all of them are.
+        error.__dict__.update(position=0, length=self.size, base_offset=first, last_offset=last)
+        raise error
 
     def read_past_damage(self, position: int, length: int) -> bytes:
         """No bytes, and a finding."""
