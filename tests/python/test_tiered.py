@@ -366,16 +366,29 @@ def test_damage_in_a_chunk_names_it_and_its_offsets(mode: str, bucket: Path):
     assert segment.records(columns=["offset"], end_offset=1250).read_all().num_rows == 16, "what is wanted is in front of the damage"
 
 
+def given_at(segment: ls.Segment, offset: int) -> list[int]:
+    table = segment.records(columns=["offset"], start_offset=offset, end_offset=offset + 1).read_all()
+    return [row["offset"] for row in table.to_pylist()]
+
+
 def test_an_object_that_was_cut(bucket: Path):
     """TS-18: what is before the cut can be read."""
     segment = log_of("zstdenc", bucket)
     table = stores.open_file(segment.path)._table
     damage(Path(str(segment.path)), table[9].stored_position + 5, cut=True)
-    with pytest.raises(ChunkError, match=r"chunk 9 .* the object ends at its byte"):
+    with pytest.raises(ChunkError, match=r"chunks 9 to 12 .* are lost: the object ends at its byte") as raised:
         segment.records(columns=["offset"]).read_all()
-    found = [one for one in segment.validate().findings if one.rule == "TS-45"]
-    torn = max(row["position"] for row in ls.batches(tiered.original("zstdenc")).to_pylist() if row["position"] < 9000)
-    assert [(one.position, one.position + one.length) for one in found] == [(torn, 10000), (10000, 11000), (11000, 12000), (12000, 12612)]
+    torn = max(ls.batches(tiered.original("zstdenc")).to_pylist(), key=lambda row: row["position"] if row["position"] < 9000 else -1)
+    error = raised.value
+    assert (error.chunk, error.position, error.length, error.base_offset, error.last_offset) == (9, 9000, 3612, torn["baseOffset"], 1433)
+    for door in (segment.validate(), segment.records(columns=["offset"], on_error="skip", batch_size=7).read_all()):
+        (found,) = (one for one in door.findings if one.rule == "TS-45")
+        assert (found.position, found.position + found.length) == (torn["position"], 12612), "one finding for all that it lacks"
+        assert (found.baseOffset, found.lastOffset, found.message) == (torn["baseOffset"], 1433, str(error).partition(".log: ")[2])
+    assert given_at(segment, torn["baseOffset"] - 1) == [torn["baseOffset"] - 1]
+    for offset in (torn["baseOffset"], 1433):
+        with pytest.raises(ChunkError, match="chunks 9 to 12"):
+            given_at(segment, offset)
     Path(str(segment.path)).write_bytes(bytes(99999))
     with pytest.raises(ManifestError, match="do not belong together"):
         segment.records(columns=["offset"]).read_all()

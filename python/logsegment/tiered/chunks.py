@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 from logsegment._core import Finding
@@ -104,8 +106,9 @@ class ChunkedFile:
         return b""
 
     def end_of_chunk(self, position: int) -> int:
-        """Where the chunk ends that holds a position of the segment."""
-        return next((chunk.position + chunk.size for chunk in self._chunks(position, position + 1)), self.size)
+        """Where the chunk ends that holds a position of the segment; of one that the object lacks, where the segment does."""
+        chunk = next(self._chunks(position, position + 1), None)
+        return self.size if chunk is None or self._is_cut_off(chunk) else chunk.position + chunk.size
 
     def _read(self, position: int, length: int, *, skips: bool) -> bytes:
         end = min(position + length, self.size)
@@ -153,7 +156,7 @@ class ChunkedFile:
         What nobody kept is fetched with one request, from the first such chunk to the last.
         """
         found = {chunk.number: CACHE.get((self._name, self.version, chunk.number)) for chunk in run}
-        missing = [chunk for chunk in run if found[chunk.number] is None and chunk.number not in self._faults]
+        missing = [chunk for chunk in run if found[chunk.number] is None and not self._is_lost(chunk)]
         if missing:
             begin, end = missing[0].stored_position, missing[-1].stored_position + missing[-1].stored_size
             stored = memoryview(self._stored.read_at(begin, end - begin))
@@ -175,19 +178,36 @@ class ChunkedFile:
         CACHE.put((self._name, self.version, chunk.number), data)
         return data
 
+    def _is_lost(self, chunk: Chunk) -> bool:
+        return chunk.number in self._faults or self._is_cut_off(chunk)
+
+    def _is_cut_off(self, chunk: Chunk) -> bool:
+        """The object ends in front of its end."""
+        return chunk.stored_position + chunk.stored_size > int(self._stored.size)
+
     def _tell_damage(self, chunk: Chunk, *, skips: bool) -> None:
         """Keep the finding of a damaged chunk.
 
         Raises:
             ChunkError: when it is not skipped.
         """
-        fault = self._faults[chunk.number]
+        fault = self._cut_off if self._is_cut_off(chunk) else self._faults[chunk.number]
         if fault.chunk is None:
             fault = self._faults[chunk.number] = told(self, self._name, chunk, str(fault), self._hints)
         if not skips:
             raise _again(fault)
         with self._lock:
-            self._findings.append(_finding(fault, self._name))
+            if (finding := _finding(fault, self._name)) not in self._findings:
+                self._findings.append(finding)
+
+    @cached_property
+    def _cut_off(self) -> ChunkError:
+        """The error of all chunks that the object lacks."""
+        number = bisect_right(range(len(self._table)), self._stored.size, key=lambda index: sum(self._table[index][3:]))
+        first = next(self._chunks(max(self._table[number].position, self._plain), self.size))
+        rest = first._replace(size=self.size - first.position)
+        fault = f"the object ends at its byte {self._stored.size}, in front of its end at {self._table.object_size}"
+        return told(self, self._name, rest, fault, self._hints, last=len(self._table) - 1)
 
 
 def _again(fault: ChunkError) -> ChunkError:

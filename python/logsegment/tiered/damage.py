@@ -32,28 +32,29 @@ class _Bytes:
         return data
 
 
-def told(file: Any, name: str, chunk: Chunk, fault: str, hints: Hints) -> ChunkError:
-    """The error of a damaged chunk.
+def told(file: Any, name: str, chunk: Chunk, fault: str, hints: Hints, *, last: int | None = None) -> ChunkError:
+    """The error of a damaged chunk, or of some that are lost together.
 
     Args:
         file: the segment, whose other chunks are looked at.
         name: of the object, for the text.
-        chunk: which one.
+        chunk: which one; of several the first, with the bytes of all.
+        last: the number of the last of several.
         fault: what is wrong with it.
         hints: as in `ChunkedFile`.
     """
-    index, start, last = hints()
-    first = _offset_before(file, chunk, index, start)
-    last = _offset_behind(file, chunk, last)
-    if first is not None and last is not None:
-        last = max(first, last)
-    end = chunk.position + chunk.size
-    offsets = f"offsets {_word(first)} to {_word(last)}"
-    place = f"bytes {chunk.position} to {end - 1} of the segment, {offsets}"
-    error = ChunkError(f"{name}: chunk {chunk.number} ({place}) is lost: {fault}")
-    error.__dict__.update(
-        code="lost_bytes", rule="TS-45", chunk=chunk.number, position=chunk.position, length=chunk.size, base_offset=first, last_offset=last
-    )
+    index, start, end = hints()
+    begin = _offset_before(file, chunk, index, start)
+    end = _offset_behind(file, chunk, end)
+    if begin is not None and end is not None:
+        end = max(begin, end)
+    offsets = f"offsets {_word(begin)} to {_word(end)}"
+    place = f"bytes {chunk.position} to {chunk.position + chunk.size - 1} of the segment, {offsets}"
+    is_single = last is None or last == chunk.number
+    which = f"chunk {chunk.number} ({place}) is" if is_single else f"chunks {chunk.number} to {last} ({place}) are"
+    error = ChunkError(f"{name}: {which} lost: {fault}")
+    error.__dict__.update(code="lost_bytes", rule="TS-45", chunk=chunk.number, position=chunk.position, length=chunk.size)
+    error.__dict__.update(base_offset=begin, last_offset=end)
     return error
 
 

@@ -34,10 +34,12 @@ class ManifestError(CorruptError):
 class ChunkError(CorruptError):
     """A chunk of a segment whose bytes cannot be had back: the text names it, its bytes of the segment, and the offsets it held.
 
+    Those that an object lacks, which was cut, are one.
+
     Attributes:
-        chunk (int): which one, counted from 0.
+        chunk (int): which one, or the first of those that an object lacks; counted from 0.
         position (int): its first byte in the segment.
-        length (int): its bytes.
+        length (int): its bytes, or those of all that the object lacks.
         base_offset (int): the first offset that is not in an intact batch before it; None when nobody can tell.
         last_offset (int): the last offset before the next intact batch; None when nobody can tell.
     """
