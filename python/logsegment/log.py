@@ -5,25 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, partial
-from inspect import Parameter, signature
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from logsegment import _core
 from logsegment._core import FileSource, Limits, RecordStream
-from logsegment._internal import columns_with, ensure_topics, warn_of_others
-from logsegment._options import Isolation, plugins
+from logsegment._internal import ensure_topics, warn_of_others
+from logsegment._options import Isolation
 from logsegment._times import Timestamp
 from logsegment._words import count
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
 from logsegment.file_names import SNAPSHOT
 from logsegment.neighbours import committed_transactions, named
-from logsegment.reading import decode
-from logsegment.segment import Mapped, RecordOptions, Segment, bounds, ensure_known, first_offset_at
+from logsegment.record_options import RecordOptions, ensure_known, shared_options
+from logsegment.segment import Mapped, Segment
 from logsegment.segments import absolute, directory_of, found_in, is_directory, is_gap, names_in, segments_beside
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.places import tiered
+from logsegment.wanted_offsets import bounds, first_offset_at
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -213,13 +213,6 @@ def in_range(segments: Sequence[_S], start: int | None, end: int | None) -> list
     return wanted
 
 
-def shared_options(options: RecordOptions, isolation: Isolation) -> dict[str, Any]:
-    """What `decode_files` is told about all parts, with the defaults of `decode`."""
-    columns = columns_with(options.get("decode"), options.get("columns"))
-    own = {"columns": columns, "isolation": isolation, "codecs": plugins(options.get("codecs"))}
-    return dict(_defaults(), **options) | own
-
-
 def parts_of(
     segments: Sequence[Segment],
     offsets: tuple[int | None, int | None],
@@ -259,9 +252,3 @@ def _aborted(segments: Sequence[Segment]) -> list[Rows[AbortedTransaction]]:
 
 def _joined(kind: Any, parts: Sequence[Rows[Any]]) -> Rows[Any]:
     return Rows(kind, [row for part in parts for row in part], [finding for part in parts for finding in part.findings])
-
-
-def _defaults() -> dict[str, Any]:
-    """The options of `decode` as they are when nobody says anything."""
-    parameters = signature(decode).parameters.values()
-    return {one.name: one.default for one in parameters if one.kind is Parameter.KEYWORD_ONLY}

@@ -6,14 +6,14 @@ import errno
 import json
 import mmap as mapping
 import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from logsegment import _core
 from logsegment._core import FileSource, Limits, RecordStream, Transactions
 from logsegment._internal import ensure_topics
-from logsegment._options import Binary, Decode, Format, Isolation, OnError
+from logsegment._options import Isolation
 from logsegment._times import Timestamp, milliseconds
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
@@ -22,35 +22,17 @@ from logsegment.naming import naming_file
 from logsegment.neighbours import committed_transactions, named
 from logsegment.ranges import Ranges
 from logsegment.reading import decode
+from logsegment.record_options import RecordOptions, ensure_known, takes_v3
 from logsegment.segments import SegmentFile, absolute, find_segments, segments_beside
 from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.places import tiered
+from logsegment.wanted_offsets import bounds
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
 Mapped: TypeAlias = Literal["auto"] | bool
-
-
-class RecordOptions(TypedDict, total=False):
-    """Options of `decode` that `records` hands on."""
-
-    columns: Sequence[str] | None
-    binary: Binary
-    check_crc: bool
-    on_error: OnError
-    strict_tail: bool
-    control: bool
-    batch_size: int
-    batch_bytes: int
-    threads: int
-    format: Format
-    experimental: bool
-    codecs: Registry | None
-    limits: Limits | None
-    null_headers: bool
-    decode: Decode | None
 
 
 class Segment(Ranges, Entries):
@@ -337,52 +319,6 @@ class Segment(Ranges, Entries):
         first = start if start is not None else self.base_offset
         allowed = takes_v3(options)
         return committed_transactions(segments_beside(self._file), first, end, is_recovering=is_recovering, experimental=allowed)
-
-
-def ensure_known(options: Mapping[str, object]) -> None:
-    """Refuse what is no option of `records`: a misspelt one must not be passed over.
-
-    Raises:
-        TypeError: when there is one.
-    """
-    for name in options.keys() - RecordOptions.__annotations__.keys():
-        raise TypeError(f"records() got an unexpected keyword argument {name!r}")
-
-
-def takes_v3(options: RecordOptions) -> bool:
-    """True when batches of magic 3 are wanted, by name or beside others."""
-    return options.get("experimental", False) or options.get("format") == "v3"
-
-
-def bounds(
-    segments: Sequence[Segment],
-    offsets: tuple[int | None, int | None],
-    times: tuple[Timestamp | None, Timestamp | None],
-    options: RecordOptions,
-) -> tuple[int | None, int | None]:
-    """Offsets, also for those that were given as times. Where no record is late enough, the end of the log is meant."""
-    (start, end), (start_timestamp, end_timestamp) = offsets, times
-    find = partial(first_offset_at, segments, codecs=options.get("codecs"), experimental=takes_v3(options), limits=options.get("limits"))
-    if start_timestamp is not None:
-        found = find(start_timestamp)
-        start = 2**63 - 1 if found is None else found if start is None else max(found, start)
-    if end_timestamp is not None:
-        found = find(end_timestamp)
-        end = end if found is None else found if end is None else min(found, end)
-    return start, end
-
-
-def first_offset_at(
-    segments: Sequence[Segment],
-    timestamp: Timestamp,
-    *,
-    codecs: Registry | None = None,
-    experimental: bool = False,
-    limits: Limits | None = None,
-) -> int | None:
-    """The first offset that one of the segments finds for a time; see `Segment.offset_for_timestamp`."""
-    found = (one.offset_for_timestamp(timestamp, codecs=codecs, experimental=experimental, limits=limits) for one in segments)
-    return next((offset for offset in found if offset is not None), None)
 
 
 def _file(path: str | os.PathLike[str], keys: Keys | None) -> str:

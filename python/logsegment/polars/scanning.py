@@ -11,10 +11,11 @@ from logsegment import _core
 from logsegment._core import Finding
 from logsegment._internal import COLUMNS, INTERNAL, columns_with, ensure_topics, warn_of_others
 from logsegment._options import Isolation
-from logsegment.log import Log, parts_of, shared_options
+from logsegment.log import Log, parts_of
 from logsegment.polars.bounds import ANYTHING, Bounds
 from logsegment.polars.predicates import condition_of
-from logsegment.segment import RecordOptions, Segment, ensure_known
+from logsegment.record_options import RecordOptions, ensure_known, shared_options
+from logsegment.segment import Segment
 from logsegment.segments import absolute, is_gap
 from logsegment.stores.uri import shown
 from logsegment.tiered.keys import Keys
