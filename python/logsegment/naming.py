@@ -17,10 +17,15 @@ def in_file(error: RecordBatchError, path: str) -> RecordBatchError:
 def renamed(error: RecordBatchError, path: str) -> RecordBatchError:
     """The same error of a copy of a file, with the name of the file itself."""
     name = shown(path)
-    same = type(error)(f"{name}: {str(error).removeprefix(f'{error.path}: ')}")
+    same = type(error)(f"{name}: {without_file(error)}")
     same.__dict__.update(error.__dict__)
     same.path = name
     return same
+
+
+def without_file(error: RecordBatchError) -> str:
+    """The text of an error without the file that it names."""
+    return str(error).removeprefix(f"{error.path}: ")
 
 
 @contextmanager

@@ -103,7 +103,8 @@ def decode(
         A `RecordStream`. `timestamp` is timestamp[us, UTC]; -1 is 1969-12-31T23:59:59.999Z, and null stands for what does not fit.
 
     Raises:
-        RecordBatchError: from the stream, when bytes are bad; the class says how, the attributes where.
+        RecordBatchError: from the stream, when bytes are bad; the class says how, the attributes where. Of a `FileSource` the text begins
+            with the file, and `path` is it.
         ValueError, TypeError: for arguments that are none.
         OSError: when the file cannot be read.
 

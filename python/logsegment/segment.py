@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from logsegment import _core
 from logsegment._core import FileSource, Limits, RecordStream, Transactions
-from logsegment._internal import ensure_topics
+from logsegment._internal import ensure_topics, warn_of_others
 from logsegment._options import Isolation
 from logsegment._times import Timestamp, milliseconds
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
@@ -22,7 +22,7 @@ from logsegment.naming import naming_file
 from logsegment.neighbours import committed_transactions, named
 from logsegment.ranges import Ranges
 from logsegment.reading import decode
-from logsegment.record_options import RecordOptions, ensure_known, takes_v3
+from logsegment.record_options import RecordOptions, ensure_known, shared_options, takes_v3
 from logsegment.segments import SegmentFile, absolute, find_segments, segments_beside
 from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.keys import Keys
@@ -101,8 +101,10 @@ class Segment(Ranges, Entries):
         isolation: Isolation = "read_uncommitted",
         **options: Unpack[RecordOptions],
     ) -> RecordStream:
-        """Decode records; only the batches that may hold wanted offsets are read. With `on_error="skip"` these are all intact ones, and so
-        the stretches between entries of the index: a damaged header says nothing about what stands behind it.
+        """Decode records; only the batches that may hold wanted offsets are read.
+
+        With `on_error="skip"` these are all intact ones, and so the stretches between entries of the index: a damaged header says nothing
+        about what stands behind it.
 
         Args:
             start_offset: first offset wanted (inclusive).
@@ -116,7 +118,7 @@ class Segment(Ranges, Entries):
             A `RecordStream`, with topic and partition of the directory.
 
         Raises:
-            As `decode`.
+            As `decode`. The text of an error begins with the file, and `path` is it.
 
         Example:
             >>> import logsegment as ls
@@ -126,11 +128,12 @@ class Segment(Ranges, Entries):
         """
         ensure_known(options)
         ensure_topics(options.get("decode"), [self._file], control=options.get("control", False))
+        warn_of_others(options.get("decode"), [self.topic], control=options.get("control", False))
         start, end = bounds([self], (start_offset, end_offset), (start_timestamp, end_timestamp), options)
-        transactions = self._transactions(start, end, isolation, options)
-        shared = dict(options, start_offset=start, end_offset=end, isolation=isolation, transactions=transactions)
+        known = self._transactions(start, end, isolation, options)
+        own = {"start_offset": start, "end_offset": end, "transactions": known, "topic": self.topic, "partition": self.partition}
         source = self._source(*self._to_read(start, end, options))
-        return decode(source, topic=self.topic, partition=self.partition, **shared)  # type: ignore[arg-type]
+        return _core.decode(source, shared_options(options, isolation) | own, path=self.path)
 
     def inspect(self, *, at: int | None = None, offset: int | None = None, **options: Any) -> Field:
         """Show one entry field by field, as `logsegment.inspect` does; the `.index` leads to an offset.
@@ -284,7 +287,7 @@ class Segment(Ranges, Entries):
         return [finding for finding in self._index.findings() if finding.path.startswith(shown(self._beside(suffix)) + "@")]
 
     def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:
-        return _core.batch_stream(self._source(*self.byte_range(start, end)), options)
+        return _core.batch_stream(self._source(*self.byte_range(start, end)), options, path=self.path)
 
     def _validated(self) -> tuple[list[tuple[str, int | None]], list[str]]:
         return [named(self._file)], []

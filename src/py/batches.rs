@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -6,20 +8,30 @@ use super::interrupt::Signals;
 use super::options::EntryArguments;
 use super::source::{self, FileSource};
 use super::stream::RecordStream;
-use super::{beside, header_walk};
+use super::{beside, header_walk, store};
 use crate::columns::OnError;
 use crate::columns::batches::BatchRows;
 use crate::columns::totals::totals;
 
-/// Open a stream of batch rows; see `logsegment.batches`.
+/// Open a stream of batch rows; see `logsegment.batches`. `path` is that of the file of which the source is the memory.
 #[pyfunction]
-pub fn batch_stream(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<RecordStream> {
+#[pyo3(signature = (source, options, *, path=None))]
+pub fn batch_stream(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+    path: Option<PathBuf>,
+) -> PyResult<RecordStream> {
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
+    if let Some(path) = path {
+        signals.read_file(store::shown(&path));
+    }
     let mut stream = options.to_stream(interrupt)?;
     signals.skip_damage(stream.on_error == OnError::Skip);
     if let Ok(file) = source.cast::<FileSource>() {
         let file = file.get();
+        signals.read_file(store::shown(&file.path));
         stream.is_closed = file.is_closed();
         let rows = header_walk::rows(file, &options, &stream, &signals);
         if let Some(rows) = rows.map_err(|error| beside::raised(py, &error, &file.path, &signals))? {

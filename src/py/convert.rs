@@ -83,7 +83,7 @@ pub fn convert<'py>(
 ) -> PyResult<Row<'py>> {
     let mut arguments = ConvertArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
-    let mut opened = source::open(source, &signals)?;
+    let mut opened = source::open_alone(source, &signals)?;
     let resolved = arguments.reading.resolve(&mut arguments.options.decode, &mut opened);
     resolved.map_err(|error| signals.raised(py, &error))?;
     let plugins = arguments.reading.plugins.clone();

@@ -1,10 +1,12 @@
+use std::path::PathBuf;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::interrupt::Signals;
 use super::options::{RecordArguments, committed};
 use super::stream::RecordStream;
-use super::{source, transactions};
+use super::{source, store, transactions};
 use crate::columns::{OnError, stream};
 use crate::decode::{ChecksumJudge, Checksums};
 use crate::internal::Topic;
@@ -15,14 +17,18 @@ pub fn internal_topics() -> Vec<&'static str> {
     Topic::ALL.into_iter().map(Topic::name).collect()
 }
 
-/// Open a stream of records; see `logsegment.decode`.
+/// Open a stream of records; see `logsegment.decode`. `path` is that of the file of which the source is the memory.
 #[pyfunction]
-pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<RecordStream> {
+#[pyo3(signature = (source, options, *, path=None))]
+pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>, path: Option<PathBuf>) -> PyResult<RecordStream> {
     let options = RecordArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
+    if let Some(path) = path {
+        signals.read_file(store::shown(&path));
+    }
     let mut stream = options.to_stream(interrupt)?;
     signals.skip_damage(stream.on_error == OnError::Skip);
-    let mut opened = source::open(source, &signals)?;
+    let mut opened = source::open_alone(source, &signals)?;
     stream.is_closed = opened.is_closed;
     options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
     if options.is_committed()? {

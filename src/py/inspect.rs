@@ -33,9 +33,9 @@ pub fn inspect_entry<'py>(
             let file = file.get();
             ahead = 0;
             let file = file.from(file.start().saturating_add(at));
-            source::open(Bound::new(py, file)?.as_any(), &signals)?
+            source::open_alone(Bound::new(py, file)?.as_any(), &signals)?
         }
-        Err(_) => source::open(source, &signals)?,
+        Err(_) => source::open_alone(source, &signals)?,
     };
     let inspected = py.detach(|| {
         inspect::skip(&mut opened.source, ahead)?;

@@ -1,7 +1,7 @@
 //! Ctrl-C during native work: signals are looked at every few dozen milliseconds, whatever thread holds the interpreter.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -22,6 +22,8 @@ pub struct Signals {
     /// Whoever reads goes on past bytes that a store gives damaged, and tells of them in findings.
     skips_damage: AtomicBool,
     notes: Mutex<Vec<Finding>>,
+    /// The one file that is read, as people may see its name.
+    file: OnceLock<Arc<str>>,
 }
 
 /// What was asked of stores.
@@ -75,6 +77,19 @@ impl Signals {
         self.skips_damage.load(Ordering::Relaxed)
     }
 
+    /// Says which file errors are about that name none.
+    pub fn read_file(&self, name: String) {
+        let _ = self.file.set(name.into());
+    }
+
+    /// The same error with the name of the file.
+    pub fn named(&self, error: &Error) -> Error {
+        match self.file.get() {
+            Some(file) if error.is_about_data() => error.clone().in_file(file),
+            _ => error.clone(),
+        }
+    }
+
     /// Keeps what a store found out about its own files, each once.
     pub fn note(&self, findings: Vec<Finding>) {
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,6 +112,7 @@ impl Signals {
 
     /// The exception for an error, however often it is asked for: what Python code raised when it was the cause, or the error's own.
     pub fn raised(&self, py: Python<'_>, error: &Error) -> PyErr {
+        let error = &self.named(error);
         let is_from_python = matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::Io { .. } | ErrorKind::LostBytes { .. });
         let kept = self.raised.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|kept| kept.clone_ref(py));
         let Some(kept) = kept.filter(|_| is_from_python) else { return errors::to_py(py, error) };

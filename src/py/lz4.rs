@@ -66,7 +66,7 @@ impl Lz4Rewriter {
     fn new(source: &Bound<'_, PyAny>, form: &str, limits: Option<&Limits>, is_whole: bool) -> PyResult<Self> {
         let (signals, interrupt) = Signals::new();
         let limits = limits.map_or_else(CoreLimits::default, |limits| limits.0);
-        let opened = source::open(source, &signals)?;
+        let opened = source::open_alone(source, &signals)?;
         let target = if is_whole && opened.source.is_memory() { usize::MAX } else { PIECE };
         let state = State { runs: Runs::new(opened.source, limits, target), rest: None, is_over: false };
         Ok(Self { state: Mutex::new(state), form: form_named(form)?, limits, signals, interrupt })
@@ -153,7 +153,7 @@ type SurveyRow = (i8, &'static str, bool, u64, u64);
 pub fn lz4_survey(py: Python<'_>, source: &Bound<'_, PyAny>, limits: Option<&Limits>) -> PyResult<Vec<SurveyRow>> {
     let (signals, interrupt) = Signals::new();
     let limits = limits.map_or_else(CoreLimits::default, |limits| limits.0);
-    let opened = source::open(source, &signals)?;
+    let opened = source::open_alone(source, &signals)?;
     let survey = py.detach(|| survey(Runs::new(opened.source, limits, PIECE), &limits, &interrupt));
     let survey = survey.map_err(|error| signals.raised(py, &error))?;
     Ok(survey.frames.into_iter().map(|((magic, form, is_new), (count, at))| (magic, form.name(), is_new, count, at)).collect())

@@ -121,6 +121,14 @@ fn position_07(path: &std::path::Path) -> Option<i64> {
     is_07.then(|| path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok()).unwrap_or(0))
 }
 
+/// Opens the only thing that is read; errors about a file name it.
+pub fn open_alone(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
+    if let Ok(file) = object.cast::<FileSource>() {
+        signals.read_file(store::shown(&file.get().path));
+    }
+    open(object, signals)
+}
+
 /// Opens whatever a user may give.
 pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
     if let Ok(file) = object.cast::<FileSource>() {

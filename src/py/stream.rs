@@ -263,7 +263,7 @@ impl Feed for Shared {
 
     fn next(&self) -> std::result::Result<Option<RecordBatch>, String> {
         let mut state = self.lock().map_err(|_| Reentered::TEXT.to_owned())?;
-        state.next().map_err(|error| error.to_string())
+        state.next().map_err(|error| self.signals.named(&error).to_string())
     }
 }
 

@@ -6,12 +6,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::interrupt::Signals;
-use super::options;
 use super::source::{self, FileSource};
+use super::{beside, options};
 use crate::columns::OnError;
 use crate::decode::transactions::Scan;
 use crate::decode::{ChecksumJudge, Checksums, OffsetRange, transactions as core};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::framing::Source;
 use crate::limits::Limits;
 use crate::log::{Committed, Entries};
@@ -146,6 +146,13 @@ impl Given {
 impl Entries for Given {
     fn source(&self, start: u64) -> Result<Source> {
         Python::attach(|py| self.opened(py, start).map_err(|error| self.signals.kept(error)))
+    }
+
+    fn told(&self, error: Error) -> Error {
+        Python::attach(|py| match self.object.bind(py).cast::<FileSource>() {
+            Ok(file) => beside::in_file(error, &file.get().path),
+            Err(_) => error,
+        })
     }
 }
 

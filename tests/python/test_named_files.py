@@ -1,4 +1,4 @@
-"""What reads several files in one call names the one that is bad: in the text of the error and as its `path`."""
+"""What reads files names the one that is bad: in the text of the error and as its `path`."""
 
 from __future__ import annotations
 
@@ -108,12 +108,57 @@ def test_other_libraries_tell_the_file(partition: Path):
     assert stream.error.path == str(partition / BAD)
 
 
-def test_one_source_has_no_file_to_tell(partition: Path):
+ATTRIBUTES = ("code", "rule", "kafka_error_code", "position", "base_offset", "record_index", "field")
+ONE_FILE: dict[str, Callable[[Path], object]] = {
+    "decode": lambda path: ls.decode(ls.FileSource(path)).read_all(),
+    "decode in threads": lambda path: list(ls.decode(ls.FileSource(path), threads=2)),
+    "committed": lambda path: ls.decode(ls.FileSource(path), isolation="read_committed").read_all(),
+    "segment, mapped": lambda path: ls.Segment(path, mmap=True).records().read_all(),
+    "segment, by position": lambda path: ls.Segment(path, mmap=False).records().read_all(),
+    "convert": lambda path: ls.convert(ls.FileSource(path), compression="lz4"),
+}
+
+
+def test_bytes_have_no_file_to_tell(partition: Path):
     damage(partition / BAD, IN_RECORDS)
     with pytest.raises(ls.ChecksumError) as caught:
         ls.decode((partition / BAD).read_bytes()).read_all()
     assert caught.value.path is None
     assert str(caught.value).startswith("[V2-31]")
+
+
+@pytest.mark.parametrize("read", ONE_FILE.values(), ids=ONE_FILE)
+def test_one_file_is_named_as_one_of_several_is(read: Callable[[Path], object], partition: Path):
+    path = partition / BAD
+    damage(path, IN_RECORDS)
+    with pytest.raises(ls.ChecksumError) as expected:
+        ls.decode(path.read_bytes()).read_all()
+    with pytest.raises(ls.ChecksumError) as caught:
+        read(path)
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        assert (error.path, str(error)) == (str(path), f"{path}: {expected.value}")
+        assert [getattr(error, name) for name in ATTRIBUTES] == [getattr(expected.value, name) for name in ATTRIBUTES]
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+def test_headers_of_one_file_that_cannot_be_framed_are_told_with_it(mmap: bool, partition: Path):
+    path = partition / BAD
+    damage(path, IN_LENGTH)
+    for check_crc in (True, False):
+        for read in (ls.Segment(path, mmap=mmap).batches, lambda **options: ls.batches(ls.FileSource(path), **options)):
+            with pytest.raises(ls.RecordBatchError) as caught:
+                read(check_crc=check_crc)
+            assert (caught.value.path, str(caught.value).count(str(path))) == (str(path), 1)
+
+
+def test_other_libraries_tell_the_one_file(partition: Path):
+    path = partition / BAD
+    damage(path, IN_RECORDS)
+    stream = ls.decode(ls.FileSource(path))
+    with pytest.raises(pa.ArrowInvalid, match=rf"{path}: \[V2-31\] at byte 0"):
+        pa.RecordBatchReader.from_stream(stream).read_all()
+    assert stream.error is not None
+    assert stream.error.path == str(path)
 
 
 def test_a_store_is_told_without_its_secrets(partition: Path, monkeypatch: pytest.MonkeyPatch):

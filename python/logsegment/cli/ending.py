@@ -14,6 +14,7 @@ from typing import ParamSpec
 import logsegment
 from logsegment.cli.messages import say
 from logsegment.faults import SWALLOWED
+from logsegment.naming import without_file
 from logsegment.redacting import Redactor
 from logsegment.report import WANTING
 from logsegment.tiered import ManifestError, SegmentKeyError
@@ -45,7 +46,7 @@ class Damaged(Exception):
     AT_ITS_START = "nothing can be read at its start: is this a log segment at all? "
 
     def __init__(self, name: str, error: logsegment.RecordBatchError, advice: str = SKIPPING, redactor: Redactor | None = None) -> None:
-        words = str(error) if redactor is None else redactor.error(error)
+        words = without_file(error) if redactor is None else redactor.error(error)
         super().__init__(f"{name}: {_without_place(words, name)}")
         is_framed = error.base_offset is not None or error.rule == SWALLOWED
         self.advice = advice if error.position != 0 or is_framed else self.AT_ITS_START + advice

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logsegment as ls
 from logsegment.faults import TORN
+from logsegment.naming import without_file
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import shown
 
@@ -28,7 +29,7 @@ def ensure_entries(file: SegmentFile, *, recovers: bool, limits: ls.Limits | Non
         except ls.RecordBatchError as error:
             if recovers or error.position != 0:
                 return
-            raise ValueError(f"{shown(file.path)}: no log segment, or damaged where it begins: {error}") from None
+            raise ValueError(f"{shown(file.path)}: no log segment, or damaged where it begins: {without_file(error)}") from None
         torn = found is None and any(one.rule == TORN for one in stream.findings)
     if torn:
         raise ValueError(f"{shown(file.path)}: no log segment: there is not one whole entry in it")
