@@ -8,7 +8,7 @@ from time import time_ns
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException, PythonException
+from pyspark.errors import AnalysisException, PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -358,6 +358,31 @@ def test_a_stream_lands_once_over_a_restart(spark: SparkSession, tmp_path: Path)
     found = decoded(target / "lines-0", "offset", "value")
     assert [(row["offset"], row["value"].decode()) for row in found] == list(enumerate(wanted))
     assert not list(target.glob("*-delete"))
+
+
+def test_output_mode_complete_replaces_what_is_there(spark: SparkSession, tmp_path: Path):
+    """Each batch is the whole answer. Spark lets no Python sink take the mode update."""
+    source = tmp_path / "in"
+    source.mkdir()
+
+    def run(mode: str) -> None:
+        counts = (
+            spark.readStream.format("text")
+            .load(str(source))
+            .groupBy("value")
+            .count()
+            .selectExpr("value as key", "cast(count as string) as value")
+        )
+        writing = counts.writeStream.format("logsegment").outputMode(mode).option("topic", "counts")
+        query = writing.option("checkpointLocation", str(tmp_path / mode)).trigger(availableNow=True).start(str(tmp_path / "log"))
+        query.awaitTermination(120)
+
+    for number, expected in enumerate(({b"a": b"1"}, {b"a": b"2", b"b": b"1"})):
+        (source / f"{number}.txt").write_text("a\nb\n" if number else "a\n")
+        run("complete")
+        assert {row["key"]: row["value"] for row in decoded(tmp_path / "log/counts-0", "key", "value")} == expected
+    with pytest.raises(StreamingQueryException, match="does not support Update mode"):
+        run("update")
 
 
 def test_foreach_batch_writes_as_a_batch_does(spark: SparkSession, tmp_path: Path):
