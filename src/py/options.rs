@@ -136,6 +136,19 @@ impl Reading {
         }
     }
 
+    fn to_decode(&self, check_crc: bool, limits: Option<&Limits>) -> PyResult<DecodeOptions> {
+        Ok(DecodeOptions {
+            formats: self.formats()?,
+            tells_experimental: self.tells_experimental(),
+            sniffed_values: self.sniffed_values()?,
+            base_position: self.base_position.unwrap_or(0),
+            codecs: self.codecs(),
+            check_crc,
+            limits: limits.map_or_else(crate::limits::Limits::default, |limits| limits.0),
+            ..DecodeOptions::default()
+        })
+    }
+
     /// Lets the opened source say what the caller left open: its first entry when it is to be sniffed, its name by default.
     ///
     /// # Errors
@@ -200,18 +213,10 @@ impl RecordArguments {
         })?;
         let projection =
             Projection::named(self.columns.as_deref(), binary).map_err(|error| PyValueError::new_err(format!("columns: {error}")))?;
-        let offsets = OffsetRange { start: self.start_offset.unwrap_or(i64::MIN), end: self.end_offset };
         let decode = DecodeOptions {
-            formats: self.reading.formats()?,
-            tells_experimental: self.reading.tells_experimental(),
-            sniffed_values: self.reading.sniffed_values()?,
-            base_position: self.reading.base_position.unwrap_or(0),
-            codecs: self.reading.codecs(),
-            check_crc: self.check_crc,
             is_control_wanted: self.control,
-            offsets,
-            isolation: Isolation::ReadUncommitted,
-            limits: limits_of(self.limits.as_ref()),
+            offsets: OffsetRange { start: self.start_offset.unwrap_or(i64::MIN), end: self.end_offset },
+            ..self.reading.to_decode(self.check_crc, self.limits.as_ref())?
         };
         Ok(StreamOptions {
             decode,
@@ -258,16 +263,7 @@ impl EntryArguments {
 
     /// The core's options for a validation.
     pub fn to_decode(&self) -> PyResult<DecodeOptions> {
-        Ok(DecodeOptions {
-            formats: self.reading.formats()?,
-            tells_experimental: self.reading.tells_experimental(),
-            sniffed_values: self.reading.sniffed_values()?,
-            base_position: self.reading.base_position.unwrap_or(0),
-            codecs: self.reading.codecs(),
-            check_crc: self.check_crc,
-            limits: limits_of(self.limits.as_ref()),
-            ..DecodeOptions::default()
-        })
+        self.reading.to_decode(self.check_crc, self.limits.as_ref())
     }
 
     /// Whether headers tell all that is asked for. Formats that are named are held against every entry by the walk that reads it.
@@ -307,8 +303,4 @@ pub fn on_error(name: &str) -> PyResult<OnError> {
 
 pub(super) fn positive(argument: &str, value: usize) -> PyResult<usize> {
     if value > 0 { Ok(value) } else { Err(PyValueError::new_err(format!("{argument} must be at least 1"))) }
-}
-
-fn limits_of(limits: Option<&Limits>) -> crate::limits::Limits {
-    limits.map_or_else(crate::limits::Limits::default, |limits| limits.0)
 }
