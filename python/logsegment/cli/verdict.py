@@ -124,7 +124,7 @@ def _headline(verdict: Verdict) -> str:
         return f"NOT UNPACKED, {_unopened(verdict.report.unopened)}; no damage found. Intact: {whole}"
     if verdict.state == "readable" and verdict.survey and verdict.survey.lost:
         hides = any(finding.rule == SWALLOWED for finding in verdict.report.findings)
-        return f"{'HIDES DATA' if hides else 'TORN SHORT'}, {count(verdict.counts['warning'], 'warning')}. Intact: {whole}"
+        return f"{'HIDES DATA' if hides else 'CUT SHORT'}, {count(verdict.counts['warning'], 'warning')}. Intact: {whole}"
     if verdict.state == "readable":
         return f"readable, {count(verdict.counts['warning'], 'warning')}. {whole}"
     return f"clean. {whole}"
