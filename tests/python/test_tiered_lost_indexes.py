@@ -158,7 +158,7 @@ def test_of_a_log_that_was_damaged_when_it_was_uploaded(uploader: tiered.Uploade
     assert stored == paths[1]
     damage(stored, "offset")
     damage(paths[0], "offset")
-    with pytest.raises(ls.CorruptError, match=r"020-.*\.log: \[COD-6\] at byte 0: "):
+    with pytest.raises(ls.LimitError, match=r"020-.*\.log: \[COD-6\] at byte 0, field "):
         ls.restore(uploader.prefix, tmp_path / "restored", keys=tiered.KEYS)
     assert not (tmp_path / "restored").exists()
     done = ls.restore(uploader.prefix, tmp_path / "restored", keys=tiered.KEYS, on_error="skip")
