@@ -57,6 +57,11 @@ class Verdict:
         return "readable" if self.counts["warning"] else "clean"
 
     @property
+    def is_cut_short(self) -> bool:
+        """True when the end of it is lost, which no read raises an error for."""
+        return any(finding.rule == TORN and finding.severity == "warning" for finding in self.report.findings)
+
+    @property
     def batches(self) -> int:
         """Batches that are intact."""
         return self.survey.batches if self.survey and self.survey.is_complete else self.report.io_stats["entries_read"]

@@ -108,6 +108,7 @@ def verify(
             verdict.report.findings.extend(_at_border(surveys.get(before.get(segment.path, "")), segment, verdict.survey))
             seen.update(verdict.counts)
             seen[verdict.state] += 1
+            seen["cut"] += verdict.is_cut_short
             if not (quiet and verdict.state == "clean"):
                 with progress.aside():
                     _write(verdict, paper)
@@ -219,4 +220,4 @@ def _total(seen: Counter[str], files: int) -> str:
 def _code(seen: Counter[str], fail_on: str) -> int:
     if seen["unreadable"]:
         return UNREADABLE
-    return FOUND if seen["error"] or (fail_on == "warning" and seen["warning"]) else CLEAN
+    return FOUND if seen["error"] or seen["cut"] or (fail_on == "warning" and seen["warning"]) else CLEAN
