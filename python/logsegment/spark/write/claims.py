@@ -50,6 +50,7 @@ class Claims:
 
         Raises:
             ValueError: when another task has one of them.
+            FileNotFoundError: when the job was given up meanwhile.
             OSError: when the store does not answer.
         """
         if not logs:
@@ -88,9 +89,14 @@ class Claims:
     def _renew(self) -> None:
         if self._own and self._clock() - self._put_at >= RENEWED_AFTER:
             self._put_at = self._clock()
-            # A store that does not answer now is asked again in an hour.
-            with suppress(OSError):
+            try:
+                # A claim that is put again after the job was given up would hide that it was.
+                self.ensure_kept()
                 self._put(self._own[0])
+            except OSError as error:
+                # A store that does not answer now is asked again in an hour.
+                if isinstance(error, FileNotFoundError):
+                    raise
 
     def _put(self, log: str) -> None:
         stores.put_bytes(self._place(log), b"")

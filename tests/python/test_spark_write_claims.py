@@ -1,0 +1,73 @@
+"""Claims of tasks that write to a store, over a file system of this machine that stands in for one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyarrow.fs import LocalFileSystem
+
+from logsegment import stores
+from logsegment.stores import filesystems
+
+pytest.importorskip("pyspark.sql.datasource")
+
+from logsegment.spark.write import places
+from logsegment.spark.write.claims import RENEWED_AFTER, Claims
+
+TARGET = "s3://bucket"
+JOB = "0" * 32
+ATTEMPT = "task-0-1-first"
+
+
+@pytest.fixture(autouse=True)
+def _store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (LocalFileSystem(), str(tmp_path)))
+    # A store has no directories that must be there before what lies in them.
+    (tmp_path / places.staging_name(JOB) / f"claims-{JOB}" / "orders-0").mkdir(parents=True)
+
+
+def files(root: Path) -> list[str]:
+    return sorted(path.name for path in root.rglob("*") if path.is_file())
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def claims_of(clock: Clock) -> Claims:
+    claims = Claims(places.below(places.staging(TARGET, JOB), f"claims-{JOB}"), ATTEMPT, clock)
+    claims.claim(["orders-0"])
+    return claims
+
+
+def test_a_claim_of_a_job_that_was_given_up_is_not_renewed(tmp_path: Path):
+    clock = Clock()
+    claims = claims_of(clock)
+    stores.remove(places.below(places.staging(TARGET, JOB), f"claims-{JOB}", "orders-0", ATTEMPT))
+    claims.claim([])
+    clock.now += RENEWED_AFTER
+    with pytest.raises(FileNotFoundError, match="the job was given up meanwhile"):
+        claims.claim([])
+    assert files(tmp_path) == []
+
+
+def test_a_store_that_does_not_answer_when_a_claim_is_renewed_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    clock = Clock()
+    claims = claims_of(clock)
+    put: list[str] = []
+    for is_answering in (False, True):
+
+        def exists(uri: str, is_answering: bool = is_answering) -> bool:
+            if not is_answering:
+                raise ConnectionError("nobody there")
+            return True
+
+        monkeypatch.setattr(stores, "exists", exists)
+        monkeypatch.setattr(stores, "put_bytes", lambda uri, data: put.append(uri))
+        clock.now += RENEWED_AFTER
+        claims.claim([])
+        assert len(put) == is_answering
