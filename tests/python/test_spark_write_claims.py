@@ -25,6 +25,7 @@ def _store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (LocalFileSystem(), str(tmp_path)))
     # A store has no directories that must be there before what lies in them.
     (tmp_path / places.staging_name(JOB) / f"claims-{JOB}" / "orders-0").mkdir(parents=True)
+    (tmp_path / places.staging_name(JOB) / ATTEMPT).mkdir()
 
 
 def files(root: Path) -> list[str]:
@@ -39,7 +40,7 @@ class Clock:
 
 
 def claims_of(clock: Clock) -> Claims:
-    claims = Claims(places.below(places.staging(TARGET, JOB), f"claims-{JOB}"), ATTEMPT, clock)
+    claims = Claims(places.claims(places.staging(TARGET, JOB), JOB), ATTEMPT, clock)
     claims.claim(["orders-0"])
     return claims
 
@@ -47,7 +48,7 @@ def claims_of(clock: Clock) -> Claims:
 def test_a_claim_of_a_job_that_was_given_up_is_not_renewed(tmp_path: Path):
     clock = Clock()
     claims = claims_of(clock)
-    stores.remove(places.below(places.staging(TARGET, JOB), f"claims-{JOB}", "orders-0", ATTEMPT))
+    places.remove_staging(TARGET, JOB)
     claims.claim([])
     clock.now += RENEWED_AFTER
     with pytest.raises(FileNotFoundError, match="the job was given up meanwhile"):
@@ -71,3 +72,29 @@ def test_a_store_that_does_not_answer_when_a_claim_is_renewed_is_asked_again(tmp
         clock.now += RENEWED_AFTER
         claims.claim([])
         assert len(put) == is_answering
+
+
+@pytest.mark.parametrize("late", [0, 1])
+def test_what_is_sent_while_a_job_is_removed_is_removed_or_missed_by_its_task(late: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A directory of a store is listed, and what was listed is removed afterwards: the task sends in between."""
+    claims = claims_of(Clock())
+    sent = tmp_path / places.staging_name(JOB) / ATTEMPT / "00000000000000000000.log"
+    is_kept: list[bool] = []
+
+    def listed_and_removed(uri: str) -> None:
+        listed = [path for path in Path(filesystems.located(uri)[1]).rglob("*") if path.is_file()]
+        if len(is_kept) == late:
+            sent.write_bytes(b"a")
+        try:
+            claims.ensure_kept()
+            is_kept.append(True)
+        except FileNotFoundError:
+            is_kept.append(False)
+        for path in listed:
+            path.unlink()
+
+    monkeypatch.setattr(stores, "remove_directory", listed_and_removed)
+    places.remove_staging(TARGET, JOB)
+    assert is_kept == [True, False]
+    # Behind the last listing it is for the task, which knows that the job was given up.
+    assert files(tmp_path) == [sent.name] * late

@@ -20,6 +20,7 @@ from logsegment.stores.uri import StoreUri, is_stored
 
 #: Takes what tasks of one job write, and the segments made of it, until they are in their place.
 _STAGING = re.compile(r"_staging-0\.([0-9a-f]{32})-delete")
+_CLAIMS = "claims-"
 _REPLACED = re.compile(r"_replaced-[0-9]+\.[0-9a-f]{32}-delete")
 #: Nothing in a directory of a job that lives stays unchanged for longer, in seconds.
 ABANDONED_AFTER = 24 * 60 * 60
@@ -44,6 +45,11 @@ def staging_name(job: str) -> str:
 def staging(target: str, job: str) -> str:
     """The directory of a job."""
     return below(target, staging_name(job))
+
+
+def claims(above: str, writer: str) -> str:
+    """What tasks of one writer claim, below the directory of their job: a batch of a stream that is tried again has another writer."""
+    return below(above, f"{_CLAIMS}{writer}")
 
 
 def replaced(number: int, job: str) -> str:
@@ -72,8 +78,7 @@ def known_partitions(target: str) -> dict[str, int]:
 def remove_staging(target: str, job: str) -> None:
     """Remove what a job staged, as far as that can be done."""
     if is_stored(target):
-        with suppress(OSError):
-            stores.remove_directory(staging(target, job))
+        _remove_stored(staging(target, job))
     else:
         shutil.rmtree(staging(target, job), ignore_errors=True)
 
@@ -91,6 +96,16 @@ def remove_leftovers(target: str, *jobs: str | None) -> None:
             is_abandoned = _STAGING.fullmatch(entry.name) and _newest(entry.path) < time.time() - ABANDONED_AFTER
             if is_abandoned or _REPLACED.fullmatch(entry.name):
                 shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _remove_stored(above: str) -> None:
+    """The claims first: what a task sends behind the listing of the rest, it takes back when it misses its claim."""
+    with suppress(OSError):
+        for entry in stores.entries(above):
+            if entry.name.startswith(_CLAIMS):
+                stores.remove_directory(entry.uri)
+    with suppress(OSError):
+        stores.remove_directory(above)
 
 
 def _remove_abandoned(target: str) -> None:

@@ -50,8 +50,7 @@ def stage(staging: Staging, batches: Iterator[pa.RecordBatch]) -> StagedMessage:
     """
     attempt = staging.attempt()
     above = places.staging(staging.options.path, attempt.job)
-    # A batch of a stream that is tried again has the same directory, and another writer.
-    claims = Claims(places.below(above, f"claims-{staging.job}"), attempt.name)
+    claims = Claims(places.claims(above, staging.job), attempt.name)
     with tempfile.TemporaryDirectory(prefix="logsegment-") as here:
         os.mkdir(os.path.join(here, attempt.name))
         try:
