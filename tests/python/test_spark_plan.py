@@ -119,6 +119,12 @@ def test_kafkas_own_isolation_level_is_not_ignored():
         assert parse_options({"path": "/a", "kafka.isolation.level": "read_committed"}).isolation == "read_committed"
 
 
+def test_kafkas_own_isolation_level_is_told_where_it_is_not_taken():
+    given = {"path": "/a", "isolation": "read_committed", "Kafka.Isolation.Level": "read_uncommitted"}
+    with pytest.warns(UserWarning, match=r"ignored Kafka\.Isolation\.Level$"):
+        assert parse_options(given).isolation == "read_committed"
+
+
 def test_no_path_is_an_error():
     with pytest.raises(ValueError, match="no path"):
         parse_options({})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 from time import time_ns
@@ -15,6 +16,7 @@ from pyspark.sql.types import StructType
 import corpus
 import logsegment as ls
 from logsegment.spark import LogSegmentSource
+from logsegment.spark.write.options import parse_options
 from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
@@ -329,9 +331,26 @@ def test_options_of_brokers_are_passed_over(spark: SparkSession, tmp_path: Path)
 def test_a_producers_setting_of_its_codec_is_taken(spark: SparkSession, tmp_path: Path):
     """A job that wrote to brokers says its codec so; passed over, its segments would be several times as large."""
     frame = frame_of(spark, [("a",)], "value string")
-    for number, (options, codec) in enumerate((({}, "zstd"), ({"compression": "lz4"}, "lz4"), ({"compression.codec": "1"}, "gzip"))):
-        write(frame, tmp_path / str(number), topic="t", **{"kafka.compression.type": "zstd", **options})
-        assert [row["compression"] for row in decoded(tmp_path / str(number), "compression")] == [codec]
+    write(frame, tmp_path, topic="t", **{"kafka.compression.type": "zstd"})
+    assert [row["compression"] for row in decoded(tmp_path, "compression")] == ["zstd"]
+
+
+@pytest.mark.parametrize(
+    ("said", "codec"),
+    [
+        ({}, "zstd"),
+        ({"compression": "lz4"}, "lz4"),
+        ({"compression.codec": "1"}, "gzip"),
+        ({"Compressed.Topics": "orders"}, "none"),
+    ],
+)
+def test_a_producers_setting_of_its_codec_is_told_where_it_is_not_taken(tmp_path: Path, said: dict[str, str], codec: str):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        options = parse_options({"path": str(tmp_path), "kafka.compression.type": "zstd", **said})
+    assert options.compression == codec
+    ignored = "logsegment has to do with files, not brokers: ignored kafka.compression.type"
+    assert [str(one.message) for one in caught] == [ignored] * bool(said)
 
 
 def test_a_stream_lands_once_over_a_restart(spark: SparkSession, tmp_path: Path):

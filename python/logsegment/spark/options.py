@@ -83,27 +83,34 @@ class Door:
         name: for messages.
         known: options that mean something.
         ignored: options that mean something elsewhere only, and do no harm here.
-        honoured: Kafka's own names of options that are known.
+        honoured: Kafka's own names of options that are known, each with those in whose place alone it is taken.
     """
 
     name: str
     known: tuple[str, ...]
     ignored: tuple[str, ...] = ()
-    honoured: tuple[str, ...] = ()
+    honoured: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def ignores(self, name: str, given: Collection[str]) -> bool:
+        """Whether an option for brokers means nothing here, beside the others that are given, all in lower case."""
+        said = dict(self.honoured).get(name)
+        return _is_for_brokers(name) and (said is None or any(other in given for other in said))
 
 
-BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters", "view"), TRIGGERS, (KAFKA_ISOLATION,))
+#: Kafka's own name beside ours, of all doors that give records.
+ISOLATION = ((KAFKA_ISOLATION, ("isolation",)),)
+BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters", "view"), TRIGGERS, ISOLATION)
 #: Of the views, which give something else than records.
 VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc", "experimental", *ENTRY_LIMITS)
 BATCHES_VIEW = Door("the view batches", (*VIEWED, "batchSize", *MODE_OPTIONS, IO_STATS, *PLUGINS))
 FINDINGS_VIEW = Door("the view findings", (*VIEWED, "depth", IO_STATS, *PLUGINS))
-STREAM = Door("a streaming query", (*PATHS, *RECORDS, *LIMITS, *TRIGGERS, "upTo", "view"), ("pushFilters",), (KAFKA_ISOLATION,))
+STREAM = Door("a streaming query", (*PATHS, *RECORDS, *LIMITS, *TRIGGERS, "upTo", "view"), ("pushFilters",), ISOLATION)
 #: What Spark itself hands on with a stream.
 OF_STREAMS = ("checkpointLocation", "queryName", "outputMode")
 #: The settings of the 0.7 producer in the place of `compression`.
 POLICY = ("compression.codec", "compressed.topics")
 WRITTEN = ("topic", "partitions", "format", "compression", "level", "batchBytes", "segmentBytes", *POLICY, *PLUGINS)
-WRITE = Door("a write", ("path", *WRITTEN, *OF_STREAMS), ("includeHeaders",), (KAFKA_COMPRESSION,))
+WRITE = Door("a write", ("path", *WRITTEN, *OF_STREAMS), ("includeHeaders",), ((KAFKA_COMPRESSION, ("compression", *POLICY)),))
 DOORS = (BATCH, BATCHES_VIEW, FINDINGS_VIEW, STREAM, WRITE)
 
 #: Of an Arrow batch. In batches of 1 MiB small records took 5 to 15 % more CPU a row on their way to the JVM.
@@ -221,7 +228,7 @@ def ensure_known(given: Mapping[str, str], door: Door) -> None:
 
 def warn_of_ignored(given: Mapping[str, str], door: Door) -> None:
     """Say once which options are passed over."""
-    for_brokers = sorted(name for name in given if _is_for_brokers(name) and name.lower() not in door.honoured)
+    for_brokers = sorted(name for name in given if door.ignores(name.lower(), lowered(given)))
     elsewhere = sorted(name for name in given if name.lower() in map(str.lower, door.ignored))
     told = [f"logsegment has to do with files, not brokers: ignored {', '.join(for_brokers)}"] if for_brokers else []
     told += [f"ignored in {door.name}: {', '.join(elsewhere)}"] if elsewhere else []
