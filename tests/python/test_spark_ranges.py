@@ -346,6 +346,19 @@ def test_pushed_filters_spare_bytes_inside_a_file(large: Path):
         assert sum(count for count, _ in counted) <= size * 0.02 + 2 * 16384
 
 
+def test_filters_that_spare_nothing_give_no_warning(large: Path):
+    """Spark pushes `IS NOT NULL` with every comparison: alone it changes nothing of what is read."""
+    told = [filters_of_spark.IsNotNull((name,)) for name in ("topic", "partition", "offset", "timestamp")]
+    told += [filters_of_spark.Not(filters_of_spark.IsNull(("topic",))), filters_of_spark.EqualNullSafe(("partition",), None)]
+    reader = LogSegmentSource({"path": str(large), "pushFilters": "true"}).reader(record_schema(COLUMNS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert reader.pushFilters(told) == told
+    for one in (filters_of_spark.EqualTo(("topic",), "big"), filters_of_spark.Not(filters_of_spark.In(("partition",), (7,)))):
+        with pytest.warns(UserWarning, match="option pushFilters"):
+            reader.pushFilters([*told, one])
+
+
 def test_a_large_segment_becomes_several_tasks(large: Path, monkeypatch: pytest.MonkeyPatch):
     """So that one hot partition uses all cores; no task is very small."""
     size = (large / f"{0:020}.log").stat().st_size

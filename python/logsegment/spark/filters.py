@@ -47,22 +47,23 @@ def wanted_by(filters: Sequence[Filter]) -> Wanted:
     """Take from filters, all of which must hold, what spares work."""
     wanted = Wanted()
     for one in filters:
-        column = _column(one)
+        bare = _bare(one)
+        column = getattr(bare, "attribute", None)
         if column == ("offset",):
             wanted = _offsets(wanted, one)
         elif column == ("timestamp",):
             wanted = _times(wanted, one)
-        elif column == ("topic",):
+        elif column == ("topic",) and _is_tested(bare):
             wanted = replace(wanted, topics=(*wanted.topics, one))
-        elif column == ("partition",):
+        elif column == ("partition",) and _is_tested(bare):
             wanted = replace(wanted, partitions=(*wanted.partitions, one))
     return wanted
 
 
-def _column(one: Filter) -> tuple[str, ...] | None:
+def _bare(one: Filter) -> Filter:
     while isinstance(one, spark.Not):
         one = one.child
-    return getattr(one, "attribute", None)
+    return one
 
 
 def _offsets(wanted: Wanted, one: Filter) -> Wanted:
@@ -96,6 +97,11 @@ _TESTS: dict[type[Filter], Callable[[Any, Any], bool]] = {
     spark.StringEndsWith: str.endswith,
     spark.StringContains: operator.contains,
 }
+
+
+def _is_tested(one: Filter) -> bool:
+    """False for what `_holds` never says anything of, as of `IS NOT NULL`, which spares nothing."""
+    return type(one) in _TESTS and getattr(one, "value", None) is not None
 
 
 def _holds(one: Filter, value: object) -> bool | None:
