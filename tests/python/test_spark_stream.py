@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,12 @@ def until(true: Callable[[], bool], seconds: float = 120) -> None:
         time.sleep(0.05)
 
 
+def wait_for_trigger(query: StreamingQuery) -> None:
+    """Until one has begun and ended: with a trigger that comes again and again, so that neither is missed for long."""
+    for is_active in (False, True, False):
+        until(partial(lambda wanted: query.status["isTriggerActive"] == wanted, is_active))
+
+
 def test_fewest_offsets_are_waited_for_but_not_for_ever(spark: SparkSession, tmp_path: Path):
     """With a trigger that comes again and again. The first one of a query waits for nothing; 15 minutes are the default."""
     log = GrowingLog(tmp_path / "logs")
@@ -84,7 +91,7 @@ def test_fewest_offsets_are_waited_for_but_not_for_ever(spark: SparkSession, tmp
     query = start(maxOffsetsPerTrigger="12")
     until(lambda: found == [[0, 1, 2]])
     log.append(9)
-    time.sleep(1)
+    wait_for_trigger(query)
     assert len(found) == 1
     log.append(4)
     until(lambda: found[1:] == [list(range(3, 15))])
