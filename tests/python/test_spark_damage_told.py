@@ -213,6 +213,13 @@ def test_a_task_of_several_partitions_knows_the_transactions_of_each(snapshots: 
 
 
 DAMAGED = [(how, border) for how in in_doubt.DAMAGE for border in ("inside", "last", "first")]
+#: At the end of a segment they look like an entry that is not there whole, or like room that a broker keeps: no damage, and no loss.
+TORN = {"zeros", "longer by 1", "longer by 128", "longer by 256", "longer by 16 MiB", "cut in its header", "cut in its record"}
+
+
+def is_unseen(how: str, border: str) -> bool:
+    """Whether a file with this damage is read as if nothing were wrong with it."""
+    return how in in_doubt.GONE or (border == "last" and how in TORN)
 
 
 @pytest.mark.parametrize(("how", "border"), DAMAGED)
@@ -221,8 +228,7 @@ def test_a_stream_goes_on_past_damage_as_a_batch_query_does(how: str, border: st
     for mode in ("PERMISSIVE", "DROPMALFORMED"):
         query = by_batch(tmp_path, 0, mode=mode)
         places = sorted((one["rule"], one["path"], one["position"]) for one in query.told)
-        # What is cut off at the end of a file is no damage.
-        assert bool(places) == (mode == "PERMISSIVE" and how not in in_doubt.GONE) or border == "last"
+        assert bool(places) == (mode == "PERMISSIVE" and not is_unseen(how, border))
         for door in (by_stream, by_restarted_stream):
             for cut in ({}, {"maxOffsetsPerTrigger": "4"}):
                 read = door(tmp_path, 0, mode=mode, **cut)
@@ -242,6 +248,7 @@ def test_a_stream_fails_at_damage_as_a_batch_query_does(how: str, border: str, i
             return error.rule
 
     query, stream = outcome(by_batch), outcome(by_stream)
-    # An entry that seems to go on behind the end of the file is no damage to a read of all.
-    assert isinstance(query, str) or how in {*in_doubt.GONE, "longer by 16 MiB"} or border == "last"
+    # An entry that seems to go on behind the end of the file is no damage to a read of all; what is in doubt because of it is.
+    is_read = isolation == "read_uncommitted" and (is_unseen(how, border) or how == "longer by 16 MiB")
+    assert isinstance(query, str) == (not is_read)
     assert stream == query
