@@ -9,6 +9,7 @@ python -m benches.run --quick               fewer repeats, the small corpora onl
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 
@@ -17,8 +18,6 @@ from benches.paths import PEERS, RESULTS, ROOT, WORK, manifests
 
 MAIN_CASES = "small-*,headers-*,smallbig-*,large-*"
 MESSAGE_SET_CASES = "v1-*"
-#: Arrow's Java library then reads its buffers without a check of bounds and nulls at each value.
-ARROW_UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 
 
 def main():
@@ -150,7 +149,13 @@ def run_spark_kafka(args):
 def run_spark_kafka_unchecked(args):
     """As `run_spark_kafka`, with what docs/guide/spark-cluster.md says of Arrow's checks in both JVMs."""
     quick = ["--codecs", "none", "--rows", "300000", "--rounds", "2"] if args.quick else []
-    return call_json("benches.spark_kafka.measure", f"--java-options={ARROW_UNCHECKED}", *quick)
+    return call_json("benches.spark_kafka.measure", f"--java-options={arrow_unchecked()}", *quick)
+
+
+def arrow_unchecked():
+    """The options by which Arrow's Java library reads its buffers without a check of bounds and nulls at each value."""
+    (found,) = re.findall(r"`(-Darrow[^`]*)`", (ROOT / "docs/guide/spark-cluster.md").read_text())
+    return found
 
 
 def run_slice(args):
