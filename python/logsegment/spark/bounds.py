@@ -97,7 +97,7 @@ def ranges_of(
         if start == LATEST or end == EARLIEST or (start >= 0 and 0 <= end <= start):
             continue
         one = LogRange(name, segments, None if start < 0 else start, None if end < 0 else end, tuple(looked_up))
-        lost = [told for told in (_lost_start(one, first), _never_begun(one, recovers), _lost_end(one, recovers)) if told]
+        lost = [told for told in (_lost_start(one, first), _lost_end(one, recovers)) if told]
         if lost and fail_on_data_loss:
             raise ValueError(f"{'; '.join(lost)}. Set failOnDataLoss to false to read what is there")
         if lost:
@@ -133,18 +133,14 @@ def _lost_start(one: LogRange, first: int | None) -> str | None:
     return f"offset {one.start} of {one.name} is not there any more: the log begins at {first}"
 
 
-def _never_begun(one: LogRange, recovers: bool) -> str | None:
-    if one.start is None or one.end is not None:
-        return None
-    behind = _end_before(one, one.start, recovers)
-    return None if behind is None else f"offsets of {one.name} from {one.start} on are wanted, but the log ends before {behind}"
-
-
 def _lost_end(one: LogRange, recovers: bool) -> str | None:
-    if one.end is None:
+    """Offsets up to an end, or with none from the start on."""
+    offset = one.start if one.end is None else one.end
+    behind = None if offset is None else _end_before(one, offset, recovers)
+    if behind is None:
         return None
-    behind = _end_before(one, one.end, recovers)
-    return None if behind is None else f"offsets of {one.name} up to {one.end} are wanted, but the log ends before {behind}"
+    wanted = f"from {offset} on" if one.end is None else f"up to {offset}"
+    return f"offsets of {one.name} {wanted} are wanted, but the log ends before {behind}"
 
 
 def _end_before(one: LogRange, offset: int, recovers: bool) -> int | None:
