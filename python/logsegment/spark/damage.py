@@ -33,11 +33,11 @@ class Share:
     end: int | None
     resumes: bool = False
 
-    def tells(self, first: int, behind: int | None) -> bool:
-        """Whether a place with offsets from `first` to before `behind` (None where nothing tells it) is told by this task."""
+    def tells(self, begin: int, behind: int | None) -> bool:
+        """Whether a place with offsets from `begin` to before `behind` (None where nothing tells it) is told by this task."""
         if self.start is not None and not self.resumes and (behind is None or behind > self.start):
-            first = max(first, self.start)
-        return (self.start is None or self.start <= first) and (self.end is None or first < self.end)
+            begin = max(begin, self.start)
+        return (self.start is None or self.start <= begin) and (self.end is None or begin < self.end)
 
 
 def told_by(

@@ -25,7 +25,7 @@ NoMatch: TypeAlias = Literal["error", "latest"]
 Offsets: TypeAlias = dict[TopicPartition, int]
 
 #: Topic-partitions that an error names.
-NAMED = 5
+NAMED_FAULTS = 5
 
 _WORDS = {"earliest": EARLIEST, "latest": LATEST}
 #: What each edge takes in a batch query and in a stream.
@@ -161,7 +161,7 @@ def ensure_assigned(limit: OffsetLimit, assigned: Mapping[TopicPartition, object
     faults += [f"{one} is not read" for one in sorted(map(str, limit.named.keys() - assigned.keys()))]
     advice = f"; {_ADVICE[edge]}" if limit.offsets is not None else ""
     what = f"option {limit.option(edge)} must name all topic-partitions that are read and no others"
-    raise ValueError(f"{what}: {listed(faults, NAMED)}{advice}")
+    raise ValueError(f"{what}: {listed(faults, NAMED_FAULTS)}{advice}")
 
 
 def _ensure_ordered(starting: OffsetLimit, ending: OffsetLimit) -> None:

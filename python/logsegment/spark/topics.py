@@ -22,7 +22,7 @@ STRATEGIES = ("subscribe", "subscribePattern", "assign")
 #: Topics that Kafka keeps for itself; no pattern matches them, as in Kafka's list of topics. The last is the log of its controllers.
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 #: Topics that an error names.
-NAMED = 20
+NAMED_TOPICS = 20
 _EXAMPLE = '{"orders":[0,1],"payments":[0]}'
 
 
@@ -62,7 +62,7 @@ class Selection:
         named = self.topics if self.topics is not None else {one.topic for one in self.partitions or ()}
         if missing := sorted(str(topic) for topic in named if topic not in there):
             names = sorted(str(topic) for topic in there if topic is not None)
-            raise ValueError(f"no such topic: {listed(missing, NAMED)}; there are {listed(names, NAMED) or 'none'}")
+            raise ValueError(f"no such topic: {listed(missing, NAMED_TOPICS)}; there are {listed(names, NAMED_TOPICS) or 'none'}")
 
     def has(self, one: TopicPartition) -> bool:
         """True when it is to be read."""
