@@ -18,7 +18,7 @@ from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, Prod
 from logsegment.entries import Entries
 from logsegment.file_names import SNAPSHOT
 from logsegment.neighbours import committed_transactions, named
-from logsegment.record_options import RecordOptions, ensure_known, shared_options
+from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options
 from logsegment.segment import Mapped, Segment
 from logsegment.segments import absolute, directory_of, found_in, is_directory, is_gap, names_in, segments_beside
 from logsegment.tiered.keys import Keys
@@ -240,7 +240,7 @@ def parts_of(
 
 
 def _to_read(segment: Segment, *, offsets: tuple[int | None, int | None], options: RecordOptions) -> tuple[int, int | None]:
-    return segment._to_read(*offsets, options)
+    return segment.range_to_read(*offsets, **lookup_options(options))
 
 
 def _aborted(segments: Sequence[Segment]) -> list[Rows[AbortedTransaction]]:

@@ -50,6 +50,11 @@ def takes_v3(options: RecordOptions) -> bool:
     return options.get("experimental", False) or options.get("format") == "v3"
 
 
+def lookup_options(options: RecordOptions) -> dict[str, Any]:
+    """Those that `Segment.range_to_read` takes."""
+    return {"on_error": options.get("on_error", "raise"), "format": options.get("format", "auto")}
+
+
 def shared_options(options: RecordOptions, isolation: Isolation) -> dict[str, Any]:
     """What `decode_files` is told about all parts, with the defaults of `decode`."""
     columns = columns_with(options.get("decode"), options.get("columns"))

@@ -22,7 +22,7 @@ from logsegment.naming import naming_file
 from logsegment.neighbours import committed_transactions, named
 from logsegment.ranges import Ranges
 from logsegment.reading import decode
-from logsegment.record_options import RecordOptions, ensure_known, shared_options, takes_v3
+from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options, takes_v3
 from logsegment.segments import SegmentFile, absolute, find_segments, segments_beside
 from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.keys import Keys
@@ -132,7 +132,7 @@ class Segment(Ranges, Entries):
         start, end = bounds([self], (start_offset, end_offset), (start_timestamp, end_timestamp), options)
         known = self._transactions(start, end, isolation, options)
         own = {"start_offset": start, "end_offset": end, "transactions": known, "topic": self.topic, "partition": self.partition}
-        source = self._source(*self._to_read(start, end, options))
+        source = self._source(*self.range_to_read(start, end, **lookup_options(options)))
         return _core.decode(source, shared_options(options, isolation) | own, path=self.path)
 
     def inspect(self, *, at: int | None = None, offset: int | None = None, **options: Any) -> Field:
@@ -309,9 +309,6 @@ class Segment(Ranges, Entries):
     def _is_closed(self) -> bool:
         first = self.base_offset
         return first is not None and any((other.base_offset or 0) > first for other in segments_beside(self._file))
-
-    def _to_read(self, start: int | None, end: int | None, options: RecordOptions) -> tuple[int, int | None]:
-        return self.range_to_read(start, end, on_error=options.get("on_error", "raise"), format=options.get("format", "auto"))
 
     def _transactions(self, start: int | None, end: int | None, isolation: Isolation, options: RecordOptions) -> Transactions | None:
         if isolation != "read_committed":

@@ -14,7 +14,7 @@ from logsegment._options import Isolation
 from logsegment.log import Log, parts_of
 from logsegment.polars.bounds import ANYTHING, Bounds
 from logsegment.polars.predicates import condition_of
-from logsegment.record_options import RecordOptions, ensure_known, shared_options
+from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options
 from logsegment.segment import Segment
 from logsegment.segments import absolute, is_gap
 from logsegment.stores.uri import shown
@@ -167,7 +167,7 @@ def _is_of_0_7(segments: list[Segment], options: RecordOptions) -> bool:
 
 def _range(segment: Segment, bounds: Bounds, options: RecordOptions) -> tuple[int, int | None] | None:
     """The bytes that are read of a segment. A damaged header must not lead a read past intact batches that shall go on."""
-    begin, behind = segment._to_read(bounds.start, bounds.end, options)
+    begin, behind = segment.range_to_read(bounds.start, bounds.end, **lookup_options(options))
     if bounds.timestamp is not None and options.get("on_error") != "skip":
         first = segment.position_for_timestamp(bounds.timestamp)
         if first is None:
