@@ -23,7 +23,7 @@ from logsegment.segment import Mapped, Segment
 from logsegment.segments import absolute, directory_of, found_in, is_directory, is_gap, names_in, segments_beside
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.places import tiered
-from logsegment.wanted_offsets import bounds, first_offset_at
+from logsegment.wanted_offsets import TimeLookup, bounds, first_offset_at
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -82,7 +82,7 @@ class Log(Entries):
         Args:
             start_offset: first offset wanted (inclusive).
             end_offset: first offset not wanted (exclusive).
-            start_timestamp: begin at the first record of this time or later.
+            start_timestamp: begin at the first record of this time or later; with `on_error="skip"` as in `Segment.records`.
             end_timestamp: end before the first record of this time or later.
             isolation: "read_committed" is right across the borders of segments.
             options: as in `decode`; of `decode`, each directory tells its topic, and records of topics that are not internal are null,
@@ -130,7 +130,8 @@ class Log(Entries):
             >>> ls.Log("payments-0").offset_for_timestamp(0)
             0
         """
-        return first_offset_at(self._one_partition(), timestamp, codecs=codecs, experimental=experimental, limits=limits)
+        lookup = TimeLookup(codecs=codecs, experimental=experimental, limits=limits)
+        return first_offset_at(self._one_partition(), timestamp, lookup)
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import mmap as mapping
 import os
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from logsegment._times import Timestamp, milliseconds
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
 from logsegment.inspecting import Field, inspect
+from logsegment.intact_times import decoding, first_late
 from logsegment.naming import naming_file
 from logsegment.neighbours import committed_transactions, named
 from logsegment.ranges import Ranges
@@ -27,7 +27,7 @@ from logsegment.segments import SegmentFile, absolute, find_segments, segments_b
 from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.places import tiered
-from logsegment.wanted_offsets import bounds
+from logsegment.wanted_offsets import TimeLookup, bounds
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -104,12 +104,12 @@ class Segment(Ranges, Entries):
         """Decode records; only the batches that may hold wanted offsets are read.
 
         With `on_error="skip"` these are all intact ones, and so the stretches between entries of the index: a damaged header says nothing
-        about what stands behind it.
+        about what stands behind it. A time is then that of the first record in an intact batch, and everything in front of it is read.
 
         Args:
             start_offset: first offset wanted (inclusive).
             end_offset: first offset not wanted (exclusive).
-            start_timestamp: begin at the first record of this time or later, as `offset_for_timestamp` finds it.
+            start_timestamp: begin at the first record of this time or later, as `offset_for_timestamp` finds it where nothing is damaged.
             end_timestamp: end before the first record of this time or later.
             isolation: as in `decode`, by what the whole partition tells.
             options: as in `decode`; of `decode`, the directory tells the topic.
@@ -198,15 +198,9 @@ class Segment(Ranges, Entries):
         if batch is None:
             return None
         source = FileSource(self.path, position)
-        options: dict[str, Any] = {"control": True, "batch_size": 4096, "batch_bytes": 1, "start_offset": start_offset}
-        options |= {"experimental": experimental, "codecs": codecs, "limits": limits}
-        with naming_file(self.path), decode(source, columns=["offset", "timestampMs"], **options) as stream:
-            for rows in stream:
-                for line in rows.to_jsonl().splitlines():
-                    record = json.loads(line)
-                    if record["timestampMs"] >= wanted:
-                        return int(record["offset"])
-        return None
+        lookup = TimeLookup(start_offset=start_offset, codecs=codecs, experimental=experimental, limits=limits)
+        with naming_file(self.path), decode(source, **decoding(lookup)) as stream:
+            return first_late(stream, wanted)
 
     @cached_property
     def offset_index(self) -> Rows[OffsetEntry]:

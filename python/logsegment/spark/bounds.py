@@ -6,9 +6,8 @@ Opens what it must to look a time up, or to know where a log ends.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import logsegment as ls
@@ -16,9 +15,9 @@ from logsegment.segments import SegmentFile
 from logsegment.spark.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
 from logsegment.spark.positions import ensure_boundary
 from logsegment.spark.stream_ends import Checkpoints, base_of, earliest
-from logsegment.spark.times import first_offset_at
 from logsegment.spark.topics import TopicPartition
 from logsegment.tails import last_intact
+from logsegment.wanted_offsets import TimeLookup, first_offset_at
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -33,7 +32,7 @@ class LogRange:
         segments: all of its segments, in order.
         start: first offset; None for the first that is there.
         end: behind the last offset; None for all that is there when it is read.
-        looked_up: segments in which a time was looked for: their indexes may have been of no help.
+        looked_up: segments in which a time was looked for by their indexes, which may have been of no help.
     """
 
     name: TopicPartition
@@ -64,7 +63,7 @@ def ranges_of(
         codecs: a registry of plugins, for looking a time up in their batches.
         experimental: look a time up in batches of magic 3 too.
         limits: what an entry may claim in which a time is looked up.
-        recovers: look past damage for a time, and for the end of a log.
+        recovers: look past damage for a time, for which everything in front of it is read, and for the end of a log.
 
     Raises:
         ValueError: when limits do not name what is read, a start is behind its end, no record is late enough for a starting time, or
@@ -76,14 +75,14 @@ def ranges_of(
     ensure_assigned(starting, logs, "starting")
     ensure_assigned(ending, logs, "ending")
     checkpoints = Checkpoints()
-    asked = {"codecs": codecs, "experimental": experimental, "limits": limits}
+    asked = TimeLookup(recovers=recovers, codecs=codecs, experimental=experimental, limits=limits)
     ranges = []
     for name, segments in logs.items():
         first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
         # Records that were deleted on request stay in the file until the segment goes.
         after_deleted = first if first is not None and first > base_of(segments[0]) else None
         looked_up: list[ls.Segment] = []
-        find = partial(first_offset_at, segments, looked_up, asked | {"start_offset": after_deleted}, recovers)
+        find = _finder(segments, looked_up, replace(asked, start_offset=after_deleted))
         start, end = _place(name, starting, "starting", find), _place(name, ending, "ending", find)
         if start >= 0:
             ensure_boundary(name, segments, start, "starting")
@@ -105,6 +104,18 @@ def ranges_of(
             one = replace(one, start=None if one.start is None else max(one.start, first or 0))
         ranges.append(one)
     return ranges
+
+
+def _finder(segments: Sequence[SegmentFile], looked_up: list[ls.Segment], lookup: TimeLookup) -> Callable[[int], int | None]:
+    """Finds the offset for a time; `looked_up` gets the segments whose indexes were asked."""
+
+    def opened() -> Iterator[ls.Segment]:
+        for segment in map(ls.Segment, segments):
+            if not lookup.recovers:
+                looked_up.append(segment)
+            yield segment
+
+    return lambda timestamp: first_offset_at(opened(), timestamp, lookup)
 
 
 def _place(name: TopicPartition, limit: OffsetLimit, edge: Edge, find: Callable[[int], int | None]) -> int:

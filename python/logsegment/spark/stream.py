@@ -29,6 +29,7 @@ from logsegment.spark.stream_read import read_range
 from logsegment.spark.task_stats import TaskStats
 from logsegment.spark.topics import TopicPartition, discover
 from logsegment.stores.errors import ChangedError
+from logsegment.wanted_offsets import TimeLookup, first_offset_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -274,15 +275,24 @@ def _by_time(name: TopicPartition, options: StreamOptions, segments: Sequence[Se
     assert wanted is not None, "a limit says one of four things"
     if wanted in (EARLIEST, LATEST):
         return wanted
-    asked: dict[str, Any] = {"codecs": options.codecs, "experimental": options.experimental, "limits": options.limits}
-    for segment in segments:
-        found = ls.Segment(segment).offset_for_timestamp(wanted, start_offset=reach.earliest, **asked)
-        if found is not None and (reach.latest is None or found < reach.latest):
-            return found
+    found = first_offset_at(map(ls.Segment, segments), wanted, _time_lookup(options, reach))
+    if found is not None:
+        return found
     if limit.no_match == "latest":
         return LATEST
     raise ValueError(
         f"no record of {name} is of time {wanted} or later; the option startingOffsetsByTimestampStrategy=latest begins behind the last one"
+    )
+
+
+def _time_lookup(options: StreamOptions, reach: Reach) -> TimeLookup:
+    return TimeLookup(
+        recovers=options.mode.skips,
+        start_offset=reach.earliest,
+        end_offset=reach.latest,
+        codecs=options.codecs,
+        experimental=options.experimental,
+        limits=options.limits,
     )
 
 
