@@ -26,7 +26,8 @@ def outcome(source: Any, on_error: Any, **options: Any) -> tuple[list[corpus.Row
         for batch in stream:
             rows += rows_of(batch)
     except ls.RecordBatchError as raised:
-        error = type(raised).__name__, str(raised)
+        # Of a file an error says which.
+        error = type(raised).__name__, str(raised).removeprefix(f"{raised.path}: ")
     return rows, stream.findings, error
 
 

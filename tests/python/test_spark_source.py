@@ -96,7 +96,7 @@ def as_tree(root: Path, cases: list[Case]) -> Path:
 def test_every_case_of_the_corpus_is_read_as_its_truth(spark: SparkSession, tmp_path: Path):
     cases = corpus.cases()
     frame = load(spark, as_tree(tmp_path, cases), columns=["topic", "partition", *TOLD])
-    assert frame.rdd.getNumPartitions() == len(cases), "one task a partition"
+    assert frame.rdd.getNumPartitions() < len(cases), "of so many partitions small ones share tasks"
     found = by_partition(rows(frame))
     corpus.seen_all(cases, corpus.manifest()["counts"]["cases"])
     for index, case in enumerate(cases):
