@@ -40,13 +40,13 @@ from logsegment._lazy import lazily
 from logsegment.arrays import batch_info_array, decode_array, explode_array, validate_array
 from logsegment.converting import Converted, Loss, StoppedAt, convert, convert_array
 from logsegment.inspecting import Field, Problem, inspect
-from logsegment.log import Log
+from logsegment.log.log import Log
+from logsegment.log.segment import Segment
 from logsegment.lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
 from logsegment.policy import CompressionPolicy
 from logsegment.reading import BatchTable, batch_stream, batches, decode
 from logsegment.report import Report, validate
 from logsegment.salvaging import Kept, Lost, Salvage, salvage
-from logsegment.segment import Segment
 from logsegment.writing import encode, encode_array
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from logsegment._core import RecordBatchError
-from logsegment.segment import Segment
+from logsegment.log.segment import Segment
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import is_stored
 from logsegment.tiered.errors import ChunkError
@@ -50,7 +50,7 @@ class CountedSegment(Segment):
         super().__init__(file, mmap=False)
         self._counters = counters
         self._is_read = False
-        self._read: set[str] = set()
+        self._index_bytes: int | None = None
         self._found: tuple[int, int, tuple[int, int, int] | None] | None = None
 
     def is_read(self) -> None:
@@ -62,7 +62,7 @@ class CountedSegment(Segment):
         """The bytes of the batches that may hold the offsets; none where no batch reaches the first of them."""
         if self._is_kafka_07 or start is end is None:
             return 0, None
-        self._looked_up(".index")
+        self._looked_up_index()
         if is_skipping:
             return self.intact_range(start, end)
         begin = 0
@@ -100,14 +100,14 @@ class CountedSegment(Segment):
         """
         if self._is_kafka_07:
             return
-        self._looked_up(".index", ".timeindex")
+        self.is_read()
         try:
-            position, batch, by_index = self._looked_up_timestamp(timestamp)
+            position, batch = self._find_timestamp(timestamp)
         except RecordBatchError:
             # Decoding tells what is wrong, or skips it.
             yield 0, None
             return
-        self._walked(position, by_index=by_index)
+        self._walked(position, by_index=False)
         if batch is not None:
             yield position, position + batch[0]
             yield position + batch[0], None
@@ -133,18 +133,18 @@ class CountedSegment(Segment):
     def _walked(self, position: int, *, by_index: bool) -> None:
         self._counters.bytes_walked += 0 if by_index else position
 
-    def _looked_up(self, *suffixes: str) -> None:
+    def _looked_up_index(self) -> None:
+        """Count the bytes of the index, once."""
         self.is_read()
-        for suffix in suffixes:
-            if suffix not in self._read:
-                self._read.add(suffix)
-                self._counters.index_bytes += self._index_bytes(suffix)
+        if self._index_bytes is None:
+            self._index_bytes = self._bytes_of_index()
+            self._counters.index_bytes += self._index_bytes
 
-    def _index_bytes(self, suffix: str) -> int:
+    def _bytes_of_index(self) -> int:
         if is_stored(self.path):
             # A size would be a question more to the store; the entries are there after the look-up anyway.
-            return 8 * len(self._index.offset_index()) if suffix == ".index" else 12 * len(self._index.time_index())
+            return 8 * len(self._index.offset_index())
         try:
-            return os.stat(self._beside(suffix)).st_size
+            return os.stat(self._beside(".index")).st_size
         except OSError:
             return 0

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from logsegment import _core
 from logsegment._core import Limits, RecordStream
 from logsegment._options import Depth, Format, OnError, entry_options
-from logsegment.neighbours import with_lost_indexes
+from logsegment.neighbours import named, with_lost_indexes
 from logsegment.reading import BatchTable
 from logsegment.report import Report
+from logsegment.segments import SegmentFile
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -107,8 +108,9 @@ class Entries(ABC):
             check_crc=check_crc, strict_tail=strict_tail, format=format, experimental=experimental, codecs=codecs, limits=limits
         )
         files, above = self._validated()
-        findings, stats = _core.validate_log(files, above, depth, options)
-        found = with_lost_indexes(findings, [path for path, _ in files])
+        findings, stats = _core.validate_log(list(map(named, files)), above, depth, options)
+        misnamed = [file.finding for file in files if file.finding is not None]
+        found = with_lost_indexes([*findings, *misnamed], [file.path for file in files])
         return Report([*found, *self._left_out()], stats, has_checksums=check_crc)
 
     @abstractmethod
@@ -116,8 +118,8 @@ class Entries(ABC):
         """The headers of what may hold the wanted offsets."""
 
     @abstractmethod
-    def _validated(self) -> tuple[list[tuple[str, int | None]], list[str]]:
-        """The files with their first offsets, and directories above whose checkpoints are looked at too."""
+    def _validated(self) -> tuple[list[SegmentFile], list[str]]:
+        """Return the files with the offsets that they may hold, and directories above whose checkpoints are validated too."""
 
     def _left_out(self) -> list[_core.Finding]:
         """What is told of files that belong to the log and are not read."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from logsegment import _core
 from logsegment._core import RecordBatchError
 from logsegment._options import OnError
+from logsegment.log.reader import arranged, lower_bounded
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import cut_of, is_stored, is_tiered, untiered
 from logsegment.tails import NO_ZEROS, Last, Tail, damage_at, last_intact, stands, tail_of
@@ -97,6 +98,8 @@ class Follower:
             RecordBatchError: when a batch that is not the last one is damaged.
             SegmentKeyError: when a key is missing or wrong.
         """
+        # A cleaner may merge the next segment into one since the directory was listed, so that only first offsets count.
+        segments = [lower_bounded(segment) for segment in arranged(segments, reports=self._skips)]
         listed = [_name(segment) for segment in segments]
         if listed == self._listed:
             return

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from logsegment import _core
 from logsegment._core import FileSource, Finding, Limits, Transactions
 from logsegment._options import Depth, entry_options
+from logsegment.log.reader import arranged
 from logsegment.report import Report
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import is_tiered
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
+
+
+#: Path, first offset (None if the name has none), and the offsets that the batches may hold.
+Named: TypeAlias = tuple[str, int | None, tuple[int, int | None] | None]
 
 
 def committed_transactions(
@@ -24,10 +29,10 @@ def committed_transactions(
     is_recovering: bool = False,
     experimental: bool = False,
 ) -> Transactions:
-    """Learn what a committed read must know, from producer snapshots and markers; see docs/decisions.
+    """Return the transactions that a committed read must know, from the markers of a partition; see docs/decisions.
 
     Args:
-        segments: all segments of one partition, in the order of their offsets.
+        segments: all segments of one partition.
         start: first offset that will be read.
         end: first offset that will not be read.
         is_recovering: read whole entries and believe them only when their checksum matches.
@@ -36,7 +41,7 @@ def committed_transactions(
     Raises:
         OSError: when a file cannot be read.
     """
-    numbered = list(map(_numbered, segments))
+    numbered = list(map(_numbered, arranged(segments, reports=True)))
     return _core.committed_transactions(
         numbered, start_offset=start, end_offset=end, is_recovering=is_recovering, experimental=experimental
     )
@@ -73,7 +78,8 @@ def validate_segment(
     options = entry_options(check_crc=check_crc, experimental=experimental, codecs=codecs, limits=limits)
     around: dict[str, Any] = {"previous": _end_of(previous), "is_followed": is_followed}
     findings, stats = _core.validate_log([named(file)], [], depth, options, tells_shared=tells_shared, **around)
-    return Report(with_lost_indexes(findings, [file.path]), stats, has_checksums=check_crc)
+    found = with_lost_indexes(findings, [file.path])
+    return Report(found if file.finding is None else [*found, file.finding], stats, has_checksums=check_crc)
 
 
 def validate_files(files: Sequence[SegmentFile]) -> Report:
@@ -105,9 +111,9 @@ def with_lost_indexes(findings: list[Finding], logs: Sequence[str]) -> list[Find
     return with_lost_indexes(findings, uploads)
 
 
-def named(file: SegmentFile) -> tuple[str, int | None]:
-    """Path and first offset; files of Kafka 0.7 have no others beside them."""
-    return file.path, None if file.path.endswith(".kafka") else file.base_offset
+def named(file: SegmentFile) -> Named:
+    """Return path, first offset, and the offsets that the batches may hold. Files of Kafka 0.7 have no sidecar files."""
+    return file.path, None if file.path.endswith(".kafka") else file.named_offset, file.offsets
 
 
 def _end_of(file: SegmentFile | None) -> FileSource | None:

@@ -42,12 +42,6 @@ class Ranges:
         """
         return size_of(self._file) if is_stored(self.path) else os.stat(self.path).st_size
 
-    @cached_property
-    def has_snapshot(self) -> bool:
-        """Whether a sound producer snapshot of the state before the segment stands beside it."""
-        found = _core.read_producer_snapshot(self._snapshot, self.base_offset or 0)
-        return found is not None and not found[1]
-
     @property
     def _snapshot(self) -> str:
         """A snapshot has the name of an offset, also where tiered storage puts an id behind those of segments."""
@@ -58,12 +52,12 @@ class Ranges:
     @property
     def index_findings(self) -> list[_core.Finding]:
         """What is wrong with `.index` and `.timeindex` alone (missing, cut, out of order), or shown by look-ups: they led nowhere."""
-        return [] if self._is_kafka_07 else [*self._index.findings(), *self._misled.values()]
+        return [] if self._is_kafka_07 else [*self._index.findings(), *self._misled]
 
     @cached_property
-    def _misled(self) -> dict[str, _core.Finding]:
-        """What look-ups have shown of indexes that are sound by themselves."""
-        return {}
+    def _misled(self) -> list[_core.Finding]:
+        """What look-ups have shown of an `.index` that is sound by itself."""
+        return []
 
     def byte_range(self, start_offset: int | None = None, end_offset: int | None = None) -> tuple[int, int | None]:
         """Find the bytes of the batches that may hold wanted offsets.
@@ -142,24 +136,18 @@ class Ranges:
     def _find_offset(self, offset: int) -> tuple[int, tuple[int, int, int] | None]:
         position, batch, by_index = self._index.find_offset(offset)
         if misled := self._index.misled_by_offset(offset, position, by_index):
-            self._misled["offset"] = misled
+            self._misled[:] = [misled]
         return position, batch
 
     def _find_timestamp(self, timestamp: int) -> tuple[int, tuple[int, int, int] | None]:
-        position, batch, by_index = self._looked_up_timestamp(timestamp)
-        if misled := self._index.misled_by_timestamp(timestamp, position, by_index):
-            self._misled["timestamp"] = misled
-        return position, batch
-
-    def _looked_up_timestamp(self, timestamp: int) -> tuple[int, tuple[int, int, int] | None, bool]:
-        """What the index finds; nothing in an upload with a damaged chunk whose manifest tells that all of it is earlier."""
+        """Return what the headers find; nothing in an upload with a damaged chunk if its manifest says that all of it is earlier."""
         try:
-            return self._index.find_timestamp(timestamp)
+            return self._index.find_timestamp(timestamp)[:2]
         except ChunkError:
             latest = latest_timestamp(self.path)
             if latest is None or latest >= timestamp:
                 raise
-            return self.size, None, True
+            return self.size, None
 
     def position_for_timestamp(self, timestamp: int) -> int | None:
         """Position of the first batch that may hold a record of this time (ms) or later; None when the headers say that there is none.

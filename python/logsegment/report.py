@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from logsegment import _core
-from logsegment._core import ArrowTable, Finding, Limits
+from logsegment._core import ArrowTable, FileSource, Finding, Limits
 from logsegment._options import Depth, Format, entry_options
 from logsegment._words import count
 
@@ -207,11 +207,18 @@ def validate(
     return validated(source, depth, options)
 
 
-def validated(source: Any, depth: Depth, options: dict[str, Any], *, is_followed: bool = False) -> Report:
-    """The same with options as `entry_options` gives them. In a segment that another one follows a torn tail is a warning.
+def validated(source: Any, depth: Depth, options: dict[str, Any], *, file: FileSource | None = None, is_followed: bool = False) -> Report:
+    """Validate a source with options as `entry_options` gives them.
+
+    Args:
+        source: as in `validate`.
+        depth: as in `validate`.
+        options: of `entry_options`.
+        file: the file whose content the source is, with the offsets that it may hold.
+        is_followed: another segment follows, so that a torn tail is a warning.
 
     Raises:
         As `validate`.
     """
-    found = _core.validate_findings(source, depth, options, is_followed=is_followed)
+    found = _core.validate_findings(source, depth, options, file=file, is_followed=is_followed)
     return Report(*found, has_checksums=options["check_crc"])

@@ -6,14 +6,14 @@ import json
 from base64 import b64encode
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from logsegment._core import ArrowBatch, FileSource, Finding
 from logsegment._options import Format, OnError
 from logsegment.counted_segment import CountedSegment, Counters
 from logsegment.faults import TORN, error_of, faults_of
-from logsegment.log import in_range
+from logsegment.log.reader import arranged, in_range
 from logsegment.naming import naming_file
 from logsegment.reading import decode
 from logsegment.report import validate
@@ -101,6 +101,7 @@ class Search:
     Attributes:
         counters (Counters): what was read so far.
         path (str): the segment that is read, also when an error ends the search.
+        misnamed (list of (str, Finding)): segments that contradict their names, in which records are found all the same.
         findings (list of (str, Finding)): what was left out with `on_error="skip"`, and tails, each with the path of its segment.
 
     Example:
@@ -122,6 +123,7 @@ class Search:
     codecs: Registry | None = None
     counters: Counters = field(default_factory=Counters)
     path: str = ""
+    misnamed: list[tuple[str, Finding]] = field(default_factory=list)
     findings: list[tuple[str, Finding]] = field(default_factory=list)
 
     def places(self, files: Sequence[SegmentFile]) -> Generator[Place]:
@@ -137,6 +139,8 @@ class Search:
             RecordBatchError: when bytes on the way cannot be read.
             OSError: when a file cannot be read.
         """
+        files = arranged(files, reports=True)
+        self.misnamed += ((file.path, file.finding) for file in files if file.finding is not None)
         segments = [CountedSegment(file, self.counters) for file in files]
         self.counters.partitions += 1
         self.counters.segments += len(segments)
@@ -193,7 +197,7 @@ class Search:
         segment.is_read()
         needed = ["key"] * (rows["keys"] is not None) + ["headers"] * bool(self.wanted.headers)
         stream = decode(
-            FileSource(segment.path, *bytes_of),
+            replace(segment._file, finding=None).source(*bytes_of),
             columns=[*_COLUMNS, *needed],
             start_offset=offsets[0],
             end_offset=offsets[1],

@@ -11,10 +11,12 @@ import errno
 import glob
 import os
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from logsegment._core import FileSource
 from logsegment.file_names import MOST_PARTITION, PARTITION, SEGMENT, WATERMARK, is_upload, object_name, place_of
 from logsegment.stores.uri import StoreUri, cut_of, is_stored, is_tiered, placed, settled, shown, untiered
 
@@ -36,6 +38,11 @@ class SegmentFile:
         partition: as `topic`.
         base_offset: from its own name; None when that is no segment's.
         known_size: bytes, where the listing of a store told them; see `size_of`.
+        offsets: the offsets that its batches may hold, from its name and that of the next segment in the directory (SEG-1): first
+            (inclusive) and end (exclusive, None for the last segment). None if the names do not say: uploads of tiered storage may overlap
+            after a change of leaders, and Kafka 0.7 has positions instead of offsets.
+        held: the first and last offset of its batches, if they contradict its name; see `logsegment.log.reader`.
+        finding: a finding that each read of the file reports, or None.
     """
 
     path: str
@@ -43,11 +50,23 @@ class SegmentFile:
     partition: int | None
     base_offset: int | None
     known_size: int | None = field(default=None, compare=False, repr=False)
+    offsets: tuple[int, int | None] | None = field(default=None, compare=False, repr=False)
+    held: tuple[int, int] | None = field(default=None, compare=False, repr=False)
+    finding: Finding | None = field(default=None, compare=False, repr=False)
 
     @property
     def directory(self) -> str:
         """Path of the directory that it lies in."""
         return directory_of(self.path)
+
+    @property
+    def named_offset(self) -> int | None:
+        """The first offset that its name says; `base_offset` is another one if a segment of the partition contradicts its name."""
+        return self.base_offset if self.offsets is self.held is None else _segment(self.path).base_offset
+
+    def source(self, start: int = 0, end: int | None = None) -> FileSource:
+        """Return a range of its bytes, with the offsets that they may hold."""
+        return FileSource(self.path, start, end, self.offsets, self.finding)
 
 
 def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
@@ -97,7 +116,7 @@ def found_in(path: str | os.PathLike[str]) -> tuple[list[SegmentFile], list[Find
         text = "no log segments (twenty digits and .log or .kafka) in this directory or below"
         reasons = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in uploads.findings[:1]]
         raise FileNotFoundError(errno.ENOENT, "; ".join([text, *reasons]), shown(place))
-    return _single_uploads(sorted(found, key=_reading_order)), uploads.findings
+    return _with_offsets(_single_uploads(sorted(found, key=_reading_order))), uploads.findings
 
 
 def is_gap(finding: Finding, start: int | None = None, end: int | None = None) -> bool:
@@ -126,11 +145,12 @@ def segments_beside(segment: SegmentFile) -> list[SegmentFile]:
         from logsegment.stores import entries
 
         files = [entry for entry in entries(segment.directory) if not entry.is_directory]
-        return sorted((_segment(file.uri, file.size) for file in files if SEGMENT.fullmatch(file.name)), key=_reading_order)
+        found = sorted((_segment(file.uri, file.size) for file in files if SEGMENT.fullmatch(file.name)), key=_reading_order)
+        return _with_offsets(found)
     with os.scandir(segment.directory) as listing:
         names = [entry.name for entry in listing if SEGMENT.fullmatch(entry.name) and not entry.is_dir()]
     above = os.path.dirname(segment.path)
-    return sorted((_segment(os.path.join(above, name)) for name in names), key=_reading_order)
+    return _with_offsets(sorted((_segment(os.path.join(above, name)) for name in names), key=_reading_order))
 
 
 def segment_at(path: str | os.PathLike[str]) -> SegmentFile:
@@ -344,6 +364,31 @@ def _is_uploaded(segment: SegmentFile) -> bool:
     match = SEGMENT.fullmatch(os.path.basename(segment.path))
     # One that needs a key to be chosen or left out is in nobody's way: no read of it gives anything.
     return match is not None and match[2] is not None and cut_of(segment.path) != segment.base_offset
+
+
+def _with_offsets(files: list[SegmentFile]) -> list[SegmentFile]:
+    """Add the offsets that the names of the segments of each directory say."""
+    starts: dict[str, list[int]] = {}
+    for file in files:
+        if (start := _named_start(file)) is not None:
+            starts.setdefault(file.directory[:], []).append(start)
+
+    def placed(file: SegmentFile) -> SegmentFile:
+        start = _named_start(file)
+        if start is None:
+            return file
+        own = starts[file.directory[:]]
+        behind = bisect_right(own, start)
+        return replace(file, offsets=(start, own[behind] if behind < len(own) else None))
+
+    return [placed(file) for file in files]
+
+
+def _named_start(file: SegmentFile) -> int | None:
+    """The offset in the name of a segment; None where names do not say which offsets are in it."""
+    match = SEGMENT.fullmatch(os.path.basename(file.path[:]))
+    is_plain = match is not None and match[2] is None and not is_tiered(file.path) and not file.path.endswith(".kafka")
+    return file.base_offset if is_plain else None
 
 
 def _reading_order(segment: SegmentFile) -> tuple[str, str, int, str]:

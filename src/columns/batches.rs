@@ -114,7 +114,7 @@ impl BatchRows {
             let (bytes, after) = rest.split_at_checked(len).unwrap_or((rest, &[]));
             let frame = Frame { position, magic, bytes };
             self.stats.entries_read += 1;
-            match parse_header(frame, formats, base).and_then(|header| self.resolved(header, frame)) {
+            match parse_header(frame, formats, base).and_then(|header| self.held(header)).and_then(|header| self.resolved(header, frame)) {
                 Ok(header) => self.push(&header, bytes),
                 Err(error) => step_over(self.options.on_error, &mut self.findings, error.at_byte(position), position, len)?,
             }
@@ -122,6 +122,10 @@ impl BatchRows {
             position += as_u64(len);
         }
         Ok(())
+    }
+
+    fn held(&self, header: BatchHeader) -> Result<BatchHeader> {
+        self.options.decode.segment.ensure_holds(&header).map(|()| header).map_err(|error| error.in_batch(header.base_offset))
     }
 
     /// The header with what unpacking the entry tells, when that is asked for.

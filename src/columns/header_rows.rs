@@ -4,7 +4,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::batches::{BatchRows, Gathered};
-use super::stream::{BatchSource, OnError, StreamOptions, tail_finding};
+use super::stream::{BatchSource, OnError, StreamOptions, step_over, tail_finding};
 use crate::decode::Stats;
 use crate::error::Result;
 use crate::framing::{Source, Tail};
@@ -65,7 +65,14 @@ impl HeaderRows {
             match self.walk.next_header() {
                 Ok(Some(header)) => {
                     self.stats.entries_read += 1;
-                    self.gathered.push(&header, None, &mut self.findings);
+                    let held = self.options.decode.segment.ensure_holds(&header);
+                    match held.map_err(|error| error.in_batch(header.base_offset).at_byte(header.position)) {
+                        Ok(()) => self.gathered.push(&header, None, &mut self.findings),
+                        Err(error) => {
+                            let len = usize::try_from(header.size).unwrap_or(usize::MAX);
+                            step_over(self.options.on_error, &mut self.findings, error, header.position, len)?;
+                        }
+                    }
                 }
                 Ok(None) if self.recovers() && matches!(self.walk.tail(), Some(Tail::Torn { .. })) => return self.search(),
                 Ok(None) => {

@@ -123,12 +123,14 @@ impl Decoder {
         let header =
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
         self.stats.entries_read += 1;
+        let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
+        self.options.segment.ensure_holds(&header).map_err(in_batch)?;
         let opened = match header.format {
             RecordFormat::V2 | RecordFormat::V3 => self.open_batch(frame, &header, remarks),
             RecordFormat::V0 | RecordFormat::V1 => self.open_message(frame, &header, remarks),
             RecordFormat::V07 => self.open_v07(frame, &header, remarks),
         };
-        opened.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
+        opened.map_err(in_batch)
     }
 
     /// Opens an entry, and with a plain message those behind it, as far as the bundle allows. `entries` goes on behind the entry.
@@ -144,7 +146,9 @@ impl Decoder {
         let header =
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
         self.stats.entries_read += 1;
-        self.open_bundle(frame, &header, entries, bundle).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
+        let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
+        self.options.segment.ensure_holds(&header).map_err(in_batch)?;
+        self.open_bundle(frame, &header, entries, bundle).map_err(in_batch)
     }
 
     /// The plain records of an opened entry, and what may be read behind them.

@@ -40,7 +40,7 @@ impl Decoder {
     pub(super) fn belongs(&mut self, entry: &[u8], header: &BatchHeader) -> bool {
         let Ok(message) = Message::parse(entry) else { return false };
         let is_same = message.magic == header.magic && i16::from(message.attributes) == header.attributes.0;
-        if !is_same || !self.options.wants(message.offset) {
+        if !is_same || !self.options.wants(message.offset) || !self.options.segment.contains(message.offset) {
             return false;
         }
         self.count_compared(as_u64(entry.len().saturating_sub(crate::format::v0_v1::layout::CHECKSUMMED)));

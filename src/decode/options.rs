@@ -3,8 +3,9 @@ use std::sync::Arc;
 use super::Transactions;
 use crate::codec::Plugins;
 use crate::codec::zstd::Dictionaries;
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::model::Formats;
+use crate::model::{BatchHeader, Formats, RecordFormat};
 
 /// What a decode is asked for.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct DecodeOptions {
     pub is_control_wanted: bool,
     /// Which records to give.
     pub offsets: OffsetRange,
+    /// Which offsets the batches may hold, as the names of the segment and of the next one say (SEG-1).
+    pub segment: OffsetRange,
     /// What to do with transactions.
     pub isolation: Isolation,
     /// What an entry may claim.
@@ -42,6 +45,7 @@ impl Default for DecodeOptions {
             check_crc: true,
             is_control_wanted: false,
             offsets: OffsetRange::default(),
+            segment: OffsetRange::default(),
             isolation: Isolation::ReadUncommitted,
             limits: Limits::default(),
         }
@@ -128,6 +132,33 @@ impl OffsetRange {
     /// True when every offset from `first` to `last` is wanted.
     pub fn covers(&self, first: i64, last: i64) -> bool {
         first <= last && self.contains(first) && self.contains(last)
+    }
+
+    /// Fail for a batch that holds an offset outside of this range: that of its segment.
+    ///
+    /// Only the inner messages of a wrapper (magic 0 and 1) know its first offset, so its last offset counts. A wrapper offset of 0 may be
+    /// unset (L8-27). Kafka 0.7 has no offsets.
+    ///
+    /// # Errors
+    /// `OutsideSegment` (SEG-1).
+    #[inline]
+    pub fn ensure_holds(&self, header: &BatchHeader) -> Result<()> {
+        if self.is_all() || self.holds(header) { Ok(()) } else { Err(self.outside(header)) }
+    }
+
+    fn holds(&self, header: &BatchHeader) -> bool {
+        match header.format {
+            RecordFormat::V2 | RecordFormat::V3 => self.contains(header.base_offset) && self.contains(header.last_offset),
+            RecordFormat::V0 | RecordFormat::V1 => self.contains(header.last_offset) || header.last_offset == 0,
+            RecordFormat::V07 => true,
+        }
+    }
+
+    #[cold]
+    fn outside(&self, header: &BatchHeader) -> Error {
+        let last = header.last_offset;
+        let first = if header.format.is_batch() { header.base_offset } else { last };
+        Error::from(ErrorKind::OutsideSegment { first, last, start: self.start, end: self.end }).in_field("baseOffset")
     }
 
     /// The part that lies before `end`.

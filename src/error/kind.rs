@@ -58,6 +58,8 @@ pub enum ErrorKind {
     Unsearched,
     /// The storage cannot give these bytes back, since what holds them is damaged; it says so in its own words.
     LostBytes { bytes: Range<u64>, message: String },
+    /// A batch holds offsets that its segment cannot have, by its name and that of the next segment.
+    OutsideSegment { first: i64, last: i64, start: i64, end: Option<i64> },
     /// A batch of a transaction whose marker may be lost, so that nobody can tell whether it was committed; and its last offset.
     InDoubt { producer_id: i64, last_offset: i64, behind: i64 },
     /// Reading the source failed.

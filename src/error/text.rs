@@ -62,6 +62,14 @@ impl fmt::Display for ErrorKind {
             Self::Limit { limit, asked, allowed } => write!(f, "{asked} is over the limit {limit} = {allowed}"),
             Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: this one was not looked into"),
             Self::LostBytes { message, .. } => write!(f, "{message}"),
+            Self::OutsideSegment { first, last, start, end } => {
+                write!(f, "offsets {first} to {last} are in a segment that by its name ")?;
+                match end {
+                    Some(end) => write!(f, "holds offsets {start} to {}", end.saturating_sub(1))?,
+                    None => write!(f, "begins at offset {start}")?,
+                }
+                write!(f, "; was the file renamed, or is it of another partition?")
+            }
             Self::InDoubt { producer_id, behind, .. } => write!(
                 f,
                 "nobody can tell whether producer {producer_id} committed the batch: \

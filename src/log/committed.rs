@@ -1,10 +1,9 @@
-//! What a committed read of a partition must know, from producer snapshots and markers.
+//! What a committed read of a partition must know, from its markers.
 //!
-//! A `.txnindex` cannot tell what it lacks: a lost or cut one looks like that of a log without aborts. Nor can it prove what it has: that the
-//! transaction of a marker began where an entry says, and not behind a commit in between, all headers tell and nothing less. A snapshot is
-//! guarded by a checksum and says which transactions are open at its offset. So the reading begins at a snapshot, goes by the markers, and
-//! ends when every transaction that began before the end of the wanted offsets has ended. Segments in which none of them ends are passed
-//! over: the snapshot behind one says so.
+//! Neither a `.txnindex` nor a `.snapshot` can prove what it lacks: one that was lost, cut or copied from another log looks like that of a log
+//! without transactions. So the scan starts at the beginning of the log, goes by the markers, and ends when every transaction that began
+//! before the end of the wanted offsets has ended. A snapshot only adds caution: where offsets are missing, it can show that a marker was
+//! among them.
 //!
 //! No header is believed that one flipped bit would make a lie about a transaction: markers, and entries that may have been some, count when
 //! their checksum matches, and so does the first batch of a transaction that stays open. What is passed over puts transactions in doubt.
@@ -52,14 +51,8 @@ impl Committed<'_> {
     }
 
     fn scan<S: Segment>(&self, segments: &[S]) -> Result<Scan> {
-        let first = segments.partition_point(|segment| segment.base_offset() <= self.wanted.start).saturating_sub(1);
-        let known = segments.iter().enumerate().take(first + 1).rev().find_map(|(index, segment)| Some((index, segment.snapshot()?)));
-        let (from, snapshot) = known.unwrap_or_default();
         let mut scan = Scan::default();
-        for producer in snapshot.iter().filter(|producer| producer.current_txn_first_offset >= 0) {
-            scan.begin(producer.producer_id, producer.current_txn_first_offset);
-        }
-        for (index, segment) in segments.iter().enumerate().skip(from) {
+        for (index, segment) in segments.iter().enumerate() {
             if self.is_enough(&scan, segment.base_offset()) {
                 break;
             }
@@ -69,7 +62,7 @@ impl Committed<'_> {
             {
                 scan.agree(&producers);
             }
-            let visited = self.visit(segment, segments.get(index + 1), &mut scan);
+            let visited = self.visit(segment, &mut scan);
             if !visited.map_err(|error| segment.told(error))? {
                 break;
             }
@@ -78,16 +71,13 @@ impl Committed<'_> {
     }
 
     /// False when nothing more needs to be known.
-    fn visit<S: Segment>(&self, segment: &S, next: Option<&S>, scan: &mut Scan) -> Result<bool> {
+    fn visit<S: Segment>(&self, segment: &S, scan: &mut Scan) -> Result<bool> {
         if self.judge.checksums == Checksums::All {
             return self.visit_from(segment, 0, scan).map(|()| true);
         }
-        if self.is_behind(segment.base_offset()) && self.is_known(next, scan) {
-            return Ok(true);
-        }
         let (log, len) = segment.open()?;
         let headers = Headers::new(&*log, self.judge.limits, 0, len).of(self.judge.formats);
-        match self.visit_headers(headers, segment, next, scan)? {
+        match self.visit_headers(headers, scan)? {
             Visited::All => Ok(true),
             Visited::Enough => Ok(false),
             Visited::UpTo(damage) => self.visit_from(segment, damage, scan).map(|()| true),
@@ -102,14 +92,7 @@ impl Committed<'_> {
         Ok(())
     }
 
-    fn visit_headers<S: Segment>(
-        &self,
-        mut headers: Headers<&dyn ReadAt>,
-        segment: &S,
-        next: Option<&S>,
-        scan: &mut Scan,
-    ) -> Result<Visited> {
-        let mut is_behind = self.is_behind(segment.base_offset());
+    fn visit_headers(&self, mut headers: Headers<&dyn ReadAt>, scan: &mut Scan) -> Result<Visited> {
         let mut behind = None;
         loop {
             self.interrupt.ensure_wanted()?;
@@ -128,10 +111,6 @@ impl Committed<'_> {
                 if self.is_enough(scan, header.base_offset) {
                     return Ok(Visited::Enough);
                 }
-                if !is_behind && self.is_known(next, scan) {
-                    return Ok(Visited::All);
-                }
-                is_behind = true;
             }
             behind = self.is_behind(header.base_offset).then_some(header.last_offset);
             let goes_on = scan.goes_on_with(&header);
@@ -143,12 +122,6 @@ impl Committed<'_> {
                 return Ok(Visited::Enough);
             }
         }
-    }
-
-    /// Behind the wanted offsets: whether the headers of a segment can tell nothing that is needed.
-    fn is_known<S: Segment>(&self, next: Option<&S>, scan: &Scan) -> bool {
-        let Some(end) = self.wanted.end else { return false };
-        !scan.is_open_before(end) || next.is_some_and(|next| are_still_open(next, end, scan))
     }
 
     fn is_behind(&self, offset: i64) -> bool {
@@ -168,11 +141,4 @@ enum Visited {
     Enough,
     /// Up to this position, where an entry cannot be believed.
     UpTo(u64),
-}
-
-/// True when the snapshot of the state before `next` says of all transactions from before `end` that they are open still.
-fn are_still_open<S: Segment>(next: &S, end: i64, scan: &Scan) -> bool {
-    let Some(producers) = next.snapshot() else { return false };
-    let is_open = |id: i64, first: i64| producers.iter().any(|one| one.producer_id == id && one.current_txn_first_offset == first);
-    scan.open().into_iter().filter(|(_, first)| *first < end).all(|(id, first)| is_open(id, first))
 }

@@ -5,13 +5,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2;
 use crate::limits::Limits;
 use crate::model::{BatchHeader, RecordFormat};
-use crate::sidecar::{OffsetEntry, TimeEntry};
+use crate::sidecar::OffsetEntry;
 use crate::wire::checksum;
 
-/// A log of `len` bytes and the entries of its indexes, as far as they are sound.
+/// A log of `len` bytes and the entries of its `.index`, as far as they are sound.
 ///
-/// An entry is a hint. It is taken only when an intact batch stands where it points, and the headers from there on must agree with it;
-/// otherwise an earlier entry is tried, and then the beginning of the log.
+/// An entry is a hint: it counts only if a valid batch starts at its position. Otherwise an earlier entry is tried, and then the beginning of
+/// the log. Since offsets increase, one header proves that no earlier batch holds an offset. No header proves that no earlier batch is of a
+/// time, so a `.timeindex` is not used: a look-up of a time reads every header before the batch that it finds.
 ///
 /// Bytes that the storage has lost, and entries that cannot be framed, fail only a look-up of an offset that may have been in them.
 pub struct Lookup<'a> {
@@ -23,8 +24,6 @@ pub struct Lookup<'a> {
     pub limits: Limits,
     /// Entries of the `.index`, in order.
     pub offsets: &'a [OffsetEntry],
-    /// Entries of the `.timeindex`, in order.
-    pub times: &'a [TimeEntry],
 }
 
 /// The batch that a look-up found.
@@ -74,17 +73,12 @@ impl Lookup<'_> {
     /// The first batch with a record of `timestamp` (ms) or later, as headers tell, and the messages of a wrapper of which the header cannot.
     ///
     /// # Errors
-    /// As `Headers::next_header`; `LostBytes` when lost bytes may have had such a record, unless the time index tells that they had none.
+    /// As `Headers::next_header`; `LostBytes` when lost bytes may have had such a record.
     pub fn timestamp(&self, timestamp: i64) -> Result<Place> {
-        let hint = self.time_hint(timestamp)?;
-        let led_by = |position| self.scan_times(position, timestamp).map(|place| Place { by_index: true, ..place });
-        if let Some(found) = hint.map(led_by).filter(is_final) {
-            return found;
-        }
-        match self.scan_times(0, timestamp) {
-            Err(error) if error.lost_bytes().is_some() => self.told_before(timestamp)?.map_or(Err(error), led_by),
-            found => found,
-        }
+        let mut untold = UntoldTimes::new(self.limits);
+        self.scan_reading(0, |headers, header| {
+            Ok(header.max_timestamp >= timestamp || (may_have_times(header) && untold.reach(header, &headers.entry(header)?, timestamp)))
+        })
     }
 
     /// Where an intact batch begins to which an entry near the end leads; the beginning of the log when none does.
@@ -102,13 +96,6 @@ impl Lookup<'_> {
     /// Reads headers from `position` on up to the first that is wanted.
     pub(super) fn scan(&self, position: u64, is_wanted: impl Fn(&BatchHeader) -> bool) -> Result<Place> {
         self.scan_reading(position, |_, header| Ok(is_wanted(header)))
-    }
-
-    fn scan_times(&self, position: u64, timestamp: i64) -> Result<Place> {
-        let mut untold = UntoldTimes::new(self.limits);
-        self.scan_reading(position, |headers, header| {
-            Ok(header.max_timestamp >= timestamp || (may_have_times(header) && untold.reach(header, &headers.entry(header)?, timestamp)))
-        })
     }
 
     /// The same; entries can be read meanwhile.
@@ -187,72 +174,11 @@ impl Lookup<'_> {
         Ok(is_intact(&header, &entry).then_some(header))
     }
 
-    /// The position of a batch before which no record is of `timestamp` or later, when the time index tells one that holds.
-    fn time_hint(&self, timestamp: i64) -> Result<Option<u64>> {
-        let Some([before, entry]) = self.times_before(timestamp).last_chunk::<2>() else { return Ok(None) };
-        match self.agreed(*before, *entry) {
-            Err(error) if error.lost_bytes().is_some() => self.told_before(timestamp),
-            found => found,
-        }
-    }
-
-    /// Where the batch stands of the last time entry before `timestamp`, when it says what the entry does. What is lost before it cannot
-    /// contradict.
-    fn told_before(&self, timestamp: i64) -> Result<Option<u64>> {
-        let Some(entry) = self.times_before(timestamp).last() else { return Ok(None) };
-        let place = no_data_error(self.offset(entry.offset))?;
-        Ok(place.and_then(|place| place.header).filter(|header| is_told(header, *entry)).map(|header| header.position))
-    }
-
-    /// The entries of the time index before `timestamp`; none where they are no hints.
-    fn times_before(&self, timestamp: i64) -> &[TimeEntry] {
-        let below = self.times.partition_point(|entry| entry.timestamp < timestamp);
-        if below == 0 || self.begins_before_v2() { &[] } else { self.times.get(..below).unwrap_or_default() }
-    }
-
-    /// Where the first batch before `until` begins that is later than a time entry and all before it.
-    pub(super) fn later_than(&self, entry: TimeEntry, until: u64) -> Result<Option<u64>> {
-        if until == 0 {
-            return Ok(None);
-        }
-        let own = self.offset(entry.offset)?;
-        let is_wanted = |header: &BatchHeader| header.position >= until || header.max_timestamp > entry.timestamp;
-        Ok(Some(self.scan(own.position, is_wanted)?.position).filter(|position| *position < until))
-    }
-
-    /// True when the log may hold wrappers of magic 0 before a place to which an index leads. What brokers since 0.11 wrote holds none.
-    pub(super) fn begins_before_v2(&self) -> bool {
-        let first = self.headers(0).next_header();
-        first.is_ok_and(|header| header.is_some_and(|header| header.format < RecordFormat::V2))
-    }
-
-    /// Where the batch of `before` stands, when the headers from there on to the batch of `entry` say the same as both entries.
-    fn agreed(&self, before: TimeEntry, entry: TimeEntry) -> Result<Option<u64>> {
-        let start = self.offset(before.offset)?;
-        if !start.by_index || !start.header.is_some_and(|header| is_told(&header, before)) {
-            return Ok(None);
-        }
-        let mut headers = self.headers(start.position);
-        while let Some(header) = no_entry(headers.next_header())?.flatten() {
-            if is_told(&header, entry) {
-                return Ok(Some(header.position));
-            }
-            if header.last_offset >= entry.offset || header.max_timestamp >= entry.timestamp {
-                return Ok(None);
-            }
-        }
-        Ok(None)
-    }
 }
 
 /// The first offset of a batch, as far as its header tells: where a wrapper of magic 0 and 1 begins is known to its inner messages only.
 fn first_known(header: &BatchHeader) -> i64 {
     if header.format >= RecordFormat::V2 { header.base_offset } else { header.last_offset }
-}
-
-/// True when a batch says what a time entry does.
-fn is_told(header: &BatchHeader, entry: TimeEntry) -> bool {
-    header.last_offset == entry.offset && header.max_timestamp == entry.timestamp
 }
 
 /// True for what ends a look-up that a hint began: bytes that are lost are so for every hint.
@@ -279,7 +205,7 @@ fn no_entry<T>(result: Result<T>) -> Result<Option<T>> {
 }
 
 /// Bytes that are no entry make a hint useless, not a look-up.
-pub(super) fn no_data_error<T>(result: Result<T>) -> Result<Option<T>> {
+pub fn no_data_error<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.is_about_data() => Ok(None),

@@ -35,7 +35,7 @@ pub use committed::Committed;
 pub use cuts::Cut;
 pub use entries::Entries;
 pub use headers::Headers;
-pub use lookup::{Lookup, Place};
+pub use lookup::{Lookup, Place, no_data_error};
 pub use read_at::ReadAt;
 pub use rebuild::{Rebuild, SegmentFiles};
 pub use tail::{LastBatch, Tail};

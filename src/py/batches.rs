@@ -1,5 +1,3 @@
-use std::path::PathBuf;
-
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -13,24 +11,25 @@ use crate::columns::OnError;
 use crate::columns::batches::BatchRows;
 use crate::columns::totals::totals;
 
-/// Open a stream of batch rows; see `logsegment.batches`. `path` is that of the file of which the source is the memory.
+/// Open a stream of batch rows; see `logsegment.batches`. `file` is the file of which the source is the memory.
 #[pyfunction]
-#[pyo3(signature = (source, options, *, path=None))]
+#[pyo3(signature = (source, options, *, file=None))]
 pub fn batch_stream(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
-    path: Option<PathBuf>,
+    file: Option<PyRef<'_, FileSource>>,
 ) -> PyResult<RecordStream> {
     let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
-    if let Some(path) = path {
-        signals.read_file(store::shown(&path));
+    if let Some(file) = &file {
+        signals.read_file(store::shown(&file.path));
+        file.report(&signals);
     }
     let mut stream = options.to_stream(interrupt)?;
     signals.skip_damage(stream.on_error == OnError::Skip);
-    if let Ok(file) = source.cast::<FileSource>() {
-        let file = file.get();
+    if let Ok(own) = source.cast::<FileSource>() {
+        let file = own.get();
         signals.read_file(store::shown(&file.path));
         stream.is_closed = file.is_closed();
         let rows = header_walk::rows(file, &options, &stream, &signals);
@@ -40,6 +39,9 @@ pub fn batch_stream(
     }
     let mut opened = source::open(source, &signals)?;
     options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
+    if let Some(file) = file {
+        stream.decode.segment = file.segment();
+    }
     let rows = BatchRows::new(opened.source, stream);
     let rows = if options.resolves { rows.resolving() } else { rows };
     Ok(RecordStream::new(Box::new(rows), signals))

@@ -1,10 +1,9 @@
-use std::path::PathBuf;
-
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::interrupt::Signals;
 use super::options::{RecordArguments, committed};
+use super::source::FileSource;
 use super::stream::RecordStream;
 use super::{source, store, transactions};
 use crate::columns::{OnError, stream};
@@ -17,20 +16,24 @@ pub fn internal_topics() -> Vec<&'static str> {
     Topic::ALL.into_iter().map(Topic::name).collect()
 }
 
-/// Open a stream of records; see `logsegment.decode`. `path` is that of the file of which the source is the memory.
+/// Open a stream of records; see `logsegment.decode`. `file` is the file of which the source is the memory.
 #[pyfunction]
-#[pyo3(signature = (source, options, *, path=None))]
-pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>, path: Option<PathBuf>) -> PyResult<RecordStream> {
+#[pyo3(signature = (source, options, *, file=None))]
+pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>, file: Option<PyRef<'_, FileSource>>) -> PyResult<RecordStream> {
     let options = RecordArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
-    if let Some(path) = path {
-        signals.read_file(store::shown(&path));
+    if let Some(file) = &file {
+        signals.read_file(store::shown(&file.path));
+        file.report(&signals);
     }
     let mut stream = options.to_stream(interrupt)?;
     signals.skip_damage(stream.on_error == OnError::Skip);
     let mut opened = source::open_alone(source, &signals)?;
     stream.is_closed = opened.is_closed;
     options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
+    if let Some(file) = file {
+        stream.decode.segment = file.segment();
+    }
     if options.is_committed()? {
         let known = options.transactions.as_ref().map(|known| known.0.clone());
         let transactions = match known {

@@ -116,6 +116,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | ErrorKind::Magic { .. }
         | ErrorKind::Unsearched
         | ErrorKind::LostBytes { .. }
+        | ErrorKind::OutsideSegment { .. }
         | ErrorKind::InDoubt { .. } => CorruptError::new_err(text),
         ErrorKind::Invalid { .. } => InvalidError::new_err(text),
         ErrorKind::UnsupportedFormat { .. } => UnsupportedError::new_err(text),

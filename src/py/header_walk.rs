@@ -8,6 +8,7 @@ use super::options::EntryArguments;
 use super::source::FileSource;
 use crate::columns::header_rows::{HeaderRows, HeaderWalk};
 use crate::columns::{BatchSource, StreamOptions};
+use crate::decode::DecodeOptions;
 use crate::error::Result;
 use crate::framing::Tail;
 use crate::log::{Headers, ReadAt};
@@ -28,10 +29,13 @@ pub fn rows(
     }
     let (log, len) = beside::open(&file.path, signals)?;
     let end = file.end().map_or(len, |end| end.min(len));
+    let decode = DecodeOptions { segment: file.segment(), ..stream.decode.clone() };
+    let stream = StreamOptions { decode, ..stream.clone() };
     let headers = Headers::new(log, stream.decode.limits, file.start(), end).of(stream.decode.formats).sparing();
+    file.report(signals);
     let (whole, signals) = (file.clone(), Arc::clone(signals));
     let reopen = Box::new(move |position| Ok(whole.from(position).open(&signals)?.source));
-    Ok(Some(Box::new(HeaderRows::new(Box::new(headers), reopen, stream.clone()))))
+    Ok(Some(Box::new(HeaderRows::new(Box::new(headers), reopen, stream))))
 }
 
 impl HeaderWalk for Headers<Box<dyn ReadAt>> {

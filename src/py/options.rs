@@ -160,6 +160,7 @@ impl Reading {
             decode.formats = Formats::Only(RecordFormat::V07);
         }
         decode.base_position = self.base_position.or(opened.kafka_07).unwrap_or(0);
+        decode.segment = opened.segment;
         Ok(())
     }
 }

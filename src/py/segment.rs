@@ -12,9 +12,9 @@ use super::interrupt::Signals;
 use super::store::{self, StoredLog};
 use super::transactions::Transactions;
 use crate::decode::{ChecksumJudge, Checksums, OffsetRange};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::log::{Committed, Lookup, Place, ReadAt, misled};
+use crate::log::{Committed, Headers, Lookup, Place, ReadAt, misled, no_data_error};
 use crate::model::Formats;
 use crate::sidecar::{Fault, OffsetEntry, Parsed, TimeEntry, Wrong, checkpoint, offset_index, producer_snapshot, time_index, txn_index};
 use crate::validate as core;
@@ -64,8 +64,7 @@ impl SegmentIndex {
 
     /// The first batch whose largest timestamp is at or after `timestamp` (ms).
     fn find_timestamp(&self, py: Python<'_>, timestamp: i64) -> PyResult<Found> {
-        let times = sound(self.times(py)?);
-        self.look_up_by(py, times, AtDamage::Fail, |lookup| lookup.timestamp(timestamp)).map(told)
+        self.look_up(py, |lookup| lookup.timestamp(timestamp)).map(told)
     }
 
     /// Positions of batches about every `step` bytes, behind `start`, where a batch begins, and before `end`; only of intact ones if that
@@ -91,18 +90,44 @@ impl SegmentIndex {
         Ok(misled::by_offset(entries, offset, position, by_index).and_then(|fault| self.told(fault, "index")))
     }
 
-    /// The same of a sound `.timeindex`, by a look-up of `timestamp` (ms).
-    fn misled_by_timestamp(&self, py: Python<'_>, timestamp: i64, position: u64, by_index: bool) -> PyResult<Option<Finding>> {
-        let times = sound(self.times(py)?);
-        let place = Place { header: None, position, by_index };
-        let fault = self.look_up_by(py, times, AtDamage::Fail, |lookup| misled::by_timestamp(lookup, timestamp, &place))?;
-        Ok(fault.and_then(|fault| self.told(fault, "timeindex")))
-    }
-
     /// Cuts into pieces of at most `step` offsets: the first offset of a piece, where it begins, where the bytes of the one before end.
     fn offset_cuts(&self, py: Python<'_>, start: i64, end: i64, step: i64) -> PyResult<Vec<(i64, u64, u64)>> {
         let cuts = self.look_past_damage(py, |lookup| lookup.offset_cuts(start, end, step))?;
         Ok(cuts.into_iter().map(|cut| (cut.offset, cut.position, cut.end_before)).collect())
+    }
+
+    /// Return the first and last offset of each of the first two batches, by their headers; as many as can be read.
+    fn first_batches(&self, py: Python<'_>) -> PyResult<Vec<(i64, i64)>> {
+        let (signals, _) = Signals::new();
+        let read = py.detach(|| -> Result<_> {
+            let (log, len) = self.open(&signals)?;
+            let mut headers = Headers::new(log, Limits::default(), 0, len);
+            let mut found = Vec::with_capacity(2);
+            while found.len() < 2
+                && let Some(header) = no_data_error(headers.next_header())?.flatten()
+            {
+                found.push((header.base_offset, header.last_offset));
+            }
+            Ok(found)
+        });
+        read.map_err(|error| signals.raised(py, &beside::in_file(error, &self.path)))
+    }
+
+    /// Return the finding (SEG-1) of a segment that holds offsets from `first` to those of its last batch, which its name does not allow.
+    ///
+    /// `offsets` are those that the names allow: first (inclusive) and end (exclusive). `baseOffset` and `lastOffset` of the finding are those
+    /// of the batches. None if `first` and the last batch are inside.
+    fn misnamed(&self, py: Python<'_>, first: i64, offsets: (i64, Option<i64>)) -> PyResult<Option<Finding>> {
+        let allowed = OffsetRange { start: offsets.0, end: offsets.1 };
+        let Some(last) = self.look_past_damage(py, |lookup| no_data_error(lookup.last_batch()))?.flatten() else { return Ok(None) };
+        if allowed.contains(first) && allowed.ensure_holds(&last).is_ok() {
+            return Ok(None);
+        }
+        let kind = ErrorKind::OutsideSegment { first, last: last.last_offset, start: offsets.0, end: offsets.1 };
+        let error = Error::from(kind).in_batch(first).in_field("baseOffset");
+        let found = core::Finding::of_error(&error, 0, last.position.saturating_add(last.size));
+        let found = core::Finding { last_offset: Some(last.last_offset), ..found }.in_file(&Arc::from(store::shown(&self.path)));
+        Ok(finding::to_py(&[found]).pop())
     }
 
     /// Position, size and last offset of the last whole batch; None when there is none.
@@ -140,19 +165,18 @@ impl SegmentIndex {
 
     /// Looks something up with the entries of the `.index`.
     fn look_up<T: Send>(&self, py: Python<'_>, look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync) -> PyResult<T> {
-        self.look_up_by(py, &[], AtDamage::Fail, look_up)
+        self.look_up_by(py, AtDamage::Fail, look_up)
     }
 
     /// Goes on past what a store gives damaged: where to cut can be told without it, and whoever reads the pieces tells of it.
     fn look_past_damage<T: Send>(&self, py: Python<'_>, look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync) -> PyResult<T> {
-        self.look_up_by(py, &[], AtDamage::GoOn, look_up)
+        self.look_up_by(py, AtDamage::GoOn, look_up)
     }
 
     /// Each look-up has its own signals: other threads may look something up in the meantime.
     fn look_up_by<T: Send>(
         &self,
         py: Python<'_>,
-        times: &[TimeEntry],
         at_damage: AtDamage,
         look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync,
     ) -> PyResult<T> {
@@ -161,7 +185,7 @@ impl SegmentIndex {
         signals.skip_damage(at_damage == AtDamage::GoOn);
         let opened = py.detach(|| self.open(&signals));
         let (log, len) = opened.map_err(|error| beside::raised(py, &error, &self.path, &signals))?;
-        let lookup = Lookup { log: &*log, len, limits: Limits::default(), offsets, times };
+        let lookup = Lookup { log: &*log, len, limits: Limits::default(), offsets };
         py.detach(|| look_up(&lookup)).map_err(|error| signals.raised(py, &beside::in_file(error, &self.path)))
     }
 

@@ -7,13 +7,17 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use super::finding::Finding;
 use super::interrupt::Signals;
 use super::{beside, buffer, file_object, store};
+use crate::decode::OffsetRange;
 use crate::framing::Source;
 use crate::io::FileRange;
 
 /// What a constructor call takes.
-type Parts<'py> = (Bound<'py, PyAny>, u64, Option<u64>);
+type Parts<'py> = (Bound<'py, PyAny>, u64, Option<u64>, Option<Offsets>, Option<Finding>);
+/// First offset (inclusive) and end (exclusive).
+type Offsets = (i64, Option<i64>);
 
 /// A range of bytes of a regular file, opened read-only when it is used and read by position, in bounded memory.
 ///
@@ -22,6 +26,9 @@ type Parts<'py> = (Bound<'py, PyAny>, u64, Option<u64>);
 ///         are needed. Attribute and text show no user, password or setting of a URI.
 ///     start: first byte of the range; it must be where an entry starts.
 ///     end: byte after the range, or None for the end of the file.
+///     offsets: the offsets that the batches may hold: first (inclusive) and end (exclusive, or None). A batch that holds others is an error
+///         (SEG-1). None for any offsets.
+///     finding: a finding that each read of the file reports with its own, or None.
 ///
 /// It can be pickled and used any number of times.
 ///
@@ -30,13 +37,17 @@ type Parts<'py> = (Bound<'py, PyAny>, u64, Option<u64>);
 ///     >>> ls.FileSource("00000000000000000000.log").start
 ///     0
 #[pyclass(frozen, eq, module = "logsegment")]
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct FileSource {
     pub path: PathBuf,
     #[pyo3(get)]
     start: u64,
     #[pyo3(get)]
     end: Option<u64>,
+    #[pyo3(get)]
+    offsets: Option<Offsets>,
+    #[pyo3(get)]
+    finding: Option<Finding>,
 }
 
 impl FileSource {
@@ -46,7 +57,19 @@ impl FileSource {
     /// When the file cannot be opened.
     pub fn open(&self, signals: &Arc<Signals>) -> std::io::Result<OpenedSource> {
         let source = beside::source(&self.path, self.start, self.end, signals)?;
-        Ok(OpenedSource { source, is_repeatable: true, is_closed: self.is_closed(), kafka_07: position_07(&self.path) })
+        self.report(signals);
+        let (kafka_07, segment) = (position_07(&self.path), self.segment());
+        Ok(OpenedSource { source, is_repeatable: true, is_closed: self.is_closed(), kafka_07, segment })
+    }
+
+    /// Add the finding of the file to those of the read.
+    pub fn report(&self, signals: &Signals) {
+        signals.note(self.finding.iter().cloned().collect());
+    }
+
+    /// The offsets that the batches may hold.
+    pub fn segment(&self) -> OffsetRange {
+        self.offsets.map_or_else(OffsetRange::default, |(start, end)| OffsetRange { start, end })
     }
 
     /// First byte.
@@ -75,18 +98,26 @@ impl FileSource {
         self.end.is_none() && store::is_uploaded(&self.path)
     }
 
-    /// All bytes of a file.
-    pub fn whole(path: PathBuf) -> Self {
-        Self { path, start: 0, end: None }
+    /// All bytes of a file whose batches may hold these offsets, or any.
+    pub fn segment_of(path: PathBuf, offsets: Option<(i64, Option<i64>)>) -> Self {
+        Self { path, offsets, ..Self::default() }
     }
 }
 
 #[pymethods]
 impl FileSource {
     #[new]
-    #[pyo3(signature = (path, start=0, end=None))]
-    fn new(py: Python<'_>, path: PathBuf, start: u64, end: Option<u64>) -> PyResult<Self> {
-        Ok(Self { path: store::placed(py, path)?, start, end })
+    #[pyo3(signature = (path, start=0, end=None, offsets=None, finding=None))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        start: u64,
+        end: Option<u64>,
+        offsets: Option<Offsets>,
+        finding: Option<&Bound<'_, Finding>>,
+    ) -> PyResult<Self> {
+        let finding = finding.map(|finding| finding.get().clone());
+        Ok(Self { path: store::placed(py, path)?, start, end, offsets, finding })
     }
 
     #[getter]
@@ -101,7 +132,7 @@ impl FileSource {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
         let own = slf.get();
-        Ok((slf.get_type().into_any(), (own.path(slf.py())?, own.start, own.end)))
+        Ok((slf.get_type().into_any(), (own.path(slf.py())?, own.start, own.end, own.offsets, own.finding.clone())))
     }
 }
 
@@ -113,6 +144,8 @@ pub struct OpenedSource {
     pub is_closed: bool,
     /// The position in its partition that the name of a segment of Kafka 0.7 tells; 0 when it tells none.
     pub kafka_07: Option<i64>,
+    /// The offsets that its batches may hold.
+    pub segment: OffsetRange,
 }
 
 /// The position in the name of a segment of Kafka 0.7, `<20 digits>.kafka` (SEG-1).
@@ -136,12 +169,12 @@ pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Opene
         return file.open(signals).map_err(|error| beside::raised(object.py(), &error, &file.path, signals));
     }
     if let Some(source) = buffer::source(object)? {
-        return Ok(OpenedSource { source, is_repeatable: true, is_closed: false, kafka_07: None });
+        return Ok(OpenedSource { source, is_repeatable: true, is_closed: false, kafka_07: None, segment: OffsetRange::default() });
     }
     match file_object::FileObject::of(object, signals)? {
         Some(file) => {
             let source = Source::reader(Box::new(file), 0).read_by_caller();
-            Ok(OpenedSource { source, is_repeatable: false, is_closed: false, kafka_07: None })
+            Ok(OpenedSource { source, is_repeatable: false, is_closed: false, kafka_07: None, segment: OffsetRange::default() })
         }
         None => Err(no_source(object)?),
     }
@@ -160,7 +193,7 @@ impl<'py> Snapshot<'py> {
     /// What a user gave, as it is now.
     pub fn of(object: &Bound<'py, PyAny>, signals: &Arc<Signals>) -> PyResult<Self> {
         let Ok(file) = object.cast::<FileSource>() else { return Ok(Self::Other(object.clone())) };
-        let FileSource { path, start, end } = file.get();
+        let FileSource { path, start, end, .. } = file.get();
         if store::is_stored(path) {
             return Ok(Self::Other(object.clone()));
         }
@@ -175,7 +208,7 @@ impl<'py> Snapshot<'py> {
             Self::Other(object) => open(object, signals),
             Self::File(range, start, kafka_07) => {
                 let source = Source::reader(Box::new(range.again()?), *start);
-                Ok(OpenedSource { source, is_repeatable: true, is_closed: false, kafka_07: *kafka_07 })
+                Ok(OpenedSource { source, is_repeatable: true, is_closed: false, kafka_07: *kafka_07, segment: OffsetRange::default() })
             }
         }
     }

@@ -99,5 +99,5 @@ fn near_end(log: &dyn ReadAt, len: u64, (path, base_offset): (&Path, i64), signa
     let bytes = beside::read(&path.with_extension("index"), signals).ok().flatten().unwrap_or_default();
     let parsed = offset_index::parse(&bytes, base_offset);
     let offsets = if parsed.is_sound() { parsed.entries.as_slice() } else { &[] };
-    Lookup { log, len, limits: Limits::default(), offsets, times: &[] }.near_end()
+    Lookup { log, len, limits: Limits::default(), offsets }.near_end()
 }

@@ -8,7 +8,7 @@ use super::finding::{self, Finding};
 use super::interrupt::{Fetches, Signals};
 use super::lost;
 use super::options::{EntryArguments, depth};
-use super::source;
+use super::source::{self, FileSource};
 use super::table::ArrowTable;
 use crate::columns::findings::{finding_fields, findings_array};
 use crate::decode::Stats;
@@ -20,14 +20,15 @@ use crate::validate as core;
 type Headers = (i64, i64, u64, i64);
 
 /// Findings of a source, counters of what was read, and what the headers add up to, unless one does not tell; see `logsegment.validate`.
-/// Behind one that is followed another segment stands.
+/// `file` is the file of which the source is the content. Another segment follows one that is followed.
 #[pyfunction]
-#[pyo3(signature = (source, depth_name, options, *, is_followed=false))]
+#[pyo3(signature = (source, depth_name, options, *, file=None, is_followed=false))]
 pub fn validate_findings(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     depth_name: &str,
     options: &Bound<'_, PyDict>,
+    file: Option<PyRef<'_, FileSource>>,
     is_followed: bool,
 ) -> PyResult<(Vec<Finding>, Py<PyAny>, Option<Headers>)> {
     let options = EntryArguments::from_dict(options)?;
@@ -36,6 +37,9 @@ pub fn validate_findings(
     let (depth, mut decode) = (depth(depth_name)?, options.to_decode()?);
     let mut opened = source::open(source, &signals)?;
     let resolved = options.reading.resolve(&mut decode, &mut opened);
+    if let Some(file) = file {
+        decode.segment = file.segment();
+    }
     let is_tail_strict = options.is_tail_strict() || opened.is_closed;
     let mut validator = core::Validator::new(opened.source, decode, depth, is_tail_strict).followed(is_followed).asking(interrupt.clone());
     let findings = match resolved {

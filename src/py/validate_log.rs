@@ -17,8 +17,9 @@ use crate::interrupt::Interrupt;
 use crate::log::partition::{Scope, check, check_checkpoints};
 use crate::validate as core;
 
-/// A file by its path, and its first offset when its name tells one: then it is a segment with files beside it.
-type Named = (PathBuf, Option<i64>);
+/// A file by its path, its first offset if its name has one (then it is a segment with sidecar files), and the offsets that its batches may
+/// hold: first (inclusive) and end (exclusive).
+type Named = (PathBuf, Option<i64>, Option<(i64, Option<i64>)>);
 
 /// Findings of segments and of the files beside them, with the file in the path of each; see `logsegment.Log.validate`.
 ///
@@ -50,12 +51,12 @@ pub fn validate_log(
     if let Some(name) = depth_name {
         let (depth, mut decode) = (depth(name)?, options.to_decode()?);
         let mut before = previous.map(|source| left_by(py, &source, &options)).transpose()?.unwrap_or_default();
-        for (index, (path, base)) in files.iter().enumerate() {
+        for (index, (path, base, segment)) in files.iter().enumerate() {
             // In a partition's directory the batches of a segment follow those of the one before.
-            let behind_it = files.get(index + 1).filter(|(next, _)| next.parent() == path.parent());
-            let goes_on = base.is_some() && behind_it.is_some_and(|(_, base)| base.is_some());
+            let behind_it = files.get(index + 1).filter(|(next, ..)| next.parent() == path.parent());
+            let goes_on = base.is_some() && behind_it.is_some_and(|(_, base, _)| base.is_some());
             let is_followed = behind_it.is_some() || (is_followed && index + 1 == files.len());
-            let mut opened = FileSource::whole(path.clone()).open(&signals).map_err(|error| beside::raised(py, &error, path, &signals))?;
+            let mut opened = FileSource::segment_of(path.clone(), *segment).open(&signals).map_err(|error| beside::raised(py, &error, path, &signals))?;
             let mut own_decode = decode.clone();
             let name: Arc<str> = Arc::from(store::shown(path));
             let behind = std::mem::take(&mut before).entering(&name);
@@ -125,7 +126,7 @@ fn beside_all(
     for directory in directories {
         findings.extend(check_checkpoints(&folder(directory.clone()))?);
     }
-    let mut segments = files.into_iter().filter_map(|(path, base)| Some((path, base?))).peekable();
+    let mut segments = files.into_iter().filter_map(|(path, base, _)| Some((path, base?))).peekable();
     while let Some(first) = segments.next() {
         let directory = first.0.parent().map(Path::to_owned).unwrap_or_default();
         let mut partition = vec![Segment::named(first, signals)];

@@ -13,7 +13,7 @@ use super::walk::{cut_set_rule, walk, walk_messages};
 use super::what::What;
 use crate::codec::Remark;
 use crate::decode::transactions::{is_marker, marker};
-use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, Stats, checksummed, ensure_codec, ensure_count, records_at};
+use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, OffsetRange, Stats, checksummed, ensure_codec, ensure_count, records_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::interrupt::Interrupt;
@@ -39,6 +39,9 @@ pub struct Validator {
     depth: Depth,
     is_tail_strict: bool,
     is_followed: bool,
+    /// The offsets that the batches may hold, as names say; the last batch held others.
+    segment: OffsetRange,
+    is_outside: bool,
     before: Before,
     findings: Findings,
     /// What was found in the entry at hand.
@@ -88,13 +91,17 @@ impl Validator {
         let judge = ChecksumJudge::of(&options);
         let tells_experimental = options.tells_experimental;
         let runs = Runs::new(source, options.limits, RUN_LEN).of(options.formats).recovering(Box::new(judge));
-        let decoder = Decoder::new(DecodeOptions { is_control_wanted: true, ..options }).trusting_framing();
+        let segment = options.segment;
+        let decode = DecodeOptions { is_control_wanted: true, segment: OffsetRange::default(), ..options };
+        let decoder = Decoder::new(decode).trusting_framing();
         Self {
             runs,
             decoder,
             depth,
             is_tail_strict,
             is_followed: false,
+            segment,
+            is_outside: false,
             before: Before::default(),
             findings: Findings::default(),
             fresh: Vec::new(),
@@ -201,6 +208,7 @@ impl Validator {
         if header.format == RecordFormat::V3 && std::mem::take(&mut self.tells_experimental) {
             self.fresh.push(Finding::of_experimental(header.format, frame.position));
         }
+        self.ensure_in_segment(&header);
         header_rules(&header, &mut self.fresh);
         if self.depth == Depth::Headers {
             self.hold(&header, frame.bytes);
@@ -234,6 +242,16 @@ impl Validator {
         }
         self.records += u64::try_from(header.count.unwrap_or(0)).unwrap_or(0);
         Ok(())
+    }
+
+    /// Report the first batch of each run of batches that contradict the name of the segment.
+    fn ensure_in_segment(&mut self, header: &BatchHeader) {
+        let outside = self.segment.ensure_holds(header).err();
+        if let Some(error) = outside.as_ref().filter(|_| !self.is_outside) {
+            let finding = Finding::of_error(&error.clone().in_batch(header.base_offset), header.position, header.size);
+            self.fresh.push(Finding { last_offset: Some(header.last_offset), ..finding });
+        }
+        self.is_outside = outside.is_some();
     }
 
     /// Looks at offsets, timestamps and lengths, and unpacks no payload (S-H5).

@@ -10,7 +10,7 @@ import pytest
 
 import logsegment as ls
 from counted_bytes import bytes_read, counting
-from logsegment import intact_times
+from logsegment.log import valid_times as intact_times
 from logsegment.spark import LogSegmentSource
 from made_logs import START, make_partition
 

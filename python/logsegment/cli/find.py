@@ -209,6 +209,8 @@ def _search(search: Search, segments: list[Segment], lines: Lines, redactor: Red
         if lines.is_full:
             break
     with Progress(segments, is_wanted=False) as progress:
+        for path, finding in search.misnamed:
+            tell([finding], lines.names[path], progress, quiet=quiet, redactor=redactor)
         skipped = [
             tell([one for _, one in told], lines.names[path], progress, quiet=quiet, redactor=redactor)
             for path, told in groupby(search.findings, lambda met: met[0])

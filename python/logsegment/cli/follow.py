@@ -136,7 +136,7 @@ class Following:
 
     def _write(self, piece: Piece) -> None:
         stream = ls.decode(
-            ls.FileSource(piece.segment.path, piece.position, piece.stop),
+            piece.segment.source(piece.position, piece.stop),
             columns=self.sink.columns,
             on_error=self.on_error,
             control=self.control,

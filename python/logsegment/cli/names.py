@@ -1,4 +1,4 @@
-"""Whether a segment holds what its name says (rule SEG-1), and goes on where the one before it ended (ORD-1, ORD-3)."""
+"""Check that a segment goes on where the one before it ended (ORD-1, ORD-3)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,6 @@ from logsegment.cli.paths import Segment
 from logsegment.cli.survey import Survey
 from logsegment.file_names import object_name
 from logsegment.stores.uri import uncut_name
-
-
-def name_findings(segment: Segment, survey: Survey) -> Iterator[ls.Finding]:
-    """What is wrong with the name, if it is that of a segment and the beginning of the file is intact."""
-    named = segment.base_offset
-    is_beheaded = bool(survey.lost) and survey.lost[0].position == 0
-    if named is None or is_beheaded or not survey.intact:
-        return
-    first = survey.intact[0].first_offset
-    if first < named:
-        text = f"the name says that offset {named} comes first, but {first} does: was the file renamed, or is it of another partition?"
-        yield _finding("warning", text, first)
-    elif first > named:
-        text = f"the name says that offset {named} comes first, but {first} does: usual where a topic is compacted, otherwise a wrong name"
-        yield _finding("info", text, first)
 
 
 def border_findings(before: Survey, segment: Segment, survey: Survey) -> Iterator[ls.Finding]:
@@ -44,7 +29,3 @@ def border_findings(before: Survey, segment: Segment, survey: Survey) -> Iterato
         text = f"offsets {last + 1} to {segment.base_offset - 1} are missing before the segment: {why}"
         severity = "warning" if is_upload else "info"
         yield ls.Finding("ORD-3", severity, text, "baseOffset", 0, 0, baseOffset=last + 1, lastOffset=segment.base_offset - 1)
-
-
-def _finding(severity: str, message: str, first: int) -> ls.Finding:
-    return ls.Finding("SEG-1", severity, message, "name", 0, 0, baseOffset=first)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 import click
 
 from logsegment._core import Finding
 from logsegment.cli.messages import say
+from logsegment.log import reader
+from logsegment.log.reader import alone, arranged
 from logsegment.segments import SegmentFile, directory_of, found_in, is_directory, is_gap, segments_beside, size_of
 from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.errors import SegmentKeyError
@@ -119,8 +122,21 @@ def whole_partition(segment: Segment) -> list[SegmentFile]:
 
 
 def in_range(segments: Sequence[Segment], start: int | None, end: int | None) -> list[Segment]:
-    """Leave out listed segments whose names say that no offset from `start` to before `end` lies in them."""
-    return [segment for segment, behind in _with_next(segments) if not _is_outside(segment, behind, start, end)]
+    """Return the inputs that may hold offsets from `start` to before `end`.
+
+    Those of a directory are in the order of the offsets that they hold. A file that was named itself is always among them. A segment that
+    contradicts its name has a finding.
+    """
+    found: list[Segment] = []
+    for directory, group in groupby(segments, lambda one: one.directory if one.is_listed else None):
+        inputs = list(group)
+        if directory is None:
+            found += [one if one.file is None else replace(one, file=alone(one.file, reports=True)) for one in inputs]
+            continue
+        by_path = {one.path: one for one in inputs}
+        files = arranged([one.file for one in inputs if one.file is not None], reports=True)
+        found += [replace(by_path[file.path], file=file) for file in reader.in_range(files, start, end)]
+    return found
 
 
 def _named(path: str, left_out: list[Finding]) -> list[Segment]:
@@ -145,18 +161,3 @@ def _size(file: SegmentFile) -> int:
         return size_of(file)
     except SegmentKeyError:
         return 0
-
-
-def _with_next(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Segment | None]]:
-    for index, segment in enumerate(segments):
-        behind = segments[index + 1] if index + 1 < len(segments) else None
-        is_neighbour = behind is not None and behind.is_listed and behind.directory == segment.directory
-        yield segment, behind if is_neighbour else None
-
-
-def _is_outside(segment: Segment, behind: Segment | None, start: int | None, end: int | None) -> bool:
-    if not segment.is_listed or segment.base_offset is None:
-        return False
-    ends_before = start is not None and behind is not None and (behind.base_offset or 0) <= start
-    begins_after = end is not None and segment.base_offset >= end
-    return ends_before or begins_after

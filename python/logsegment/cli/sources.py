@@ -65,7 +65,7 @@ def opened(
         bytes_of: what is wanted of a file that is read by position: its first byte, and the one behind the last.
     """
     if segment.is_regular and (seen is None or segment.is_stored):
-        yield ls.FileSource(segment.path, *bytes_of)
+        yield ls.FileSource(segment.path, *bytes_of) if segment.file is None else segment.file.source(*bytes_of)
         return
     with _raw(segment) as raw, Flow(raw, seen).reraising() as flow:
         if not is_read_twice:

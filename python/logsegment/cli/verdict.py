@@ -153,7 +153,8 @@ def _damage(verdict: Verdict) -> Iterable[str]:
     doubtful = sum(map(is_unopened, verdict.report.findings)) - verdict.unopened
     if doubtful:
         yield f"Of {count(doubtful, 'batch')} the plugin failed: with --no-crc nobody knows whether they are damaged."
-    yield f"Lost: {count(survey.lost_bytes, 'byte')} in {count(len(survey.lost), 'place')}"
+    if survey.lost:
+        yield f"Lost: {count(survey.lost_bytes, 'byte')} in {count(len(survey.lost), 'place')}"
     yield from _shown([_place(place) for place in survey.lost], "place")
     if not survey.is_complete:
         yield "Too many places to list what is safe between them; cat --on-error skip reads all of it."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, groupby, pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,10 +15,10 @@ import logsegment as ls
 from logsegment._options import Depth, entry_options
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
 from logsegment.cli.messages import count, say
-from logsegment.cli.names import border_findings, name_findings
+from logsegment.cli.names import border_findings
 from logsegment.cli.options import examples, experimental_option, format_option, json_option, paths_argument, quiet_option, registry_option
 from logsegment.cli.paper import Paper
-from logsegment.cli.paths import Segment, segments_of
+from logsegment.cli.paths import Segment, in_range, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
 from logsegment.cli.survey import Survey, survey
@@ -80,7 +81,8 @@ def verify(
     With --quiet only files with findings are told.
     """
     left_out: list[ls.Finding] = []
-    segments, missing = _found(paths, left_out)
+    found, missing = _found(paths, left_out)
+    segments = in_range(found, None, None)
     options = {
         "depth": cast(Depth, depth),
         "check_crc": not no_crc,
@@ -163,8 +165,11 @@ def _verify(segment: Segment, options: dict[str, Any], progress: Progress, *, is
         # Read front to back for its progress, a source has no name that says so.
         options = options | {"format": "0.7", "base_position": segment.base_offset}
     depth, entries = options["depth"], entry_options(**{name: option for name, option in options.items() if name != "depth"})
-    with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
-        report = validated(source, depth, entries, is_followed=is_followed)
+    # The batches of a segment that contradicts its name are valid: its finding comes after the survey of what is lost.
+    plain = None if segment.file is None else replace(segment.file, finding=None)
+    file = None if plain is None else plain.source()
+    with opened(replace(segment, file=plain), seen=progress.seen if progress.is_shown else None) as source:
+        report = validated(source, depth, entries, file=file, is_followed=is_followed)
     if not segment.is_regular:
         # Headers are looked at a second time, which a stream does not allow.
         return Verdict(segment.name, report, None)
@@ -175,7 +180,8 @@ def _verify(segment: Segment, options: dict[str, Any], progress: Progress, *, is
     # The name of a segment of Kafka 0.7 tells how it is read.
     reading = {} if segment.is_of_0_7 else {name: options[name] for name in READING}
     found = survey(segment.path, report, validate_from, **reading)
-    report.findings.extend(name_findings(segment, found))
+    if segment.file is not None and segment.file.finding is not None:
+        report.findings.append(segment.file.finding)
     return Verdict(segment.name, report, found)
 
 

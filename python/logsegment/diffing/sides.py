@@ -16,6 +16,7 @@ from logsegment.diffing.differences import Damage, Which
 from logsegment.diffing.headers import headers_of
 from logsegment.faults import SWALLOWED, TORN
 from logsegment.inspecting import Field, inspect
+from logsegment.log.reader import arranged
 from logsegment.naming import naming_file
 from logsegment.reading import batches, decode
 from logsegment.report import validate
@@ -80,7 +81,8 @@ class Side:
         self.chunk: Chunk | None = None
         self.at = 0
         self._options = options
-        self._files = files
+        self._files = arranged(files, reports=True)
+        self.damage += [Damage(name, file.path, file.finding) for file in self._files if file.finding is not None]
         self._last = FIRST
         self._torn: tuple[str, Finding] | None = None
         self._is_lost = False

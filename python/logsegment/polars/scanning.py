@@ -11,11 +11,11 @@ from logsegment import _core
 from logsegment._core import Finding
 from logsegment._internal import COLUMNS, INTERNAL, columns_with, ensure_topics, warn_of_others
 from logsegment._options import Isolation
-from logsegment.log import Log, parts_of
+from logsegment.log.log import Log, parts_of
+from logsegment.log.segment import Segment
 from logsegment.polars.bounds import ANYTHING, Bounds
 from logsegment.polars.predicates import condition_of
 from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options
-from logsegment.segment import Segment
 from logsegment.segments import absolute, is_gap
 from logsegment.stores.uri import shown
 from logsegment.tiered.keys import Keys
@@ -128,7 +128,7 @@ class _Source:
         self.findings += filter(is_gap, log.left_out)
         if INTERNAL in needed:
             warn_of_others(self.options.get("decode"), (one.topic for one in log), control=self.options.get("control", False))
-        for segments in log._by_directory():
+        for segments in log._arranged(self.options.get("on_error", "raise")):
             bounds = condition((segments[0].topic, segments[0].partition))
             if bounds is None or n_rows == 0:
                 continue

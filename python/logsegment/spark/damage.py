@@ -58,7 +58,7 @@ def told_by(
     if (share.start is None and share.end is None) or not found:
         return list(found)
     intact = _Intact(source, limits=limits, experimental=experimental)
-    return [one for one in found if share.tells(*intact.offsets(one.position, share.first))]
+    return [one for one in found if one == source.finding or share.tells(*intact.offsets(one.position, share.first))]
 
 
 class _Intact:

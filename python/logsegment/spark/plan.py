@@ -13,6 +13,7 @@ from itertools import groupby
 from pyspark.sql.datasource import InputPartition
 
 import logsegment as ls
+from logsegment.log.reader import with_followers
 from logsegment.neighbours import committed_transactions
 from logsegment.segments import SegmentFile, segments_beside
 from logsegment.spark.bare_files import ensure_entries
@@ -68,7 +69,9 @@ def plan_tasks(options: ReadOptions, wanted: Wanted | None = None) -> list[Input
     """
     wanted = wanted or Wanted()
     left_out: list[ls.Finding] = []
-    logs = discover(options.paths, options.selection, topic=options.topic, partition=options.partition, left_out=left_out)
+    logs = discover(
+        options.paths, options.selection, topic=options.topic, partition=options.partition, reports=options.mode.skips, left_out=left_out
+    )
     warn_of_gaps(left_out)
     ranges = ranges_of(
         logs,
@@ -106,7 +109,8 @@ def plan_ranges(
     parts = parts_of([piece for _, own in pieces for piece in own], options)
     known = _known(pieces, options) if options.isolation == "read_committed" else {}
     cuts = [[cut for piece in own for cut in cut_up(piece, parts, options)] for _, own in pieces]
-    tasks = [_task(together, known) for together in shared(cuts, options)]
+    reported: set[str] = set()
+    tasks = [_task(together, known, reported) for together in shared(cuts, options)]
     by_time = [segment for one in ranges for segment in one.looked_up]
     by_offset = [piece.segment for _, own in pieces for piece in own if _is_looked_up(piece, parts)]
     warn_of_indexes([*by_time, *by_offset])
@@ -130,22 +134,8 @@ def _logs(one: LogRange) -> list[LogRange]:
 
 def _pieces(log: LogRange, timestamp: int | None, options: ReadOptions) -> list[Piece]:
     """The wanted bytes of the segments in which there may be wanted offsets."""
-    found = ((_piece(segment, log, timestamp, options), follower) for segment, follower in _in_range(log))
+    found = ((_piece(segment, log, timestamp, options), follower) for segment, follower in with_followers(log.segments, log.start, log.end))
     return [replace(piece, follower=follower) for piece, follower in found if piece is not None]
-
-
-def _in_range(log: LogRange) -> list[tuple[SegmentFile, int | None]]:
-    """Leave out segments whose names say that none of the offsets lies in them; the others with the first offset of the next one."""
-    if log.start is not None and log.end is not None and log.start >= log.end:
-        return []
-    followers = [*(segment.base_offset for segment in log.segments[1:]), None]
-    wanted = []
-    for segment, follower in zip(log.segments, followers, strict=True):
-        is_before = log.start is not None and follower is not None and follower <= log.start
-        is_behind = log.end is not None and segment.base_offset is not None and segment.base_offset >= log.end
-        if not (is_before or is_behind):
-            wanted.append((segment, follower))
-    return wanted
 
 
 def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: ReadOptions) -> Piece | None:
@@ -154,7 +144,9 @@ def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: Rea
         size = segment.size
         if file.base_offset is None:
             ensure_entries(file, recovers=recovers, limits=options.limits)
-        start = log.start if log.start is not None and log.start > (file.base_offset or 0) else None
+        # Names prove that a segment begins later, unless they are wrong or those of uploads, which may overlap.
+        begins_later = log.start is None or (file.offsets is not None and file.offsets[0] >= log.start)
+        start = None if begins_later else log.start
         begin, stop = 0, None
         if start is not None or log.end is not None:
             # Also for a read that goes on past damage: it shows what is wrong with an index.
@@ -189,27 +181,25 @@ def _known(pieces: Iterable[tuple[LogRange, Sequence[Piece]]], options: ReadOpti
 
 
 def _transactions(log: LogRange, pieces: Sequence[Piece], options: ReadOptions) -> ls.Transactions | None:
-    """What all tasks of a log must know, when they cannot learn it each for itself.
-
-    A producer snapshot tells what is open where a segment begins, so that a task can begin there. Without snapshots each would read all
-    headers before its segment.
-    """
-    first = log.segments[0].path
-    if all(piece.segment.has_snapshot for piece in pieces if piece.segment.path != first) or not pieces:
+    """Return the transactions that the tasks of a log must know. Each task would read all headers before its segment for them."""
+    if not pieces:
         return None
-    if first.endswith(".kafka"):
+    if log.segments[0].path.endswith(".kafka"):
         return ls.Transactions([])
     beside = segments_beside(log.segments[0])
     wanted = pieces[0].start, pieces[-1].end
     return committed_transactions(beside, *wanted, is_recovering=options.mode.skips, experimental=options.experimental)
 
 
-def _task(pieces: Iterable[Piece], known: Mapping[str, ls.Transactions | None]) -> SegmentTask:
-    return SegmentTask(tuple(_part(piece, known.get(piece.segment.path)) for piece in pieces))
+def _task(pieces: Iterable[Piece], known: Mapping[str, ls.Transactions | None], reported: set[str]) -> SegmentTask:
+    return SegmentTask(tuple(_part(piece, known.get(piece.segment.path), reported) for piece in pieces))
 
 
-def _part(piece: Piece, known: ls.Transactions | None) -> SegmentPart:
-    source = ls.FileSource(piece.segment.path, piece.begin, piece.stop)
+def _part(piece: Piece, known: ls.Transactions | None, reported: set[str]) -> SegmentPart:
+    """Return what a task reads of a segment. One task reports the finding of a segment: `reported` has those of other tasks."""
+    file = piece.segment._file
+    source = (replace(file, finding=None) if file.path in reported else file).source(piece.begin, piece.stop)
+    reported.add(file.path)
     return SegmentPart(source, *piece.name, piece.start, piece.end, known and _touching(known, piece), piece.resumes)
 
 

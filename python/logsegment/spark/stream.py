@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 import logsegment as ls
+from logsegment.log.time_lookup import TimeLookup, first_offset_at
 from logsegment.segments import SegmentFile
 from logsegment.spark.modes import CorruptColumn
 from logsegment.spark.notices import warn_of_topics, warn_of_uploads
@@ -29,7 +30,6 @@ from logsegment.spark.stream_read import read_range
 from logsegment.spark.task_stats import TaskStats
 from logsegment.spark.topics import TopicPartition, discover
 from logsegment.stores.errors import ChangedError
-from logsegment.wanted_offsets import TimeLookup, first_offset_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -161,7 +161,13 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return logs
 
     def _all_logs(self, left_out: list[ls.Finding] | None = None) -> Logs:
-        return discover(self.options.paths, topic=self.options.topic, partition=self.options.partition, left_out=left_out)
+        return discover(
+            self.options.paths,
+            topic=self.options.topic,
+            partition=self.options.partition,
+            reports=self.options.mode.skips,
+            left_out=left_out,
+        )
 
     def _latest(self, begin: Offsets, reaches: Mapping[TopicPartition, Reach]) -> Offsets:
         """How far each partition can be read now: never less far than before, unless it was cut off."""

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import logsegment as ls
 from logsegment import _core
+from logsegment.log.reader import with_followers
 from logsegment.segments import SegmentFile
 from logsegment.spark.stream_ends import base_of
-from logsegment.spark.stream_segments import byte_range, overlapping
+from logsegment.spark.stream_segments import byte_range
 
 #: A piece of a segment: its first byte, the byte behind it, and the offset behind it.
 Piece = tuple[SegmentFile, int, int, int]
@@ -23,7 +24,7 @@ def pieces(segments: Sequence[SegmentFile], start: int, end: int) -> list[Piece]
         RecordBatchError: when headers cannot be read.
     """
     found = []
-    for segment, follower in overlapping(segments, start, end):
+    for segment, follower in with_followers(segments, start, end):
         behind = end if follower is None else min(follower, end)
         first, last, _ = byte_range(segment, start, behind)
         found.append((segment, first, last, behind))

@@ -162,9 +162,8 @@ class _StableOffset:
         """The first offset of the oldest transaction that is open at `until`, or `until`. Later markers may still be cut off."""
         at = next((index for index, one in enumerate(segments) if one.path == self._path), None)
         if at is None or not self._walk(segments[at:], until):
-            at, self._open = _known_before(segments, until)
-            self._since = None
-            is_done = self._walk(segments[at:], until)
+            self._open, self._since = [], None
+            is_done = self._walk(segments, until)
             assert is_done, "a walk from the beginning of a segment is never turned away"
         return min((first for _, first in self._open if first < until), default=until)
 
@@ -225,15 +224,3 @@ def _offsets(path: str) -> Checkpoint | None:
         advice = "upTo=logEnd reads without it" if path.endswith(HIGH_WATERMARKS) else "a broker writes it anew when it starts"
         raise ValueError(f"{shown(path)}: {findings[0].message} ({findings[0].rule}); {advice}")
     return {TopicPartition(topic, partition): offset for topic, partition, offset in rows}
-
-
-def _known_before(segments: Sequence[SegmentFile], until: int) -> tuple[int, list[tuple[int, int]]]:
-    """The last segment that begins no later than `until` and has a sound snapshot, and the transactions that are open there."""
-    for index in range(len(segments) - 1, -1, -1):
-        base = base_of(segments[index])
-        if base > until:
-            continue
-        found = _core.read_producer_snapshot(os.path.splitext(segments[index].path)[0] + ".snapshot", base)
-        if found is not None and not found[1]:
-            return index, [(row[0], row[7]) for row in found[0] if row[7] >= 0]
-    return 0, []

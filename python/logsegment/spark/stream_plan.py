@@ -13,12 +13,13 @@ from itertools import pairwise
 from pyspark.sql.datasource import InputPartition
 
 from logsegment._core import Finding
+from logsegment.log.reader import with_followers
 from logsegment.segments import SegmentFile, directory_of, is_gap, size_of
 from logsegment.spark.offsets import Offsets
 from logsegment.spark.packing import OWN_TASKS, TASK_FILES, at_least, packed
 from logsegment.spark.stream_ends import base_of, earliest
 from logsegment.spark.stream_options import StreamOptions
-from logsegment.spark.stream_segments import overlapping, settled_segments
+from logsegment.spark.stream_segments import settled_segments
 from logsegment.spark.topics import TopicPartition
 from logsegment.stores.uri import shown
 
@@ -188,7 +189,7 @@ def _by_bytes(name: TopicPartition, segments: Sequence[SegmentFile], start: int,
     """Small segments that follow each other, or parts of a large one."""
     parts: list[RangePart] = []
     first, filled = start, 0
-    for segment, follower in overlapping(segments, start, end):
+    for segment, follower in with_followers(segments, start, end):
         behind = end if follower is None else follower
         lower, upper = max(base_of(segment), start), min(behind, end)
         size = _size(segment) * (upper - lower) // max(behind - base_of(segment), 1)

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import logsegment as ls
+from logsegment.log.reader import lower_bounded, with_followers
 from logsegment.naming import in_file
 from logsegment.neighbours import committed_transactions
 from logsegment.segments import SegmentFile, is_directory
@@ -119,20 +120,25 @@ class _Reading:
 
     def _listed(self) -> list[SegmentFile]:
         if self._segments is None:
-            self._segments = settled_segments(self._part.segment)
+            self._segments = settled_segments(self._part.segment, reports=self._decoding["on_error"] == "skip")
         return self._segments
 
     def _holding(self, segments: list[SegmentFile]) -> tuple[SegmentFile, int | None] | None:
         """The segment that holds the next offset, or the first one behind it, and where the one after that begins."""
-        at = max((index for index, one in enumerate(segments) if base_of(one) <= self._at), default=0)
-        first = base_of(segments[at]) if segments else self._part.end
+        first = base_of(segments[0]) if segments else self._part.end
         if first > self._at:
             behind = min(first, self._part.end)
             report_loss(f"{self._part.name}: offsets {self._at} to {behind - 1} were deleted before they were read", fails=self._fails)
             self._at = behind
-        if self._at == self._part.end:
+        there = list(with_followers(segments, self._at, self._part.end))
+        if not there:
             return None
-        return segments[at], base_of(segments[at + 1]) if at + 1 < len(segments) else None
+        begun = [(one, follower) for one, follower in there if base_of(one) <= self._at]
+        segment, follower = begun[-1] if begun else there[0]
+        # A segment that contradicts its name may have offsets that by their names another one holds.
+        later = [base_of(one) for one, _ in there if base_of(one) > max(self._at, base_of(segment))]
+        ends = [end for end in (follower, *later) if end is not None]
+        return segment, min(ends, default=None if segment is segments[-1] else self._part.end)
 
     def _open(self, segment: SegmentFile, follower: int | None) -> Opened:
         end = self._part.end if follower is None else min(follower, self._part.end)
@@ -175,7 +181,7 @@ def _opened(segment: SegmentFile, start: int, end: int, decoding: dict[str, Any]
     except ls.RecordBatchError:
         # A decode says more of what is wrong, and gives the records before it.
         first, last, is_whole = 0, None, True
-    source = ls.FileSource(segment.path, first, last)
+    source = lower_bounded(segment).source(first, last)
     stream = ls.decode(source, start_offset=start, end_offset=end, **decoding)
     if version_of(segment) != before:
         stream.close()

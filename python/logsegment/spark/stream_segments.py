@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 
 from logsegment import _core
+from logsegment.log.reader import arranged
 from logsegment.segments import SegmentFile, segments_beside
 from logsegment.spark.stream_ends import base_of
 from logsegment.stores.uri import is_stored
@@ -19,7 +19,16 @@ PATIENCE = 2.0
 _PAUSE = 0.02
 
 
-def settled_segments(segment: SegmentFile, *, patience: float = PATIENCE) -> list[SegmentFile]:
+def settled_segments(segment: SegmentFile, *, reports: bool = False, patience: float = PATIENCE) -> list[SegmentFile]:
+    """Return the segments of a directory as `logsegment.log.reader.arranged` does, once nobody is changing them; see `_settled`.
+
+    Raises:
+        OSError: when the directory cannot be listed.
+    """
+    return arranged(_settled(segment, patience), reports=reports)
+
+
+def _settled(segment: SegmentFile, patience: float) -> list[SegmentFile]:
     """The segments of the directory in which `segment` lies or lay, once two listings are equal and no cleaner is in the middle of a swap.
 
     In a store nothing is renamed: one listing tells what is there.
@@ -40,13 +49,6 @@ def settled_segments(segment: SegmentFile, *, patience: float = PATIENCE) -> lis
         if is_swapping:
             time.sleep(_PAUSE)
         before = None if is_swapping else found
-
-
-def overlapping(segments: Sequence[SegmentFile], start: int, end: int) -> list[tuple[SegmentFile, int | None]]:
-    """The segments that may hold offsets from `start` to before `end`, each with the first offset of the next one."""
-    followers: list[int | None] = [*(base_of(one) for one in segments[1:]), None]
-    pairs = zip(segments, followers, strict=True)
-    return [(one, follower) for one, follower in pairs if base_of(one) < end and (follower is None or follower > start)]
 
 
 def byte_range(segment: SegmentFile, start: int, end: int) -> tuple[int, int, bool]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from logsegment._core import Finding
 from logsegment._words import listed
+from logsegment.log.reader import arranged
 from logsegment.segments import SegmentFile, directory_of, found_in
 from logsegment.spark.paths import local_paths
 from logsegment.stores.uri import shown
@@ -120,6 +121,7 @@ def discover(
     topic: str | None = None,
     partition: int | None = None,
     has_replicas: bool = False,
+    reports: bool = False,
     left_out: list[Finding] | None = None,
 ) -> dict[TopicPartition, list[SegmentFile]]:
     """Find the segments of the topic-partitions that are to be read.
@@ -130,6 +132,7 @@ def discover(
         topic: of files that lie in no partition directory.
         partition: of files that lie in no partition directory.
         has_replicas: take a partition that lies in several directories.
+        reports: as in `logsegment.log.reader.arranged`.
         left_out: gets what is told of uploads in tiered storage that are not read, of the partitions that are.
 
     Returns:
@@ -153,6 +156,7 @@ def discover(
     for name, segments in logs.items():
         if not has_replicas:
             _ensure_one_directory(name, segments)
+        logs[name] = arranged(segments, reports=reports)
     if left_out is not None:
         directories = {shown(segment.directory) for segments in logs.values() for segment in segments}
         told = {finding.path: finding for _, findings in looked for finding in findings}

@@ -179,7 +179,13 @@ class ViewReader(DataSourceReader):
         # Which replica of a partition is damaged is worth asking, so all of them are looked at.
         told: list[ls.Finding] = []
         logs = discover(
-            options.paths, options.selection, topic=options.topic, partition=options.partition, has_replicas=True, left_out=told
+            options.paths,
+            options.selection,
+            topic=options.topic,
+            partition=options.partition,
+            has_replicas=True,
+            reports=options.view == "findings" or options.mode.skips,
+            left_out=told,
         )
         if options.view == "batches":
             # The view of findings has a row for each.
@@ -229,7 +235,7 @@ class BatchesReader(ViewReader):
     """Headers of all batches. Between them nothing is read, unless checksums are compared or damage is searched."""
 
     def _rows(self, part: Part, stats: TaskStats) -> Iterator[pa.RecordBatch]:
-        source = ls.FileSource(part.file.path)
+        source = part.file.source()
         path = str(source.path)
         place = {"path": path, "topic": part.topic, "partition": part.partition}
         try:

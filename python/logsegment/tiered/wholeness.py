@@ -8,9 +8,9 @@ from pathlib import Path
 
 from logsegment._core import FileSource, Finding, RecordBatchError
 from logsegment.faults import TORN, error_of, faults_of
+from logsegment.log.segment import Segment
 from logsegment.naming import renamed
 from logsegment.report import validate
-from logsegment.segment import Segment
 
 
 def faults_in(directory: Path) -> Iterator[tuple[str, Finding]]:

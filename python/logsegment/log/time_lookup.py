@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from logsegment._core import Limits
 from logsegment._times import Timestamp, milliseconds
-from logsegment.intact_times import intact_offset_at
+from logsegment.log.valid_times import intact_offset_at
 from logsegment.record_options import RecordOptions, takes_v3
 
 if TYPE_CHECKING:
+    from logsegment.log.segment import Segment
     from logsegment.plugins import Registry
-    from logsegment.segment import Segment
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,11 @@ from logsegment._times import Timestamp, milliseconds
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
 from logsegment.inspecting import Field, inspect
-from logsegment.intact_times import decoding, first_late
+from logsegment.log.reader import alone
+from logsegment.log.time_lookup import TimeLookup, bounds
+from logsegment.log.valid_times import decoding, first_late
 from logsegment.naming import naming_file
-from logsegment.neighbours import committed_transactions, named
+from logsegment.neighbours import committed_transactions
 from logsegment.ranges import Ranges
 from logsegment.reading import decode
 from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options, takes_v3
@@ -27,7 +29,6 @@ from logsegment.segments import SegmentFile, absolute, find_segments, segments_b
 from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.places import tiered
-from logsegment.wanted_offsets import TimeLookup, bounds
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -91,6 +92,11 @@ class Segment(Ranges, Entries):
         """Told by the file's name, else None."""
         return self._file.base_offset
 
+    @property
+    def held(self) -> tuple[int, int] | None:
+        """First and last offset of the batches, if they contradict the name of the file."""
+        return self._file.held
+
     def records(
         self,
         *,
@@ -129,11 +135,12 @@ class Segment(Ranges, Entries):
         ensure_known(options)
         ensure_topics(options.get("decode"), [self._file], control=options.get("control", False))
         warn_of_others(options.get("decode"), [self.topic], control=options.get("control", False))
+        file = alone(self._file, reports=options.get("on_error") == "skip")
         start, end = bounds([self], (start_offset, end_offset), (start_timestamp, end_timestamp), options)
         known = self._transactions(start, end, isolation, options)
         own = {"start_offset": start, "end_offset": end, "transactions": known, "topic": self.topic, "partition": self.partition}
-        source = self._source(*self.range_to_read(start, end, **lookup_options(options)))
-        return _core.decode(source, shared_options(options, isolation) | own, path=self.path)
+        source = self._source(file, *self.range_to_read(start, end, **lookup_options(options)))
+        return _core.decode(source, shared_options(options, isolation) | own, file=file.source())
 
     def inspect(self, *, at: int | None = None, offset: int | None = None, **options: Any) -> Field:
         """Show one entry field by field, as `logsegment.inspect` does; the `.index` leads to an offset.
@@ -281,23 +288,24 @@ class Segment(Ranges, Entries):
         return [finding for finding in self._index.findings() if finding.path.startswith(shown(self._beside(suffix)) + "@")]
 
     def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:
-        return _core.batch_stream(self._source(*self.byte_range(start, end)), options, path=self.path)
+        file = alone(self._file, reports=options["on_error"] == "skip")
+        return _core.batch_stream(self._source(file, *self.byte_range(start, end)), options, file=file.source())
 
-    def _validated(self) -> tuple[list[tuple[str, int | None]], list[str]]:
-        return [named(self._file)], []
+    def _validated(self) -> tuple[list[SegmentFile], list[str]]:
+        return [alone(self._file, reports=True)], []
 
-    def _source(self, start: int, end: int | None) -> Any:
+    def _source(self, file: SegmentFile, start: int, end: int | None) -> Any:
         if (
             start == 0
             and not self._is_kafka_07
             and not is_stored(self.path)
             and (self._mmap is True or (self._mmap == "auto" and self._is_closed))
         ):
-            with open(self.path, "rb") as file:
-                if os.fstat(file.fileno()).st_size:
-                    mapped = mapping.mmap(file.fileno(), 0, access=mapping.ACCESS_READ)
+            with open(self.path, "rb") as opened:
+                if os.fstat(opened.fileno()).st_size:
+                    mapped = mapping.mmap(opened.fileno(), 0, access=mapping.ACCESS_READ)
                     return mapped if end is None else memoryview(mapped)[:end]
-        return FileSource(self.path, start, end)
+        return file.source(start, end)
 
     @cached_property
     def _is_closed(self) -> bool:

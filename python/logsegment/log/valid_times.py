@@ -14,7 +14,7 @@ from logsegment._core import FileSource, RecordStream
 from logsegment.reading import batch_stream, decode
 
 if TYPE_CHECKING:
-    from logsegment.wanted_offsets import TimeLookup
+    from logsegment.log.time_lookup import TimeLookup
 
 #: Headers that are looked at together: what is read behind the wanted one is read for nothing.
 _ROWS = 64

@@ -6,29 +6,28 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from logsegment import _core
 from logsegment._core import FileSource, Limits, RecordStream
 from logsegment._internal import ensure_topics, warn_of_others
-from logsegment._options import Isolation
+from logsegment._options import Isolation, OnError
 from logsegment._times import Timestamp
 from logsegment._words import count
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
 from logsegment.file_names import SNAPSHOT
-from logsegment.neighbours import committed_transactions, named
+from logsegment.log.reader import arranged, in_range
+from logsegment.log.segment import Mapped, Segment
+from logsegment.log.time_lookup import TimeLookup, bounds, first_offset_at
+from logsegment.neighbours import committed_transactions
 from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options
-from logsegment.segment import Mapped, Segment
-from logsegment.segments import absolute, directory_of, found_in, is_directory, is_gap, names_in, segments_beside
+from logsegment.segments import SegmentFile, absolute, directory_of, found_in, is_directory, is_gap, names_in, segments_beside
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.places import tiered
-from logsegment.wanted_offsets import TimeLookup, bounds, first_offset_at
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
-
-_S = TypeVar("_S", bound=Segment)
 
 
 class Log(Entries):
@@ -60,6 +59,7 @@ class Log(Entries):
     def __init__(self, path: str | os.PathLike[str], *, mmap: Mapped = "auto", keys: Keys | None = None) -> None:
         self.path = absolute(path) if keys is None else tiered(absolute(path), keys)
         self._files, self.left_out = found_in(self.path)
+        self._mmap = mmap
         self.segments = [Segment(file, mmap=mmap) for file in self._files]
 
     @property
@@ -105,7 +105,7 @@ class Log(Entries):
         warn_of_others(options.get("decode"), (file.topic for file in self._files), control=options.get("control", False))
         shared = shared_options(options, isolation)
         parts = []
-        for segments in self._by_directory():
+        for segments in self._arranged(options.get("on_error", "raise")):
             asked = bounds(segments, (start_offset, end_offset), (start_timestamp, end_timestamp), options)
             parts += parts_of(segments, asked, shared, partial(_to_read, offsets=asked, options=options))
         return _core.decode_files(parts, shared, self._gaps(start_offset, end_offset))
@@ -131,7 +131,8 @@ class Log(Entries):
             0
         """
         lookup = TimeLookup(codecs=codecs, experimental=experimental, limits=limits)
-        return first_offset_at(self._one_partition(), timestamp, lookup)
+        self._one_partition()
+        return first_offset_at(self._arranged("raise")[0], timestamp, lookup)
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
@@ -179,11 +180,11 @@ class Log(Entries):
         return f"Log({self.path!r}, {count(len(self.segments), 'segment')})"
 
     def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:
-        wanted = [one for segments in self._by_directory() for one in in_range(segments, start, end)]
-        return _core.batch_files([FileSource(one.path, *one.byte_range(start, end)) for one in wanted], options, self._gaps(start, end))
+        wanted = [one for segments in self._arranged(options["on_error"]) for one in in_range(segments, start, end)]
+        return _core.batch_files([one._file.source(*one.byte_range(start, end)) for one in wanted], options, self._gaps(start, end))
 
-    def _validated(self) -> tuple[list[tuple[str, int | None]], list[str]]:
-        return list(map(named, self._files)), [self.path] if is_directory(self.path) else []
+    def _validated(self) -> tuple[list[SegmentFile], list[str]]:
+        return arranged(self._files, reports=True), [self.path] if is_directory(self.path) else []
 
     def _left_out(self) -> list[_core.Finding]:
         return self.left_out
@@ -195,23 +196,17 @@ class Log(Entries):
     def _by_directory(self) -> list[list[Segment]]:
         return [list(group) for _, group in groupby(self.segments, lambda one: os.path.dirname(one.path))]
 
+    def _arranged(self, on_error: OnError) -> list[list[Segment]]:
+        """Return the segments of each partition in the order of the offsets that they hold."""
+        files = arranged(self._files, reports=on_error == "skip")
+        segments = [Segment(file, mmap=self._mmap) for file in files]
+        return [list(group) for _, group in groupby(segments, lambda one: os.path.dirname(one.path))]
+
     def _one_partition(self) -> list[Segment]:
         partitions = self._by_directory()
         if len(partitions) > 1:
             raise ValueError(f"{self.path} holds {count(len(partitions), 'partition')}; open one of them")
         return partitions[0]
-
-
-def in_range(segments: Sequence[_S], start: int | None, end: int | None) -> list[_S]:
-    """Leave out segments whose names say that none of the offsets lies in them."""
-    followers = [one.base_offset for one in segments[1:]]
-    wanted = []
-    for one, follower in zip(segments, [*followers, None], strict=True):
-        is_before = start is not None and follower is not None and follower <= start
-        is_behind = end is not None and one.base_offset is not None and one.base_offset >= end
-        if not (is_before or is_behind):
-            wanted.append(one)
-    return wanted
 
 
 def parts_of(
@@ -231,7 +226,7 @@ def parts_of(
     Raises:
         OSError: when a file cannot be read.
     """
-    sources = [FileSource(one.path, *found) for one in in_range(segments, *offsets) if (found := range_of(one)) is not None]
+    sources = [one._file.source(*found) for one in in_range(segments, *offsets) if (found := range_of(one)) is not None]
     if not sources:
         return []
     known = segments[0]._transactions(*offsets, shared["isolation"], cast(RecordOptions, shared))

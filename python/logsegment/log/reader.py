@@ -1,0 +1,176 @@
+"""The plan of a partition: its segments in the order of their offsets, and which of them may hold wanted offsets.
+
+Every reader of a partition asks `arranged` first, and `in_range` then. A segment holds offsets from its name on and before the name of the
+next segment; compaction may only make it begin later. A segment that contradicts its name (SEG-1) is damage: it was renamed, or swapped
+with another one. Its batches are looked for by the offsets that they hold, whatever the name, and a read of them raises the error, or
+reports it and gives the records.
+
+Source: `LogSegment` and `LocalLog` in Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import groupby
+from typing import Protocol, TypeVar
+
+from logsegment._core import Finding, RecordBatchError, SegmentIndex
+from logsegment.segments import SegmentFile, segments_beside
+from logsegment.stores.uri import is_stored
+
+
+class Placed(Protocol):
+    """A segment with the first offset that it may hold."""
+
+    @property
+    def base_offset(self) -> int | None:
+        """The first offset; None if no name says it."""
+
+    @property
+    def held(self) -> tuple[int, int] | None:
+        """First and last offset of the batches, if they contradict the name."""
+
+
+_P = TypeVar("_P", bound=Placed)
+
+
+def arranged(files: Sequence[SegmentFile], *, reports: bool) -> list[SegmentFile]:
+    """Return the segments of partitions in the order of the offsets that they hold.
+
+    A segment that contradicts its name gets the first offset of its batches as `base_offset`. Without `reports` it keeps the offsets that
+    its name allows, so that whoever reads it raises the error. With `reports` it gets the offsets that its batches prove, and the finding.
+
+    Args:
+        files: segments, those of one directory one after the other, as discovery returns them.
+        reports: report segments that contradict their names, instead of raising where they are read.
+
+    Returns:
+        As many segments. In an object store the names alone count unless `reports` is set: asking each segment costs a request.
+
+    Example:
+        >>> from logsegment.log.reader import arranged
+        >>> from logsegment.segments import find_segments
+        >>> [file.base_offset for file in arranged(find_segments("orders-0"), reports=False)]
+        [0]
+    """
+    groups = groupby(files, lambda file: file.directory[:])
+    return [file for _, group in groups for file in _arranged(list(group), reports=reports)]
+
+
+def alone(file: SegmentFile, *, reports: bool) -> SegmentFile:
+    """Return a segment with the offsets that it may hold, which its neighbours' names limit.
+
+    Args:
+        file: the segment.
+        reports: as in `arranged`.
+    """
+    if file.offsets is None:
+        # A file may be readable in a directory that cannot be listed.
+        with suppress(OSError):
+            file = next((one for one in segments_beside(file) if one.path == file.path), file)
+    if not reports:
+        return file
+    first = _first_offset(file)
+    finding = _misnamed(file, first, is_overlapping=True)
+    return file if finding is None else _placed(file, first, finding, reports=True)
+
+
+def lower_bounded(file: SegmentFile) -> SegmentFile:
+    """Return a segment without the upper bound of its offsets, unless it contradicts its name.
+
+    For readers of a directory that a broker changes: its cleaner may merge the next segment into this one after the directory was listed.
+    """
+    return file if file.offsets is None or file.held is not None else replace(file, offsets=(file.offsets[0], None))
+
+
+def in_range(segments: Sequence[_P], start: int | None, end: int | None) -> list[_P]:
+    """Return the segments that may hold offsets from `start` (inclusive) to `end` (exclusive).
+
+    Args:
+        segments: of one partition, in the order of their offsets.
+        start: first offset, or None for all.
+        end: first offset after the range, or None for all.
+    """
+    return [one for one, _ in with_followers(segments, start, end)]
+
+
+def with_followers(segments: Sequence[_P], start: int | None, end: int | None) -> Iterator[tuple[_P, int | None]]:
+    """Yield the segments of `in_range`, each with the first offset after it, or None for the last segment."""
+    if start is not None and end is not None and start >= end:
+        return
+    for one, follower in zip(segments, _followers(segments), strict=True):
+        ends_before = start is not None and follower is not None and follower <= start
+        begins_after = end is not None and one.base_offset is not None and one.base_offset >= end
+        if not (ends_before or begins_after):
+            yield one, follower
+
+
+def _followers(segments: Sequence[_P]) -> list[int | None]:
+    """Return the first offset after each segment. One that contradicts its name ends where its batches do, and limits no other."""
+    followers: list[int | None] = []
+    follower = None
+    for one in reversed(segments):
+        held = one.held
+        followers.append(follower if held is None else held[1] + 1)
+        follower = one.base_offset if held is None else follower
+    return followers[::-1]
+
+
+def _arranged(files: list[SegmentFile], *, reports: bool) -> list[SegmentFile]:
+    firsts = [_first_offset(file) if reports or not is_stored(file.path) else None for file in files]
+    found = [
+        _misnamed(file, first, is_overlapping=_may_overlap(behind, behind_first))
+        for file, first, behind, behind_first in zip(files, firsts, [*files[1:], None], [*firsts[1:], None], strict=True)
+    ]
+    if not any(found):
+        return files
+    placed = [_placed(*one, reports=reports) for one in zip(files, firsts, found, strict=True)]
+    return sorted(placed, key=lambda file: file.base_offset or 0)
+
+
+def _placed(file: SegmentFile, first: int | None, finding: Finding | None, *, reports: bool) -> SegmentFile:
+    """Return a segment of a partition in which one contradicts its name."""
+    if finding is None:
+        # The name of the other one may be that of its next segment.
+        return lower_bounded(file if first is None else replace(file, base_offset=first))
+    first, last = finding.baseOffset or 0, finding.lastOffset or 0
+    proven = replace(file, base_offset=first, held=(first, max(first, last)))
+    return replace(proven, offsets=None, finding=finding) if reports else proven
+
+
+def _may_overlap(behind: SegmentFile | None, first: int | None) -> bool:
+    """Return whether the segment before `behind` may hold offsets from its name on: that one does not begin where its name says."""
+    return behind is not None and behind.offsets is not None and first != behind.offsets[0]
+
+
+def _misnamed(file: SegmentFile, first: int | None, *, is_overlapping: bool) -> Finding | None:
+    """Return the finding of a segment that contradicts its name."""
+    if file.offsets is None or first is None:
+        return None
+    start, end = file.offsets
+    if start <= first and (end is None or first < end) and not is_overlapping:
+        return None
+    with suppress(OSError, RecordBatchError):
+        return SegmentIndex(file.path, start).misnamed(first, file.offsets)
+    return None
+
+
+def _first_offset(file: SegmentFile) -> int | None:
+    """Return where the segment begins, by its first batches. A file that cannot be opened is for its reader to report.
+
+    No checksum covers a base offset. If that of the first batch is not in order with the second one, it is damaged: whoever reads the batch
+    reports it, and the second batch tells where the segment begins.
+    """
+    if file.offsets is None:
+        return None
+    with suppress(OSError, RecordBatchError):
+        start, end = file.offsets
+        batches = SegmentIndex(file.path, start).first_batches()
+        if len(batches) == 2:
+            (first, last), (following, _) = batches
+            is_inside = start <= first and (end is None or first < end)
+            return first if is_inside or last + 1 == following else following
+        return batches[0][0] if batches else None
+    return None
