@@ -28,6 +28,7 @@ class Ranges:
         def base_offset(self) -> int | None:
             """As in `Segment`."""
 
+        def _own(self, suffix: str) -> list[_core.Finding]: ...
         @property
         def _index(self) -> _core.SegmentIndex: ...
         @property
@@ -51,8 +52,8 @@ class Ranges:
 
     @property
     def index_findings(self) -> list[_core.Finding]:
-        """What is wrong with `.index` and `.timeindex` alone (missing, cut, out of order), or shown by look-ups: they led nowhere."""
-        return [] if self._is_kafka_07 else [*self._index.findings(), *self._misled]
+        """Return what is wrong with the `.index` alone (missing, cut, out of order), and what look-ups have shown: it led nowhere."""
+        return [] if self._is_kafka_07 else [*self._own(".index"), *self._misled]
 
     @cached_property
     def _misled(self) -> list[_core.Finding]:

@@ -118,12 +118,11 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.skipif(not Path("/proc/thread-self/io").exists(), reason="bytes are counted by Linux")
-@pytest.mark.parametrize("wanted", [Wanted(17_001, 17_002), Wanted(at=START + 17_001)], ids=["offset", "time"])
-def test_a_look_up_in_many_partitions_reads_one_batch_and_the_indexes_of_each(many: Path, wanted: Wanted):
+def test_a_look_up_of_an_offset_in_many_partitions_reads_one_batch_and_the_index_of_each(many: Path):
+    wanted = Wanted(17_001, 17_002)
     partitions, log = 40, next(many.glob("orders-0/*.log"))
     assert log.stat().st_size > 32_000_000
     indexes = log.with_suffix(".index").stat().st_size
-    indexes += log.with_suffix(".timeindex").stat().st_size if wanted.at is not None else 0
     searched(many, wanted)
     before = kernel_bytes()
     places, search = searched(many, wanted)
@@ -136,6 +135,15 @@ def test_a_look_up_in_many_partitions_reads_one_batch_and_the_indexes_of_each(ma
     assert counters.bytes_walked == 0
     # The counters tell what the kernel has seen, but for the few headers and the proofs of index entries on the way.
     assert counters.index_bytes + counters.batch_bytes <= read <= counters.index_bytes + counters.batch_bytes + 64_000 * partitions
+
+
+def test_a_look_up_of_a_time_reads_the_headers_before_it_and_one_batch(many: Path):
+    """No index proves that no earlier batch is of the time."""
+    places, search = searched(many, Wanted(at=START + 17_001))
+    assert {one.offset for one in places} == {17_001}
+    counters = search.counters
+    assert (counters.index_bytes, counters.batches_read) == (0, counters.partitions)
+    assert counters.bytes_walked == sum(one.entry_position for one in places)
 
 
 def test_names_and_indexes_leave_out_segments_and_a_missing_index_is_told(tmp_path: Path):

@@ -311,7 +311,7 @@ def test_a_mapped_segment_gives_the_same(mmap: Any):
 
 
 def test_markers_of_a_partition_are_read_once_for_all_of_its_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from logsegment import log as module
+    from logsegment.log import log as module
 
     place = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
     for path in place.iterdir():

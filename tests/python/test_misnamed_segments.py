@@ -28,7 +28,14 @@ pytest.importorskip("pyspark.sql.streaming.datasource")
 pytestmark = pytest.mark.filterwarnings("ignore:indexes do not help")
 
 #: Offsets of the segments of a partition, some of which begin later than their names, as after compaction.
-SEGMENTS = [list(range(40)), list(range(40, 90)), list(range(100, 130)), list(range(130, 200)), list(range(207, 260)), list(range(260, 300))]
+SEGMENTS = [
+    list(range(40)),
+    list(range(40, 90)),
+    list(range(100, 130)),
+    list(range(130, 200)),
+    list(range(207, 260)),
+    list(range(260, 300)),
+]
 
 
 @dataclass(frozen=True)

@@ -505,41 +505,6 @@ def test_an_index_that_ends_long_before_its_log_is_reported(large: Path, tmp_pat
         assert [row[2] for row in read(tmp_path, **told)] == list(range(39000, 39010))
 
 
-def test_a_time_index_that_ends_long_before_its_log_is_reported(large: Path, tmp_path: Path):
-    """IDX-6, by both ways in: options that name a time, and a pushed filter; a look-up that needs no later entry has nothing to tell."""
-    shutil.copytree(large, tmp_path / "big-0")
-    stale = tmp_path / "big-0" / f"{0:020}.timeindex"
-    stale.write_bytes(stale.read_bytes()[:120])
-    assert "IDX-6" in {found.rule for found in ls.Segment(stale.with_suffix(".log")).validate(depth="headers").findings}
-    told = {"startingTimestamp": str(START + 39_000), "endingTimestamp": str(START + 39_010)}
-    with pytest.warns(UserWarning, match=rf"indexes do not help.*{stale}@108: \[IDX-6\]") as caught:
-        assert [row[2] for row in read(tmp_path, **told)] == list(range(39_000, 39_010))
-    assert len(caught) == 1
-    segment = ls.Segment(stale.with_suffix(".log"))
-    assert segment.position_for_timestamp(START + 20) is not None
-    assert segment.index_findings == []
-    segment.position_for_timestamp(START + 39_000)
-    assert [found.rule for found in segment.index_findings] == ["IDX-6"]
-
-
-@pytest.mark.parametrize("field", ["timestamp", "offset"])
-def test_a_time_index_whose_entries_are_not_those_of_the_log_is_reported(tmp_path: Path, field: str):
-    """IDX-3: sound in form, as that of another log."""
-    make_partition(tmp_path, "orders", 0, [list(range(100))], interval=1)
-    told = {"startingTimestamp": str(START + 90)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        sound = read(tmp_path, **told)
-    assert [row[2] for row in sound] == list(range(90, 100))
-    path = tmp_path / "orders-0" / f"{0:020}.timeindex"
-    entries = [path.read_bytes()[at : at + 12] for at in range(0, path.stat().st_size, 12)]
-    step = {"timestamp": (-1, 0), "offset": (0, 10**6)}[field]
-    moved = [(int.from_bytes(one[:8]) + step[0]).to_bytes(8) + (int.from_bytes(one[8:]) + step[1]).to_bytes(4) for one in entries]
-    path.write_bytes(b"".join(moved))
-    with pytest.warns(UserWarning, match=rf"indexes do not help.*{path}@.*\[IDX-3\]"):
-        assert read(tmp_path, **told) == sound
-
-
 def test_equal_times_and_one_that_is_far_ahead_make_no_index_stale(tmp_path: Path):
     """A broker adds no entry where times do not grow, however long the log."""
     directory = tmp_path / "calm-0"

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import logsegment as ls
-from counted_bytes import bytes_read, counting
 from logsegment.log import valid_times as intact_times
 from logsegment.spark import LogSegmentSource
 from made_logs import START, make_partition
@@ -112,17 +111,6 @@ def test_without_checksums_the_times_of_damaged_batches_count(tmp_path: Path):
     for check_crc, first in ((True, victim["lastOffset"] + 1), (False, 100)):
         stream = ls.Segment(log).records(columns=["offset"], start_timestamp=START + 100, on_error="skip", check_crc=check_crc)
         assert stream.read_all().to_pylist()[0]["offset"] == first
-
-
-@counting
-def test_who_fails_at_damage_asks_the_index(tmp_path: Path):
-    make_partition(tmp_path, "orders", 0, [list(range(20_000))], value_bytes=100)
-    log = tmp_path / "orders-0" / f"{0:020}.log"
-    size = log.stat().st_size
-    options = {"startingTimestamp": str(START + 19_000), "endingTimestamp": str(START + 19_500)}
-    reader_of(log, **options).partitions()
-    assert bytes_read(lambda: reader_of(log, **options).partitions()) < size / 4
-    assert bytes_read(lambda: reader_of(log, mode="PERMISSIVE", **options).partitions()) > size
 
 
 def test_who_goes_on_past_it_decodes_no_batch_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
