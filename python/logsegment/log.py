@@ -19,7 +19,7 @@ from logsegment.entries import Entries
 from logsegment.file_names import SNAPSHOT
 from logsegment.neighbours import committed_transactions, named
 from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options
-from logsegment.segment import Mapped, Segment
+from logsegment.segment import Segment
 from logsegment.segments import absolute, directory_of, found_in, is_directory, is_gap, names_in, segments_beside
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.places import tiered
@@ -57,7 +57,7 @@ class Log(Entries):
     Source: `UnifiedLog` and `LogManager` in Kafka.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, mmap: Mapped = "auto", keys: Keys | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, mmap: bool = False, keys: Keys | None = None) -> None:
         self.path = absolute(path) if keys is None else tiered(absolute(path), keys)
         self._files, self.left_out = found_in(self.path)
         self.segments = [Segment(file, mmap=mmap) for file in self._files]
