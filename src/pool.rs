@@ -2,7 +2,7 @@
 //!
 //! Fresh pages cost more than parsing (a page fault every 4 KiB), so a stream keeps writing into the few vectors it already has.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// A bounded store of vectors of one type, shared by a stream and the arrays it gave out.
 #[derive(Debug)]
@@ -10,6 +10,8 @@ pub struct Pool<T> {
     shared: Arc<Mutex<Kept<T>>>,
     most: usize,
     most_bytes: usize,
+    /// The process that made it.
+    process: u32,
 }
 
 #[derive(Debug)]
@@ -28,7 +30,7 @@ impl<T> Pool<T> {
     /// A pool that keeps at most `most` vectors.
     pub fn new(most: usize) -> Self {
         let kept = Kept { vectors: Vec::new(), bytes: 0 };
-        Self { shared: Arc::new(Mutex::new(kept)), most, most_bytes: usize::MAX }
+        Self { shared: Arc::new(Mutex::new(kept)), most, most_bytes: usize::MAX, process: std::process::id() }
     }
 
     /// The same pool, keeping at most `bytes` bytes in all.
@@ -39,7 +41,7 @@ impl<T> Pool<T> {
 
     /// A vector given back earlier, with the contents it had then, or a new one.
     pub fn take(&self) -> Vec<T> {
-        let mut kept = self.lock();
+        let Some(mut kept) = self.lock() else { return Vec::new() };
         let storage = kept.vectors.pop().unwrap_or_default();
         kept.bytes = kept.bytes.saturating_sub(bytes_of(&storage));
         storage
@@ -52,7 +54,7 @@ impl<T> Pool<T> {
 
     /// Keeps `storage`, unless the pool is full.
     pub fn give_back(&self, storage: Vec<T>) {
-        let mut kept = self.lock();
+        let Some(mut kept) = self.lock() else { return };
         let bytes = kept.bytes.saturating_add(bytes_of(&storage));
         if kept.vectors.len() < self.most && storage.capacity() > 0 && bytes <= self.most_bytes {
             kept.bytes = bytes;
@@ -60,8 +62,14 @@ impl<T> Pool<T> {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept<T>> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    /// None in a forked child where a thread of its parent held the lock: nobody would unlock it.
+    fn lock(&self) -> Option<MutexGuard<'_, Kept<T>>> {
+        match self.shared.try_lock() {
+            Ok(kept) => Some(kept),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if self.process != std::process::id() => None,
+            Err(TryLockError::WouldBlock) => Some(self.shared.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
     }
 }
 

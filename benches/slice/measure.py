@@ -25,7 +25,7 @@ PLACES = [0.1, 0.5, 0.9]
 
 
 def segment(directory):
-    # A last segment is mapped into memory only on request; a read of all of it is then as fast as it can be.
+    # A segment is mapped into memory only on request; a read of all of it is then as fast as it can be.
     return ls.Segment(directory / SEGMENT_NAME, mmap=True)
 
 

@@ -47,7 +47,7 @@ class CountedSegment(Segment):
     """A segment whose look-ups are counted."""
 
     def __init__(self, file: SegmentFile, counters: Counters) -> None:
-        super().__init__(file, mmap=False)
+        super().__init__(file)
         self._counters = counters
         self._is_read = False
         self._index_bytes: int | None = None

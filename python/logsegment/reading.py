@@ -75,6 +75,7 @@ def decode(
         topic: value of the column `topic`.
         partition: value of the column `partition`.
         threads: threads that decode; 1 is the calling thread, as it is always with `codecs`. Threads start with the first batch.
+            A forked child cannot continue a stream whose threads its parent started (ValueError); it opens its own.
         format: "auto" takes magic 0, 1 and 2 of Kafka 0.8 and later, told apart entry by entry, and reads a `FileSource` whose name ends
             with `.kafka` as Kafka 0.7; "0.7", "v0" to "v3" take that format only; "sniff" looks at the first entry and decides
             between Kafka 0.7 and later.

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from logsegment._core import FileSource, Finding, scan_markers
+from logsegment._times import Timestamp, milliseconds
 from logsegment.faults import SWALLOWED, TORN
 from logsegment.reading import batch_stream
 from logsegment.segments import SegmentFile
@@ -44,7 +45,7 @@ class Transaction:
         records: in them.
         bytes: of them, as they are stored.
         first_timestamp: ms, of its first batch; -1 for none.
-        duration_ms: from there to its marker, or to the latest time in the log.
+        duration_ms: from there to its marker, or while it is open to `now` of `transactions_of`.
     """
 
     state: State
@@ -68,6 +69,7 @@ def transactions_of(
     files: Sequence[SegmentFile],
     *,
     longest_ms: int = LONGEST_MS,
+    now: Timestamp | None = None,
     experimental: bool = False,
     told: Told | None = None,
 ) -> Iterator[Transaction]:
@@ -78,6 +80,8 @@ def transactions_of(
     Args:
         files: its segments in the order of their offsets, as `logsegment.segments.find_segments` gives them.
         longest_ms: what is open for longer hangs; 15 minutes are `transaction.max.timeout.ms` of a broker.
+        now: the time up to which open transactions last, milliseconds since the epoch or an aware datetime; by default the newest
+            timestamp of the partition. An idle partition needs the time of the clock, since its newest timestamp gets old.
         experimental: batches of magic 3 begin and end transactions too; as in `logsegment.decode`.
         told: called with each damage that was passed over, and its file.
 
@@ -87,7 +91,7 @@ def transactions_of(
 
     Raises:
         UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3).
-        ValueError: when the files are not in the order of their offsets.
+        ValueError: when the files are not in the order of their offsets, or `now` has no time zone.
         OSError: when a file cannot be read.
 
     Example:
@@ -98,6 +102,7 @@ def transactions_of(
 
     Source: KIP-98 and KIP-664; `TransactionsCommand` in Kafka's tools.
     """
+    until = None if now is None else milliseconds(now)
     follower = _Follower()
     begun: int | None = None
     for index, file in enumerate(files):
@@ -115,7 +120,7 @@ def transactions_of(
             follower.damaged(file, stream.findings[seen:], told, has_next=has_next)
         follower.doubt_all()
         begun = begun if first is None else first
-    yield from follower.open(longest_ms)
+    yield from follower.open(longest_ms, until)
 
 
 def _ends(source: FileSource, *, experimental: bool) -> dict[tuple[int, int], bool]:
@@ -209,9 +214,11 @@ class _Follower:
         self._doubtful.discard(one.producer_id)
         return "unknown" if is_doubtful else state
 
-    def open(self, longest_ms: int) -> Iterator[Transaction]:
+    def open(self, longest_ms: int, now: int | None) -> Iterator[Transaction]:
+        """Return the transactions without a marker, by their first offset; `now` is by default the newest timestamp."""
+        until = self._latest if now is None else now
         for one in sorted(self._open.values(), key=lambda one: one.first_offset):
-            one.duration_ms = _between(one.first_timestamp, self._latest)
+            one.duration_ms = _between(one.first_timestamp, until)
             one.state = self._state(one, "hanging" if one.duration_ms > longest_ms else "open")
             yield one
 

@@ -15,7 +15,7 @@ class CountedRegistry(StoredRegistry):
     """One entry. Every reading makes a file `PID-...` in a directory."""
 
     def __init__(self, directory: str, entry: Entry) -> None:
-        super().__init__("python")
+        super().__init__("python", ["plugin_codecs"])
         self.directory = directory
         self.entry = entry
 

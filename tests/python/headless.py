@@ -10,6 +10,7 @@ import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 #: Debian's packages, and what others call theirs.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -18,6 +19,10 @@ NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chro
 def chromium() -> str | None:
     """The browser of this machine, if there is one."""
     return next((found for name in NAMES if (found := shutil.which(name))), None)
+
+
+#: The initiator of requests that no page asked for.
+BROWSER = "not an origin"
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,8 @@ def look_at(page: Path, directory: Path, *, is_dark: bool, size: tuple[int, int]
     scheme = 0 if is_dark else 1
     command = [chromium() or "", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr"]
     command += [f"--user-data-dir={directory / name}", f"--log-net-log={log}", f"--blink-settings=preferredColorScheme={scheme}"]
-    command += ["--disable-background-networking", f"--window-size={size[0]},{size[1]}", f"--screenshot={picture}", page.as_uri()]
+    command += ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"]
+    command += [f"--window-size={size[0]},{size[1]}", f"--screenshot={picture}", page.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert picture.exists(), done.stderr
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
@@ -49,14 +55,24 @@ def look_at(page: Path, directory: Path, *, is_dark: bool, size: tuple[int, int]
 
 
 def requests_of(log: str) -> list[str]:
-    """URLs of a network log that leave the machine."""
+    """URLs of a network log that the page asked for, and origins that it connected to or resolved ahead of a request.
+
+    A full browser also makes requests of its own, for updates and accounts. They have no origin as their initiator.
+    """
     try:
-        told = json.loads(log)
+        events = json.loads(log)["events"]
     except json.JSONDecodeError:
         # A browser that is ended at once does not close the list.
-        told = json.loads(log.rstrip().rstrip(",") + "]}")
-    urls = {event["params"]["url"] for event in told["events"] if "url" in event.get("params", {})}
+        events = json.loads(log.rstrip().rstrip(",") + "]}")["events"]
+    asked = (event.get("params", {}) for event in events)
+    urls = {params.get("url") or params.get("host") or "" for params in asked if is_of_page(params)}
     return sorted(url for url in urls if url.startswith(("http:", "https:", "ws:", "wss:", "ftp:")))
+
+
+def is_of_page(params: dict[str, Any]) -> bool:
+    """True of an event that a page opened from a file caused."""
+    partition = params.get("network_isolation_key") or params.get("network_anonymization_key") or ""
+    return params.get("initiator", BROWSER) != BROWSER or partition.startswith("file:")
 
 
 def png(data: bytes) -> list[list[tuple[int, int, int]]]:

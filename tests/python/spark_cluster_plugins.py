@@ -23,6 +23,8 @@ from logsegment.plugins import Entry, FileRegistry, Plugin
 from logsegment.spark import decode_batches, decode_udf, encode_udf
 
 CLASSES = {"sent": "plugin_codecs:Deflate", "raising": "plugin_codecs:Raising", "gone": "no.such:Gone"}
+#: Modules that the registry may name.
+ALLOWED = ["plugin_codecs", "no.*"]
 #: Values that a function decodes, each a batch of its own.
 BATCHES = 400
 
@@ -31,11 +33,11 @@ def plugins(spark: SparkSession, segments: str, scratch: Path) -> dict[str, Any]
     """What was written, read and decoded with a registry in a file that only the driver sees, and what faults look like."""
     for module in (plugin_codecs, counted_registry):
         spark.sparkContext.addPyFile(str(module.__file__))
-    registry = FileRegistry(scratch / "plugins.json")
+    registry = FileRegistry(scratch / "plugins.json", allow=ALLOWED)
     registry.register([Plugin(alias, {"java": f"org.example.{alias}", "python": name}, "v1.0") for alias, name in CLASSES.items()])
     target, hidden = scratch / "packed", scratch / "hidden.json"
     records = spark.read.format("logsegment").load(segments).select("key", "value", "topic", "partition", "timestamp")
-    options = {"compression": "sent", "plugins.path": registry.path}
+    options = {"compression": "sent", "plugins.path": registry.path, "plugins.allow": ",".join(ALLOWED)}
     records.write.format("logsegment").options(**options).mode("append").save(str(target))
     frames = planned(spark, registry, target)
     for alias in ("raising", "gone"):
@@ -74,7 +76,12 @@ def planned(spark: SparkSession, registry: FileRegistry, target: Path) -> dict[s
 
 
 def load(spark: SparkSession, path: Path, registry: FileRegistry, **options: str) -> DataFrame:
-    return spark.read.format("logsegment").option("plugins.path", registry.path).options(**options).load(str(path))
+    return (
+        spark.read.format("logsegment")
+        .options(**{"plugins.path": registry.path, "plugins.allow": ",".join(ALLOWED)})
+        .options(**options)
+        .load(str(path))
+    )
 
 
 def plan(frame: DataFrame) -> None:

@@ -26,7 +26,7 @@ def entry(plugin_id: int, alias: str, class_name: str) -> Entry:
 @pytest.fixture
 def registry(tmp_path: Path) -> FileRegistry:
     """`deflate` has id 0, `same` id 1; only Java knows `java-only` (id 2), only Python `python-only` (id 3)."""
-    registry = FileRegistry(tmp_path / "plugins.json")
+    registry = FileRegistry(tmp_path / "plugins.json", allow=["plugin_codecs"])
     classes = {alias: {"java": f"org.example.{alias}", "python": f"plugin_codecs:{one.__name__}"} for alias, one in CODE.items()}
     registry.register([Plugin(alias, names, "v1.0") for alias, names in classes.items()])
     alone = [("java", entry(2, "java-only", "org.example.Alone")), ("python", entry(3, "python-only", "plugin_codecs:Deflate"))]
@@ -50,7 +50,9 @@ def test_s_p18_ids_are_those_of_java_and_the_code_is_pythons(registry: FileRegis
     """Whatever language the registry was opened for; offsets are looked at, the batch stays packed."""
     data = packed(registry)
     calls.clear()
-    appended = ls.broker.append(data, first_offset=70, partition_leader_epoch=2, codecs=FileRegistry(registry.path, language))
+    appended = ls.broker.append(
+        data, first_offset=70, partition_leader_epoch=2, codecs=FileRegistry(registry.path, language, allow=registry.allow)
+    )
     assert [call[0] for call in calls] == ["decompress"]
     assert (appended.first_offset, appended.last_offset, appended.max_timestamp) == (70, 119, 49)
     assert appended.data[16:] == data[16:]

@@ -363,6 +363,23 @@ def test_at_a_terminal_it_asks_shows_and_confirms(path: Path, at_terminal: Calla
     ]
 
 
+def test_the_language_before_a_class_does_not_become_part_of_its_name(path: Path, at_terminal: Callable[..., Terminal]):
+    terminal = at_terminal("plugins", "register", "--registry", path)
+    terminal.answer("Alias", "fast")
+    terminal.answer("Version", "v1.0")
+    terminal.answer("Class for java", "python=example.fast:Codec")
+    terminal.answer("answer with the class for java, not for python", "java=")
+    terminal.answer("the class is missing after java=", "java=org.example.Fast")
+    terminal.answer("Another language", "python")
+    terminal.answer("Class for python", "python= example.fast:Codec")
+    terminal.answer("Another language", "")
+    terminal.answer("Another plugin?", "n")
+    terminal.answer("Write this?", "y")
+    assert terminal.end() == 0
+    registry = FileRegistry(path)
+    assert [registry.in_language(name).entries()[0].class_name for name in ("java", "python")] == ["org.example.Fast", "example.fast:Codec"]
+
+
 def test_a_no_and_an_end_of_the_answers_write_nothing(path: Path, at_terminal: Callable[..., Terminal]):
     terminal = at_terminal("plugins", "register", "--registry", path)
     answer_one(terminal, "fast")

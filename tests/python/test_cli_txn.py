@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,27 @@ def test_what_is_open_longer_than_a_coordinator_allows_hangs(tmp_path: Path):
     assert "hanging" in done.out.decode().splitlines()[3]
     relaxed = run("txn", "--hanging-after", str(HOUR), place)
     assert relaxed.code == 0
+
+
+def test_a_transaction_of_an_idle_partition_lasts_up_to_the_time_that_is_named(tmp_path: Path):
+    """Its own batch is the newest: by the log's times it has lasted no time at all."""
+    place = tmp_path / "orders-0"
+    place.mkdir()
+    begun = time.time_ns() // 1_000_000 - 22 * 60_000
+    (place / f"{0:020}.log").write_bytes(batch(0, begun))
+    later = datetime.fromtimestamp(begun / 1000, UTC) + timedelta(minutes=16)
+    assert [(one["state"], one["durationMs"]) for one in found(place)] == [("open", 0)]
+    assert [(one["state"], one["durationMs"]) for one in found(place, now=begun + 1000)] == [("open", 1000)]
+    assert [one["state"] for one in found(place, now=later)] == ["hanging"]
+    with pytest.raises(ValueError, match="time zone"):
+        found(place, now=later.replace(tzinfo=None))
+    assert run("txn", place).code == 0
+    for now in ("wall", later.isoformat(), str(begun + 16 * 60_000)):
+        done = run("txn", "--now", now, place)
+        assert (done.code, done.out.decode().splitlines()[0].rpartition(", ")[2]) == (1, "1 hanging"), now
+    (row,) = run("txn", "--json", "--now", "wall", place).lines
+    assert row["durationMs"] >= 22 * 60_000
+    assert run("txn", "--now", "later", place).code == 2
 
 
 def test_what_took_hours_is_told_in_hours_and_days_too(tmp_path: Path):

@@ -40,6 +40,8 @@ PACKING = {
 }
 NAME = "00000000000000000000.log"
 Here = Callable[..., Done]
+#: The codecs at fault are those of a module of the tests.
+ALLOWED = ("--allow-plugin", "*")
 
 
 @dataclass(frozen=True)
@@ -113,13 +115,13 @@ def values(done: Done) -> list[str]:
 
 
 def test_verify_finds_it_and_nothing_else(case: Case, here: Here):
-    done = here("verify", "--json", "-q", "--registry", case.registry, case.segment)
+    done = here("verify", "--json", "-q", *ALLOWED, "--registry", case.registry, case.segment)
     findings = [line for line in done.lines if line.get("severity") == "error"]
     assert (done.code, [(one["rule"], one["position"], one["baseOffset"]) for one in findings]) == (1, [(case.rule, case.at, 1)])
     assert all(part in findings[0]["message"] for part in case.told)
     summary = done.lines[-1]
     assert (summary["state"], summary["unopened"], summary["lost"], summary["batches"]) == ("unopened", 1, [], 3)
-    done = here("verify", "--registry", case.registry, case.segment)
+    done = here("verify", *ALLOWED, "--registry", case.registry, case.segment)
     why = "for a plugin that failed" if case.rule == "S-P6" else "for want of a plugin"
     assert f"NOT UNPACKED, 1 batch {why}; no damage found. Intact: 3 batches with 3 records, offsets 0 to 2" in done.text
     assert (done.code, "Lost:" in done.text) == (1, False)
@@ -133,23 +135,23 @@ def test_what_a_plugin_fails_on_is_damage_when_its_checksum_is_wrong_too(case: C
     damaged = bytearray(case.segment.read_bytes())
     damaged[case.end - 1] ^= 1
     case.segment.write_bytes(damaged)
-    done = here("verify", "--json", "-q", "--registry", case.registry, case.segment)
+    done = here("verify", "--json", "-q", *ALLOWED, "--registry", case.registry, case.segment)
     errors, summary = [line["rule"] for line in done.lines if line.get("severity") == "error"], done.lines[-1]
     assert (done.code, errors, summary["state"], summary["unopened"]) == (1, ["V2-31"], "damaged", 0)
     assert [place["position"] for place in summary["lost"]] == [case.at]
 
 
 def test_what_a_plugin_fails_on_may_be_damaged_when_no_checksum_is_compared(case: Case, here: Here):
-    done = here("verify", "--no-crc", "--json", "-q", "--registry", case.registry, case.segment)
+    done = here("verify", "--no-crc", "--json", "-q", *ALLOWED, "--registry", case.registry, case.segment)
     has_failed = case.rule == "S-P6"
     summary = done.lines[-1]
     assert (done.code, summary["state"], len(summary["lost"])) == (1, *(("damaged", 1) if has_failed else ("unopened", 0)))
-    done = here("verify", "--no-crc", "--registry", case.registry, case.segment)
+    done = here("verify", "--no-crc", *ALLOWED, "--registry", case.registry, case.segment)
     assert ("Of 1 batch the plugin failed: with --no-crc nobody knows" in done.text) == has_failed
-    report = ls.validate(case.segment.read_bytes(), check_crc=False, codecs=FileRegistry(case.registry))
+    report = ls.validate(case.segment.read_bytes(), check_crc=False, codecs=FileRegistry(case.registry, allow=["*"]))
     assert (len(report.unopened), repr(report).startswith("Report(damaged: ")) == (not has_failed, has_failed)
     segment = ls.Segment(case.segment)
-    reports = [segment.validate(check_crc=check_crc, codecs=FileRegistry(case.registry)) for check_crc in (False, True)]
+    reports = [segment.validate(check_crc=check_crc, codecs=FileRegistry(case.registry, allow=["*"])) for check_crc in (False, True)]
     assert [len(report.unopened) for report in reports] == [not has_failed, 1]
 
 
@@ -203,7 +205,7 @@ def test_diff_calls_batches_on_which_a_plugin_fails_not_unpacked(here: Here, reg
     a.write_bytes(many(entry.plugin_id << 8 | 5))
     b.write_bytes(many(entry.plugin_id << 8 | 5, b"others"))
     for more in ((), ("--no-crc",)):
-        told = here("diff", "--json", "--registry", registry, *more, a, b).lines[-1]
+        told = here("diff", "--json", *ALLOWED, "--registry", registry, *more, a, b).lines[-1]
         assert (told["state"], told["damaged"], told["unopened"]) == ("unopened", 0, 60)
 
 
@@ -213,20 +215,20 @@ def test_verify_folds_batches_on_which_one_plugin_fails(here: Here, registry: Pa
     assert entry is not None
     path = tmp_path / NAME
     path.write_bytes(many(entry.plugin_id << 8 | 5))
-    done = here("verify", "--registry", registry, path)
+    done = here("verify", *ALLOWED, "--registry", registry, path)
     assert (done.code, done.text.count("S-P6 "), done.text.count("; 29 batches more like it")) == (1, 1, 1)
     assert "NOT UNPACKED, 30 batches for a plugin that failed; no damage found. Intact: 30 batches with 30 records" in done.text
-    assert len(here("verify", "--json", "--registry", registry, path).lines) == 31
+    assert len(here("verify", "--json", *ALLOWED, "--registry", registry, path).lines) == 31
     path.write_bytes(many(entry.plugin_id << 8 | 5) + many(0x0F05))
-    done = here("verify", "--registry", registry, path)
+    done = here("verify", *ALLOWED, "--registry", registry, path)
     assert "NOT UNPACKED, 30 batches for want of a plugin, 30 batches for a plugin that failed; no damage found." in done.text
-    report = ls.validate(path.read_bytes(), codecs=FileRegistry(registry))
+    report = ls.validate(path.read_bytes(), codecs=FileRegistry(registry, allow=["*"]))
     assert repr(report).startswith("Report(not unpacked: 60 error, ")
     assert "30 of them without their plugin, 30 of them of a plugin that failed; 60 entries" in repr(report)
-    done = here("verify", "--no-crc", "--registry", registry, path)
+    done = here("verify", "--no-crc", *ALLOWED, "--registry", registry, path)
     assert "Is this a log segment at all?" not in done.text
     path.write_bytes(b"no log " * 40)
-    assert "Is this a log segment at all?" in here("verify", "--registry", registry, path).text
+    assert "Is this a log segment at all?" in here("verify", *ALLOWED, "--registry", registry, path).text
 
 
 def test_many_batches_that_want_one_plugin_are_told_once(here: Here, tmp_path: Path):
@@ -253,32 +255,32 @@ def test_many_batches_that_want_one_plugin_are_told_once(here: Here, tmp_path: P
 
 
 def test_cat_ends_there_or_skips_it(case: Case, here: Here):
-    done = here("cat", "--registry", case.registry, case.segment)
+    done = here("cat", *ALLOWED, "--registry", case.registry, case.segment)
     assert done.code == 1
     assert "last" not in values(done)
     assert done.err.startswith(f"logsegment: {case.segment}: ")
     ensure_told(done.err, case)
-    done = here("cat", "--on-error", "skip", "--registry", case.registry, case.segment)
+    done = here("cat", "--on-error", "skip", *ALLOWED, "--registry", case.registry, case.segment)
     assert (done.code, values(done)) == (1, ["first", "last"])
     assert all(part in done.err for part in (case.rule, *case.told))
-    done = here("cat", "--offset", "2", "--registry", case.registry, case.segment)
+    done = here("cat", "--offset", "2", *ALLOWED, "--registry", case.registry, case.segment)
     assert (done.code, values(done), done.err) == (0, ["last"], ""), "who does not ask for it does not meet it"
 
 
 def test_batches_look_at_headers_only(case: Case, here: Here):
-    done = here("batches", "--json", "--registry", case.registry, case.segment)
+    done = here("batches", "--json", *ALLOWED, "--registry", case.registry, case.segment)
     name = f"plugin:{case.plugin_id}" if case.alias == "nobody" else case.alias
     assert (done.code, done.err) == (0, "")
     assert [line["compression"] for line in done.lines] == ["none", name, "none"]
-    assert here("batches", "--registry", case.registry, case.segment).text.count(name) == 1
+    assert here("batches", *ALLOWED, "--registry", case.registry, case.segment).text.count(name) == 1
 
 
 def test_convert_ends_there_and_leaves_no_output(case: Case, here: Here, tmp_path: Path):
     target = tmp_path / "converted.log"
-    done = here("convert", "--compression", "gzip", "--registry", case.registry, case.segment, "-o", target)
+    done = here("convert", "--compression", "gzip", *ALLOWED, "--registry", case.registry, case.segment, "-o", target)
     assert (done.code, done.out, target.exists()) == (1, b"", False)
     ensure_told(done.err, case)
-    assert here("convert", "-q", "--registry", case.registry, case.segment, "-o", target).code == 0
+    assert here("convert", "-q", *ALLOWED, "--registry", case.registry, case.segment, "-o", target).code == 0
     assert target.read_bytes() == case.segment.read_bytes(), "what need not be unpacked is copied"
 
 
@@ -288,7 +290,7 @@ def test_convert_names_the_plugin_that_packs_and_not_its_input(alias: str, regis
     source, target = tmp_path / NAME, tmp_path / "converted.log"
     first = building.batch(b"", count=0)
     source.write_bytes(first + building.batch(building.record(), count=1, base_offset=1))
-    done = here("convert", "--compression", alias, "--registry", registry, source, "-o", target)
+    done = here("convert", "--compression", alias, *ALLOWED, "--registry", registry, source, "-o", target)
     assert (done.code, done.out, target.exists()) == (1, b"", False)
     error, advice = done.err.splitlines()
     plugin = f'plugin "{alias}" (id {FileRegistry(registry).by_alias(alias).plugin_id}, class {name}) failed to pack the batch: {told}'
@@ -300,7 +302,7 @@ def test_convert_names_the_plugin_that_packs_and_not_its_input(alias: str, regis
 def test_a_target_that_is_not_here_is_no_fault_of_the_input(registry: Path, here: Here, tmp_path: Path):
     source = tmp_path / NAME
     source.write_bytes(building.batch(building.record(), count=1))
-    done = here("convert", "--compression", "gone", "--registry", registry, source, "-o", tmp_path / "out.log")
+    done = here("convert", "--compression", "gone", *ALLOWED, "--registry", registry, source, "-o", tmp_path / "out.log")
     assert done.code == 1
     assert "[S-P20] plugin registered but not available" in done.err
     assert done.err.endswith("logsegment: nothing was written; what failed is the plugin of the target, not the input\n")
@@ -308,12 +310,14 @@ def test_a_target_that_is_not_here_is_no_fault_of_the_input(registry: Path, here
 
 def test_salvage_keeps_what_is_intact_and_gets_past_what_is_not(case: Case, here: Here, tmp_path: Path):
     target, aside = tmp_path / "whole.log", tmp_path / "aside.log"
-    done = here("salvage", "-q", "--registry", case.registry, case.segment, "-o", target)
+    done = here("salvage", "-q", *ALLOWED, "--registry", case.registry, case.segment, "-o", target)
     assert (done.code, target.read_bytes() == case.segment.read_bytes()) == (0, True), "its checksum is right"
     damaged = bytearray(case.segment.read_bytes())
     damaged[case.at + 17] ^= 1
     case.segment.write_bytes(damaged)
-    done = here("salvage", "--json", "-q", "--registry", case.registry, case.segment, "-o", target.with_name("rest.log"), "--aside", aside)
+    done = here(
+        "salvage", "--json", "-q", *ALLOWED, "--registry", case.registry, case.segment, "-o", target.with_name("rest.log"), "--aside", aside
+    )
     account = done.lines[-1]
     assert (done.code, account["entries"], [(lost["position"], lost["rule"]) for lost in account["lost"]]) == (3, 2, [(case.at, "V2-31")])
     assert not aside.exists(), "nothing of it can be read"
@@ -333,7 +337,7 @@ def looking(verb: str, segment: Path, made: Path) -> list[str | Path]:
 def test_verbs_that_look_into_every_batch_name_it(verb: str, code: int, case: Case, here: Here, tmp_path: Path):
     """As the table of docs/guide/plugins.md has them."""
     made = tmp_path / "made.dict"
-    done = here(*looking(verb, case.segment, made), "--registry", case.registry)
+    done = here(*looking(verb, case.segment, made), *ALLOWED, "--registry", case.registry)
     assert (done.code, made.exists()) == (code, False)
     told = done.err + done.text
     assert all(part in told for part in (f"[{case.rule}]", f"byte {case.at}", *case.told)), told
@@ -344,31 +348,31 @@ def test_verbs_that_look_into_every_batch_say_what_is_wrong_with_the_registry(
     verb: str, state: tuple[Path, Path, int, str], here: Here, tmp_path: Path
 ):
     path, segment, code, told = state
-    done = here(*looking(verb, segment, tmp_path / "made.dict"), "--registry", path)
+    done = here(*looking(verb, segment, tmp_path / "made.dict"), *ALLOWED, "--registry", path)
     assert done.code == (2 if verb == "find" else code), done
     assert told in " ".join((done.err + done.text).split())
 
 
 def test_stats_count_it_and_tell_why_there_is_no_ratio(case: Case, here: Here):
-    done = here("stats", "--json", "--registry", case.registry, case.segment)
+    done = here("stats", "--json", *ALLOWED, "--registry", case.registry, case.segment)
     [told] = json.loads(done.out)["damage"]
     assert (done.code, json.loads(done.out)["batches"], told["rule"], told["position"]) == (1, 3, case.rule, case.at)
     assert all(part in told["message"] for part in case.told)
-    done = here("stats", "--no-ratios", "--registry", case.registry, case.segment)
+    done = here("stats", "--no-ratios", *ALLOWED, "--registry", case.registry, case.segment)
     assert (done.code, done.err) == (0, "")
 
 
 def test_explain_shows_the_header_and_marks_it(case: Case, here: Here):
-    done = here("explain", "--at", str(case.at), "--registry", case.registry, case.segment)
+    done = here("explain", "--at", str(case.at), *ALLOWED, "--registry", case.registry, case.segment)
     assert (done.code, done.err) == (1, "")
     name = "plugin:15, " if case.alias == "nobody" else f"{case.alias} (plugin:{case.plugin_id}), "
     assert all(part in done.text for part in (case.rule, "baseOffset", name, *case.told))
     assert done.text.count(case.told[-1]) == 1, "it is told once"
-    assert here("explain", "--offset", "2", "--registry", case.registry, case.segment).code == 0
+    assert here("explain", "--offset", "2", *ALLOWED, "--registry", case.registry, case.segment).code == 0
 
 
 def test_check_tells_which_are_not_here(registry: Path, here: Here):
-    done = here("plugins", "check", "--installed", "--registry", registry)
+    done = here("plugins", "check", "--installed", *ALLOWED, "--registry", registry)
     assert (done.code, done.text.count("S-P20")) == (1, 1)
     assert "'gone' v1.4: no.such:Gone is not available here: No module named 'no'" in done.text
     assert here("plugins", "list", "--registry", registry).code == 0
@@ -406,7 +410,7 @@ def state(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path, i
 def test_a_verb_says_what_is_wrong_with_the_registry(verb: str, state: tuple[Path, Path, int, str], here: Here, tmp_path: Path):
     path, segment, code, told = state
     more = {"convert": ("--compression", "gzip", "-o", tmp_path / "out.log"), "cat": ("--on-error", "skip")}
-    done = here(verb, segment, "--registry", path, *more.get(verb, ()))
+    done = here(verb, segment, *ALLOWED, "--registry", path, *more.get(verb, ()))
     if verb == "batches" and code == 1:
         assert (done.code, "plugin:1" in done.text, done.err) == (0, True, ""), "an id that nobody has is no fault of a header"
         return

@@ -25,7 +25,7 @@ import sys
 import logsegment as ls
 from logsegment.plugins import FileRegistry
 try:
-    ls.decode(open(sys.argv[1], "rb").read(), codecs=FileRegistry(sys.argv[2]), on_error="skip").read_all()
+    ls.decode(open(sys.argv[1], "rb").read(), codecs=FileRegistry(sys.argv[2], allow=["plugin_codecs"]), on_error="skip").read_all()
 except KeyboardInterrupt:
     good = ls.decode(open(sys.argv[1], "rb").read(), end_offset=1, columns=["value"])
     print("stopped", good.read_all().num_rows)
@@ -39,7 +39,7 @@ SECONDS = 120
 @pytest.fixture
 def hanging(tmp_path: Path) -> tuple[Path, Path]:
     """A segment whose second batch is that of a plugin that hangs, and its registry."""
-    registry = FileRegistry(tmp_path / "plugins.json")
+    registry = FileRegistry(tmp_path / "plugins.json", allow=["plugin_codecs"])
     registry.register([Plugin("endless", {"java": "a.B", "python": f"plugin_codecs:{plugin_codecs.Endless.__name__}"}, "v1")])
     path = tmp_path / "00000000000000000000.log"
     batches = [building.batch(building.record(value=b"a"), count=1, base_offset=n, attributes=bits) for n, bits in enumerate((0, 5))]
@@ -94,7 +94,9 @@ def _at_a_terminal() -> None:
 def test_ctrl_c_ends_a_verb_whose_plugin_hangs(verb: str, hanging: tuple[Path, Path], tmp_path: Path):
     path, registry = hanging
     more = {"convert": ["-o", str(tmp_path / "out.log"), "--compression", "gzip"], "explain": ["--offset", "1"]}
-    code, _, told, seconds = interrupted([*COMMAND, verb, str(path), "--registry", str(registry), *more.get(verb, [])])
+    code, _, told, seconds = interrupted(
+        [*COMMAND, verb, str(path), "--registry", str(registry), "--allow-plugin", "plugin_codecs", *more.get(verb, [])]
+    )
     assert (code, told) == (130, b"")
     assert seconds < 60, "it is the interrupt that ended it, not a limit"
     assert not (tmp_path / "out.log").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -51,6 +52,37 @@ def test_a_file_that_is_cut_while_it_is_read_is_an_error(segment: Path, beyond: 
     with pytest.raises(OSError, match=told):
         rows.extend(batch.num_rows for batch in stream)
     assert sum(rows) <= COUNT * (BATCHES - 10)
+
+
+CUT_IN_A_PROCESS = """
+import os, pathlib, sys
+import logsegment as ls
+directory = pathlib.Path(sys.argv[1])
+closed = sorted(directory.glob("*.log"))[0]
+stream = READ
+next(stream)
+os.truncate(closed, 0)
+try:
+    rows = sum(batch.num_rows for batch in stream)
+except OSError as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "ls.Log(directory).segments[0].records(batch_size=16)",
+        "ls.Segment(closed).records(batch_size=16)",
+    ],
+)
+def test_a_closed_segment_that_a_broker_truncates_kills_no_process(segment: Path, read: str):
+    """A follower truncates its log to that of a new leader, closed segments included."""
+    (segment.parent / f"{BATCHES * COUNT:020}.log").write_bytes(batch_at(BATCHES * COUNT))
+    command = [sys.executable, "-c", CUT_IN_A_PROCESS.replace("READ", read), str(segment.parent)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done
+    assert "the file was cut to" in done.stdout
 
 
 def test_a_file_that_grows_while_it_is_read_is_no_error(segment: Path):

@@ -37,6 +37,8 @@ from spark_session import spark_session
 pytestmark = pytest.mark.spark
 
 SECRET = "swordfish-4711"
+#: Modules that the registry may name.
+ALLOWED = ["plugin_codecs", "no.*"]
 #: alias -> class, and what the error says when it unpacks.
 FAULTS = {
     "raising": (plugin_codecs.Raising, "ArithmeticError: two and two is five"),
@@ -57,7 +59,7 @@ def spark() -> SparkSession:
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> FileRegistry:
     """bz has id 0, those at fault 1 and on, the one that is not here comes last."""
-    codecs = FileRegistry(tmp_path_factory.mktemp("registry") / "plugins.json")
+    codecs = FileRegistry(tmp_path_factory.mktemp("registry") / "plugins.json", allow=ALLOWED)
     classes = {"bz": "logsegment.plugins.ready.bzip2:Bzip2"}
     classes |= {alias: f"plugin_codecs:{one.__name__}" for alias, (one, _) in FAULTS.items()} | {"gone": "no.such:Gone"}
     codecs.register([Plugin(alias, {"java": f"org.example.{alias}", "python": name}, "v1.0") for alias, name in classes.items()])
@@ -70,7 +72,14 @@ def written(spark: SparkSession, registry: FileRegistry, tmp_path_factory: pytes
     target = tmp_path_factory.mktemp("written") / "log"
     rows = spark.createDataFrame([(value.decode(), number) for number, value in enumerate(VALUES)], "value string, n int")
     frame = rows.selectExpr("value", "timestamp_millis(1700000000000 + n) as timestamp").coalesce(1)
-    options = {"topic": "orders", "compression": "bz", "level": "1", "batchBytes": "500", "plugins.path": registry.path}
+    options = {
+        "topic": "orders",
+        "compression": "bz",
+        "level": "1",
+        "batchBytes": "500",
+        "plugins.path": registry.path,
+        "plugins.allow": ",".join(ALLOWED),
+    }
     frame.write.format("logsegment").options(**options).mode("append").save(str(target))
     return target
 
@@ -101,7 +110,7 @@ def values(frame: DataFrame) -> list[bytes]:
 def test_what_is_written_with_an_alias_is_read_with_a_registry(spark: SparkSession, registry: FileRegistry, written: Path):
     segment = written / "orders-0/00000000000000000000.log"
     assert {row["compression"] for row in ls.batches(segment.read_bytes(), codecs=registry).to_pylist()} == {"bz"}
-    known = {"plugins__path": registry.path}
+    known = {"plugins__path": registry.path, "plugins__allow": ",".join(ALLOWED)}
     assert values(load(spark, written, **known)) == sorted(VALUES)
     told = load(spark, written, columns="offset,compression", **known).select("compression").distinct().collect()
     assert [row[0] for row in told] == ["bz"]
@@ -121,7 +130,7 @@ def test_without_a_registry_headers_are_shown_and_records_are_refused(spark: Spa
 
 def test_a_broken_plugin_is_named_and_other_batches_are_read(spark: SparkSession, registry: FileRegistry, faulty: Path):
     """S-P6, in the three modes."""
-    known = {"plugins__path": registry.path}
+    known = {"plugins__path": registry.path, "plugins__allow": ",".join(ALLOWED)}
     kept = sorted(alias.encode() for alias in FAULTS for _ in range(2))
     assert values(load(spark, faulty, mode="DROPMALFORMED", **known)) == kept
     rows = load(spark, faulty, mode="PERMISSIVE", **known).collect()
@@ -138,6 +147,16 @@ def test_a_broken_plugin_is_named_and_other_batches_are_read(spark: SparkSession
     assert sorted(map(tuple, found)) == [(alias, "S-P6", 1) for alias in sorted(FAULTS)]
 
 
+def test_a_task_loads_no_module_that_the_query_does_not_allow(spark: SparkSession, registry: FileRegistry, faulty: Path):
+    """Whoever may write to the registry would run code on each executor."""
+    with pytest.raises(PythonException, match=r"may not load 'plugin_codecs:Raising'.*plugins\.allow"):
+        load(spark, faulty / "raising-0", plugins__path=registry.path).count()
+    with pytest.raises(PythonException, match="may not load"):
+        load(spark, faulty / "raising-0", plugins__path=registry.path, plugins__allow="plugin, other.*").count()
+    with pytest.raises(PythonException, match="two and two is five"):
+        load(spark, faulty / "raising-0", plugins__path=registry.path, plugins__allow="other.*, plugin_codecs").count()
+
+
 def test_a_plugin_that_is_not_installed_is_named(spark: SparkSession, registry: FileRegistry, tmp_path: Path):
     """S-P20."""
     gone = registry.by_alias("gone")
@@ -145,8 +164,9 @@ def test_a_plugin_that_is_not_installed_is_named(spark: SparkSession, registry: 
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(building.batch(building.record(value=b"a"), count=1, attributes=gone.plugin_id << 8 | 5))
     with pytest.raises(PythonException, match=r"UnsupportedError: .*\[S-P20\] .*no\.such:Gone.*v1\.0.*No module named 'no'"):
-        load(spark, path, plugins__path=registry.path).count()
-    frame = spark.createDataFrame([("a",)], "value string").write.format("logsegment").mode("append").option("plugins.path", registry.path)
+        load(spark, path, plugins__path=registry.path, plugins__allow="no.*").count()
+    frame = spark.createDataFrame([("a",)], "value string").write.format("logsegment").mode("append")
+    frame = frame.options(**{"plugins.path": registry.path, "plugins.allow": "no.*"})
     with pytest.raises(Exception, match=r"\[S-P20\] plugin registered but not available") as raised:
         frame.options(topic="t", compression="gone").save(str(tmp_path / "log"))
     assert "no.such:Gone" in str(raised.value)
@@ -163,7 +183,7 @@ def test_a_plugin_that_hangs_ends_with_its_query(spark: SparkSession, written: P
     """There is no time limit; Spark ends the worker process of a task that does not end when it is told to."""
     begun = tmp_path / "begun"
     begun.mkdir()
-    hanging = FileRegistry(tmp_path / "hanging.json")
+    hanging = FileRegistry(tmp_path / "hanging.json", allow=ALLOWED)
     hanging.register([Plugin("hanging", {"java": "a.B", "python": "plugin_codecs:Hanging"}, "v1.0", extra={"directory": str(begun)})])
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(building.batch(building.record(value=b"a"), count=1, attributes=0x0005))
@@ -172,7 +192,7 @@ def test_a_plugin_that_hangs_ends_with_its_query(spark: SparkSession, written: P
     def ask() -> None:
         spark.sparkContext.setJobGroup("hanging", "a plugin that never ends", interruptOnCancel=True)
         try:
-            load(spark, path, plugins__path=hanging.path).count()
+            load(spark, path, plugins__path=hanging.path, plugins__allow="plugin_codecs").count()
         except Exception as error:
             told.append(str(error))
 
@@ -252,7 +272,7 @@ def test_large_values_take_plugins_too(spark: SparkSession, registry: FileRegist
 
 @pytest.mark.slow
 def test_streams_read_and_write_with_plugins(spark: SparkSession, registry: FileRegistry, written: Path, tmp_path: Path):
-    known = {"plugins.path": registry.path}
+    known = {"plugins.path": registry.path, "plugins.allow": ",".join(ALLOWED)}
     stream = spark.readStream.format("logsegment").options(startingTimestamp="1700000000050", **known).load(str(written))
     query = (
         stream.writeStream.format("logsegment")
@@ -272,6 +292,7 @@ def test_options_that_do_not_fit_are_mistakes(registry: FileRegistry):
         ({"plugins.path": registry.path, "plugins.kafka.bootstrap.servers": "a:1"}, "plugins.path is a registry, and .* another"),
         ({"plugins.kafka.sasl.password": SECRET}, r"plugins\.kafka\.sasl\.password is about a registry in topics.*is missing"),
         ({"plugins.timeout": "1"}, "plugins.timeout is about"),
+        ({"plugins.allow": "package.*"}, "plugins.allow is about a registry"),
         ({"plugins.kafka.bootstrap.servers": "a:1", "plugins.timeout": "0"}, "plugins.timeout must be seconds"),
         ({"plugins.kafka.bootstrap.servers": " "}, "must not be empty"),
         ({"plugins.kafka.bootstrap.servers": "a:1", "plugins.kafka.language": "java"}, 'No such configuration property: "language"'),
@@ -356,11 +377,11 @@ def test_a_registry_file_that_only_the_driver_has(spark: SparkSession, registry:
     known = (written / "orders-0" / log.name).read_bytes()
     unknown = building.batch(b"packed", count=1, base_offset=len(VALUES), attributes=0x0F05)
     log.write_bytes(known + unknown)
-    decode = decode_batches(columns=["value"], on_error="skip", codecs=FileRegistry(path))
-    strict = decode_udf(on_error="raise", codecs=FileRegistry(path))
+    decode = decode_batches(columns=["value"], on_error="skip", codecs=FileRegistry(path, allow=ALLOWED))
+    strict = decode_udf(on_error="raise", codecs=FileRegistry(path, allow=ALLOWED))
     readers = {}
     for mode in ("DROPMALFORMED", "PERMISSIVE", "FAILFAST"):
-        source = LogSegmentSource({"path": str(log.parent), "plugins.path": str(path), "mode": mode})
+        source = LogSegmentSource({"path": str(log.parent), "plugins.path": str(path), "plugins.allow": ",".join(ALLOWED), "mode": mode})
         readers[mode] = source.reader(source.schema())
     sent = {mode: pickle.dumps((reader, reader.partitions())) for mode, reader in readers.items()}
     raw = spark.createDataFrame(pa.table({"batch": [log.read_bytes()]})).coalesce(1)

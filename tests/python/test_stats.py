@@ -19,6 +19,11 @@ from logsegment.cli import stats as stats_verb
 from logsegment.counting import Collector, Stats, plots
 from logsegment.counting.page import STYLE, page
 
+needs_browser = pytest.mark.skipif(
+    headless.chromium() is None and not os.environ.get("REQUIRE_BROWSER"),
+    reason="no Chromium on this machine; Debian has it as chromium-headless-shell",
+)
+
 
 def collected(directory: Path) -> Stats:
     collector = Collector()
@@ -175,10 +180,7 @@ def test_every_file_of_the_corpus_has_statistics_and_a_page():
     corpus.seen_all(range(seen), 50)
 
 
-@pytest.mark.skipif(
-    headless.chromium() is None and not os.environ.get("REQUIRE_BROWSER"),
-    reason="no Chromium on this machine; Debian has it as chromium-headless-shell",
-)
+@needs_browser
 def test_a_browser_shows_the_page_without_a_request_or_an_error(tmp_path: Path):
     html = tmp_path / "stats.html"
     html.write_text(page(collected(TRANSACTIONS), "Statistics of <orders-0> & more"), encoding="utf-8")
@@ -193,10 +195,24 @@ def test_a_browser_shows_the_page_without_a_request_or_an_error(tmp_path: Path):
     assert corners[0] > 600 > 200 > corners[1]
 
 
-@pytest.mark.skipif(
-    headless.chromium() is None and not os.environ.get("REQUIRE_BROWSER"),
-    reason="no Chromium on this machine; Debian has it as chromium-headless-shell",
-)
+@needs_browser
+def test_the_requests_of_a_page_are_seen_and_no_others(tmp_path: Path):
+    """Nothing listens on port 9, and names under `.invalid` exist nowhere."""
+    html = tmp_path / "asks.html"
+    html.write_text(
+        '<!doctype html><link rel="preconnect" href="http://ahead.invalid"><img src="http://127.0.0.1:9/image">'
+        '<iframe src="http://127.0.0.1:9/frame"></iframe><script>'
+        'fetch("http://127.0.0.1:9/fetch").catch(() => 0); new WebSocket("ws://127.0.0.1:9/socket")</script>',
+        encoding="utf-8",
+    )
+    seen = set(headless.look_at(html, tmp_path, is_dark=False).requests)
+    local = {"http://127.0.0.1:9/image", "http://127.0.0.1:9/frame", "http://127.0.0.1:9/fetch", "ws://127.0.0.1:9/socket"}
+    assert local <= seen
+    # The headless shell does not connect ahead of a request.
+    assert seen - local <= {"http://ahead.invalid"}
+
+
+@needs_browser
 def test_a_browser_shows_something_in_each_plot(tmp_path: Path):
     """Each in a band of its own, so that one that is empty is seen."""
     drawn = [plot for plot in plots.of(collected(MODERN / "idempotent-mixed-codecs-0")) if plot]

@@ -214,7 +214,7 @@ def _wanted_bytes(segment: Segment, wanted: Wanted) -> tuple[int, int | None]:
     start, end = wanted.offsets.start, wanted.offsets.end
     if segment.file is None or not segment.is_regular or start is end is None:
         return 0, None
-    looked_up = ls.Segment(segment.file, mmap=False)
+    looked_up = ls.Segment(segment.file)
     return looked_up.range_to_read(start, end, on_error=wanted.on_error, format=wanted.format)  # type: ignore[arg-type]
 
 

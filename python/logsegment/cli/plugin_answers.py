@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from logsegment.cli.messages import say
@@ -31,7 +33,17 @@ def _plugin(catalog: Catalog) -> Plugin:
 
 def _class(language: str, there: dict[str, Entry]) -> str:
     form = "package.module:Class" if language == "python" else "its class" if language != "java" else "package.Class"
-    return _asked(f"Class for {language} ({form})", default=there[language].class_name if language in there else None)
+    default = there[language].class_name if language in there else None
+    answer = _asked(f"Class for {language} ({form})", partial(_class_fault, language), default)
+    return answer.removeprefix(f"{language}=").strip()
+
+
+def _class_fault(language: str, answer: str) -> str | None:
+    """Return what is wrong with a class name. `LANGUAGE=` before it is ignored if it names the language that was asked for."""
+    named, equals, name = answer.partition("=")
+    if equals and named == language:
+        return None if name.strip() else f"the class is missing after {named}="
+    return f"answer with the class for {language}, not for {named}" if equals and is_language(named) else None
 
 
 def _language(named: dict[str, str]) -> str | None:

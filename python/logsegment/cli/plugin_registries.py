@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -27,7 +27,7 @@ TIMEOUT = 10.0
 #: Who gives no registry is told how to.
 ABSENT = Absent("--registry or --bootstrap-servers")
 #: What `codecs_options` adds, by the names that click gives.
-OPTIONS = ("registry", "bootstrap_servers", "command_config", "settings", "timeout")
+OPTIONS = ("registry", "bootstrap_servers", "command_config", "settings", "timeout", "allow_plugin")
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class OpenRegistry:
     settings: dict[str, str] = field(repr=False)
     replicas: int | None
     timeout: float
+    allow: tuple[str, ...] = ()
 
     @contextmanager
     def opened(self, *, quiet: bool = False) -> Iterator[StoredRegistry]:
@@ -58,8 +59,10 @@ class OpenRegistry:
         from logsegment.plugins import FileRegistry, TopicRegistry
 
         if self.file is not None:
-            return FileRegistry(self.file)
-        return TopicRegistry.of_settings(str(self.servers), self.settings, timeout=self.timeout, replication_factor=self.replicas)
+            return FileRegistry(self.file, allow=self.allow)
+        return TopicRegistry.of_settings(
+            str(self.servers), self.settings, timeout=self.timeout, replication_factor=self.replicas, allow=self.allow
+        )
 
 
 @contextmanager
@@ -99,6 +102,12 @@ class Noting:
         self._registry = registry
         self.fault: OSError | None = None
 
+    @property
+    def allow(self) -> tuple[str, ...]:
+        """Patterns of modules that entries may name."""
+        allowed: tuple[str, ...] = getattr(self._registry, "allow", ())
+        return allowed
+
     def by_id(self, plugin_id: int) -> Entry | None:
         """Find the plugin that a batch names; None when there is none."""
         return self._noted(lambda: self._registry.by_id(plugin_id))
@@ -137,11 +146,11 @@ def registry_options(function: Callable[..., int]) -> Callable[..., int]:
     ) -> int:
         if registry is None and bootstrap_servers is None:
             raise click.UsageError(ONE_IS_NEEDED)
-        replicas = options.pop("replication_factor", None)
+        replicas, allow = options.pop("replication_factor", None), options.pop("allow_plugin", ())
         if registry is not None and replicas is not None:
             raise click.UsageError(f"--replication-factor {FOR_SERVERS}")
         known = settings_of(registry, bootstrap_servers, command_config, settings, timeout)
-        opened = OpenRegistry(registry, bootstrap_servers, known, replicas, timeout or TIMEOUT)
+        opened = OpenRegistry(registry, bootstrap_servers, known, replicas, timeout or TIMEOUT, allow)
         return function(registry=opened, **options)
 
     file = click.option("--registry", type=click.Path(dir_okay=False), metavar="FILE", help="The registry is this JSON file.")
@@ -156,9 +165,15 @@ def codecs_options(function: F) -> F:
         rest = {name: value for name, value in options.items() if name not in OPTIONS}
         return function(codecs=chosen(click.get_current_context()) or ABSENT, **rest)
 
-    text = "Plugin codecs by this registry, a JSON file. It names code that is imported."
+    text = "Plugin codecs by this registry, a JSON file."
     file = click.option("--registry", type=click.Path(exists=True, dir_okay=False), metavar="FILE", is_eager=True, help=text)
-    return cast("F", file(_server_options(named, is_eager=True)))
+    return cast("F", file(_server_options(allow_option(named), is_eager=True)))
+
+
+def allow_option(function: F) -> F:
+    """Add --allow-plugin."""
+    text = "Load plugins from modules that match too, such as package.* (default: only installed entry points logsegment.codecs)."
+    return click.option("--allow-plugin", multiple=True, metavar="PATTERN", is_eager=True, help=text)(function)
 
 
 def chosen(context: click.Context) -> StoredRegistry | None:
@@ -170,7 +185,7 @@ def chosen(context: click.Context) -> StoredRegistry | None:
     if __name__ not in context.meta:
         # What was not given is a mark of click's own until all parameters are parsed.
         given = {name: value for name in OPTIONS if isinstance(value := context.params.get(name), (str, tuple, int, float))}
-        context.meta[__name__] = _chosen(*map(given.get, OPTIONS))
+        context.meta[__name__] = _chosen(given)
     registry: StoredRegistry | None = context.meta[__name__]
     return registry
 
@@ -191,12 +206,15 @@ def settings_of(
     return (_properties(config) if config else {}) | dict(_pair(text, "--setting") for text in settings or ())
 
 
-def _chosen(registry: Any, servers: Any, config: Any, settings: Any, timeout: Any) -> StoredRegistry | None:
+def _chosen(given: Mapping[str, Any]) -> StoredRegistry | None:
+    registry, servers, config, settings, timeout, allow = map(given.get, OPTIONS)
     known = settings_of(registry, servers, config, settings, timeout)
     if registry is None and servers is None:
+        if allow:
+            raise click.UsageError(f"--allow-plugin is about a registry: {ONE_IS_NEEDED}")
         return None
     try:
-        return OpenRegistry(registry, servers, known, None, timeout or TIMEOUT).made()
+        return OpenRegistry(registry, servers, known, None, timeout or TIMEOUT, allow or ()).made()
     except (ImportError, ValueError) as error:
         raise click.UsageError(str(error)) from None
 

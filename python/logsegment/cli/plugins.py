@@ -15,7 +15,7 @@ from logsegment.cli.options import examples, quiet_option
 from logsegment.cli.paper import Paper
 from logsegment.cli.plugin_answers import ask_plugins
 from logsegment.cli.plugin_files import plugins_of
-from logsegment.cli.plugin_registries import OpenRegistry, registry_options
+from logsegment.cli.plugin_registries import OpenRegistry, allow_option, registry_options
 from logsegment.cli.plugin_training import train_
 from logsegment.plugins import Catalog, Change, Entry
 from logsegment.plugins.catalog import found
@@ -67,6 +67,7 @@ def list_(registry: OpenRegistry, is_json: bool) -> int:
 @registry_options
 @click.option("--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True, help="Exit with 1 from here on.")
 @click.option("--installed", is_flag=True, help="Also whether Python's codecs are installed here, which imports their modules.")
+@allow_option
 @click.option("--json", "is_json", is_flag=True, help="JSON lines: the findings.")
 @quiet_option
 @ending
@@ -75,7 +76,7 @@ def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, 
     with registry.opened() as opened:
         findings = opened.check()
         if installed:
-            findings += _not_installed(opened.catalog())
+            findings += _not_installed(opened.catalog(), registry.allow)
     if is_json:
         for finding in findings:
             print(json.dumps(finding.to_dict(), ensure_ascii=False, separators=(",", ":")))
@@ -139,10 +140,10 @@ def remove(registry: OpenRegistry, aliases: tuple[str, ...], language: str | Non
         return _write(opened, lambda catalog: removal(catalog, aliases, language), question, quiet=quiet)
 
 
-def _not_installed(catalog: Catalog) -> Iterator[ls.Finding]:
+def _not_installed(catalog: Catalog, allow: tuple[str, ...]) -> Iterator[ls.Finding]:
     for alias, entry in catalog.languages.get("python", {}).items():
         try:
-            load(entry)
+            load(entry, allow)
         except PluginNotInstalled as error:
             yield found("S-P20", f"{alias!r} {entry.version}: {entry.class_name} is not available here: {error}", "python")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import click
 
@@ -15,7 +17,7 @@ from logsegment.cli.batch_rows import instant
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, UNREADABLES, Damaged, ending, words_of
 from logsegment.cli.findings import tell
 from logsegment.cli.messages import printable, say
-from logsegment.cli.options import examples, experimental_option, json_option, paths_argument
+from logsegment.cli.options import InstantType, examples, experimental_option, json_option, paths_argument
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.counting.text import duration
@@ -30,9 +32,21 @@ WIDTHS = (("state", 9), ("producer", 10), ("epoch", 5), ("first", 12), ("last", 
 HEAD = "  " + "  ".join(f"{name:>{width}}" for name, width in WIDTHS) + f"  {'bytes':>12}  {'begun':24}  duration"
 
 
+class NowType(InstantType):
+    """A time, or `wall` for that of this machine's clock."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Parse the text."""
+        return time.time_ns() // 1_000_000 if value == "wall" else super().convert(value, param, ctx)
+
+
 @click.command(
     short_help="Open, hanging and aborted transactions, by producer.",
-    epilog=examples("logsegment txn payments-0", "logsegment txn --all --json /var/lib/kafka/data | jq .durationMs"),
+    epilog=examples(
+        "logsegment txn payments-0",
+        "logsegment txn --now wall /var/lib/kafka/data",
+        "logsegment txn --all --json /var/lib/kafka/data | jq .durationMs",
+    ),
 )
 @paths_argument
 @click.option("--all", "is_all", is_flag=True, help="Committed ones too.")
@@ -43,12 +57,18 @@ HEAD = "  " + "  ".join(f"{name:>{width}}" for name, width in WIDTHS) + f"  {'by
     default=LONGEST_MS,
     show_default=True,
     metavar="MS",
-    help="What is open for longer in the log's own time hangs.",
+    help="What is open for longer hangs.",
+)
+@click.option(
+    "--now",
+    type=NowType(),
+    metavar="TIME",
+    help="Count open transactions up to this time, or up to that of the clock with wall (default: the newest time in the partition).",
 )
 @experimental_option
 @json_option("JSON lines.")
 @ending
-def txn(paths: tuple[str, ...], is_all: bool, longest_ms: int, experimental: bool, is_json: bool) -> int:
+def txn(paths: tuple[str, ...], is_all: bool, longest_ms: int, now: int | None, experimental: bool, is_json: bool) -> int:
     """Tell which transactions of every partition of PATH are open, hang or were aborted: producer, offsets, size, duration.
 
     Nothing is decompressed. The exit code is 1 when a transaction hangs, or something is damaged: how transactions ended that were open
@@ -61,7 +81,7 @@ def txn(paths: tuple[str, ...], is_all: bool, longest_ms: int, experimental: boo
     is_sound = is_read = True
     for name, files in partitions(segments):
         damage = _Damage()
-        found = transactions_of(files, longest_ms=longest_ms, experimental=experimental, told=damage.add)
+        found = transactions_of(files, longest_ms=longest_ms, now=now, experimental=experimental, told=damage.add)
         try:
             counts = write_json(found, name, files, is_all) if is_json else write_text(found, name, is_all)
         except BrokenPipeError:

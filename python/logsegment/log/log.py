@@ -18,7 +18,7 @@ from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, Prod
 from logsegment.entries import Entries
 from logsegment.file_names import SNAPSHOT
 from logsegment.log.reader import arranged, in_range
-from logsegment.log.segment import Mapped, Segment
+from logsegment.log.segment import Segment
 from logsegment.log.time_lookup import TimeLookup, bounds, first_offset_at
 from logsegment.neighbours import committed_transactions
 from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options
@@ -56,7 +56,7 @@ class Log(Entries):
     Source: `UnifiedLog` and `LogManager` in Kafka.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, mmap: Mapped = "auto", keys: Keys | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, mmap: bool = False, keys: Keys | None = None) -> None:
         self.path = absolute(path) if keys is None else tiered(absolute(path), keys)
         self._files, self.left_out = found_in(self.path)
         self._mmap = mmap

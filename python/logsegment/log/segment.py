@@ -7,7 +7,7 @@ import mmap as mapping
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from logsegment import _core
 from logsegment._core import FileSource, Limits, RecordStream, Transactions
@@ -33,8 +33,6 @@ from logsegment.tiered.places import tiered
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
-Mapped: TypeAlias = Literal["auto"] | bool
-
 
 class Segment(Ranges, Entries):
     """One `.log` file with its neighbours: indexes, producer snapshot, leader epochs, and the other segments of its partition.
@@ -46,8 +44,8 @@ class Segment(Ranges, Entries):
     Args:
         path: the file, of any name, or its URI in a store. Twenty digits and `.log` tell its first offset, its directory tells topic and
             partition.
-        mmap: map the file into memory for reads from its first byte on; "auto" does so when a later segment stands beside it, since nobody
-            appends to it any more. A mapped file that is truncated kills the process.
+        mmap: map a local file into memory for reads from its first byte on; by default the file is read by position. If another
+            process truncates a mapped file, for example a broker that follows a new leader, the operating system kills this process.
         keys: of tiered storage: the RSA private keys under which segments are encrypted, by their ids; each a file (PKCS#8, PEM or DER)
             or the key itself (PEM text, bytes). They are never shown.
 
@@ -66,9 +64,9 @@ class Segment(Ranges, Entries):
     Source: `LogSegment`, `OffsetIndex`, `TimeIndex` and `TransactionIndex` in Kafka's storage.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | SegmentFile, *, mmap: Mapped = "auto", keys: Keys | None = None) -> None:
-        if mmap not in ("auto", True, False):
-            raise ValueError(f'mmap must be "auto", True or False, not {mmap!r}')
+    def __init__(self, path: str | os.PathLike[str] | SegmentFile, *, mmap: bool = False, keys: Keys | None = None) -> None:
+        if not isinstance(mmap, bool):
+            raise ValueError(f"mmap must be True or False, not {mmap!r}")
         (self._file,) = [path] if isinstance(path, SegmentFile) else find_segments(_file(path, keys))
         self._mmap = mmap
 
@@ -295,22 +293,12 @@ class Segment(Ranges, Entries):
         return [alone(self._file, reports=True)], []
 
     def _source(self, file: SegmentFile, start: int, end: int | None) -> Any:
-        if (
-            start == 0
-            and not self._is_kafka_07
-            and not is_stored(self.path)
-            and (self._mmap is True or (self._mmap == "auto" and self._is_closed))
-        ):
+        if self._mmap and start == 0 and not self._is_kafka_07 and not is_stored(self.path):
             with open(self.path, "rb") as opened:
                 if os.fstat(opened.fileno()).st_size:
                     mapped = mapping.mmap(opened.fileno(), 0, access=mapping.ACCESS_READ)
                     return mapped if end is None else memoryview(mapped)[:end]
         return file.source(start, end)
-
-    @cached_property
-    def _is_closed(self) -> bool:
-        first = self.base_offset
-        return first is not None and any((other.base_offset or 0) > first for other in segments_beside(self._file))
 
     def _transactions(self, start: int | None, end: int | None, isolation: Isolation, options: RecordOptions) -> Transactions | None:
         if isolation != "read_committed":

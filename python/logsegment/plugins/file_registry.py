@@ -21,7 +21,7 @@ import os
 import secrets
 import stat
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
 from typing import Any, Self
@@ -43,9 +43,12 @@ class FileRegistry(StoredRegistry):
     Args:
         path: the file; `register` makes it.
         language: whose entries are found.
+        allow: patterns of Python modules that entries may name: `package.*` is the package and all modules in it. Without it only
+            codecs of logsegment and those that installed packages offer as entry points of the group `logsegment.codecs` are loaded.
 
     Raises:
         ValueError: for a language that is no name.
+        TypeError: if `allow` is not a list of strings.
 
     Example:
         >>> from logsegment.plugins import FileRegistry, Plugin
@@ -61,8 +64,8 @@ class FileRegistry(StoredRegistry):
     retry_seconds = 0.0
     fault_seconds = 0.0
 
-    def __init__(self, path: str | os.PathLike[str], language: str = "python") -> None:
-        super().__init__(language)
+    def __init__(self, path: str | os.PathLike[str], language: str = "python", *, allow: Iterable[str] = ()) -> None:
+        super().__init__(language, allow)
         self.path = os.fspath(path)
         self._is_settled = False
 

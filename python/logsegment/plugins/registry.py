@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol, runtime_checkable
 
 from logsegment.plugins.entries import Entry
+from logsegment.plugins.loading import ANY
 
 
 @runtime_checkable
@@ -14,6 +15,9 @@ class Registry(Protocol):
 
     A look-up may raise what reading the registry raises (`OSError`), and may read it again when it meets an id or alias that it does not
     know. Registries are used from several threads, and pickle.
+
+    An attribute `allow` may hold patterns of modules that entries may name. Without it they may name only codecs that installed packages
+    offer as entry points of the group `logsegment.codecs`, and those of logsegment.
     """
 
     def by_id(self, plugin_id: int) -> Entry | None:
@@ -34,7 +38,7 @@ class Registry(Protocol):
 
 
 class MemoryRegistry:
-    """A registry of given entries, which no one else sees.
+    """A registry of given entries, which no one else sees. They may name any module, since the caller wrote them.
 
     Args:
         entries: the plugins.
@@ -47,6 +51,9 @@ class MemoryRegistry:
         >>> MemoryRegistry([Entry(0, "fast", "example.fast:Codec", "v1.0")]).by_id(0).alias
         'fast'
     """
+
+    #: The patterns of modules that entries may name.
+    allow = ANY
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._by_id: dict[int, Entry] = {}

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from logsegment.plugins.catalog import topic_of
 from logsegment.plugins.codec import Codec
 from logsegment.plugins.entries import Entry
-from logsegment.plugins.loading import PluginNotInstalled, load
+from logsegment.plugins.loading import PluginNotInstalled, load, patterns
 from logsegment.plugins.registry import Registry
 from logsegment.plugins.stopping import is_stop
 
@@ -15,10 +15,10 @@ from logsegment.plugins.stopping import is_stop
 Found: TypeAlias = tuple[str, str, str, Codec | None, str]
 
 
-def found(entry: Entry) -> Found:
-    """The codec of an entry, or why there is none."""
+def found(entry: Entry, allow: tuple[str, ...]) -> Found:
+    """Return the codec of an entry, or why there is none; `allow` is that of `load`."""
     try:
-        return entry.alias, entry.class_name, entry.version, load(entry), ""
+        return entry.alias, entry.class_name, entry.version, load(entry, allow), ""
     except PluginNotInstalled as error:
         return entry.alias, entry.class_name, entry.version, None, str(error)
 
@@ -38,11 +38,12 @@ class Resolver:
             given = type(registry).__name__
             raise TypeError(f"codecs: a registry of plugins is needed, such as logsegment.plugins.FileRegistry, not {given}")
         self._registry = registry
+        self._allow = patterns(getattr(registry, "allow", ()))
 
     def by_id(self, plugin_id: int) -> Found | None:
         """The plugin with this id; None when it is not registered."""
         entry = self._registry.by_id(plugin_id)
-        return None if entry is None else found(entry)
+        return None if entry is None else found(entry, self._allow)
 
     def by_alias(self, alias: str) -> int | None:
         """The id of the plugin with this alias; None when it is not registered."""
@@ -85,4 +86,4 @@ class BrokerResolver(Resolver):
         if ours is None or ours.plugin_id != plugin_id:
             told = f"{topic_of('python')} has no entry for it" if ours is None else f"{topic_of('python')} gives it the id {ours.plugin_id}"
             return entry.alias, entry.class_name, entry.version, None, told
-        return found(ours)
+        return found(ours, self._allow)

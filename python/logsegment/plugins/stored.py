@@ -18,6 +18,7 @@ from logsegment.plugins import rules
 from logsegment.plugins.catalog import Catalog, Change
 from logsegment.plugins.entries import Entry
 from logsegment.plugins.known import Known, RegistryError
+from logsegment.plugins.loading import patterns
 from logsegment.plugins.wanted import Plugin
 
 #: What is to be written, by what there is.
@@ -40,10 +41,12 @@ class StoredRegistry(ABC):
     #: How long a fault is told again without a new try, which would wait for its time limit.
     fault_seconds = 10.0
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, allow: Iterable[str] = ()) -> None:
         if not isinstance(language, str) or not rules.is_language(language):
             raise ValueError(f"language {language!r} must be lower-case letters, digits, '.', '_' and '-'")
         self.language = language
+        #: Patterns of modules that entries may name.
+        self.allow = patterns(allow)
         self._known: Known | None = None
         self._known_since = time.monotonic()
         self._family = _Family()
@@ -72,7 +75,7 @@ class StoredRegistry(ABC):
             self._family.members.setdefault(self.language, self)
             if language not in self._family.members:
                 other = copy.copy(self)
-                StoredRegistry.__init__(other, language)
+                StoredRegistry.__init__(other, language, self.allow)
                 other._family = self._family
                 self._family.members[language] = other
             found: Self = self._family.members[language]

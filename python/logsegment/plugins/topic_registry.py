@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from logsegment._core import Finding
@@ -21,7 +21,7 @@ from logsegment.plugins.stored import Plan, StoredRegistry
 from logsegment.plugins.topic_settings import judge_topics, make_topics
 
 #: What the registry is made of besides settings of librdkafka, which has none with these names.
-_OWN = frozenset({"bootstrap_servers", "language", "timeout", "replication_factor"})
+_OWN = frozenset({"bootstrap_servers", "language", "timeout", "replication_factor", "allow"})
 #: Administrators that may come in between before one gives up.
 TRIES = 10
 
@@ -37,6 +37,8 @@ class TopicRegistry(StoredRegistry):
         language: whose topic is read: `plugin-LANGUAGE-topic`.
         timeout: how long an answer of the brokers is waited for, in seconds.
         replication_factor: of topics that `register` makes; None for 3, or as many as there are brokers.
+        allow: patterns of Python modules that entries may name: `package.*` is the package and all modules in it. Without it only
+            codecs of logsegment and those that installed packages offer as entry points of the group `logsegment.codecs` are loaded.
         settings: settings of librdkafka, such as `security_protocol="SASL_SSL"` (or `**{"security.protocol": "SASL_SSL"}`).
 
     Raises:
@@ -60,9 +62,10 @@ class TopicRegistry(StoredRegistry):
         *,
         timeout: float = 10.0,
         replication_factor: int | None = None,
+        allow: Iterable[str] = (),
         **settings: Any,
     ) -> None:
-        super().__init__(language)
+        super().__init__(language, allow)
         if not isinstance(bootstrap_servers, str) or not bootstrap_servers:
             raise ValueError("bootstrap_servers must be addresses, host:port with commas between them")
         library()
@@ -71,7 +74,13 @@ class TopicRegistry(StoredRegistry):
 
     @classmethod
     def of_settings(
-        cls, bootstrap_servers: str, settings: Mapping[str, Any], *, timeout: float, replication_factor: int | None = None
+        cls,
+        bootstrap_servers: str,
+        settings: Mapping[str, Any],
+        *,
+        timeout: float,
+        replication_factor: int | None = None,
+        allow: Iterable[str] = (),
     ) -> TopicRegistry:
         """Make a registry of settings that were read from somewhere.
 
@@ -80,7 +89,7 @@ class TopicRegistry(StoredRegistry):
         """
         for name in sorted(_OWN & settings.keys()):
             raise ValueError(f'No such configuration property: "{name}"')
-        return cls(bootstrap_servers, timeout=timeout, replication_factor=replication_factor, **settings)
+        return cls(bootstrap_servers, timeout=timeout, replication_factor=replication_factor, allow=allow, **settings)
 
     def __repr__(self) -> str:
         # Settings may hold passwords.

@@ -24,6 +24,11 @@ class TravellingRegistry:
     def __init__(self, registry: StoredRegistry) -> None:
         self._registry = registry
 
+    @property
+    def allow(self) -> tuple[str, ...]:
+        """Patterns of modules that entries may name."""
+        return self._registry.allow
+
     def by_id(self, plugin_id: int) -> Entry | None:
         """Find the plugin that a batch names; None when there is none."""
         return self._registry.by_id(plugin_id)
@@ -69,7 +74,8 @@ def arrived(registry: StoredRegistry) -> TravellingRegistry:
     if place is None:
         return TravellingRegistry(registry)
     with _LOCK:
-        here = _HERE.setdefault(place, registry)
+        # What one query allows is not allowed to another one.
+        here = _HERE.setdefault((place, registry.allow), registry)
         if here is not registry:
             here.learn_from(registry, KEPT_SECONDS)
         return TravellingRegistry(here)

@@ -20,7 +20,8 @@ FILE = "plugins.path"
 SETTING = "plugins.kafka."
 SERVERS = f"{SETTING}bootstrap.servers"
 TIMEOUT = "plugins.timeout"
-PLUGINS = (FILE, SERVERS, TIMEOUT)
+ALLOW = "plugins.allow"
+PLUGINS = (FILE, SERVERS, TIMEOUT, ALLOW)
 #: Who gives no registry is told how to.
 ABSENT = Absent(f"the option {FILE} or {SERVERS}")
 #: Which options' values Spark hides in plans. Its own pattern for all of its settings knows passwords, secrets and tokens, but not all of
@@ -57,9 +58,13 @@ def plugins_option(options: Mapping[str, str]) -> Registry | None:
         if value is not None and not value.strip():
             raise ValueError(f"option {name} must not be empty")
     if file is None and servers is None:
+        if ALLOW in options:
+            raise ValueError(f"option {ALLOW} is about a registry, and {FILE} or {SERVERS}, which name one, are missing")
         return ABSENT
-    registry = FileRegistry(file) if file is not None else TopicRegistry.of_settings(str(servers), settings, timeout=_seconds(options))
-    return travelling(registry)
+    allow = tuple(pattern.strip() for pattern in options.get(ALLOW, "").split(",") if pattern.strip())
+    if file is not None:
+        return travelling(FileRegistry(file, allow=allow))
+    return travelling(TopicRegistry.of_settings(str(servers), settings, timeout=_seconds(options), allow=allow))
 
 
 def hide_settings(spark: SparkSession) -> None:

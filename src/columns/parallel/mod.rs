@@ -23,7 +23,7 @@ use self::worker::{MOST_HELD, Unrolling, work};
 use super::binary::BytesColumn;
 use super::stream::{BatchSource, StreamOptions, schema_of};
 use crate::decode::Stats;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Runs;
 use crate::validate::Findings;
 
@@ -31,8 +31,8 @@ use crate::validate::Findings;
 pub struct Parallel<B> {
     options: StreamOptions,
     shared: Arc<Shared>,
-    workers: Vec<JoinHandle<()>>,
-    outcomes: Option<Receiver<(u64, Outcome)>>,
+    /// `None` before the first batch.
+    workers: Option<Workers>,
     early: Early,
     /// The consumer's own share, and the number of the job it is at.
     own: Unrolling<B>,
@@ -43,6 +43,14 @@ pub struct Parallel<B> {
     failed: Option<Error>,
     is_done: bool,
     stats: Stats,
+}
+
+/// The threads that were started, and what they send.
+struct Workers {
+    threads: Vec<JoinHandle<()>>,
+    outcomes: Receiver<(u64, Outcome)>,
+    /// The process that they belong to.
+    process: u32,
 }
 
 /// Threads of one stream; more than any machine of today decodes with.
@@ -58,8 +66,7 @@ impl<B: BytesColumn> Parallel<B> {
             shared: Arc::new(Shared::new(runs, options.threads.min(MOST_THREADS))),
             own: Unrolling::new(&options),
             options,
-            workers: Vec::new(),
-            outcomes: None,
+            workers: None,
             early: Early::default(),
             own_job: None,
             next: 0,
@@ -72,14 +79,14 @@ impl<B: BytesColumn> Parallel<B> {
     }
 
     fn start(&mut self) {
-        let (sender, receiver) = channel();
-        self.outcomes = Some(receiver);
-        for _ in 1..self.options.threads.min(MOST_THREADS) {
+        let (sender, outcomes) = channel();
+        let spawn = |_| {
             let (shared, options, sender) = (Arc::clone(&self.shared), self.options.clone(), sender.clone());
-            let spawned = Builder::new().name("logsegment".to_owned()).spawn(move || work::<B>(&shared, &options, &sender));
-            // A machine that gives no more threads still decodes with those it gave.
-            self.workers.extend(spawned);
-        }
+            Builder::new().name("logsegment".to_owned()).spawn(move || work::<B>(&shared, &options, &sender))
+        };
+        // A machine that gives no more threads still decodes with those it gave.
+        let threads = (1..self.options.threads.min(MOST_THREADS)).map(spawn).filter_map(std::result::Result::ok).collect();
+        self.workers = Some(Workers { threads, outcomes, process: std::process::id() });
     }
 
     /// The next outcome in order. While it is not there, decodes a run of its own.
@@ -105,8 +112,8 @@ impl<B: BytesColumn> Parallel<B> {
     }
 
     fn receive_early(&mut self) {
-        let Some(outcomes) = &self.outcomes else { return };
-        while let Ok((number, outcome)) = outcomes.try_recv() {
+        let Some(workers) = &self.workers else { return };
+        while let Ok((number, outcome)) = workers.outcomes.try_recv() {
             self.early.put(number, outcome);
         }
     }
@@ -140,7 +147,7 @@ impl<B: BytesColumn> Parallel<B> {
 
     /// Waits a moment for a worker; an outcome when none is left to wait for.
     fn wait(&mut self) -> Option<Outcome> {
-        match self.outcomes.as_ref()?.recv_timeout(PATIENCE) {
+        match self.workers.as_ref()?.outcomes.recv_timeout(PATIENCE) {
             Ok((number, outcome)) => {
                 self.early.put(number, outcome);
                 None
@@ -162,12 +169,29 @@ impl<B: BytesColumn> Parallel<B> {
     }
 }
 
+impl<B> Parallel<B> {
+    /// True in a forked child of the process that started the threads. A fork copies no threads, and locks that they held stay locked.
+    fn is_orphaned(&self) -> bool {
+        self.workers.as_ref().is_some_and(|workers| workers.process != std::process::id())
+    }
+}
+
+/// The error of an orphaned stream.
+fn orphaned() -> Error {
+    const FAULT: &str =
+        "a forked child cannot continue the stream of its parent, whose threads it does not have; open the stream in the child";
+    ErrorKind::Usage { argument: "threads", fault: FAULT.to_owned() }.into()
+}
+
 impl<B: BytesColumn> BatchSource for Parallel<B> {
     fn schema(&self) -> SchemaRef {
         schema_of(&self.options)
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if self.is_orphaned() {
+            return Err(orphaned());
+        }
         loop {
             if let Some(batch) = self.ready.pop_front() {
                 return Ok(Some(batch));
@@ -178,7 +202,7 @@ impl<B: BytesColumn> BatchSource for Parallel<B> {
             if self.is_done {
                 return Ok(None);
             }
-            if self.outcomes.is_none() {
+            if self.workers.is_none() {
                 self.start();
             }
             let outcome = self.next_outcome();
@@ -191,14 +215,20 @@ impl<B: BytesColumn> BatchSource for Parallel<B> {
     }
 
     fn stats(&self) -> Stats {
-        Stats { bytes_read: self.shared.bytes_read(), ..self.stats }
+        let bytes_read = if self.is_orphaned() { self.stats.bytes_read } else { self.shared.bytes_read() };
+        Stats { bytes_read, ..self.stats }
     }
 }
 
 impl<B> Drop for Parallel<B> {
     fn drop(&mut self) {
+        if self.is_orphaned() {
+            // Dropping a receiver or a handle may wait for the threads behind it.
+            std::mem::forget(self.workers.take());
+            return;
+        }
         self.shared.close();
-        for worker in self.workers.drain(..) {
+        for worker in self.workers.take().into_iter().flat_map(|workers| workers.threads) {
             // A worker that panicked has said so in its outcome.
             let _ = worker.join();
         }

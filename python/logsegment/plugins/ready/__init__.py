@@ -12,3 +12,6 @@
 then need not stand in every batch. Nothing on the wire says which one it was (COD-Z5), so it stands in the registry and must never change
 under its id.
 """
+
+#: The class names of the table. A registry may name these without leave, and nothing else in their modules.
+READY = frozenset(f"{__name__}.{name}" for name in ("bzip2:Bzip2", "xz:Xz", "brotli:Brotli", "lz4:Lz4Dictionary", "zstd:ZstdDictionary"))
