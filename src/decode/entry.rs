@@ -40,7 +40,7 @@ pub struct Opened {
     pub walk: Walk,
     /// Which records to give; `None` for all.
     pub filter: Option<OffsetRange>,
-    /// The append time that stands for the timestamp of every record.
+    /// The append time that replaces the timestamp of every record of a batch.
     pub append_time: Option<i64>,
     /// Where the plain records start in the entry, when they are stored there.
     pub records_at: usize,
@@ -60,6 +60,14 @@ pub enum Plainness {
 }
 
 /// Most bytes that are asked for before they are needed.
+impl Opened {
+    /// Returns the timestamp of a record as Kafka gives it to consumers.
+    #[inline]
+    pub fn timestamp(&self, record: &RecordRef) -> i64 {
+        self.append_time.unwrap_or_else(|| self.header.base_timestamp.wrapping_add(record.timestamp_delta))
+    }
+}
+
 pub const MOST_AHEAD: usize = 64 << 10;
 
 impl Decoder {

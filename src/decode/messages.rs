@@ -81,9 +81,10 @@ impl Decoder {
         Ok(Opened {
             header,
             plainness: Plainness::Unpacked,
-            walk: Walk::Messages(records::Walk::of_inner(&scan, base.wrapping_sub(first), header.base_timestamp)),
+            walk: Walk::Messages(records::Walk::of_inner(&scan, base.wrapping_sub(first), header.base_timestamp, header.append_time())),
             filter: (!offsets.is_all()).then_some(offsets),
-            append_time: header.append_time(),
+            // The walk gives it to the messages that have one.
+            append_time: None,
             records_at: 0,
             bundled: frame.bytes.len(),
         })
