@@ -129,7 +129,7 @@ impl Unpacker {
                 let read = lz4::Reading { accepted, entry_len, allows_dependent: self.allows_dependent_lz4_blocks };
                 lz4::unpack(input, read, output, remarks)
             }
-            Codec::Zstd => self.zstd.unpack(input, output),
+            Codec::Zstd => self.zstd.unpack(input, output, remarks),
         }
     }
 }

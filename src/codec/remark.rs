@@ -32,6 +32,11 @@ pub enum Remark {
         /// Bytes after the block.
         bytes: u64,
     },
+    /// The last frame of a zstd stream is cut short, which Java ignores (FND-8).
+    CutFrame {
+        /// Bytes of the frame that are there.
+        bytes: u64,
+    },
     /// A set of Kafka 0.7 in a set ends inside of a message, or the outer one does (FND-10).
     CutSet {
         /// Bytes of that message.
@@ -50,7 +55,7 @@ impl Remark {
     /// The id of the rule.
     pub fn rule(&self) -> &'static str {
         match self {
-            Self::TrailingBytes { .. } => "FND-8",
+            Self::TrailingBytes { .. } | Self::CutFrame { .. } => "FND-8",
             Self::HeaderChecksum { .. } => "COD-L8",
             Self::DependentBlocks => "COD-L12",
             Self::EmptyBlock { .. } => "COD-L17",
@@ -81,6 +86,7 @@ impl fmt::Display for Remark {
                     counted(*bytes, "byte")
                 )
             }
+            Self::CutFrame { bytes } => write!(f, "the zstd stream ends inside a frame, after {} of it", counted(*bytes, "byte")),
             Self::CutSet { bytes } => write!(f, "the messages of a set end inside of one, after {} of it", counted(*bytes, "byte")),
             Self::ContentSize { declared, found } => write!(f, "LZ4 content size says {}, found {found}", counted(*declared, "byte")),
             Self::ContentChecksum { stored, computed } => {

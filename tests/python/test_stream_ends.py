@@ -1,4 +1,4 @@
-"""Where a compressed stream ends: where Kafka's reader ends it, whatever bytes follow (COD-L17).
+"""Where a compressed stream ends: where Kafka's reader ends it, whatever bytes follow (COD-L17, COD-Z3).
 
 `tests/interop/test_interop_streams.py` asks Kafka's own classes about thousands of such streams.
 """
@@ -11,11 +11,13 @@ import sys
 from typing import Any
 
 import pytest
+import zstandard
 
 import building
 import logsegment as ls
-from building import LZ4
+from building import LZ4, ZSTD
 
+SKIPPABLE = b"\x50\x2a\x4d\x18" + struct.pack("<I", 9) + b"some data"
 EMPTY = struct.pack("<I", 1) + b"\0"
 END = bytes(4)
 
@@ -95,3 +97,43 @@ def test_cod_l17_inspect_and_the_command_line_show_what_is_read():
     command = [sys.executable, "-m", "logsegment", "cat", "-"]
     done = subprocess.run(command, input=data, capture_output=True, check=True)
     assert done.stdout.count(b"\n") == 1
+
+
+def zstd_batch(stream: bytes, content: bytes, count: int) -> bytes:
+    return building.batch(zstandard.ZstdCompressor().compress(content) + stream, count=count, attributes=ZSTD)
+
+
+def test_cod_z3_a_last_frame_that_is_cut_is_ignored():
+    content = building.records([b"one", b"two"])
+    whole = zstandard.ZstdCompressor(write_content_size=False).compress(b"more")
+    for tail in (SKIPPABLE, whole):
+        for length in range(1, len(tail) - 4):
+            data = zstd_batch(tail[:length], content, 2)
+            assert values(data) == [b"one", b"two"], length
+            assert told(data) == [("FND-8", "warning")], length
+            assert ls.convert(data, compression="none").data == building.batch(content, count=2)
+    assert told(zstd_batch(SKIPPABLE, content, 2)) == []
+
+
+def test_cod_z3_what_a_cut_frame_holds_counts():
+    """Kafka reads the blocks that are there: only the checksum of the second frame is cut."""
+    first, second = building.record(None, b"one"), building.record(None, b"two", offset_delta=1)
+    cut = zstandard.ZstdCompressor(write_checksum=True).compress(second)[:-1]
+    data = zstd_batch(cut, first, 2)
+    assert values(data) == [b"one", b"two"]
+    assert told(data) == [("FND-8", "warning")]
+    with pytest.raises(ls.CorruptError, match="V2-43"):
+        values(zstd_batch(cut, first, 1))
+
+
+@pytest.mark.parametrize("tail", [b"\0", b"\x28\xb5\x2e", b"\x60\x2a\x4d\x18", b"garbage!"])
+def test_cod_z3_other_bytes_after_a_frame_are_an_error(tail: bytes):
+    with pytest.raises(ls.CodecError, match="COD-Z3"):
+        values(zstd_batch(tail, building.records([b"one"]), 1))
+
+
+def test_cod_z6_a_first_frame_that_is_cut_is_an_error():
+    packed = zstandard.ZstdCompressor().compress(building.records([b"one"]))
+    for length in range(4, len(packed)):
+        with pytest.raises(ls.CodecError, match="COD-Z6"):
+            values(building.batch(packed[:length], count=1, attributes=ZSTD))
