@@ -113,7 +113,8 @@ def convert(
     becomes one batch, a run of plain ones becomes batches of about `batch_bytes`. Down is what brokers up to 3.9 did for old consumers:
     batch by batch, same codec, control batches left out, entries that are old enough copied; a batch whose codec the older format does
     not have (zstd, a plugin) ends the conversion, unless `compression` names another. Between codecs of magic 2 the plain records stay
-    byte for byte, and control batches stay as they are. A torn tail is left out and told as a finding. The GIL is released.
+    byte for byte, and control batches stay as they are. A malformed record in a batch that changes raises the error of `decode`.
+    A torn tail is left out and told as a finding. The GIL is released.
 
     Args:
         source: as in `decode`.

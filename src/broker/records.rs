@@ -26,12 +26,6 @@ impl Default for Looked {
     }
 }
 
-/// The timestamp of a record as its readers see it.
-#[inline]
-fn timestamp_of(opened: &Opened, record: &RecordRef) -> i64 {
-    opened.append_time.unwrap_or_else(|| opened.header.base_timestamp.wrapping_add(record.timestamp_delta))
-}
-
 /// Holds records against the rules.
 pub struct Look<'a> {
     opened: &'a Opened,
@@ -69,7 +63,7 @@ impl RecordSink for Look<'_> {
             _ => self.section.run(record.start + MAGIC, 1).first().map_or(header.magic, |magic| i8::from_be_bytes([*magic])),
         };
         let index = u64::try_from(self.looked.count).unwrap_or(u64::MAX);
-        let seen = Seen { index, magic, has_key: record.key().is_some(), timestamp: timestamp_of(self.opened, &record) };
+        let seen = Seen { index, magic, has_key: record.key().is_some(), timestamp: self.opened.timestamp(&record) };
         self.errors.look(header, &seen, self.options);
         if header.format != RecordFormat::V0 {
             self.looked.max_timestamp = self.looked.max_timestamp.max(seen.timestamp);
@@ -124,7 +118,7 @@ impl RecordSink for Refill<'_, '_> {
     #[inline]
     fn record(&mut self, record: RecordRef) {
         let run = |(start, len)| self.section.run(start, len);
-        let timestamp = timestamp_of(self.opened, &record);
+        let timestamp = self.opened.timestamp(&record);
         let new = NewRecord {
             offset: self.next_offset,
             timestamp,

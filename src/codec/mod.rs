@@ -19,7 +19,7 @@ pub mod snappy;
 mod testing;
 pub mod zstd;
 
-pub use lz4::{ChecksumForm, FoundChecksum, HeaderChecksum};
+pub use lz4::{ChecksumForm, EntryLen, FoundChecksum, HeaderChecksum, NO_ENTRIES};
 pub use packer::Packer;
 pub use packing::Packing;
 pub use plain::{Plain, SLACK};
@@ -31,14 +31,14 @@ use crate::limits::Budget;
 use output::Output;
 
 /// The compressed stream's kind, told by the caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Codec {
     /// RFC 1952 members.
     Gzip,
     /// A raw snappy block, or the chunks of snappy-java.
     Snappy,
-    /// One LZ4 frame, with this header checksum.
-    Lz4(HeaderChecksum),
+    /// One LZ4 frame, with this header checksum, of entries with these lengths.
+    Lz4(HeaderChecksum, EntryLen),
     /// Zstandard frames.
     Zstd,
 }
@@ -125,8 +125,11 @@ impl Unpacker {
         match codec {
             Codec::Gzip => self.gzip.unpack(input, output, remarks),
             Codec::Snappy => snappy::unpack(input, output, remarks),
-            Codec::Lz4(accepted) => lz4::unpack(input, accepted, self.allows_dependent_lz4_blocks, output, remarks),
-            Codec::Zstd => self.zstd.unpack(input, output),
+            Codec::Lz4(accepted, entry_len) => {
+                let read = lz4::Reading { accepted, entry_len, allows_dependent: self.allows_dependent_lz4_blocks };
+                lz4::unpack(input, read, output, remarks)
+            }
+            Codec::Zstd => self.zstd.unpack(input, output, remarks),
         }
     }
 }
@@ -159,14 +162,14 @@ mod tests {
         const STREAMS: [(Codec, &[u8]); 4] = [
             (Codec::Gzip, b"\x1f\x8b\x08\0\0\0\0\0\x02\xff\xcb\x48\xcd\xc9\xc9\x07\0\x86\xa6\x10\x36\x05\0\0\0"),
             (Codec::Snappy, b"\x05\x10hello"),
-            (Codec::Lz4(HeaderChecksum::Correct), b"\x04\x22\x4d\x18\x60\x40\x82\x05\0\0\x80hello\0\0\0\0"),
+            (Codec::Lz4(HeaderChecksum::Correct, NO_ENTRIES), b"\x04\x22\x4d\x18\x60\x40\x82\x05\0\0\x80hello\0\0\0\0"),
             (Codec::Zstd, b"\x28\xb5\x2f\xfd\0\x58\x29\0\0hello"),
         ];
         let (mut unpacker, mut plain, budget) = (Unpacker::default(), Plain::default(), Budget::for_entry(&Limits::default(), 100));
-        for (codec, stream) in STREAMS {
-            for (other, _) in STREAMS {
-                assert_eq!(unpacker.unpack(other, stream, &mut plain, &budget, None).is_ok(), other == codec, "{codec:?} as {other:?}");
-                assert_eq!(plain.is_empty(), other != codec);
+        for (at, (codec, stream)) in STREAMS.into_iter().enumerate() {
+            for (other_at, (other, _)) in STREAMS.into_iter().enumerate() {
+                assert_eq!(unpacker.unpack(other, stream, &mut plain, &budget, None).is_ok(), other_at == at, "{codec:?} as {other:?}");
+                assert_eq!(plain.is_empty(), other_at != at);
             }
             unpacker.unpack(codec, stream, &mut plain, &budget, None)?;
             assert_eq!(plain.bytes(), b"hello");

@@ -27,6 +27,16 @@ pub enum Remark {
     },
     /// The blocks of the LZ4 frame depend on each other, which brokers refuse (COD-L12).
     DependentBlocks,
+    /// A block of the LZ4 frame decompresses to nothing, which ends the stream for Java (COD-L17).
+    EmptyBlock {
+        /// Bytes after the block.
+        bytes: u64,
+    },
+    /// The last frame of a zstd stream is cut short, which Java ignores (FND-8).
+    CutFrame {
+        /// Bytes of the frame that are there.
+        bytes: u64,
+    },
     /// A set of Kafka 0.7 in a set ends inside of a message, or the outer one does (FND-10).
     CutSet {
         /// Bytes of that message.
@@ -45,9 +55,10 @@ impl Remark {
     /// The id of the rule.
     pub fn rule(&self) -> &'static str {
         match self {
-            Self::TrailingBytes { .. } => "FND-8",
+            Self::TrailingBytes { .. } | Self::CutFrame { .. } => "FND-8",
             Self::HeaderChecksum { .. } => "COD-L8",
             Self::DependentBlocks => "COD-L12",
+            Self::EmptyBlock { .. } => "COD-L17",
             Self::CutSet { .. } => "FND-10",
             Self::ContentSize { .. } | Self::ContentChecksum { .. } => "FND-9",
         }
@@ -68,6 +79,14 @@ impl fmt::Display for Remark {
                 write!(f, "LZ4 header checksum is neither the correct one nor the broken one of Kafka 0.8.2 and 0.9")
             }
             Self::DependentBlocks => write!(f, "LZ4 blocks depend on each other, which brokers refuse"),
+            Self::EmptyBlock { bytes } => {
+                write!(
+                    f,
+                    "an LZ4 block decompresses to nothing, where Kafka ends the stream: {} after it not read",
+                    counted(*bytes, "byte")
+                )
+            }
+            Self::CutFrame { bytes } => write!(f, "the zstd stream ends inside a frame, after {} of it", counted(*bytes, "byte")),
             Self::CutSet { bytes } => write!(f, "the messages of a set end inside of one, after {} of it", counted(*bytes, "byte")),
             Self::ContentSize { declared, found } => write!(f, "LZ4 content size says {}, found {found}", counted(*declared, "byte")),
             Self::ContentChecksum { stored, computed } => {

@@ -62,10 +62,14 @@ fn lists_of(array: &ArrayRef) -> Result<(Ends<'_>, &StructArray)> {
         DataType::LargeList(_) => Some((Ends::Long(array.as_list::<i64>().value_offsets()), array.as_list::<i64>().values())),
         _ => None,
     };
-    found.and_then(|(ends, records)| Some((ends, records.as_struct_opt()?))).ok_or_else(|| {
-        let fault = format!("a column of lists of record structs is needed, not {}", array.data_type());
-        ErrorKind::Usage { argument: "array", fault }.into()
-    })
+    let usage = |fault: String| Error::from(ErrorKind::Usage { argument: "array", fault });
+    let found = found.and_then(|(ends, records)| Some((ends, records.as_struct_opt()?)));
+    let (ends, records) =
+        found.ok_or_else(|| usage(format!("a column of lists of record structs is needed, not {}", array.data_type())))?;
+    match ends.problem(records.len()) {
+        Some(problem) => Err(usage(format!("the column is not a valid Arrow array: {problem}"))),
+        None => Ok((ends, records)),
+    }
 }
 
 /// False for what has another cause than the records.

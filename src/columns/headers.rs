@@ -11,6 +11,7 @@ use super::binary::{BytesColumn, Copied};
 use super::bitmap;
 use super::slots::Slots;
 use crate::model::{HeaderRef, Section};
+use crate::wire::java_text;
 
 /// Headers for which room is made at once.
 const AT_ONCE: usize = 256;
@@ -132,7 +133,7 @@ impl<B: BytesColumn> HeaderColumns<B> {
 }
 
 impl FinishedHeaders {
-    /// With keys as text; bytes that are not UTF-8 become replacement characters, as in Kafka's clients (V2-20).
+    /// Returns the headers with keys as text, decoded as Kafka's clients decode them (V2-20).
     pub fn to_text(&self) -> ArrayRef {
         let keys = StringArray::try_new(self.key_ends.clone(), self.key_data.clone(), None).unwrap_or_else(|_| self.lossy_keys());
         self.list(Arc::new(keys))
@@ -149,7 +150,7 @@ impl FinishedHeaders {
 
     #[cold]
     fn lossy_keys(&self) -> StringArray {
-        self.raw_keys().iter().map(|key| key.map(String::from_utf8_lossy)).collect()
+        self.raw_keys().iter().map(|key| key.map(java_text)).collect()
     }
 
     fn list(&self, keys: ArrayRef) -> ArrayRef {

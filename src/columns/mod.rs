@@ -5,6 +5,7 @@ pub mod batches;
 mod binary;
 mod bitmap;
 pub mod chain;
+mod claims;
 mod constant;
 mod converted;
 pub mod counting;

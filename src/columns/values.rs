@@ -13,6 +13,7 @@ use bytes::Bytes;
 use super::batch_columns::{BatchColumns, batch_fields};
 use super::binary::{BytesColumn, Copied, Views};
 use super::bitmap;
+use super::claims::{bad_offsets, bad_views};
 use super::findings::{FindingRow, finding_fields, findings_array};
 use super::schema::BinaryKind;
 use super::stream::{OnError, StreamOptions, runs_of, tail_finding};
@@ -56,7 +57,7 @@ impl Values {
     /// The values of arrays of type binary, large_binary or binary_view, one after the other.
     ///
     /// # Errors
-    /// `Usage` for other types.
+    /// `Usage` for other types, and for arrays that are not valid.
     pub fn of(arrays: &[ArrayRef]) -> Result<Self> {
         let mut values = Vec::new();
         for array in arrays {
@@ -209,16 +210,16 @@ impl Exploded {
 
 fn values_of(array: &ArrayRef) -> Result<Vec<Option<Bytes>>> {
     let any = array.as_any();
-    if let Some(binary) = any.downcast_ref::<GenericBinaryArray<i32>>() {
-        Ok(offset_values(binary))
+    let values = if let Some(binary) = any.downcast_ref::<GenericBinaryArray<i32>>() {
+        offset_values(binary)
     } else if let Some(binary) = any.downcast_ref::<GenericBinaryArray<i64>>() {
-        Ok(offset_values(binary))
+        offset_values(binary)
     } else if let Some(views) = any.downcast_ref::<BinaryViewArray>() {
-        Ok(view_values(views))
+        view_values(views)
     } else {
-        let fault = format!("a column of type binary, large_binary or binary_view is needed, not {}", array.data_type());
-        Err(ErrorKind::Usage { argument: "array", fault }.into())
-    }
+        Err(format!("a column of type binary, large_binary or binary_view is needed, not {}", array.data_type()))
+    };
+    values.map_err(|fault| ErrorKind::Usage { argument: "array", fault }.into())
 }
 
 fn decode_value<B: BytesColumn>(unroller: &mut Unroller<B>, value: Bytes) -> Result<()> {
@@ -288,14 +289,17 @@ impl AsRef<[u8]> for Owner {
     }
 }
 
-fn offset_values<O: OffsetSizeTrait>(array: &GenericBinaryArray<O>) -> Vec<Option<Bytes>> {
+fn offset_values<O: OffsetSizeTrait>(array: &GenericBinaryArray<O>) -> std::result::Result<Vec<Option<Bytes>>, String> {
+    ensure_valid(bad_offsets(array.value_offsets(), array.value_data().len()))?;
     let data = Bytes::from_owner(Owner(array.values().clone()));
     let offsets = array.value_offsets().iter().map(|end| end.as_usize());
     let stops = array.value_offsets().iter().skip(1).map(|end| end.as_usize());
-    offsets.zip(stops).enumerate().map(|(index, (start, stop))| array.is_valid(index).then(|| data.slice(start..stop))).collect()
+    Ok(offsets.zip(stops).enumerate().map(|(index, (start, stop))| array.is_valid(index).then(|| data.slice(start..stop))).collect())
 }
 
-fn view_values(array: &BinaryViewArray) -> Vec<Option<Bytes>> {
+fn view_values(array: &BinaryViewArray) -> std::result::Result<Vec<Option<Bytes>>, String> {
+    let data: Vec<_> = array.data_buffers().iter().map(|buffer| buffer.as_slice()).collect();
+    ensure_valid(bad_views(array.views(), array.nulls(), &data))?;
     let buffers: Vec<_> = array.data_buffers().iter().map(|buffer| Bytes::from_owner(Owner(buffer.clone()))).collect();
     let value = |(index, value): (usize, Option<&[u8]>)| -> Option<Bytes> {
         let value = value?;
@@ -305,5 +309,9 @@ fn view_values(array: &BinaryViewArray) -> Vec<Option<Bytes>> {
         let start = usize::try_from(view.offset).ok()?;
         Some(buffer.slice(start..start + value.len()))
     };
-    array.iter().enumerate().map(value).collect()
+    Ok(array.iter().enumerate().map(value).collect())
+}
+
+fn ensure_valid(problem: Option<String>) -> std::result::Result<(), String> {
+    problem.map_or(Ok(()), |problem| Err(format!("the column is not a valid Arrow array: {problem}")))
 }

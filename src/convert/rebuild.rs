@@ -5,6 +5,7 @@ use crate::codec::Packer;
 use crate::decode::{OffsetRange, Opened, Plainness};
 use crate::encode::{BatchBuilder, BatchSettings};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::v0_v1::parse::Message;
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{HeaderRef, NewRecord, RecordFormat, RecordRef, RecordSink, Section, TimestampType};
 use crate::wire::{Sink, as_u64};
@@ -113,21 +114,29 @@ impl<'a, 'b> Rebuild<'a, 'b> {
         if !self.target.offsets.contains(offset) {
             return Ok(());
         }
-        let to = self.target.settings.format;
-        let own_timestamp = header.base_timestamp.wrapping_add(record.timestamp_delta);
-        // On the way up the producer's times stay in the deltas of LogAppendTime, as in a batch that a broker stamped.
-        let timestamp = if to.is_batch() { own_timestamp } else { self.opened.append_time.unwrap_or(own_timestamp) };
         let section = self.section;
         let run = |(start, len)| section.run(start, len);
+        let read_timestamp = self.opened.timestamp(record);
         let mut new = NewRecord {
             offset: self.number(offset, record),
-            timestamp,
+            timestamp: self.stored_timestamp(record).unwrap_or(read_timestamp),
             key: record.key().map(run),
             value: record.value().map(run),
             ..NewRecord::default()
         };
         self.count(record, &mut new);
-        self.put(&new)
+        self.put(&new, read_timestamp)
+    }
+
+    /// Returns the producer's timestamp of an inner message whose wrapper has an append time. On the way up it stays in the deltas, as in a
+    /// batch that a broker stamped.
+    fn stored_timestamp(&self, record: &RecordRef) -> Option<i64> {
+        let is_stamped = self.target.settings.format.is_batch() && self.opened.header.append_time().is_some();
+        if !is_stamped || self.opened.plainness != Plainness::Unpacked {
+            return None;
+        }
+        let entry = self.section.run(record.start, record.end - record.start);
+        Message::parse(entry).ok().map(|message| message.timestamp)
     }
 
     /// The offset that a record gets.
@@ -165,29 +174,26 @@ impl<'a, 'b> Rebuild<'a, 'b> {
 
     /// Writes a record, and first ends the batch that it does not fit into.
     #[inline]
-    fn put(&mut self, record: &NewRecord<'_>) -> Result<()> {
-        if self.must_end(record) {
+    fn put(&mut self, record: &NewRecord<'_>, read_timestamp: i64) -> Result<()> {
+        if self.must_end(record.offset, read_timestamp) {
             self.end_batch()?;
         }
         let Rebuilder { builder, dry, .. } = &mut *self.owner;
         builder.append(record, self.target.out.as_deref_mut().unwrap_or(dry)).map_err(unwritable)
     }
 
-    /// Plain messages have each their own append time and any offset; what cannot stand in one batch makes two.
+    /// Messages have each their own append time, and uncompressed ones any offset. What one batch cannot hold makes two.
     #[inline]
-    fn must_end(&mut self, record: &NewRecord<'_>) -> bool {
+    fn must_end(&mut self, offset: i64, read_timestamp: i64) -> bool {
         let builder = &self.owner.builder;
-        if self.opened.plainness == Plainness::Unpacked || self.opened.header.format.is_batch() {
-            return false;
+        if self.opened.plainness == Plainness::Unpacked || self.opened.header.format.is_batch() || builder.is_empty() {
+            return self.stamp(read_timestamp);
         }
-        if builder.is_empty() {
-            return self.stamp(record.timestamp);
-        }
-        let is_far = record.offset <= builder.last_offset() || i32::try_from(record.offset.saturating_sub(builder.base_offset())).is_err();
-        is_far || self.stamp(record.timestamp)
+        let is_far = offset <= builder.last_offset() || i32::try_from(offset.saturating_sub(builder.base_offset())).is_err();
+        is_far || self.stamp(read_timestamp)
     }
 
-    /// The append time of the batch that a plain message begins; true when it is another than that of the open batch.
+    /// Sets the append time of the batch that a message begins; true when it is another than that of the open batch.
     fn stamp(&mut self, timestamp: i64) -> bool {
         let settings = &mut self.target.settings;
         if settings.timestamp_type != TimestampType::LogAppendTime || settings.log_append_time == Some(timestamp) {

@@ -47,7 +47,6 @@ impl Layout {
 
     /// How the records of a batch are to be laid out. Magic 3 has attributes only where they say something.
     fn wanted(wanted: Wanted, opened: &Opened, section: &Section<'_>) -> Result<Self> {
-        // All records are walked here or when they are written: a new checksum is given to none that are bad.
         let uses_attributes = Self::of(&opened.header).has_attributes && uses_attributes(opened, section)?;
         Ok(Self {
             has_attributes: wanted.format == RecordFormat::V2 || uses_attributes,

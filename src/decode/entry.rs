@@ -2,6 +2,7 @@
 
 use super::header::{checksummed, ensure_count, parse_header, records_at};
 use super::transactions::Fate;
+use super::walk::entry_len;
 use super::{Bundle, DecodeOptions, Isolation, OffsetRange, Stats, Walk};
 use crate::codec::{Codec, HeaderChecksum, Memory, Place, Plain, Remark, Unpacked, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
@@ -40,7 +41,7 @@ pub struct Opened {
     pub walk: Walk,
     /// Which records to give; `None` for all.
     pub filter: Option<OffsetRange>,
-    /// The append time that stands for the timestamp of every record.
+    /// The append time that replaces the timestamp of every record of a batch.
     pub append_time: Option<i64>,
     /// Where the plain records start in the entry, when they are stored there.
     pub records_at: usize,
@@ -57,6 +58,14 @@ pub enum Plainness {
     Unpacked,
     /// In memory that a plugin gave.
     Given,
+}
+
+impl Opened {
+    /// Returns the timestamp of a record as Kafka gives it to consumers.
+    #[inline]
+    pub fn timestamp(&self, record: &RecordRef) -> i64 {
+        self.append_time.unwrap_or_else(|| self.header.base_timestamp.wrapping_add(record.timestamp_delta))
+    }
 }
 
 /// Most bytes that are asked for before they are needed.
@@ -274,7 +283,7 @@ impl Decoder {
         let codec = match header.compression() {
             CompressionType::None => return Ok(Plainness::Stored),
             CompressionType::Plugin(id) => return self.unpack_plugin(id, records),
-            other => self.codec_of(other)?,
+            _ => self.codec_of(header)?,
         };
         self.unpack(codec, records, remarks)?;
         Ok(Plainness::Unpacked)
@@ -295,7 +304,7 @@ impl Decoder {
         let limits = self.options.limits;
         limits.ensure_records(u64::try_from(header.count.unwrap_or(0)).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
         let mut prefix = Prefix::new(ensure_count(header, usize::MAX, true)?, header.has_record_attributes(), &limits);
-        let codec = self.codec_of(header.compression())?;
+        let codec = self.codec_of(header)?;
         let budget = Budget::for_entry(&limits, records.len());
         let mut fault = None;
         let unpacked = self.unpacker.unpack_until(codec, records, &mut self.plain, &budget, &mut |plain| match prefix.read(
@@ -318,12 +327,11 @@ impl Decoder {
     }
 
     /// The codec of a batch that no plugin packed.
-    fn codec_of(&self, compression: CompressionType) -> Result<Codec> {
-        Ok(match compression {
+    fn codec_of(&self, header: &BatchHeader) -> Result<Codec> {
+        Ok(match header.compression() {
             CompressionType::Gzip => Codec::Gzip,
             CompressionType::Snappy => Codec::Snappy,
-            CompressionType::Lz4 if self.options.codecs.ignore_lz4_header_checksum => Codec::Lz4(HeaderChecksum::Ignored),
-            CompressionType::Lz4 => Codec::Lz4(HeaderChecksum::Correct),
+            CompressionType::Lz4 => Codec::Lz4(HeaderChecksum::Correct, entry_len(header)),
             CompressionType::Zstd => Codec::Zstd,
             other => return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id: other.id() }).in_field("attributes")),
         })
@@ -333,7 +341,9 @@ impl Decoder {
     pub(super) fn unpack(&mut self, codec: Codec, packed: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<()> {
         let budget = Budget::for_entry(&self.options.limits, packed.len());
         let codec = match codec {
-            Codec::Lz4(HeaderChecksum::Correct) if self.options.codecs.ignore_lz4_header_checksum => Codec::Lz4(HeaderChecksum::Ignored),
+            Codec::Lz4(HeaderChecksum::Correct, entry_len) if self.options.codecs.ignore_lz4_header_checksum => {
+                Codec::Lz4(HeaderChecksum::Ignored, entry_len)
+            }
             other => other,
         };
         self.unpacker.unpack(codec, packed, &mut self.plain, &budget, remarks)?;

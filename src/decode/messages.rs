@@ -1,6 +1,7 @@
 //! Message sets of magic 0 and 1: plain messages, and wrappers, whose inner messages tell its base offset.
 
 use super::entry::{Decoder, Opened, Plainness};
+use super::walk::entry_len;
 use super::{Walk, header};
 use crate::codec::{Codec, HeaderChecksum, Remark};
 use crate::error::{Error, ErrorKind, Result};
@@ -67,7 +68,7 @@ impl Decoder {
             Error::from(ErrorKind::Invalid { rule: "L8-22", what: "the value of a compressed message is null" }).in_field("value")
         })?;
         // KIP-57: a produce request with a bad LZ4 frame is answered as a corrupt message (ERR-4).
-        let answer = |error: Error| if matches!(codec, Codec::Lz4(_)) && error.is_about_codec() { error.answered(2) } else { error };
+        let answer = |error: Error| if matches!(codec, Codec::Lz4(..)) && error.is_about_codec() { error.answered(2) } else { error };
         self.unpack(codec, packed, remarks).map_err(answer)?;
         let options = &self.options;
         let scan = Scan::of_inner(self.plain().bytes(), options.check_crc, &options.limits)?;
@@ -81,9 +82,10 @@ impl Decoder {
         Ok(Opened {
             header,
             plainness: Plainness::Unpacked,
-            walk: Walk::Messages(records::Walk::of_inner(&scan, base.wrapping_sub(first), header.base_timestamp)),
+            walk: Walk::Messages(records::Walk::of_inner(&scan, base.wrapping_sub(first), header.base_timestamp, header.append_time())),
             filter: (!offsets.is_all()).then_some(offsets),
-            append_time: header.append_time(),
+            // The walk gives it to the messages that have one.
+            append_time: None,
             records_at: 0,
             bundled: frame.bytes.len(),
         })
@@ -130,7 +132,7 @@ pub(super) fn codec_of(header: &BatchHeader) -> Result<Codec> {
     match header.compression() {
         CompressionType::Gzip => Ok(Codec::Gzip),
         CompressionType::Snappy => Ok(Codec::Snappy),
-        CompressionType::Lz4 => Ok(Codec::Lz4(accepted)),
+        CompressionType::Lz4 => Ok(Codec::Lz4(accepted, entry_len(header))),
         CompressionType::None | CompressionType::Zstd => {
             let zstd = ErrorKind::Invalid { rule: "L8-34", what: "zstd is not allowed before magic 2" };
             Err(Error::from(zstd).in_field("attributes"))

@@ -22,4 +22,4 @@ pub use options::{CodecOptions, DecodeOptions, Isolation, OffsetRange};
 pub use sniff::sniff;
 pub use stats::Stats;
 pub use transactions::Transactions;
-pub use walk::Walk;
+pub use walk::{Walk, entry_len};

@@ -2,7 +2,7 @@
 
 use super::entry::{Decoder, Opened, Plainness};
 use super::{CodecOptions, Walk, header};
-use crate::codec::{Codec, HeaderChecksum, Plain, Remark};
+use crate::codec::{Codec, HeaderChecksum, NO_ENTRIES, Plain, Remark};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v07::parse::Message;
 use crate::format::v07::records::{self, Entries};
@@ -139,7 +139,7 @@ pub(super) fn codec_of(compression: CompressionType, options: &CodecOptions) -> 
     match compression {
         CompressionType::Gzip => Ok(Codec::Gzip),
         CompressionType::Snappy => Ok(Codec::Snappy),
-        CompressionType::Lz4 if options.lz4_in_07 => Ok(Codec::Lz4(HeaderChecksum::Any)),
+        CompressionType::Lz4 if options.lz4_in_07 => Ok(Codec::Lz4(HeaderChecksum::Any, NO_ENTRIES)),
         _ => Err(Error::from(ErrorKind::UnknownCompression { rule: "L7-5", id: 3 }).in_field("attributes")),
     }
 }

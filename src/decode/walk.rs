@@ -1,7 +1,8 @@
+use crate::codec::{EntryLen, NO_ENTRIES};
 use crate::error::Result;
 use crate::format::{v0_v1, v2, v3, v07};
 use crate::limits::Limits;
-use crate::model::{BatchHeader, RecordSink, Section};
+use crate::model::{BatchHeader, RecordFormat, RecordSink, Section};
 use crate::wire::prefetch::Ahead;
 
 /// A walk over the records of an opened entry; it can stop after any record and go on later. Chosen once per entry, never per record.
@@ -110,6 +111,15 @@ impl Walk {
             // Java passes over what is left (L8-23, L7-21); it is a finding.
             Self::Messages(_) | Self::V07(_) => Ok(()),
         }
+    }
+}
+
+/// Returns how the records of an entry say their length, for codecs whose stream may end between two of them.
+pub fn entry_len(header: &BatchHeader) -> EntryLen {
+    match header.format {
+        RecordFormat::V0 | RecordFormat::V1 => v0_v1::parse::claimed_len,
+        RecordFormat::V2 | RecordFormat::V3 if !header.is_metadata_first() => v2::records::claimed_len,
+        _ => NO_ENTRIES,
     }
 }
 

@@ -73,7 +73,7 @@ fn write_records<'a>(scribe: &mut Scribe<'a>, header: &BatchHeader, base: Base, 
         CompressionType::None => {
             scribe.rest("records");
         }
-        codec => unpacking.write_packed(scribe, "records", codec, false, |inner| write_plain(inner, header, base, wanted)),
+        _ => unpacking.write_packed(scribe, "records", header, |inner| write_plain(inner, header, base, wanted)),
     }
 }
 

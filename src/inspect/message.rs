@@ -81,7 +81,7 @@ fn write_packed<'a>(
         node.note = "offset of the last inner message".to_owned();
     }
     scribe.group_of("value", len, |value| unpacking.write_stream(value, codec));
-    unpacking.write_plain(scribe, len, "value", codec, format == RecordFormat::V0, |inner, unpacking| {
+    unpacking.write_plain(scribe, len, "value", header, |inner, unpacking| {
         let wrapper = match format {
             RecordFormat::V0 => Wrapper::Absolute,
             _ => Wrapper::Relative(base_of(inner.left(), offset, wanted)),

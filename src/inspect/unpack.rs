@@ -6,9 +6,10 @@ use super::node::{Mark, Node, Value};
 use super::scribe::{Book, Scribe};
 use super::{Wanted, area_name, codecs, owned};
 use crate::codec::{Codec, HeaderChecksum, Memory, Place, Plain, Unpacked, Unpacker};
+use crate::decode::entry_len;
 use crate::error::{Error, ErrorKind, Result, counted};
 use crate::limits::Budget;
-use crate::model::CompressionType;
+use crate::model::{BatchHeader, CompressionType};
 use crate::wire::as_u64;
 
 /// Unpacks streams, and keeps the trees of what they give.
@@ -44,13 +45,12 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         &mut self,
         scribe: &mut Scribe<'a>,
         name: &'static str,
-        codec: CompressionType,
-        is_message: bool,
+        header: &BatchHeader,
         write: impl FnOnce(&mut Scribe<'a>),
     ) {
         let len = scribe.left().len();
-        scribe.group_of(name, len, |inner| self.write_stream(inner, codec));
-        self.write_plain(scribe, len, name, codec, is_message, |inner, _| write(inner));
+        scribe.group_of(name, len, |inner| self.write_stream(inner, header.compression()));
+        self.write_plain(scribe, len, name, header, |inner, _| write(inner));
     }
 
     /// Writes the frames of a codec.
@@ -76,11 +76,12 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         scribe: &mut Scribe<'a>,
         len: usize,
         what: &str,
-        codec: CompressionType,
-        is_message: bool,
+        header: &BatchHeader,
         write: impl FnOnce(&mut Scribe<'a>, &mut Self),
     ) {
-        if !self.wanted.is_deep() || is_message && codec == CompressionType::Zstd {
+        let codec = header.compression();
+        // Readers refuse zstd before magic 2.
+        if !self.wanted.is_deep() || !header.format.is_batch() && codec == CompressionType::Zstd {
             return;
         }
         if self.failed.is_some() {
@@ -88,7 +89,7 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         }
         let packed = scribe.taken(len);
         let mut plain = Plain::default();
-        let (bytes, fault) = match self.unpack(codec, &packed, &mut plain) {
+        let (bytes, fault) = match self.unpack(header, &packed, &mut plain) {
             Ok(Some(given)) => (given, None),
             Ok(None) => (owned_plain(plain), None),
             Err(error) if !error.is_about_data() => {
@@ -112,12 +113,12 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         self.nodes.insert(place.min(self.nodes.len()), node);
     }
 
-    fn unpack(&mut self, codec: CompressionType, packed: &[u8], plain: &mut Plain) -> Result<Option<Bytes>> {
+    fn unpack(&mut self, header: &BatchHeader, packed: &[u8], plain: &mut Plain) -> Result<Option<Bytes>> {
         let budget = self.budget_of(packed.len());
-        let codec = match codec {
+        let codec = match header.compression() {
             CompressionType::Gzip => Codec::Gzip,
             CompressionType::Snappy => Codec::Snappy,
-            CompressionType::Lz4 => Codec::Lz4(HeaderChecksum::Ignored),
+            CompressionType::Lz4 => Codec::Lz4(HeaderChecksum::Ignored, entry_len(header)),
             CompressionType::Zstd => Codec::Zstd,
             CompressionType::Plugin(id) => {
                 let memory = Memory::of(&owned(packed));
@@ -126,8 +127,8 @@ impl<'a, 'w> Unpacking<'a, 'w> {
                     self.wanted.options.codecs.plugins.unpack(id, packed, &memory, Unpacked { plain, given: &mut given }, &budget)?;
                 return Ok((place == Place::Given).then_some(given));
             }
-            CompressionType::None | CompressionType::Unknown(_) => {
-                return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id: codec.id() }));
+            none @ (CompressionType::None | CompressionType::Unknown(_)) => {
+                return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id: none.id() }));
             }
         };
         let unpacked = self.unpacker.unpack_what_is_good(codec, packed, plain, &budget, None);

@@ -6,7 +6,7 @@ use super::{Wanted, meaning};
 use crate::error::counted;
 use crate::format::v07::layout::{FIELDS_V0, FIELDS_V1, MAGIC};
 use crate::format::v07::parse::claimed_len;
-use crate::model::{CompressionType, RecordFormat};
+use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::validate::Depth;
 use crate::wire::{Kind, checksum};
 
@@ -18,10 +18,9 @@ pub(super) fn write<'a>(scribe: &mut Scribe<'a>, wanted: &Wanted<'_>, unpacking:
     let mut header = meaning::header(0, RecordFormat::V07);
     for field in fields {
         if field.kind == Kind::Bytes {
-            let codec = header.compression();
-            let is_packed = codec != CompressionType::None && wanted.shown.depth != Depth::Headers && scribe.goes_on();
+            let is_packed = header.compression() != CompressionType::None && wanted.shown.depth != Depth::Headers && scribe.goes_on();
             if is_packed && wanted.options.limits.ensure_nesting(depth).is_ok() {
-                write_packed(scribe, codec, wanted, unpacking, depth);
+                write_packed(scribe, &header, wanted, unpacking, depth);
             } else {
                 scribe.rest(field.name);
             }
@@ -44,10 +43,10 @@ pub(super) fn write<'a>(scribe: &mut Scribe<'a>, wanted: &Wanted<'_>, unpacking:
     }
 }
 
-fn write_packed<'a>(scribe: &mut Scribe<'a>, codec: CompressionType, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>, depth: u32) {
+fn write_packed<'a>(scribe: &mut Scribe<'a>, header: &BatchHeader, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>, depth: u32) {
     let len = scribe.left().len();
-    scribe.group_of("payload", len, |payload| unpacking.write_stream(payload, codec));
-    unpacking.write_plain(scribe, len, "payload", codec, true, |inner, unpacking| {
+    scribe.group_of("payload", len, |payload| unpacking.write_stream(payload, header.compression()));
+    unpacking.write_plain(scribe, len, "payload", header, |inner, unpacking| {
         let mut index = 0;
         while inner.goes_on() {
             if index == wanted.shown.records {

@@ -6,7 +6,7 @@
 use super::schema::{Absent, Field, Kind, Message};
 use super::visitor::{Scalar, Visitor};
 use crate::error::{Error, ErrorKind, Result};
-use crate::wire::Cursor;
+use crate::wire::{Cursor, java_text};
 
 /// The rule that bytes break which are not what a table says.
 const RULE: &str = "INT-2";
@@ -138,11 +138,11 @@ impl<V: Visitor> Reader<'_, '_, V> {
         Ok(Some(Absent::Number(number)))
     }
 
-    /// What is not UTF-8 is told with replacement characters, as Java does.
+    /// Reads text as Java decodes it, malformed UTF-8 included.
     fn text(&mut self, name: &'static str, may_be_null: bool) -> Result<Seen> {
         let len = if self.is_flexible { self.compact_len(name)? } else { self.cursor.take_i16(name)?.into() };
         let Some(len) = self.present(len, name, may_be_null)? else { return NULL };
-        let text = String::from_utf8_lossy(self.cursor.take(len, name)?);
+        let text = java_text(self.cursor.take(len, name)?);
         self.visitor.scalar(Scalar::Text(&text));
         Ok(if text.is_empty() { ZERO } else { None })
     }

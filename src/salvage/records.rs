@@ -1,11 +1,11 @@
 //! What can be read of the records of a batch whose checksum is wrong, written into a batch of its own in which every record says so.
 
 use crate::codec::Packer;
-use crate::decode::{DecodeOptions, Decoder};
+use crate::decode::{DecodeOptions, Decoder, Opened};
 use crate::encode::{BatchBuilder, BatchSettings};
 use crate::error::{Error, Result};
 use crate::framing::Frame;
-use crate::model::{BatchHeader, HeaderRef, NewHeader, NewRecord, RecordFormat, RecordRef, RecordSink, Section};
+use crate::model::{HeaderRef, NewHeader, NewRecord, RecordFormat, RecordRef, RecordSink, Section};
 use crate::wire::Sink;
 
 /// The header that marks a record of a damaged batch; its value is the rule that the batch breaks.
@@ -41,16 +41,7 @@ impl Rescue {
         }
         self.builder.discard();
         let (headers, fault) = (Vec::new(), None);
-        let mut taker = Taker {
-            builder: &mut self.builder,
-            header: opened.header,
-            append_time: opened.append_time,
-            section,
-            rule,
-            aside,
-            headers,
-            fault,
-        };
+        let mut taker = Taker { builder: &mut self.builder, opened: &opened, section, rule, aside, headers, fault };
         let mut walk = opened.walk;
         // How it ends is of no interest: what was read until then is all there is.
         let _ = walk.advance(&section, walk.left(), &mut taker);
@@ -65,8 +56,7 @@ impl Rescue {
 
 struct Taker<'a, 'b> {
     builder: &'b mut BatchBuilder,
-    header: BatchHeader,
-    append_time: Option<i64>,
+    opened: &'a Opened,
     section: Section<'a>,
     rule: &'static str,
     aside: &'b mut Sink,
@@ -86,8 +76,8 @@ impl RecordSink for Taker<'_, '_> {
         let run = |(start, len)| section.run(start, len);
         self.headers.push(NewHeader { key: MARK, value: Some(self.rule.as_bytes()) });
         let new = NewRecord {
-            offset: self.header.base_offset.wrapping_add(record.offset_delta),
-            timestamp: self.append_time.unwrap_or(self.header.base_timestamp.wrapping_add(record.timestamp_delta)),
+            offset: self.opened.header.base_offset.wrapping_add(record.offset_delta),
+            timestamp: self.opened.timestamp(&record),
             key: record.key().map(run),
             value: record.value().map(run),
             headers: &self.headers,

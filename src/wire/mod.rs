@@ -7,9 +7,11 @@ pub mod huge_pages;
 mod length;
 pub mod prefetch;
 mod sink;
+mod text;
 pub mod varint;
 
 pub use cursor::Cursor;
 pub use field::{Field, Kind};
 pub use length::as_u64;
 pub use sink::{Fields, Sink};
+pub use text::java_text;

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 READS = "reads"
 FIELDS = ("offset", "timestamp", "timestamp_type", "key", "value", "headers")
-COLUMNS = ["offset", "timestampMs", "timestampType", "key", "value", "headersRaw"]
+COLUMNS = ["offset", "timestampMs", "timestampType", "key", "value", "headers"]
 JUDGE = Path(__file__).with_name("python_judge.py")
 #: For all inputs; a program that does not end in it hangs.
 SECONDS = 300
@@ -92,8 +92,7 @@ def our_rows(data: bytes) -> tuple[list[Row], ls.RecordBatchError | None]:
 
 
 def row_of_ours(line: dict[str, Any]) -> Row:
-    # As Kafka's classes give them: names of headers as text, whatever their bytes.
-    headers = tuple((pair["key"].decode("utf-8", "replace"), pair["value"]) for pair in line["headersRaw"] or ())
+    headers = tuple((pair["key"], pair["value"]) for pair in line["headers"] or ())
     return Row(line["offset"], line["timestampMs"], line["timestampType"], line["key"], line["value"], headers)
 
 

@@ -13,6 +13,7 @@ import pytest
 import building
 import corpus
 import hostile
+import invalid_arrays
 import logsegment as ls
 from corpus import BATCH_COLUMNS, RECORD_COLUMNS
 
@@ -122,6 +123,15 @@ def test_what_is_no_binary_column_is_refused(verb: Callable[[Any], Any], column:
 
 
 # Damage.
+
+
+@pytest.mark.parametrize("name", invalid_arrays.BYTES)
+@pytest.mark.parametrize(
+    "verb", [ls.decode_array, ls.validate_array, ls.convert_array, ls.batch_info_array], ids=lambda verb: verb.__name__
+)
+def test_a_column_that_is_no_valid_array_is_refused(verb: Callable[[Any], Any], name: str):
+    with pytest.raises(ValueError, match="not a valid Arrow array"):
+        verb(invalid_arrays.BYTES[name]().export())
 
 
 def test_damage_in_a_value_raises():

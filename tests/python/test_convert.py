@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import struct
@@ -11,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import building
 import corpus
 import logsegment as ls
 
@@ -269,6 +271,25 @@ def test_damage_is_an_error_with_its_place_where_it_is_rewritten():
     damaged = bytearray(made(5))
     damaged[-1] ^= 1
     assert ls.convert(bytes(damaged)).data == damaged
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize(("to", "metadata_first"), [("v2", False), ("v3", False), ("v3", True)])
+def test_a_malformed_record_is_the_error_that_decode_raises(tmp_path: Path, to: Any, metadata_first: bool, compression: Any):
+    good = building.simple_batch([b"good"])
+    content = building.record(None, b"one") + building.record(None, b"two", length=3)
+    codec = building.GZIP if compression != "gzip" else building.NONE
+    packed = gzip.compress(content) if codec else content
+    data = good + building.batch(packed, count=2, attributes=codec, base_offset=7)
+    with pytest.raises(ls.CorruptError) as expected:
+        rows(data, ["value"])
+    out = tmp_path / "out.log"
+    with pytest.raises(ls.CorruptError) as caught:
+        ls.convert(data, to=to, compression=compression, metadata_first=metadata_first, out=out)
+    for name in ("rule", "position", "base_offset", "record_index", "field"):
+        assert getattr(caught.value, name) == getattr(expected.value, name), name
+    assert (caught.value.position, caught.value.base_offset, caught.value.record_index) == (len(good), 7, 1)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_torn_tail_is_left_out_and_told():

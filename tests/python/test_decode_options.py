@@ -101,6 +101,23 @@ def test_a_header_key_that_is_not_utf8_is_replaced_and_kept_raw():
     assert row["headersRaw"] == [(b"\xff\xfe", b"v"), (b"", None)]
 
 
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        (b"\xed\xa0\x80", "\ufffd"),
+        (b"a\xed\xa0\xbd\xed\xb8\x80b", "a\ufffd\ufffdb"),
+        (b"\xed\xbf", "\ufffd"),
+        (b"\xed\xa0a", "\ufffda"),
+        (b"\xe0\x80\x80", "\ufffd\ufffd\ufffd"),
+        (b"\xf0\x9f\x98", "\ufffd"),
+    ],
+)
+def test_a_header_key_has_as_many_replacements_as_in_java(key: bytes, text: str):
+    """V2-20: Java takes an encoded surrogate as one malformed sequence. `tests/interop/test_interop_streams.py` asks Java."""
+    stream = ls.decode(building.batch(building.record(None, None, [(key, b"v")]), count=1), columns=["headers"])
+    assert corpus.rows_of(stream) == [{"headers": [(text, b"v")]}]
+
+
 def test_log_append_time_wins_over_the_records_own():
     """V2-12."""
     records = building.record(timestamp_delta=5) + building.record(offset_delta=1, timestamp_delta=-9)

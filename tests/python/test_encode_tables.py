@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import resource
+import struct
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import corpus
+import invalid_arrays
 import logsegment as ls
 
 VALUES = [b"first", None, b"", b"a value that is longer than twelve bytes", b"first"]
@@ -55,6 +57,28 @@ def test_bytes_of_fixed_size_and_columns_of_nulls():
     rows = ls.decode(data, columns=["offset", "timestampMs", "key", "value", "headers"]).to_pyarrow().to_pylist()
     blank = {"timestampMs": -1, "key": None, "value": None, "headers": []}
     assert rows == [{"offset": 0, **blank}, {"offset": 1, **blank}]
+
+
+@pytest.mark.parametrize("name", [*invalid_arrays.BYTES, *invalid_arrays.DICTIONARIES])
+def test_bytes_that_are_no_valid_array_are_refused_and_the_column_is_named(name: str):
+    made = (invalid_arrays.BYTES | invalid_arrays.DICTIONARIES)[name]
+    for column, other in (("value", "key"), ("key", "value")):
+        with pytest.raises(ValueError, match=f'"{column}" is not a valid Arrow array'):
+            ls.encode(made().export_rows(column, **{other: pa.array([b"v", b"w"])}))
+
+
+@pytest.mark.parametrize("name", invalid_arrays.LISTS)
+def test_lists_that_are_no_valid_array_are_refused(name: str):
+    with pytest.raises(ValueError, match='"headers" is not a valid Arrow array'):
+        ls.encode(invalid_arrays.LISTS[name]().export_rows("headers", value=pa.array([b"v", b"w"])))
+    with pytest.raises(ValueError, match="not a valid Arrow array"):
+        ls.encode_array(invalid_arrays.LISTS[name]().export())
+
+
+def test_an_index_of_a_null_may_be_anything():
+    indexes = pa.Array.from_buffers(pa.int32(), 2, [pa.py_buffer(b"\x01"), pa.py_buffer(struct.pack("<ii", 1, 99))])
+    array = pa.DictionaryArray.from_arrays(indexes, pa.array([b"a", b"b"]), safe=False)
+    assert values_of(ls.encode(pa.table({"value": array}))) == [b"b", None]
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])

@@ -86,6 +86,21 @@ def test_l8_29_the_append_time_of_a_wrapper_wins_and_its_create_time_does_not():
     assert told(wrapper(1, inner, timestamp=9)) == [("FND-16", "warning")]
 
 
+def test_l8_29_a_message_of_magic_0_has_no_timestamp_in_a_wrapper_with_an_append_time():
+    inner = [message(0, b"a", magic=0), message(1, b"b", timestamp=2), message(2, b"c", magic=0)]
+    data = wrapper(12, inner, timestamp=9, attributes=9)
+    assert [(row["offset"], row["timestampMs"], row["timestampType"]) for row in rows(data)] == [(10, -1, 1), (11, 9, 1), (12, -1, 1)]
+    times = ls.decode(data, columns=["timestamp"]).to_pyarrow()["timestamp"].cast("int64").to_pylist()
+    assert times == [-1000, 9000, -1000]
+    for to, compression in (("v2", None), ("v2", "zstd"), ("v1", "none"), ("v1", "snappy")):
+        converted = ls.convert(data, to=to, compression=compression).data
+        assert [(row["offset"], row["timestampMs"], row["timestampType"]) for row in rows(converted)] == [
+            (10, -1, 1),
+            (11, 9, 1),
+            (12, -1, 1),
+        ], (to, compression)
+
+
 def test_l8_19_inner_and_outer_checksums_are_both_compared():
     bad = bytearray(message(1, b"inner"))
     bad[-1] ^= 1

@@ -52,8 +52,11 @@ pub const TARGETS: [(&str, Check); 19] = [
     ("internal", internals::check),
 ];
 
-/// The header checksum as the specification has it, and any.
-const LZ4: [Codec; 2] = [Codec::Lz4(HeaderChecksum::Correct), Codec::Lz4(HeaderChecksum::Ignored)];
+/// The header checksum as the specification has it, and any; around records and around messages.
+const LZ4: [Codec; 2] = [
+    Codec::Lz4(HeaderChecksum::Correct, logsegment::format::v2::records::claimed_len),
+    Codec::Lz4(HeaderChecksum::Ignored, logsegment::format::v0_v1::parse::claimed_len),
+];
 
 /// The check of the target with this name.
 ///

@@ -75,6 +75,7 @@ fn explain(error: &DecompressError, room: usize, maximum: usize, out: &Output<'_
 mod tests {
     use crate::codec::Codec::Lz4;
     use crate::codec::HeaderChecksum::Correct;
+    use crate::codec::NO_ENTRIES;
     use crate::codec::testing::{Outcome, unpack, unpack_within};
     use crate::limits::Limits;
 
@@ -102,32 +103,32 @@ mod tests {
     fn blocks_are_unpacked_one_after_the_other() {
         let block = run(0, 1, b"bcdef");
         let plain = [vec![b'a'; 21], b"bcdef".to_vec()].concat();
-        assert_eq!(unpack(Lz4(Correct), &frame(&[&block, &block])), Outcome::plain(&plain.repeat(2)));
+        assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), &frame(&[&block, &block])), Outcome::plain(&plain.repeat(2)));
     }
 
     #[test]
     fn cod_l12_a_match_does_not_reach_into_the_block_before() {
         let reaching = b"\x10b\x02\0\x50cdefg";
-        assert_eq!(unpack(Lz4(Correct), &frame(&[&run(0, 1, b"bcdef"), reaching])), Outcome::Error("COD-L1"));
+        assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), &frame(&[&run(0, 1, b"bcdef"), reaching])), Outcome::Error("COD-L1"));
     }
 
     #[test]
     fn cod_l13_a_block_unpacks_to_the_maximum_and_no_further() {
         // 1 + 19 + 255 * 256 + 231 + 5 = 65,536
         let plain = [vec![b'a'; 65_531], b"bcdef".to_vec()].concat();
-        assert_eq!(unpack(Lz4(Correct), &frame(&[&run(256, 231, b"bcdef")])), Outcome::plain(&plain));
-        assert_eq!(unpack(Lz4(Correct), &frame(&[&run(256, 232, b"bcdef")])), Outcome::Error("COD-L13"));
+        assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), &frame(&[&run(256, 231, b"bcdef")])), Outcome::plain(&plain));
+        assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), &frame(&[&run(256, 232, b"bcdef")])), Outcome::Error("COD-L13"));
     }
 
     #[test]
     fn cod_l13_a_packed_block_larger_than_the_maximum_is_refused() {
-        assert_eq!(unpack(Lz4(Correct), b"\x04\x22\x4d\x18\x60\x40\x82\0\0\x81\x01\x01\x01"), Outcome::Error("COD-L13"));
+        assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), b"\x04\x22\x4d\x18\x60\x40\x82\0\0\x81\x01\x01\x01"), Outcome::Error("COD-L13"));
     }
 
     #[test]
     fn cod_l1_corrupt_blocks_are_errors() {
         for block in [b"\x50ab".as_slice(), b"\x10a\x05\0\x50bcdef", b"\x1fa\x01\0\xff", b"\xf0"] {
-            assert_eq!(unpack(Lz4(Correct), &frame(&[block])), Outcome::Error("COD-L1"), "{block:02x?}");
+            assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), &frame(&[block])), Outcome::Error("COD-L1"), "{block:02x?}");
         }
     }
 
@@ -136,7 +137,10 @@ mod tests {
         for length in [4_u8, 12] {
             let block = [&[0x10 | (length - 4), b'a', 0, 0], b"\x50bcdef".as_slice()].concat();
             let plain = [b"a".as_slice(), &vec![0; usize::from(length)], b"bcdef"].concat();
-            assert_eq!(unpack(Lz4(Correct), &frame(&[&run(0, 1, b"stale"), &block])), Outcome::plain(&[run_plain(), plain].concat()));
+            assert_eq!(
+                unpack(Lz4(Correct, NO_ENTRIES), &frame(&[&run(0, 1, b"stale"), &block])),
+                Outcome::plain(&[run_plain(), plain].concat())
+            );
         }
     }
 
@@ -148,9 +152,9 @@ mod tests {
     fn cod_6_blocks_end_at_the_budget() {
         let within = |bytes| Limits { max_decompressed_bytes: bytes, ..Limits::default() };
         let packed = frame(&[&run(0, 1, b"bcdef")]);
-        assert!(matches!(unpack_within(&within(26), Lz4(Correct), &packed), Outcome::Plain(..)));
-        assert_eq!(unpack_within(&within(25), Lz4(Correct), &packed), Outcome::Error("COD-6"));
+        assert!(matches!(unpack_within(&within(26), Lz4(Correct, NO_ENTRIES), &packed), Outcome::Plain(..)));
+        assert_eq!(unpack_within(&within(25), Lz4(Correct, NO_ENTRIES), &packed), Outcome::Error("COD-6"));
         let stored = b"\x04\x22\x4d\x18\x60\x40\x82\x01\0\0\x80\x01\0\0\0\0";
-        assert_eq!(unpack_within(&within(0), Lz4(Correct), stored), Outcome::Error("COD-6"));
+        assert_eq!(unpack_within(&within(0), Lz4(Correct, NO_ENTRIES), stored), Outcome::Error("COD-6"));
     }
 }

@@ -145,10 +145,10 @@ mod tests {
     use crate::codec::Codec::Lz4;
     use crate::codec::HeaderChecksum::{Any, Correct};
     use crate::codec::testing::{Outcome, unpack};
-    use crate::codec::{FoundChecksum, Remark};
+    use crate::codec::{FoundChecksum, NO_ENTRIES, Remark};
 
     fn lz4(parts: &[&[u8]]) -> Outcome {
-        unpack(Lz4(Correct), &[&[b"\x04\x22\x4d\x18".as_slice()], parts].concat().concat())
+        unpack(Lz4(Correct, NO_ENTRIES), &[&[b"\x04\x22\x4d\x18".as_slice()], parts].concat().concat())
     }
 
     const JAVA: &[u8] = b"\x60\x40\x82";
@@ -160,7 +160,7 @@ mod tests {
         let frame = b"\x04\x22\x4d\x18\x64\x40\xa7\x01\0\0\x80\x01\0\0\0\0\xde\xad\xbe\xef";
         for len in 0..frame.len() {
             let cut = frame.get(..len).unwrap_or_default();
-            assert!(matches!(unpack(Lz4(Any), cut), Outcome::Error("COD-L1" | "COD-L11" | "COD-L13")), "{len}");
+            assert!(matches!(unpack(Lz4(Any, NO_ENTRIES), cut), Outcome::Error("COD-L1" | "COD-L11" | "COD-L13")), "{len}");
         }
     }
 
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn cod_l8_only_magic_0_takes_another_header_checksum() {
         assert_eq!(lz4(&[b"\x60\x40\x1a", ONE, END]), Outcome::Error("COD-L8"));
-        assert_eq!(unpack(Lz4(Any), b"\x04\x22\x4d\x18\x60\x40\x1a\x01\0\0\x80\x01\0\0\0\0"), Outcome::plain(b"\x01"));
+        assert_eq!(unpack(Lz4(Any, NO_ENTRIES), b"\x04\x22\x4d\x18\x60\x40\x1a\x01\0\0\x80\x01\0\0\0\0"), Outcome::plain(b"\x01"));
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
         let remarks =
             vec![header, Remark::ContentSize { declared: 11, found: 1 }, Remark::ContentChecksum { stored: 1, computed: 0x550d_7456 }];
         let frame = unpack(
-            Lz4(Any),
+            Lz4(Any, NO_ENTRIES),
             &[b"\x04\x22\x4d\x18\x6c\x40\x0b\0\0\0\0\0\0\0\xff", b"\x01\0\0\x80a".as_slice(), END, b"\x01\0\0\0"].concat(),
         );
         assert_eq!(frame, Outcome::Plain(b"a".to_vec(), remarks));
@@ -229,7 +229,10 @@ mod tests {
 
     #[test]
     fn cod_l15_other_frames_are_refused() {
-        assert_eq!(unpack(Lz4(Any), b"\x02\x21\x4c\x18\0\0\0\0"), Outcome::Error("COD-L15"));
-        assert_eq!(unpack(Lz4(Any), b"\x50\x2a\x4d\x18\x04\0\0\0abcd\x04\x22\x4d\x18\x60\x40\x82\0\0\0\0"), Outcome::Error("COD-L15"));
+        assert_eq!(unpack(Lz4(Any, NO_ENTRIES), b"\x02\x21\x4c\x18\0\0\0\0"), Outcome::Error("COD-L15"));
+        assert_eq!(
+            unpack(Lz4(Any, NO_ENTRIES), b"\x50\x2a\x4d\x18\x04\0\0\0abcd\x04\x22\x4d\x18\x60\x40\x82\0\0\0\0"),
+            Outcome::Error("COD-L15")
+        );
     }
 }

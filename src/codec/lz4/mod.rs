@@ -7,12 +7,14 @@
 mod block;
 mod compressor;
 pub mod descriptor;
+mod empty_block;
 mod fast;
 mod frame;
 mod header_checksum;
 mod oneshot;
 mod pack;
 
+pub use empty_block::{EntryLen, NO_ENTRIES};
 pub use header_checksum::{ChecksumForm, FoundChecksum, HeaderChecksum};
 pub use pack::Compressor;
 
@@ -20,53 +22,74 @@ use super::output::Output;
 use super::{Remark, bad};
 use crate::error::{Error, Result};
 use crate::wire::as_u64;
+use empty_block::Entries;
 use frame::Frame;
 use xxhash_rust::xxh32::xxh32;
 
-/// Unpacks the frame that `input` begins with.
-pub(super) fn unpack(
-    input: &[u8],
-    accepted: HeaderChecksum,
-    allows_dependent: bool,
-    out: &mut Output<'_>,
-    remarks: Option<&mut Vec<Remark>>,
-) -> Result<()> {
-    let (frame, blocks) = Frame::parse(input, accepted, allows_dependent)?;
-    let Some(behind) = unpack_blocks(&frame, blocks, out)? else { return Ok(()) };
-    let (checksum, rest) = frame.split_end(behind)?;
-    if let Some(remarks) = remarks {
-        remark(&frame, checksum, rest, out, remarks);
+/// How a frame is read.
+#[derive(Clone, Copy)]
+pub(super) struct Reading {
+    /// The header checksums that are accepted.
+    pub(super) accepted: HeaderChecksum,
+    /// The lengths of the entries in the frame.
+    pub(super) entry_len: EntryLen,
+    /// Whether blocks may depend on each other.
+    pub(super) allows_dependent: bool,
+}
+
+/// Where the blocks of a frame end, with the bytes after that place.
+enum End<'a> {
+    /// At the end mark.
+    Mark(&'a [u8]),
+    /// After a block that decompressed to nothing, where Kafka stops reading.
+    EmptyBlock(&'a [u8]),
+    /// Where the caller has enough.
+    Enough,
+}
+
+/// Decompresses the frame that `input` begins with.
+pub(super) fn unpack(input: &[u8], read: Reading, out: &mut Output<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<()> {
+    let (frame, blocks) = Frame::parse(input, read.accepted, read.allows_dependent)?;
+    match (unpack_blocks(&frame, blocks, read.entry_len, out)?, remarks) {
+        (End::Mark(behind), remarks) => {
+            let (checksum, rest) = frame.split_end(behind)?;
+            if let Some(remarks) = remarks {
+                remark(&frame, checksum, rest, out, remarks);
+            }
+        }
+        (End::EmptyBlock(behind), Some(remarks)) => {
+            remark_header(&frame, remarks);
+            remarks.push(Remark::EmptyBlock { bytes: as_u64(behind.len()) });
+        }
+        (End::EmptyBlock(_) | End::Enough, _) => {}
     }
     Ok(())
 }
 
-/// Unpacks all blocks; gives what follows the end mark, or nothing when no more is wanted.
-fn unpack_blocks<'a>(frame: &Frame, mut rest: &'a [u8], out: &mut Output<'_>) -> Result<Option<&'a [u8]>> {
+/// Decompresses all blocks that Kafka reads.
+fn unpack_blocks<'a>(frame: &Frame, mut rest: &'a [u8], entry_len: EntryLen, out: &mut Output<'_>) -> Result<End<'a>> {
+    let mut entries = Entries::new(entry_len);
     loop {
-        match frame.split_block(rest)? {
-            (Some(block), behind) => {
-                match block {
-                    frame::Block::Packed(bytes) if frame.is_dependent() => block::unpack_dependent(bytes, frame.block_maximum, out)?,
-                    _ => block::unpack(&block, frame.block_maximum, out)?,
-                }
-                if out.is_enough() {
-                    return Ok(None);
-                }
-                rest = behind;
-            }
-            (None, behind) => return Ok(Some(behind)),
+        let (block, behind) = frame.split_block(rest)?;
+        let Some(block) = block else { return Ok(End::Mark(behind)) };
+        let before = out.len();
+        match block {
+            frame::Block::Packed(bytes) if frame.is_dependent() => block::unpack_dependent(bytes, frame.block_maximum, out)?,
+            _ => block::unpack(&block, frame.block_maximum, out)?,
         }
+        if out.is_enough() {
+            return Ok(End::Enough);
+        }
+        if out.len() == before && entries.end_at_empty_block(out.from(0)) {
+            return Ok(End::EmptyBlock(behind));
+        }
+        rest = behind;
     }
 }
 
 /// Looks at what Java does not verify (COD-L9, COD-L11).
 fn remark(frame: &Frame, checksum: Option<u32>, rest: &[u8], out: &Output<'_>, remarks: &mut Vec<Remark>) {
-    if let Some(found) = frame.odd_checksum {
-        remarks.push(Remark::HeaderChecksum { found });
-    }
-    if frame.is_dependent() {
-        remarks.push(Remark::DependentBlocks);
-    }
+    remark_header(frame, remarks);
     let found = as_u64(out.len());
     if let Some(declared) = frame.content_size.filter(|declared| *declared != found) {
         remarks.push(Remark::ContentSize { declared, found });
@@ -80,6 +103,15 @@ fn remark(frame: &Frame, checksum: Option<u32>, rest: &[u8], out: &Output<'_>, r
     }
     if !rest.is_empty() {
         remarks.push(Remark::TrailingBytes { bytes: as_u64(rest.len()) });
+    }
+}
+
+fn remark_header(frame: &Frame, remarks: &mut Vec<Remark>) {
+    if let Some(found) = frame.odd_checksum {
+        remarks.push(Remark::HeaderChecksum { found });
+    }
+    if frame.is_dependent() {
+        remarks.push(Remark::DependentBlocks);
     }
 }
 

@@ -62,6 +62,12 @@ pub(super) fn split(input: &[u8]) -> Result<(Part<'_>, &[u8])> {
     }
 }
 
+/// Returns the window that the frame claims with which `input` begins; `None` if its header is cut, bad, or that of a skippable frame.
+pub(super) fn claimed_window(input: &[u8]) -> Option<u64> {
+    let (magic, behind) = take_u32(input)?;
+    if magic == MAGIC { Header::parse(behind).ok().map(|header| header.window) } else { None }
+}
+
 /// What stands before the blocks.
 struct Header<'a> {
     has_checksum: bool,

@@ -10,8 +10,8 @@ mod pack;
 pub use dictionaries::Dictionaries;
 pub use pack::Compressor;
 
-use super::bad;
 use super::output::Output;
+use super::{Remark, bad};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::as_u64;
 use frame::{Frame, Part};
@@ -44,10 +44,21 @@ impl Decompressor {
         self.dictionaries = dictionaries;
     }
 
-    /// Unpacks all frames; skippable ones give nothing, and no frames at all are an empty stream (COD-Z3).
-    pub(super) fn unpack(&mut self, mut rest: &[u8], out: &mut Output<'_>) -> Result<()> {
+    /// Decompresses all frames; skippable ones give nothing, and no frames at all are an empty stream (COD-Z3).
+    pub(super) fn unpack(&mut self, input: &[u8], out: &mut Output<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<()> {
+        let mut rest = input;
         while !rest.is_empty() {
-            let (part, behind) = frame::split(rest)?;
+            let (part, behind) = match frame::split(rest) {
+                Ok(split) => split,
+                Err(error) if may_be_cut(input.len(), rest.len()) => {
+                    self.read_cut_frame(rest, out, error)?;
+                    if let Some(remarks) = remarks {
+                        remarks.push(Remark::CutFrame { bytes: as_u64(rest.len()) });
+                    }
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
             match part {
                 Part::Frame(frame) if out.is_watched() && is_streamed(&frame, out) => self.stream_frame(&frame, out)?,
                 Part::Frame(frame) => self.unpack_frame(&frame, out)?,
@@ -61,34 +72,60 @@ impl Decompressor {
         Ok(())
     }
 
-    /// Unpacks one frame piece by piece, until no more is wanted. The decoder is given block by block: it would go on with the next one as
-    /// long as the piece has room, and a block is unpacked as a whole.
+    /// Decompresses one frame piece by piece, until no more is wanted. The decoder is given block by block: it would go on with the next one
+    /// as long as the piece has room, and a block is decompressed as a whole.
     fn stream_frame(&mut self, frame: &Frame<'_>, out: &mut Output<'_>) -> Result<()> {
+        match self.stream(frame.bytes, frame.block_end(frame.blocks_at), |end| frame.block_end(end), out)? {
+            Streamed::Cut => Err(fault("COD-Z6", "a frame is cut short")),
+            Streamed::Whole | Streamed::Enough => Ok(()),
+        }
+    }
+
+    /// Decompresses what is there of a last frame that is cut short (COD-Z3).
+    ///
+    /// # Errors
+    /// `error`, what is wrong with the frame as a whole, where it is not cut; `Limit`.
+    #[cold]
+    fn read_cut_frame(&mut self, bytes: &[u8], out: &mut Output<'_>, error: Error) -> Result<()> {
+        if frame::claimed_window(bytes).is_some_and(|window| window > MOST_WINDOW.min(as_u64(out.left()))) {
+            return Err(error);
+        }
+        match self.stream(bytes, bytes.len(), |end| end, out) {
+            Ok(Streamed::Cut | Streamed::Enough) => Ok(()),
+            Err(limit) if !limit.is_about_codec() => Err(limit),
+            Ok(Streamed::Whole) | Err(_) => Err(error),
+        }
+    }
+
+    /// Decompresses a frame piece by piece: its bytes up to `end`, then up to what `next_end` makes of it.
+    fn stream(&mut self, bytes: &[u8], mut end: usize, next_end: impl Fn(usize) -> usize, out: &mut Output<'_>) -> Result<Streamed> {
         let context = made(&mut self.streaming)?;
         context.reset(ResetDirective::SessionOnly).map_err(failed)?;
-        let mut end = frame.block_end(frame.blocks_at);
         let mut at = 0;
         loop {
             let room = out.room(PIECE)?;
             let given = room.len().min(PIECE);
             if given == 0 {
                 // Whoever wants more than the budget gets no more, whether there is more or not.
-                return out.ensure(1);
+                return out.ensure(1).map(|()| Streamed::Enough);
             }
-            let mut input = InBuffer { src: frame.bytes.get(..end).unwrap_or_default(), pos: at };
+            let mut input = InBuffer { src: bytes.get(..end).unwrap_or_default(), pos: at };
             let mut piece = OutBuffer::around(room.get_mut(..given).unwrap_or_default());
             let more = context.decompress_stream(&mut piece, &mut input).map_err(failed)?;
             let written = piece.pos();
             at = input.pos;
             out.fill(written);
-            if more == 0 || out.is_enough() {
-                return Ok(());
+            if more == 0 {
+                return Ok(Streamed::Whole);
+            }
+            if out.is_enough() {
+                return Ok(Streamed::Enough);
             }
             if written < given && at == end {
-                if end == frame.bytes.len() {
-                    return Err(fault("COD-Z6", "a frame is cut short"));
+                if end == bytes.len() {
+                    return Ok(Streamed::Cut);
                 }
-                end = frame.block_end(end);
+                end = next_end(end);
             }
         }
     }
@@ -128,6 +165,25 @@ impl Decompressor {
     fn context(&mut self) -> Result<&mut DCtx<'static>> {
         made(&mut self.context)
     }
+}
+
+/// How far a frame was decompressed piece by piece.
+enum Streamed {
+    /// To its end.
+    Whole,
+    /// As far as the caller wants it.
+    Enough,
+    /// To the end of the bytes, inside the frame.
+    Cut,
+}
+
+/// True if Kafka accepts that the last `left` bytes of a stream are a frame that is cut short.
+///
+/// `ZstdInputStream` of zstd-jni forgets that a frame ended only when it reads more input, which it does `DCtx::in_size` bytes at a time: a
+/// frame that starts and is cut in the same read as the end of the frame before it is no error.
+fn may_be_cut(len: usize, left: usize) -> bool {
+    let (start, read) = (len - left, DCtx::in_size());
+    !start.is_multiple_of(read) && start / read == (len - 1) / read
 }
 
 /// True for a frame that can be unpacked piece by piece within what the budget leaves.

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::BytesForm;
+use crate::wire::java_text;
 
 /// Writes text as a JSON string.
 ///
@@ -21,7 +22,7 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
 pub fn bytes(out: &mut Vec<u8>, bytes: &[u8], form: BytesForm) {
     match (form, std::str::from_utf8(bytes)) {
         (BytesForm::Auto | BytesForm::Utf8, Ok(text)) => string(out, text),
-        (BytesForm::Utf8, Err(_)) => string(out, &String::from_utf8_lossy(bytes)),
+        (BytesForm::Utf8, Err(_)) => string(out, &java_text(bytes)),
         (BytesForm::Auto, Err(_)) => {
             out.extend_from_slice(b"{\"base64\":");
             base64(out, bytes);

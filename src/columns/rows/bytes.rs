@@ -1,6 +1,6 @@
 //! A column of runs of bytes: binary or text, with offsets or views, of fixed size, by dictionary, or all null.
 //!
-//! Arrays come from other libraries: every offset in them is a claim, and a run that lies outside its buffer is empty.
+//! Arrays come from other libraries: offsets, views and dictionary indexes are checked once, before the first row is read.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowDictionaryKeyType, ByteArrayType, ByteViewType};
@@ -9,7 +9,8 @@ use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
 use arrow_schema::DataType;
 
-use super::unfit;
+use super::{invalid, unfit};
+use crate::columns::claims::{bad_indexes, bad_offsets, bad_views};
 use crate::error::Result;
 
 /// The runs of a column; nothing is copied.
@@ -37,9 +38,10 @@ impl<'a> Runs<'a> {
     /// The runs of an array.
     ///
     /// # Errors
-    /// `Usage` for an array of another type.
+    /// `Usage` for an array of another type, or one that is not valid.
     pub(super) fn of(name: &str, array: &'a ArrayRef) -> Result<Self> {
-        Self::of_array(array).ok_or_else(|| unfit(name, "binary or text", array))
+        let (runs, problem) = Self::of_array(array).ok_or_else(|| unfit(name, "binary or text", array))?;
+        problem.map_or(Ok(runs), |problem| Err(invalid(name, &problem)))
     }
 
     /// The run of a row, `None` for null.
@@ -58,20 +60,21 @@ impl<'a> Runs<'a> {
         }
     }
 
-    fn of_array(array: &'a ArrayRef) -> Option<Self> {
-        let layout = match array.data_type() {
+    /// The runs, and why the array is not valid.
+    fn of_array(array: &'a ArrayRef) -> Option<(Self, Option<String>)> {
+        let (layout, problem) = match array.data_type() {
             DataType::Binary => short(array.as_binary()),
             DataType::Utf8 => short(array.as_string()),
             DataType::LargeBinary => long(array.as_binary()),
             DataType::LargeUtf8 => long(array.as_string()),
             DataType::BinaryView => views(array.as_binary_view()),
             DataType::Utf8View => views(array.as_string_view()),
-            DataType::FixedSizeBinary(_) => fixed(array.as_fixed_size_binary())?,
+            DataType::FixedSizeBinary(_) => (fixed(array.as_fixed_size_binary())?, None),
             DataType::Dictionary(_, _) => dictionary(array)?,
-            DataType::Null => Layout::AllNull,
+            DataType::Null => (Layout::AllNull, None),
             _ => return None,
         };
-        Some(Self { layout, nulls: array.nulls() })
+        Some((Self { layout, nulls: array.nulls() }, problem))
     }
 }
 
@@ -100,23 +103,28 @@ fn between<'a, O: ArrowNativeType>(offsets: &[O], data: &'a [u8], row: usize) ->
     }
 }
 
-fn short<T: ByteArrayType<Offset = i32>>(array: &GenericByteArray<T>) -> Layout<'_> {
-    Layout::Short(array.value_offsets(), array.value_data())
+fn short<T: ByteArrayType<Offset = i32>>(array: &GenericByteArray<T>) -> (Layout<'_>, Option<String>) {
+    let (offsets, data) = (array.value_offsets(), array.value_data());
+    (Layout::Short(offsets, data), bad_offsets(offsets, data.len()))
 }
 
-fn long<T: ByteArrayType<Offset = i64>>(array: &GenericByteArray<T>) -> Layout<'_> {
-    Layout::Long(array.value_offsets(), array.value_data())
+fn long<T: ByteArrayType<Offset = i64>>(array: &GenericByteArray<T>) -> (Layout<'_>, Option<String>) {
+    let (offsets, data) = (array.value_offsets(), array.value_data());
+    (Layout::Long(offsets, data), bad_offsets(offsets, data.len()))
 }
 
-fn views<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> Layout<'_> {
-    Layout::Views(Views { views: array.views(), buffers: array.data_buffers().iter().map(|buffer| buffer.as_slice()).collect() })
+fn views<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> (Layout<'_>, Option<String>) {
+    let views = array.views();
+    let buffers: Vec<_> = array.data_buffers().iter().map(|buffer| buffer.as_slice()).collect();
+    let problem = bad_views(views, array.nulls(), &buffers);
+    (Layout::Views(Views { views, buffers }), problem)
 }
 
 fn fixed(array: &FixedSizeBinaryArray) -> Option<Layout<'_>> {
     Some(Layout::Fixed(usize::try_from(array.value_length()).ok()?, array.value_data()))
 }
 
-fn dictionary(array: &ArrayRef) -> Option<Layout<'_>> {
+fn dictionary(array: &ArrayRef) -> Option<(Layout<'_>, Option<String>)> {
     use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
     indexed::<UInt32Type>(array)
         .or_else(|| indexed::<Int32Type>(array))
@@ -128,10 +136,12 @@ fn dictionary(array: &ArrayRef) -> Option<Layout<'_>> {
         .or_else(|| indexed::<UInt64Type>(array))
 }
 
-fn indexed<K: ArrowDictionaryKeyType>(array: &ArrayRef) -> Option<Layout<'_>> {
+fn indexed<K: ArrowDictionaryKeyType>(array: &ArrayRef) -> Option<(Layout<'_>, Option<String>)> {
     let array: &DictionaryArray<K> = array.as_any().downcast_ref()?;
-    let runs = Runs::of_array(array.values())?;
-    Some(Layout::Dictionary(array.keys().values().iter().map(|key| key.as_usize()).collect(), Box::new(runs)))
+    let (runs, problem) = Runs::of_array(array.values())?;
+    let problem = problem.or_else(|| bad_indexes(array.keys(), array.values().len()));
+    let indexes = array.keys().values().iter().map(|key| key.as_usize()).collect();
+    Some((Layout::Dictionary(indexes, Box::new(runs)), problem))
 }
 
 /// Where the items of each list start and end.
@@ -142,6 +152,14 @@ pub(in crate::columns) enum Ends<'a> {
 }
 
 impl Ends<'_> {
+    /// Why these are not the ends of lists of `len` items.
+    pub(in crate::columns) fn problem(self, len: usize) -> Option<String> {
+        match self {
+            Self::Short(ends) => bad_offsets(ends, len),
+            Self::Long(ends) => bad_offsets(ends, len),
+        }
+    }
+
     #[inline]
     pub(in crate::columns) fn range(self, row: usize) -> std::ops::Range<usize> {
         match self {

@@ -6,7 +6,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::bytes::{Ends, Runs};
-use super::unfit;
+use super::{invalid, unfit};
 use crate::error::{ErrorKind, Result};
 use crate::model::NewHeader;
 
@@ -23,7 +23,7 @@ impl<'a> Headers<'a> {
     /// The headers of a list<struct<key, value>> or a map.
     ///
     /// # Errors
-    /// `Usage` for an array of another type.
+    /// `Usage` for an array of another type, or one that is not valid.
     pub(super) fn of(name: &str, array: &'a ArrayRef) -> Result<Option<Self>> {
         let (ends, pairs) = match array.data_type() {
             DataType::List(_) => (Ends::Short(array.as_list::<i32>().value_offsets()), array.as_list::<i32>().values()),
@@ -60,6 +60,9 @@ impl<'a> Headers<'a> {
 
     /// Key and value are those of these names, or the first and the second.
     fn over(name: &str, array: &'a ArrayRef, ends: Ends<'a>, pairs: &'a StructArray) -> Result<Self> {
+        if let Some(problem) = ends.problem(pairs.len()) {
+            return Err(invalid(name, &problem));
+        }
         let column = |name: &str, place: usize| pairs.column_by_name(name).or_else(|| pairs.columns().get(place));
         match (pairs.num_columns(), column("key", 0), column("value", 1)) {
             (2, Some(keys), Some(values)) => Ok(Self {

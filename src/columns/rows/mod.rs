@@ -135,6 +135,11 @@ fn fault(fault: impl Into<String>) -> Error {
 }
 
 #[cold]
+fn invalid(name: &str, problem: &str) -> Error {
+    fault(format!("the column {name:?} is not a valid Arrow array: {problem}"))
+}
+
+#[cold]
 fn unfit(name: &str, wanted: &str, array: &ArrayRef) -> Error {
     fault(format!("the column {name:?} must be of {wanted}, not {}", array.data_type()))
 }

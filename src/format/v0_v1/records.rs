@@ -30,6 +30,7 @@ pub struct Walk {
     position: usize,
     shift: i64,
     base_timestamp: i64,
+    append_time: Option<i64>,
     is_wrapped: bool,
 }
 
@@ -57,14 +58,17 @@ impl Scan {
 }
 
 impl Walk {
-    /// Over the inner messages of a wrapper; `shift` makes their stored offsets differences to the wrapper's base offset.
-    pub fn of_inner(scan: &Scan, shift: i64, base_timestamp: i64) -> Self {
-        Self { count: scan.count, index: 0, position: 0, shift, base_timestamp, is_wrapped: true }
+    /// Walks over the inner messages of a wrapper.
+    ///
+    /// `shift` makes their stored offsets differences to the wrapper's base offset. `append_time` replaces the timestamps of magic 1, not those
+    /// of magic 0, which stay -1 (L8-29).
+    pub fn of_inner(scan: &Scan, shift: i64, base_timestamp: i64, append_time: Option<i64>) -> Self {
+        Self { count: scan.count, index: 0, position: 0, shift, base_timestamp, append_time, is_wrapped: true }
     }
 
     /// Over `count` plain messages that follow each other, each an entry of its own.
     pub fn of_plain(count: usize, base_offset: i64, base_timestamp: i64) -> Self {
-        Self { count, index: 0, position: 0, shift: base_offset.wrapping_neg(), base_timestamp, is_wrapped: false }
+        Self { count, index: 0, position: 0, shift: base_offset.wrapping_neg(), base_timestamp, append_time: None, is_wrapped: false }
     }
 
     /// Messages that have not been given yet.
@@ -96,6 +100,7 @@ impl Walk {
             let rest = bytes.get(start..).unwrap_or_default();
             let len = parse::claimed_len(rest).unwrap_or(0);
             let message = Message::parse(rest.get(..len).unwrap_or(rest))?;
+            let append_time = self.append_time.filter(|_| message.magic != 0);
             sink.record(RecordRef {
                 index: if self.is_wrapped { index } else { 0 },
                 start,
@@ -103,7 +108,7 @@ impl Walk {
                 end: start + len,
                 attributes: message.attributes,
                 offset_delta: message.offset.wrapping_add(self.shift),
-                timestamp_delta: message.timestamp.wrapping_sub(self.base_timestamp),
+                timestamp_delta: append_time.unwrap_or(message.timestamp).wrapping_sub(self.base_timestamp),
                 key_start: start + message.key_start,
                 key_len: message.key_len,
                 value_start: start + message.value_start,

@@ -50,10 +50,7 @@ impl Walk {
 
     /// Bytes of the next record, its length field included, as it claims; 0 when it cannot be told.
     pub fn next_len(&self, section: &Section<'_>) -> usize {
-        let mut cursor = Cursor::new(section.bytes().get(self.position..).unwrap_or_default(), "V2-35");
-        let before = cursor.left().len();
-        let length = cursor.take_varint("length").map(non_null).unwrap_or(0);
-        length.saturating_add(before - cursor.left().len())
+        section.bytes().get(self.position..).and_then(claimed_len).unwrap_or(0)
     }
 
     /// Gives the next `records` records to the sink, fewer when fewer are left.
@@ -103,6 +100,13 @@ impl Walk {
         }
         Err(ErrorKind::TrailingBytes { rule: "V2-43", bytes: as_u64(bytes) }.into())
     }
+}
+
+/// Returns the bytes of the record that `bytes` start with, its length field included, as that claims; `None` if the field is cut or bad.
+pub fn claimed_len(bytes: &[u8]) -> Option<usize> {
+    let mut cursor = Cursor::new(bytes, "V2-35");
+    let length = cursor.take_varint("length").map(non_null).ok()?;
+    Some(length.saturating_add(bytes.len() - cursor.left().len()))
 }
 
 /// Why `quick` did not give a record.
