@@ -4,7 +4,7 @@ use super::Transactions;
 use crate::codec::Plugins;
 use crate::codec::zstd::Dictionaries;
 use crate::limits::Limits;
-use crate::model::Formats;
+use crate::model::{Formats, UploadOffsets};
 
 /// What a decode is asked for.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct DecodeOptions {
     pub tells_experimental: bool,
     /// Of a column, look at each value to tell its family (MAP-1); what entries of Kafka 0.8 and later may be.
     pub sniffed_values: Option<Formats>,
+    /// Of an upload in tiered storage: the offsets that its batches must have, in increasing order.
+    pub upload: Option<UploadOffsets>,
     /// Position of the input in its partition; only Kafka 0.7 needs it, whose offsets are positions.
     pub base_position: i64,
     /// What codecs take that they take for nobody else.
@@ -37,6 +39,7 @@ impl Default for DecodeOptions {
             formats: Formats::default(),
             tells_experimental: false,
             sniffed_values: None,
+            upload: None,
             base_position: 0,
             codecs: CodecOptions::default(),
             check_crc: true,
