@@ -17,8 +17,8 @@ pub struct OffsetGuard {
 impl OffsetGuard {
     /// A guard for what a decode with these options reads; `None` for what is no upload.
     pub fn of(options: &DecodeOptions) -> Option<Box<dyn Guard>> {
-        let guard = |upload| Self { upload, formats: options.formats, check_crc: options.check_crc, previous_last: None };
-        options.upload.map(|upload| Box::new(guard(upload)) as Box<dyn Guard>)
+        let upload = options.upload?;
+        Some(Box::new(Self { upload, formats: options.formats, check_crc: options.check_crc, previous_last: None }))
     }
 
     fn header(&self, entry: &[u8], magic: i8) -> Option<BatchHeader> {
