@@ -14,6 +14,8 @@ from logsegment.report import Report
 SWALLOWED = "SWALLOWED"
 #: The rule of an entry that is not whole.
 TORN = "L8-14"
+#: Rules of an upload in tiered storage, whose batches are compared with its manifest and with each other: alone, a batch breaks neither.
+_OFFSETS = ("TS-23", "ORD-1")
 
 
 def faults_of(report: Report) -> list[Finding]:
@@ -36,17 +38,26 @@ def error_of(
     Raises:
         OSError: when the file cannot be read.
     """
+    if fault.rule in _OFFSETS:
+        return in_file(_told(fault, CorruptError, "offsets"), os.fspath(path))
     is_strict = strict_tail and fault.rule != SWALLOWED
     source = FileSource(path, fault.position)
     try:
         next(decode(source, columns=["offset"], strict_tail=is_strict, format=format, experimental=experimental), None)
     except RecordBatchError as error:
         return in_file(error, os.fspath(path))
-    return in_file(_silent(fault), os.fspath(path))
+    if fault.rule == TORN:
+        return in_file(_told(fault, TruncatedError, "truncated"), os.fspath(path))
+    return in_file(_told(fault, CorruptError, "length"), os.fspath(path))
 
 
-def _silent(fault: Finding) -> RecordBatchError:
-    kind, code = (TruncatedError, "truncated") if fault.rule == TORN else (CorruptError, "length")
-    error = kind(f"[{fault.rule}] at byte {fault.position}: {fault.message}")
+def _told(fault: Finding, kind: type[RecordBatchError], code: str) -> RecordBatchError:
+    """Return the error that a finding is."""
+    place = [f"at byte {fault.position}"]
+    if code == "offsets":
+        place += [f"base offset {fault.baseOffset}", f"field {fault.field}"]
+    error = kind(f"[{fault.rule}] {', '.join(place)}: {fault.message}")
     error.__dict__.update(code=code, rule=fault.rule, position=fault.position, base_offset=fault.baseOffset)
+    if code == "offsets":
+        error.__dict__.update(field=fault.field)
     return error

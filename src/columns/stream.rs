@@ -9,7 +9,7 @@ use super::binary::{BytesColumn, Copied, Views};
 use super::parallel::Parallel;
 use super::schema::{BinaryKind, Projection};
 use super::unroller::Unroller;
-use crate::decode::{ChecksumJudge, DecodeOptions, Stats};
+use crate::decode::{ChecksumJudge, DecodeOptions, OffsetGuard, Stats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Damage, Piece, Runs, Source, Tail};
 use crate::interrupt::Interrupt;
@@ -136,7 +136,7 @@ fn open_as<B: BytesColumn>(source: Source, options: StreamOptions) -> Box<dyn Ba
 
 /// The runs of a source, recovering when damage is to be skipped.
 pub fn runs_of(source: Source, options: &StreamOptions, run_len: usize) -> Runs {
-    let runs = Runs::new(source, options.decode.limits, run_len).of(options.decode.formats);
+    let runs = Runs::new(source, options.decode.limits, run_len).of(options.decode.formats).guarded(OffsetGuard::of(&options.decode));
     match options.on_error {
         OnError::Raise => runs,
         OnError::Skip => runs.recovering(Box::new(ChecksumJudge::of(&options.decode))).asking(options.interrupt.clone()),

@@ -7,7 +7,7 @@ use super::recast::{Recaster, Wanted};
 use super::repack::repack;
 use super::step::{Action, action, count_losses};
 use crate::codec::Packing;
-use crate::decode::{Bundle, DecodeOptions, Decoder, OffsetRange, Opened, parse_header};
+use crate::decode::{Bundle, DecodeOptions, Decoder, OffsetGuard, OffsetRange, Opened, parse_header};
 use crate::encode::BatchSettings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
@@ -71,7 +71,7 @@ impl Converter {
         rebuilder.packer().bring(options.decode.codecs.plugins.clone());
         let decode = DecodeOptions { is_control_wanted: true, ..options.decode.clone() };
         Ok(Self {
-            runs: Runs::new(source, options.decode.limits, RUN_LEN).of(options.decode.formats),
+            runs: Runs::new(source, options.decode.limits, RUN_LEN).of(options.decode.formats).guarded(OffsetGuard::of(&options.decode)),
             decoder: Decoder::new(decode),
             rebuilder,
             recaster: Recaster::default(),

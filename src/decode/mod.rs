@@ -3,6 +3,7 @@
 mod bundle;
 mod candidates;
 mod entry;
+mod guard;
 mod header;
 mod judge;
 mod messages;
@@ -15,6 +16,7 @@ mod walk;
 
 pub use bundle::Bundle;
 pub use entry::{Decoder, MOST_AHEAD, Opened, Plainness};
+pub use guard::OffsetGuard;
 pub(crate) use header::ensure_codec;
 pub use header::{checksummed, ensure_count, parse_header, records_at, verify};
 pub use judge::{ChecksumJudge, Checksums};

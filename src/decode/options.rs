@@ -5,7 +5,7 @@ use crate::codec::Plugins;
 use crate::codec::zstd::Dictionaries;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::model::{BatchHeader, Formats, RecordFormat};
+use crate::model::{BatchHeader, Formats, RecordFormat, UploadOffsets};
 
 /// What a decode is asked for.
 #[derive(Clone, Debug)]
@@ -16,6 +16,8 @@ pub struct DecodeOptions {
     pub tells_experimental: bool,
     /// Of a column, look at each value to tell its family (MAP-1); what entries of Kafka 0.8 and later may be.
     pub sniffed_values: Option<Formats>,
+    /// Of an upload in tiered storage: the offsets that its batches must have, in increasing order.
+    pub upload: Option<UploadOffsets>,
     /// Position of the input in its partition; only Kafka 0.7 needs it, whose offsets are positions.
     pub base_position: i64,
     /// What codecs take that they take for nobody else.
@@ -40,6 +42,7 @@ impl Default for DecodeOptions {
             formats: Formats::default(),
             tells_experimental: false,
             sniffed_values: None,
+            upload: None,
             base_position: 0,
             codecs: CodecOptions::default(),
             check_crc: true,

@@ -62,6 +62,10 @@ pub enum ErrorKind {
     OutsideSegment { first: i64, last: i64, start: i64, end: Option<i64> },
     /// A batch of a transaction whose marker may be lost, so that nobody can tell whether it was committed; and its last offset.
     InDoubt { producer_id: i64, last_offset: i64, behind: i64 },
+    /// A batch of tiered storage has offsets outside of those of its upload, by the manifest or by the name of the object.
+    OutsideUpload { first: i64, last: i64, start: i64, end: Option<i64> },
+    /// A batch of tiered storage starts at or before the last offset of the batch before it.
+    OutOfOrder { last: i64, previous_last: i64 },
     /// Reading the source failed.
     Io { kind: std::io::ErrorKind, os_code: Option<i32>, message: String },
     /// The work was interrupted by the caller (Ctrl-C).

@@ -75,6 +75,14 @@ impl fmt::Display for ErrorKind {
                 "nobody can tell whether producer {producer_id} committed the batch: \
                  the marker of its transaction may be among what is damaged or missing behind offset {behind}"
             ),
+            Self::OutsideUpload { first, last, start, end } => {
+                write!(f, "the offsets of the batch are outside of the upload: {first} to {last}, ")?;
+                match end {
+                    Some(end) => write!(f, "the upload has {start} to {end}"),
+                    None => write!(f, "the upload starts at {start}"),
+                }
+            }
+            Self::OutOfOrder { previous_last, .. } => write!(f, "the batch before ends at offset {previous_last}"),
             Self::Io { message, .. } => write!(f, "reading the source failed: {message}"),
             Self::Interrupted => write!(f, "interrupted"),
             Self::Usage { argument, fault } => write!(f, "{argument}: {fault}"),

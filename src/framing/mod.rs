@@ -11,6 +11,6 @@ mod v07;
 
 pub use entry::{Frame, LOG_OVERHEAD, Step, Tail, step};
 pub use losses::Losses;
-pub use plausible::{Claim, Judge};
+pub use plausible::{Claim, Guard, Judge};
 pub use runs::{Damage, Piece, Run, Runs};
 pub use source::Source;

@@ -18,6 +18,14 @@ pub trait Judge: Send {
     fn reach(&self) -> usize;
 }
 
+/// Compares each entry with what is known of the whole source.
+pub trait Guard: Send {
+    /// Why an entry, which the judge trusts, cannot come next in the source.
+    fn fault_of(&self, entry: &[u8], magic: i8) -> Option<Error>;
+    /// The entry comes next.
+    fn pass(&mut self, entry: &[u8], magic: i8);
+}
+
 /// What some bytes claim to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::plausible::Judge;
+use super::plausible::{Guard, Judge};
 use super::search::Search;
 use super::source::Source;
 use super::{Step, Tail, step};
@@ -61,6 +61,13 @@ pub enum Piece {
     Unsearched(Range<u64>),
 }
 
+impl Piece {
+    /// True for a batch that was left out since it starts before the batch before it ends.
+    pub fn is_out_of_order(&self) -> bool {
+        matches!(self, Self::Damage(damage) if matches!(damage.error.kind(), ErrorKind::OutOfOrder { .. }))
+    }
+}
+
 /// An iterator over the runs of a source.
 pub struct Runs {
     source: Source,
@@ -68,6 +75,7 @@ pub struct Runs {
     limits: Limits,
     target: usize,
     search: Option<Search>,
+    guard: Option<Box<dyn Guard>>,
     gives_broken: bool,
     gives_enclosed: bool,
     is_skimmed: bool,
@@ -96,6 +104,7 @@ impl Runs {
             limits,
             target: target.max(1),
             search: None,
+            guard: None,
             gives_broken: false,
             gives_enclosed: false,
             is_skimmed: false,
@@ -115,6 +124,12 @@ impl Runs {
     pub fn recovering(mut self, judge: Box<dyn Judge>) -> Self {
         self.search = Some(Search::new(judge, self.source.position()));
         self
+    }
+
+    /// Treats entries that the guard refuses as damage.
+    #[must_use]
+    pub fn guarded(self, guard: Option<Box<dyn Guard>>) -> Self {
+        Self { guard, ..self }
     }
 
     /// Asked now and then while an intact entry is searched for.
@@ -211,6 +226,13 @@ impl Runs {
                         }
                         return Ok(Cut::Broken { len: entry, magic, error });
                     }
+                    if let Some(error) = self.pass_guard(len, entry, magic) {
+                        return Ok(match (len, &self.search) {
+                            (0, None) => Cut::Fault(error),
+                            (0, Some(_)) => Cut::Broken { len: entry, magic, error },
+                            _ => Cut::Entries(len),
+                        });
+                    }
                     len += entry;
                     if len < self.target || magic < BATCH && len < MESSAGES {
                         continue;
@@ -244,6 +266,17 @@ impl Runs {
         }
         let entry = self.source.front().get(at..)?.get(..len)?;
         search.damage_of(position, entry, magic)
+    }
+
+    /// Why the guard refuses the entry of this length, `at` bytes after the front; a refusal is final once the entry is at the front.
+    fn pass_guard(&mut self, at: usize, len: usize, magic: i8) -> Option<Error> {
+        let guard = self.guard.as_mut()?;
+        let entry = self.source.front().get(at..)?.get(..len)?;
+        let fault = guard.fault_of(entry, magic);
+        if fault.is_none() || at == 0 {
+            guard.pass(entry, magic);
+        }
+        fault
     }
 
     fn take(&mut self, len: usize) -> Run {

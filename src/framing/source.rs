@@ -8,6 +8,7 @@ use bytes::{Buf, Bytes};
 
 use super::losses::Losses;
 use crate::error::Result;
+use crate::model::UploadOffsets;
 use crate::pool::Pool;
 use crate::wire::as_u64;
 
@@ -17,6 +18,7 @@ pub struct Source {
     position: u64,
     needs_caller: bool,
     losses: Option<Arc<Losses>>,
+    upload: Option<UploadOffsets>,
 }
 
 enum Inner {
@@ -42,14 +44,14 @@ const READ_LEN: usize = 1 << 20;
 impl Source {
     /// The bytes themselves; nothing is copied.
     pub fn memory(bytes: Bytes) -> Self {
-        Self { inner: Inner::Memory(bytes), position: 0, needs_caller: false, losses: None }
+        Self { inner: Inner::Memory(bytes), position: 0, needs_caller: false, losses: None, upload: None }
     }
 
     /// What a reader gives, one read after the other, from `position` of the input on.
     pub fn reader(reader: Box<dyn Read + Send>, position: u64) -> Self {
         let pool = Pool::new(4);
         let reader = Reader { reader, pool, storage: Vec::new(), filled: 0, taken: 0, at_end: false, failed: None, read: 0 };
-        Self { inner: Inner::Reader(reader), position, needs_caller: false, losses: None }
+        Self { inner: Inner::Reader(reader), position, needs_caller: false, losses: None, upload: None }
     }
 
     /// The same source, to be read on the thread that asks for its records only: another one might wait for a lock that thread holds
@@ -63,6 +65,17 @@ impl Source {
     #[must_use]
     pub fn losing(self, losses: Arc<Losses>) -> Self {
         Self { losses: Some(losses), ..self }
+    }
+
+    /// The same source, of an upload whose batches must have these offsets, in increasing order.
+    #[must_use]
+    pub fn of_upload(self, upload: Option<UploadOffsets>) -> Self {
+        Self { upload, ..self }
+    }
+
+    /// The offsets that the batches of an upload must have.
+    pub fn upload(&self) -> Option<UploadOffsets> {
+        self.upload
     }
 
     /// Lost bytes of which some are in this range of the input, all of which is at hand.

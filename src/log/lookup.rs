@@ -173,7 +173,6 @@ impl Lookup<'_> {
         let entry = headers.entry(&header)?;
         Ok(is_intact(&header, &entry).then_some(header))
     }
-
 }
 
 /// The first offset of a batch, as far as its header tells: where a wrapper of magic 0 and 1 begins is known to its inner messages only.

@@ -24,6 +24,8 @@ pub mod sink;
 pub mod timestamp;
 /// What headers add up to.
 pub mod totals;
+/// First and last offset of an upload.
+pub mod upload_offsets;
 
 pub use attributes::Attributes;
 pub use batch::{BatchHeader, Producer};
@@ -37,3 +39,4 @@ pub use section::Section;
 pub use sink::{Discard, RecordSink};
 pub use timestamp::TimestampType;
 pub use totals::Totals;
+pub use upload_offsets::UploadOffsets;

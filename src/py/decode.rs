@@ -19,7 +19,12 @@ pub fn internal_topics() -> Vec<&'static str> {
 /// Open a stream of records; see `logsegment.decode`. `file` is the file of which the source is the memory.
 #[pyfunction]
 #[pyo3(signature = (source, options, *, file=None))]
-pub fn decode(py: Python<'_>, source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>, file: Option<PyRef<'_, FileSource>>) -> PyResult<RecordStream> {
+pub fn decode(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+    file: Option<PyRef<'_, FileSource>>,
+) -> PyResult<RecordStream> {
     let options = RecordArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
     if let Some(file) = &file {

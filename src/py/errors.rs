@@ -117,7 +117,9 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | ErrorKind::Unsearched
         | ErrorKind::LostBytes { .. }
         | ErrorKind::OutsideSegment { .. }
-        | ErrorKind::InDoubt { .. } => CorruptError::new_err(text),
+        | ErrorKind::InDoubt { .. }
+        | ErrorKind::OutsideUpload { .. }
+        | ErrorKind::OutOfOrder { .. } => CorruptError::new_err(text),
         ErrorKind::Invalid { .. } => InvalidError::new_err(text),
         ErrorKind::UnsupportedFormat { .. } => UnsupportedError::new_err(text),
         ErrorKind::UnknownCompression { .. }

@@ -15,7 +15,7 @@ use crate::codec::zstd::Dictionaries;
 use crate::columns::{BinaryKind, OnError, Projection, StreamOptions};
 use crate::decode::{CodecOptions, DecodeOptions, Isolation, OffsetRange, sniff};
 use crate::interrupt::Interrupt;
-use crate::model::{Formats, RecordFormat};
+use crate::model::{Formats, RecordFormat, UploadOffsets};
 use crate::validate::Depth;
 
 /// Options of the verbs that give records.
@@ -61,6 +61,8 @@ pub struct Reading {
     ignore_lz4_header_checksum: bool,
     allow_dependent_lz4_blocks: bool,
     zstd_dictionaries: Dictionaries,
+    /// The offsets of an upload that the source is a copy of.
+    upload: Option<UploadOffsets>,
     /// Codecs that are not built in.
     pub plugins: Plugins,
 }
@@ -96,6 +98,11 @@ impl Reading {
             ignore_lz4_header_checksum: option!(options, "ignore_lz4_header_checksum"),
             allow_dependent_lz4_blocks: option!(options, "allow_dependent_lz4_blocks"),
             zstd_dictionaries: dictionaries(option!(options, "zstd_dictionaries"))?,
+            upload: options
+                .get_item("upload")?
+                .map(|offsets| offsets.extract())
+                .transpose()?
+                .map(|(start, end)| UploadOffsets { start, end }),
             plugins: plugins::of(option!(options, "codecs")),
         })
     }
@@ -159,6 +166,7 @@ impl Reading {
         } else if self.format == "auto" && opened.kafka_07.is_some() {
             decode.formats = Formats::Only(RecordFormat::V07);
         }
+        decode.upload = self.upload.or(opened.source.upload());
         decode.base_position = self.base_position.or(opened.kafka_07).unwrap_or(0);
         decode.segment = opened.segment;
         Ok(())

@@ -57,9 +57,10 @@ pub fn salvage<'py>(
         return Err(PyValueError::new_err(fault));
     }
     arguments.reading.resolve(&mut decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
+    let fit = Fit { start: option!(options, "first_offset"), end: option!(options, "end_offset") };
     let options = SalvageOptions {
+        fit: decode.upload.filter(|_| is_sorted).map_or(fit, |upload| fit.within(upload)),
         decode,
-        fit: Fit { start: option!(options, "first_offset"), end: option!(options, "end_offset") },
         lists_places: is_sorted,
         wants_records: option!(options, "wants_records"),
     };

@@ -174,12 +174,7 @@ impl SegmentIndex {
     }
 
     /// Each look-up has its own signals: other threads may look something up in the meantime.
-    fn look_up_by<T: Send>(
-        &self,
-        py: Python<'_>,
-        at_damage: AtDamage,
-        look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync,
-    ) -> PyResult<T> {
+    fn look_up_by<T: Send>(&self, py: Python<'_>, at_damage: AtDamage, look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync) -> PyResult<T> {
         let offsets = sound(self.offsets(py)?);
         let (signals, _) = Signals::new();
         signals.skip_damage(at_damage == AtDamage::GoOn);

@@ -18,6 +18,7 @@ use crate::framing::{Losses, Source};
 use crate::limits::Limits;
 use crate::log::ReadAt;
 use crate::log::intact::first_intact;
+use crate::model::UploadOffsets;
 use crate::wire::as_u64;
 
 /// A file of a store, read at any position through one window of bytes that grows while the reading goes on front to back.
@@ -35,6 +36,8 @@ pub struct StoredLog {
 struct Opened {
     object: Py<PyAny>,
     losses: Arc<Losses>,
+    /// The offsets that the batches of an upload must have.
+    upload: Option<UploadOffsets>,
     uri: PathBuf,
     window: Mutex<Window>,
 }
@@ -62,8 +65,9 @@ impl StoredLog {
         kept(signals, uri, |py| {
             let object = module(py)?.call_method1(intern!(py, "open_file"), (text(uri),))?;
             let end = object.getattr(intern!(py, "size"))?.extract()?;
+            let upload = offsets_of(&object, uri)?;
             let window = Mutex::new(Window { position: 0, bytes: None, size: LEAST / 2, is_damaged: false });
-            let opened = Arc::new(Opened { object: object.unbind(), losses: Arc::default(), uri: uri.to_owned(), window });
+            let opened = Arc::new(Opened { object: object.unbind(), losses: Arc::default(), upload, uri: uri.to_owned(), window });
             Ok(Self { opened, end, signals: Arc::clone(signals), is_recovering: false })
         })
     }
@@ -191,8 +195,8 @@ impl StoredRange {
 
     /// The range as a source; only the thread that asks for records may call Python code.
     pub fn into_source(self) -> Source {
-        let (start, losses) = (self.at, Arc::clone(&self.log.opened.losses));
-        Source::reader(Box::new(self), start).losing(losses).read_by_caller()
+        let (start, losses, upload) = (self.at, Arc::clone(&self.log.opened.losses), self.log.opened.upload);
+        Source::reader(Box::new(self), start).losing(losses).of_upload(upload).read_by_caller()
     }
 
     /// The same with other bytes in the place of damaged ones, whether or not who asks goes on past damage.
@@ -222,6 +226,16 @@ pub fn is_stored(path: &Path) -> bool {
 /// True for a URI of tiered storage, to which nothing is uploaded before it is closed.
 pub fn is_uploaded(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.starts_with("tiered+"))
+}
+
+/// The offsets of an upload, which the file has as `offsets`. What a broker wrote is in order all the same.
+fn offsets_of(object: &Bound<'_, PyAny>, uri: &Path) -> PyResult<Option<UploadOffsets>> {
+    if !is_uploaded(uri) {
+        return Ok(None);
+    }
+    let known = object.getattr_opt(intern!(object.py(), "offsets"))?;
+    let (start, end) = known.map_or(Ok((i64::MIN, None)), |offsets| offsets.extract())?;
+    Ok(Some(UploadOffsets { start, end }))
 }
 
 /// A path or URI in the form that is used inside.

@@ -56,7 +56,9 @@ pub fn validate_log(
             let behind_it = files.get(index + 1).filter(|(next, ..)| next.parent() == path.parent());
             let goes_on = base.is_some() && behind_it.is_some_and(|(_, base, _)| base.is_some());
             let is_followed = behind_it.is_some() || (is_followed && index + 1 == files.len());
-            let mut opened = FileSource::segment_of(path.clone(), *segment).open(&signals).map_err(|error| beside::raised(py, &error, path, &signals))?;
+            let mut opened = FileSource::segment_of(path.clone(), *segment)
+                .open(&signals)
+                .map_err(|error| beside::raised(py, &error, path, &signals))?;
             let mut own_decode = decode.clone();
             let name: Arc<str> = Arc::from(store::shown(path));
             let behind = std::mem::take(&mut before).entering(&name);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::model::BatchHeader;
+use crate::model::{BatchHeader, UploadOffsets};
 
 /// An intact entry: where it is and what its header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,13 @@ impl Place {
 }
 
 impl Fit {
+    /// The offsets that are inside of an upload too.
+    #[must_use]
+    pub fn within(self, upload: UploadOffsets) -> Self {
+        let end = upload.end.map(|last| last.saturating_add(1));
+        Self { start: Some(self.start.unwrap_or(i64::MIN).max(upload.start)), end: self.end.into_iter().chain(end).min() }
+    }
+
     /// Whether the log may have the entry. A segment holds offsets up to 2^31 behind its name (SEG-3).
     pub fn allows(&self, place: &Place) -> bool {
         let is_behind =

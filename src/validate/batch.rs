@@ -13,6 +13,11 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
+    /// Forgets the last offset: the next batch starts anew.
+    pub fn forget_offset(&mut self) {
+        self.last_offset = None;
+    }
+
     /// Holds a batch against those before it.
     pub fn visit(&mut self, header: &BatchHeader, findings: &mut Vec<Finding>) {
         if header.format == RecordFormat::V07 {

@@ -120,7 +120,12 @@ impl Finding {
     /// The finding that an error is, about these bytes.
     pub fn of_error(error: &Error, position: u64, length: u64) -> Self {
         let Position { base_offset, record_index, field, .. } = error.position();
-        let last_offset = if let ErrorKind::InDoubt { last_offset, .. } = error.kind() { Some(*last_offset) } else { None };
+        let last_offset = match error.kind() {
+            ErrorKind::InDoubt { last_offset: last, .. } | ErrorKind::OutsideUpload { last, .. } | ErrorKind::OutOfOrder { last, .. } => {
+                Some(*last)
+            }
+            _ => None,
+        };
         let what = What::Failure(error.kind().clone());
         Self { what, severity: Severity::Error, position, length, base_offset, last_offset, record_index, field, file: None }
     }

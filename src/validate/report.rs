@@ -13,7 +13,9 @@ use super::walk::{cut_set_rule, walk, walk_messages};
 use super::what::What;
 use crate::codec::Remark;
 use crate::decode::transactions::{is_marker, marker};
-use crate::decode::{ChecksumJudge, DecodeOptions, Decoder, OffsetRange, Stats, checksummed, ensure_codec, ensure_count, records_at};
+use crate::decode::{
+    ChecksumJudge, DecodeOptions, Decoder, OffsetGuard, OffsetRange, Stats, checksummed, ensure_codec, ensure_count, records_at,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
 use crate::interrupt::Interrupt;
@@ -91,6 +93,7 @@ impl Validator {
         let judge = ChecksumJudge::of(&options);
         let tells_experimental = options.tells_experimental;
         let runs = Runs::new(source, options.limits, RUN_LEN).of(options.formats).recovering(Box::new(judge));
+        let runs = runs.guarded(OffsetGuard::of(&options));
         let segment = options.segment;
         let decode = DecodeOptions { is_control_wanted: true, segment: OffsetRange::default(), ..options };
         let decoder = Decoder::new(decode).trusting_framing();
@@ -148,6 +151,10 @@ impl Validator {
             Some(other) => {
                 self.before.gaps.interrupt();
                 self.before.producers.interrupt();
+                if other.is_out_of_order() {
+                    // Said of this batch, which is left out: not of those after it too.
+                    self.before.neighbours.forget_offset();
+                }
                 self.fresh.extend(Finding::of_piece(other));
             }
             None => self.visit_tail(),

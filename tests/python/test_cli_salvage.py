@@ -116,4 +116,73 @@ def test_what_is_no_log_is_doubted(tmp_path: Path):
     path.write_bytes(b"this is not a log segment at all, is it?" * 10)
     done = run("salvage", path, "-o", tmp_path / "saved.log")
     assert (done.code, "is this a log segment at all?" in done.err) == (3, True)
-    assert (tmp_path / "saved.log").read_bytes() == b""
+    assert not (tmp_path / "saved.log").exists()
+
+
+def swapped(partition: Path) -> None:
+    one, other = logs(partition)[1], logs(partition)[3]
+    one.rename(partition / "x")
+    other.rename(one)
+    (partition / "x").rename(other)
+
+
+def renamed(number: int, by: int):
+    def rename(partition: Path) -> None:
+        path = logs(partition)[number]
+        path.rename(path.with_name(f"{int(path.stem) + by:020d}.log"))
+
+    return rename
+
+
+#: Files of segments that contradict their names, in whole partitions.
+WRONG_NAMES = {
+    "swapped": swapped,
+    "renamed up": renamed(1, 3),
+    "renamed down": renamed(2, -3),
+    "renamed beyond the others": renamed(1, 1 << 30),
+    "renamed to the front": renamed(0, 5),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_NAMES)
+def test_a_whole_segment_gets_the_name_that_its_offsets_prove(case: str, partition: Path, tmp_path: Path):
+    whole = {path.name: path.read_bytes() for path in logs(partition)}
+    WRONG_NAMES[case](partition)
+    done = run("salvage", partition, "-o", tmp_path / "saved")
+    saved = tmp_path / "saved/payments-0"
+    assert {path.name: path.read_bytes() for path in logs(saved)} == whole
+    assert (done.code, "left out" in done.err) == (0, False)
+    moved = [path.name for path in logs(partition) if whole.get(path.name) != path.read_bytes()]
+    assert done.err.count("[SEG-1]") == len(moved)
+    assert all(path.with_suffix(".index").exists() for path in logs(saved))
+    assert run("verify", saved).code == 0
+    found = run("salvage", partition, "-o", tmp_path / "again", "--json")
+    findings = [json.loads(line) for line in found.out.splitlines()]
+    assert [one["rule"] for one in findings if one["type"] == "finding"] == ["SEG-1"] * len(moved)
+
+
+@pytest.mark.parametrize("case", WRONG_NAMES)
+def test_damage_in_a_segment_does_not_keep_it_from_its_name(case: str, partition: Path, tmp_path: Path):
+    whole = {path.name: path.read_bytes() for path in logs(partition)}
+    lost = {path.name: damage(path)[1] for path in logs(partition)[1:4]}
+    WRONG_NAMES[case](partition)
+    assert run("salvage", partition, "-o", tmp_path / "saved").code == 3
+    saved = logs(tmp_path / "saved/payments-0")
+    assert {path.name: path.stat().st_size for path in saved} == {name: len(data) - lost.get(name, 0) for name, data in whole.items()}
+
+
+def test_what_is_left_out_whole_leaves_no_empty_log(partition: Path, tmp_path: Path):
+    """A copy of a segment under another name holds nothing that is not there already; an empty segment stays."""
+    copied, last = logs(partition)[0], logs(partition)[-1]
+    copy = partition / f"{10**6:020d}.log"
+    shutil.copyfile(copied, copy)
+    (partition / f"{10**7:020d}.log").touch()
+    done = run("salvage", partition, "-o", tmp_path / "saved", "--aside", tmp_path / "rest")
+    assert done.code == 3
+    assert "is this a log segment at all?" not in done.err
+    saved = tmp_path / "saved/payments-0"
+    assert [path.name for path in logs(saved)] == [path.name for path in logs(partition) if path != copy]
+    assert {path.name for path in saved.iterdir() if not path.stat().st_size and path.suffix == ".log"} == {f"{10**7:020d}.log"}
+    assert (tmp_path / "rest/payments-0" / copy.name).read_bytes() == copied.read_bytes()
+    assert (saved / last.name).read_bytes() == last.read_bytes()
+    assert run("verify", saved).code == 0

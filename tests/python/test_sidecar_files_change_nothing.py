@@ -157,7 +157,10 @@ def test_a_time_before_the_first_entry_of_a_time_index_counts(tmp_path: Path):
     """The index agrees with the log in each entry: 100 at offset 1, 200 at offset 2."""
     log = tmp_path / "orders-0" / f"{0:020}.log"
     log.parent.mkdir()
-    batches = [ls.encode(pa.table({"timestampMs": [time], "value": [b""]}), base_offset=offset) for offset, time in enumerate((2000, 100, 200, 3000))]
+    batches = [
+        ls.encode(pa.table({"timestampMs": [time], "value": [b""]}), base_offset=offset)
+        for offset, time in enumerate((2000, 100, 200, 3000))
+    ]
     log.write_bytes(b"".join(batches))
     ends = list(accumulate(map(len, batches)))
     log.with_suffix(".index").write_bytes(struct.pack(">iiii", 1, ends[0], 2, ends[1]))

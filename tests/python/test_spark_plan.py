@@ -209,6 +209,20 @@ def test_of_very_many_partitions_the_small_ones_share_tasks(many: Path, isolatio
     assert [(row["partition"], row["offset"]) for row in rows] == [(part, at) for part in range(3 * OWN_TASKS + 8) for at in range(10)]
 
 
+def test_very_many_files_do_not_make_very_many_tasks(tmp_path: Path):
+    """Of partitions and of segments of one alike: each task starts a Python worker, and each is one that `limit(n).count()` waits for."""
+    small_segments(tmp_path, 1, "orders-0")
+    data = (tmp_path / "orders-0" / f"{0:020}.log").read_bytes()
+    count = 100 * OWN_TASKS
+    for number in range(1, count):
+        (tmp_path / f"orders-{number}").mkdir()
+        (tmp_path / f"orders-{number}" / f"{0:020}.log").write_bytes(data)
+    found = tasks(tmp_path)
+    assert OWN_TASKS <= len(found) <= OWN_TASKS + 8
+    assert [part.partition for task in found for part in task.parts] == list(range(count))
+    assert len(tasks(tmp_path, minPartitions=str(3 * OWN_TASKS))) >= 3 * OWN_TASKS
+
+
 def test_very_many_partitions_have_as_many_tasks_as_were_asked_for(many: Path):
     count = 3 * OWN_TASKS + 8
     assert count // 2 <= len(tasks(many, minPartitions=str(count // 2))) <= count

@@ -222,6 +222,10 @@ def test_a_start_that_turns_out_to_be_behind_its_end_is_an_error(
     told = f"late-0 would be read from offset {start} on and up to {end}: option {names[0]} must not be behind {names[1]}$"
     with pytest.raises(ValueError, match=told):
         read(tree[0], subscribe="late", **options)
+    for sizes in ({"minPartitions": "50"}, {"maxRecordsPerPartition": "10"}):
+        # Where Spark's Kafka source silently reads nothing of the partition.
+        with pytest.raises(ValueError, match=told):
+            read(tree[0], subscribe="late", **options, **sizes)
     same = {"startingTimestamp": str(START + 1100), "endingTimestamp": str(START + 1100)}
     assert read(tree[0], subscribe="late", **same) == []
 

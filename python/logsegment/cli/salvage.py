@@ -6,10 +6,10 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -21,10 +21,10 @@ from logsegment.cli.files import WholeFile, ensure_new_file
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, experimental_option, format_option, json_option, paths_argument, quiet_option, registry_option
 from logsegment.cli.paths import STDIN, Segment, segments_of
+from logsegment.cli.placing import Place, places_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
 from logsegment.segments import is_gap
-from logsegment.stores.uri import is_tiered
 from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: Begins the rules of tiered storage, whose findings tell offsets that no bytes tell.
 _TIERED = "TS-"
+#: The rule of names.
+_NAME = "SEG-1"
 #: Places of a file that are told in words; JSON lines have all.
 SHOWN = 20
 
@@ -112,8 +114,8 @@ def salvage(
 ) -> int:
     """Write the intact entries of PATH, byte for byte, and account for every other byte.
 
-    A directory becomes a directory with the same names, with indexes, snapshots and epochs made anew, on which a broker starts. The
-    output appears when it is complete, inputs are never changed.
+    A directory becomes a directory with the same names, with indexes, snapshots and epochs made anew, on which a broker starts. A segment
+    whose offsets contradict its name gets the name that they prove. The output appears when it is complete, inputs are never changed.
 
     Batches of the experimental format v3 are kept with --experimental; without it nothing is written.
 
@@ -153,12 +155,13 @@ def _to_file(segments: Sequence[Segment], output: str, aside: str | None, job: J
         if os.path.realpath(aside) == os.path.realpath(output):
             raise click.UsageError(f"{aside} is the output already")
         ensure_new_file(aside, segments)
+    anywhere = Place(segments[0].base_offset or 0, {})
     if output == STDIN:
-        _salvage(segments[0], sys.stdout.buffer, aside, {}, job, progress)
+        _salvage(segments[0], sys.stdout.buffer, aside, anywhere, job, progress)
         return
     ensure_new_file(output, segments)
     with suppress(_Unread), WholeFile(output) as file:
-        if not _salvage(segments[0], file, aside, {}, job, progress):
+        if not _salvage(segments[0], file, aside, anywhere, job, progress):
             raise _Unread
 
 
@@ -170,54 +173,68 @@ def _to_directory(segments: Sequence[Segment], output: str, aside: str | None, j
     with ExitStack() as stack:
         hidden = stack.enter_context(whole_directory(output))
         beside = stack.enter_context(whole_directory(aside)) if aside is not None else None
-        for segment, fit in _fitting(segments, job):
-            name = file_name(segment)
-            place = None
+        for segment, place in _placed(segments, job):
+            rest = None
             if beside is not None:
                 directory = beside / directory_name(segment)
                 directory.mkdir(exist_ok=True)
-                place = str(directory / name)
-            target = begun_directory(segment, hidden) / name
-            with target.open("xb") as file:
-                is_written = _salvage(segment, file, place, fit, job, progress)
-                file.flush()
-                os.fsync(file.fileno())
+                rest = str(directory / file_name(segment))
+            directory = begun_directory(segment, hidden)
+            with _new_file(directory, segment, place) as file:
+                is_written = _salvage(segment, file, rest, place, job, progress)
             if not is_written:
-                target.unlink()
+                Path(file.name).unlink()
                 with suppress(OSError):
                     # Only an empty one goes.
-                    target.parent.rmdir()
+                    directory.rmdir()
         if job.options["order"] == "offset":
             rebuild_beside(hidden)
 
 
-def _fitting(segments: Sequence[Segment], job: Job) -> Iterator[tuple[Segment, dict[str, Any]]]:
-    """Segments with the offsets that fit into them: from their own name to that of the next one."""
-    for _, group in groupby(segments, lambda segment: segment.directory):
-        partition = list(group)
-        for segment, behind in pairwise([*partition, None]):
-            assert segment is not None
-            if job.options["order"] == "input" or segment.is_of_0_7:
-                yield segment, {}
-            else:
-                yield segment, {"first_offset": segment.base_offset, "end_offset": behind.base_offset if behind else None}
+def _placed(segments: Sequence[Segment], job: Job) -> Iterator[tuple[Segment, Place]]:
+    """Segments with their places: as they are named where every entry is kept, else as their offsets prove."""
+    if job.options["order"] == "input":
+        return ((segment, Place(segment.base_offset, {})) for segment in segments)
+    return places_of(segments, {name: job.options[name] for name in ("format", "experimental", "codecs")})
 
 
-def _salvage(segment: Segment, file: Any, aside: str | None, fit: dict[str, Any], job: Job, progress: Progress) -> bool:
-    """Write what is intact of a segment; false for an upload that nobody can read, of which an empty segment would say that it was so."""
+@contextmanager
+def _new_file(directory: Path, segment: Segment, place: Place) -> Iterator[IO[bytes]]:
+    """The file of a segment in the output; a hidden one for a segment that has no place there."""
+    name = file_name(segment)
+    if place.base_offset is None:
+        name = f".{name}"
+    elif place.is_moved:
+        name = f"{place.base_offset:020d}.log"
+    with (directory / name).open("xb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _salvage(segment: Segment, file: Any, aside: str | None, place: Place, job: Job, progress: Progress) -> bool:
+    """Write what is intact of a segment; false if there is nothing to write, and the segment was not empty before."""
     progress.begin(segment)
     # Sorted, a source is read more than once.
     is_sorted = job.options["order"] == "offset"
     seen = progress.seen if progress.is_shown and not is_sorted else None
     with opened(segment, is_read_twice=is_sorted, seen=seen) as source:
         try:
-            found = ls.salvage(source, out=file, aside=aside, **job.options, **fit)
+            found = ls.salvage(source, out=file, aside=aside, **job.options, **place.fit)
         except ls.UnsupportedError as error:
             raise Damaged(segment.name, error) from error
+    if place.is_moved:
+        found.findings.insert(0, _misnamed(segment, place))
     job.note(segment, found, progress)
-    is_written = bool(found.entries) or found.ok or not is_tiered(segment.path)
+    is_written = place.base_offset is not None and (bool(found.entries) or found.ok)
     job.written += is_written
     return is_written
+
+
+def _misnamed(segment: Segment, place: Place) -> ls.Finding:
+    first = place.base_offset
+    text = f"the name says that offset {segment.base_offset} comes first, but the batches prove {first}: written as {first:020d}.log"
+    return ls.Finding(_NAME, "warning", text, "name", 0, 0, baseOffset=first)
 
 
 def _lines(name: str, found: ls.Salvage) -> Iterator[str]:
@@ -229,8 +246,8 @@ def _lines(name: str, found: ls.Salvage) -> Iterator[str]:
     unread = [one for one in found.findings if one.rule.startswith(_TIERED) and one.severity == "error"]
     for one in unread[:SHOWN]:
         yield f"  {one.severity} [{one.rule}]: {one.message}"
-    yield from (f"  {one.severity} [{one.rule}]: {one.message}" for one in found.findings if one.rule == "EXPERIMENTAL")
-    if not found.entries and found.lost_bytes and not unread:
+    yield from (f"  {one.severity} [{one.rule}]: {one.message}" for one in found.findings if one.rule in ("EXPERIMENTAL", _NAME))
+    if not found.entries and found.lost_bytes and not found.doubtful and not unread:
         yield "  no entry is intact: is this a log segment at all?"
     for lost in found.lost[:SHOWN]:
         yield f"  left out: {_place(lost)}"

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import logsegment as ls
 from logsegment.spark.options import ReadOptions
-from logsegment.spark.packing import OWN_TASKS, TASK_FILES, at_least, packed
+from logsegment.spark.packing import OWN_TASKS, at_least, packed, task_files
 from logsegment.spark.topics import TopicPartition
 
 #: Below this a task costs more than it does: Spark needs about 0.1 s for one.
@@ -90,14 +90,14 @@ def shared(logs: Sequence[Sequence[Piece]], options: ReadOptions) -> list[Group]
 def _shared(runs: Sequence[Sequence[Group]], wanted: int, least: int, options: ReadOptions) -> list[Group]:
     """Neighbours of each run together, so that about `wanted` tasks are left if they are small, and not fewer than `least`."""
     total = sum(piece.bytes for run in runs for group in run for piece in group)
-    most_offsets = options.max_records or 0
+    most_files, most_offsets = task_files(sum(len(group) for run in runs for group in run)), options.max_records or 0
 
     def sizes(group: Group) -> tuple[int, int, int]:
         offsets = (most_offsets if piece.offsets is None else piece.offsets for piece in group)
         return sum(piece.bytes for piece in group), len(group), sum(offsets) if most_offsets else 0
 
     def pack(most: int) -> list[Group]:
-        return [tuple(chain(*groups)) for run in runs for groups in packed(run, sizes, (most, TASK_FILES, most_offsets))]
+        return [tuple(chain(*groups)) for run in runs for groups in packed(run, sizes, (most, most_files, most_offsets))]
 
     return at_least(least, min(_task_bytes(total, options), total // wanted), pack)
 

@@ -7,10 +7,23 @@ from operator import add, gt
 from typing import TypeVar
 
 T = TypeVar("T")
-#: Files of a task; opening one costs as much as many headers.
+#: Files of a task where there are not very many; opening one costs as much as many headers.
 TASK_FILES = 64
+#: Files of a task at most: a task that fails opens them all again.
+_MOST_FILES = 1024
 #: With so many tasks or fewer each partition has its own, as with Spark's Kafka source; thousands would take minutes to start.
 OWN_TASKS = 64
+
+
+def task_files(total: int) -> int:
+    """Return how many files a task may have where there are `total` in all: very many small files do not make very many tasks.
+
+    Example:
+        >>> from logsegment.spark.packing import task_files
+        >>> [task_files(total) for total in (1000, 20_000, 10**6)]
+        [64, 313, 1024]
+    """
+    return min(max(TASK_FILES, -(-total // OWN_TASKS)), _MOST_FILES)
 
 
 def packed(items: Iterable[T], sizes: Callable[[T], Sequence[int]], most: Sequence[int]) -> Iterator[tuple[T, ...]]:

@@ -16,7 +16,7 @@ from logsegment._core import Finding
 from logsegment.log.reader import with_followers
 from logsegment.segments import SegmentFile, directory_of, is_gap, size_of
 from logsegment.spark.offsets import Offsets
-from logsegment.spark.packing import OWN_TASKS, TASK_FILES, at_least, packed
+from logsegment.spark.packing import OWN_TASKS, at_least, packed, task_files
 from logsegment.spark.stream_ends import base_of, earliest
 from logsegment.spark.stream_options import StreamOptions
 from logsegment.spark.stream_segments import settled_segments
@@ -167,7 +167,7 @@ def _shared(parts: Sequence[RangePart], options: StreamOptions) -> list[RangeTas
         return part.size, 1, part.end - part.start
 
     def pack(most: int) -> list[RangeTask]:
-        return [RangeTask(group) for group in packed(parts, sizes, (most, TASK_FILES, most_offsets))]
+        return [RangeTask(group) for group in packed(parts, sizes, (most, task_files(len(parts)), most_offsets))]
 
     return at_least(least, min(options.max_partition_bytes, total // max(least, OWN_TASKS)), pack)
 

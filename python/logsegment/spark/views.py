@@ -23,7 +23,7 @@ from logsegment.spark.entry_limits import limits_option
 from logsegment.spark.modes import CorruptColumn, ReadMode, parse_mode
 from logsegment.spark.notices import warn_of_gaps
 from logsegment.spark.options import BATCHES_VIEW, FINDINGS_VIEW, Door, boolean, ensure_known, integer, lowered, paths_of, warn_of_ignored
-from logsegment.spark.packing import TASK_FILES, packed
+from logsegment.spark.packing import packed, task_files
 from logsegment.spark.plugins import plugins_option
 from logsegment.spark.schema import chosen_of
 from logsegment.spark.task_stats import TaskStats, io_stats_option
@@ -290,9 +290,9 @@ def _follows(file: SegmentFile, before: SegmentFile) -> bool:
     return file.base_offset is not None and before.base_offset is not None and file.base_offset > before.base_offset
 
 
-def _packed(parts: Iterable[Part], most_bytes: int) -> Iterator[ViewTask]:
+def _packed(parts: Sequence[Part], most_bytes: int) -> Iterator[ViewTask]:
     """Tasks of about as many bytes, in order; a larger segment is alone."""
-    return map(ViewTask, packed(parts, lambda part: (_size_of(part), 1), (most_bytes, TASK_FILES)))
+    return map(ViewTask, packed(parts, lambda part: (_size_of(part), 1), (most_bytes, task_files(len(parts)))))
 
 
 def _size_of(part: Part) -> int:

@@ -77,6 +77,10 @@ class Manifest:
         """The object of the log is the log (TS-26)."""
         return not self.is_compressed and self.sealed is None
 
+    def offsets(self, base_offset: int) -> tuple[int, int | None]:
+        """First and last offset of a segment with this base offset in its name; None for a last one that the manifest does not have."""
+        return base_offset if self.start_offset is None else self.start_offset, self.end_offset
+
 
 def parse_manifest(data: bytes) -> Manifest:
     """Read a manifest.

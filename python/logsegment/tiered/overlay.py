@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from logsegment._core import Finding
-from logsegment.file_names import CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, object_name, snapshot_offset
+from logsegment.file_names import CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, SEGMENT, object_name, snapshot_offset
 from logsegment.stores.listing import Entry
 from logsegment.stores.uri import cut_name, cut_of, shown, untiered
 from logsegment.tiered.cut import CutFile, cut_index, cut_position
@@ -31,7 +31,7 @@ _BESIDE = {"index": "offset", "timeindex": "timestamp", "txnindex": "transaction
 
 
 def open_file(uri: str) -> Any:
-    """A file, to be read by position: the segment that was uploaded, or an index of it.
+    """A file, to be read by position: the segment that was uploaded, with its first and last offset as `offsets`, or an index of it.
 
     Raises:
         FileNotFoundError: when there is no such file.
@@ -45,7 +45,13 @@ def open_file(uri: str) -> Any:
         data = _virtual(uri, directory, name, _objects(uri, directory, name))
     except ManifestError:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown(uri)) from None
-    return MemoryFile(data) if data is not None else open_object(untiered(uri))
+    if data is not None:
+        return MemoryFile(data)
+    file = open_object(untiered(uri))
+    if (segment := SEGMENT.fullmatch(name)) is not None:
+        # Pinterest's uploader keeps the names of the broker.
+        file.offsets = (int(segment[1]), None)
+    return file
 
 
 def read_file(uri: str, most: int) -> bytes | None:
@@ -170,13 +176,15 @@ def _open_log(uri: str, directory: str, name: str) -> Any:
         raise _closed(uri, directory, name)
     try:
         objects = _objects(uri, directory, name)
-        file = open_object(untiered(uri)) if objects is None else objects.log()
+        file: Any = open_object(untiered(uri)) if objects is None else objects.log()
     except ManifestError as error:
         return _lost(uri, directory, name, error)
-    if before is None:
-        return file
-    position = cut_position(tiered(untiered(uri), ring_of(uri)), base_offset, before, file.version)
-    return file if position is None else CutFile(file, position)
+    if before is not None:
+        position = cut_position(tiered(untiered(uri), ring_of(uri)), base_offset, before, file.version)
+        file = file if position is None else CutFile(file, position)
+    # The core compares the batches with them: no checksum covers a base offset.
+    file.offsets = (base_offset, None) if objects is None else objects.manifest.offsets(base_offset)
+    return file
 
 
 def _closed(uri: str, directory: str, name: str) -> SegmentKeyError | FileNotFoundError:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from logsegment._core import Finding
+from logsegment._core import Finding, RecordBatchError
 from logsegment._options import OnError
 from logsegment.file_names import object_name, place_of
 from logsegment.segments import SegmentFile, find_segments, found_in, is_directory, is_gap
@@ -22,7 +22,7 @@ from logsegment.tiered.keys import Keys
 from logsegment.tiered.making_anew import make_anew
 from logsegment.tiered.overlay import entries, open_file
 from logsegment.tiered.places import ring_of, tiered
-from logsegment.tiered.wholeness import damage_of, faults_in, gaps_in
+from logsegment.tiered.wholeness import Offsets, damage_of, faults_in, gaps_in
 
 #: Bytes that are in memory at a time, and a chunk.
 _STEP = 8 << 20
@@ -114,35 +114,35 @@ def restore(
                 continue
             if (other := owners.setdefault(name, place)) is not place:
                 raise ValueError(f"{shown(other)} and {shown(place)} would both become {name}: give back one of them at a time")
-            _partition(tiered(place, ring_of(source)), hidden / name, done, on_error)
+            offsets = _partition(tiered(place, ring_of(source)), hidden / name, done, on_error)
             if object_name(uncut_name(os.path.basename(file.path))) is not None:
-                done.gone.extend(_gone(hidden / name, [one for one in left_out if one.path.startswith(shown(place))]))
+                done.gone.extend(_gone(hidden / name, offsets, [one for one in left_out if one.path.startswith(shown(place))]))
         written = sum(path.stat().st_size for path in hidden.rglob("*") if path.is_file())
     return replace(
         done, has_gaps=done.has_gaps or bool(done.gone), partitions=[os.path.join(target, name) for name in owners], bytes=written
     )
 
 
-def _partition(folder: str, target: Path, done: Restored, on_error: OnError) -> None:
-    """Write the files of one partition; what is not as it was uploaded is told in `done`."""
+def _partition(folder: str, target: Path, done: Restored, on_error: OnError) -> Offsets:
+    """Write the files of one partition, and note in `done` what differs from the upload; return the offsets of the logs."""
     target.mkdir(parents=True)
     names: dict[str, str] = {}
+    offsets: dict[str, tuple[int, int | None]] = {}
     lost: dict[str, ChunkError] = {}
     for entry in entries(folder):
         name = _local_name(entry.name)
         if not entry.is_directory and name is not None and name not in names:
             names[name] = entry.uri
             try:
-                _copy(entry.uri, target / name)
+                known = _copy(entry.uri, target / name)
+                if known is not None:
+                    offsets[name] = known
             except ChunkError as error:
                 if name.endswith(".log"):
                     raise
                 lost[name] = error
-    for name, fault in faults_in(target):
-        damage = damage_of(target / name, fault, shown(names[name]))
-        if on_error == "raise":
-            raise damage
-        done.damaged.append(str(damage))
+    damaged = (damage_of(target / name, fault, shown(names[name])) for name, fault in faults_in(target, offsets))
+    done.damaged.extend(map(str, _raised(damaged) if on_error == "raise" else damaged))
     topic_id = place_of(untiered(folder)[:]).topic_id
     if topic_id is not None and "partition.metadata" not in names:
         (target / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
@@ -152,11 +152,19 @@ def _partition(folder: str, target: Path, done: Restored, on_error: OnError) -> 
             done.made_anew.append(told)
         else:
             done.missing.append(f"{told}; {reason}")
+    return offsets
 
 
-def _gone(directory: Path, left_out: list[Finding]) -> Iterator[str]:
+def _raised(damaged: Iterator[RecordBatchError]) -> Iterator[RecordBatchError]:
+    """Raise the first one."""
+    for error in damaged:
+        raise error
+    return iter(())
+
+
+def _gone(directory: Path, offsets: Offsets, left_out: list[Finding]) -> Iterator[str]:
     """What is missing, and is not told of an upload that was passed over."""
-    for first, last in gaps_in(directory):
+    for first, last in gaps_in(directory, offsets):
         if not any(is_gap(one, first, last + 1) for one in left_out):
             yield f"{directory.name}: offsets {first:,} to {last:,} are in no upload"
 
@@ -170,7 +178,8 @@ def _local_name(name: str) -> str | None:
     return name if is_numbered or name in _WHOLE else None
 
 
-def _copy(uri: str, path: Path) -> None:
+def _copy(uri: str, path: Path) -> tuple[int, int | None] | None:
+    """Copy a file; return the first and last offset of a log."""
     source = open_file(uri)
     with path.open("xb") as file:
         at = 0
@@ -179,6 +188,8 @@ def _copy(uri: str, path: Path) -> None:
         source.ensure_same()
         file.flush()
         os.fsync(file.fileno())
+    offsets: tuple[int, int | None] | None = getattr(source, "offsets", None)
+    return offsets
 
 
 def _read(source: Any, position: int, uri: str) -> bytes:

@@ -2,45 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from logsegment._core import FileSource, Finding, RecordBatchError
+from logsegment._options import entry_options
 from logsegment.faults import TORN, error_of, faults_of
 from logsegment.log.segment import Segment
 from logsegment.naming import renamed
-from logsegment.report import validate
+from logsegment.report import validated
+
+#: First and last offset of each log, by the name of its file; None for a last offset that no manifest has.
+Offsets: TypeAlias = Mapping[str, tuple[int, int | None]]
 
 
-def faults_in(directory: Path) -> Iterator[tuple[str, Finding]]:
+def faults_in(directory: Path, offsets: Offsets) -> Iterator[tuple[str, Finding]]:
     """What is wrong with the logs of a partition's directory, by their names: entries that are damaged or cut, and ends that are missing.
 
-    Framing and the checksum of every batch are looked at, nothing is unpacked. That a log was cut between two batches an index beside it
-    tells, which has an entry behind the end, where the next segment does not begin there.
+    Framing, the checksum and the offsets of every batch are looked at, nothing is unpacked. That a log was cut between two batches an index
+    beside it tells, which has an entry behind the end, where the next segment does not begin there.
 
     Args:
         directory: the segments, with their indexes.
+        offsets: of the logs.
 
     Raises:
         OSError: when a file cannot be read.
     """
     logs = sorted(directory.glob("*.log"))
     for log, behind in zip(logs, [*logs[1:], None], strict=True):
-        found = faults_of(validate(FileSource(log), depth="headers", strict_tail=True, experimental=True))
+        options = entry_options(strict_tail=True, experimental=True) | {"upload": offsets[log.name]}
+        found = faults_of(validated(FileSource(log), "headers", options))
         yield from ((log.name, one) for one in found or _missing_end(log, behind))
 
 
-def gaps_in(directory: Path) -> Iterator[tuple[int, int]]:
-    """First and last offsets that are missing between two logs of a partition's directory.
+def gaps_in(directory: Path, offsets: Offsets) -> Iterator[tuple[int, int]]:
+    """Return the first and last offsets that are missing between two logs of a directory, or at the end of the last log.
 
     Raises:
         OSError: when a file cannot be read.
     """
-    for log, behind in pairwise(sorted(directory.glob("*.log"))):
+    logs = sorted(directory.glob("*.log"))
+    for log, following in zip(logs, [*logs[1:], None], strict=True):
         end = Segment(log).next_offset()
-        if end is not None and end < int(behind.stem):
-            yield end, int(behind.stem) - 1
+        last = int(following.stem) - 1 if following else offsets[log.name][1]
+        if end is not None and last is not None and end <= last:
+            yield end, last
 
 
 def damage_of(log: Path, fault: Finding, name: str) -> RecordBatchError:
