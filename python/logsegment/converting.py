@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 from logsegment import _core, compat
 from logsegment._core import ArrowArray, Finding, Limits, LossError
 from logsegment._options import CompressionName, Format, OnBadValue, entry_options
-from logsegment.outputs import ensure_apart, ensure_new
+from logsegment._output import ensure_apart, staged_output
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -105,7 +105,7 @@ def convert(
     check_crc: bool = True,
     limits: Limits | None = None,
     out: str | os.PathLike[str] | BinaryIO | None = None,
-    overwrite: bool = True,
+    overwrite: bool = False,
 ) -> Converted:
     """Convert entries to another format, another codec, or both.
 
@@ -139,9 +139,8 @@ def convert(
         batch_bytes: about how many bytes of plain messages make one batch.
         check_crc: compare the checksums of what is rewritten; copied entries are not looked into.
         limits: what an entry may claim; None for `Limits()`.
-        out: a path, written whole or not at all, or a binary file object; None gives the bytes.
-        overwrite: replace what stands at a path, once the new file is whole; False refuses before anything is read, as the
-            command line does.
+        out: as in `encode`.
+        overwrite: as in `encode`.
 
     Returns:
         A `Converted`.
@@ -152,7 +151,7 @@ def convert(
         ValueError: for arguments that are none or contradict each other, or a codec that the format does not have.
         UnknownCompressionError: for a compression that is none, and no plugin's alias.
         UnsupportedError: for a plugin that is registered and not installed here (`kafka_error_code` 76).
-        FileExistsError: when something stands at the path and `overwrite` is False.
+        FileExistsError: if the file exists and `overwrite` is False.
         OSError: when a file cannot be read or written.
 
     Example:
@@ -170,11 +169,11 @@ def convert(
     options = {name: value for name, value in locals().items() if name not in ("source", "out", "overwrite")}
     taker = offset_map if callable(offset_map) else None
     ensure_apart(source, out=out)
-    ensure_new(overwrite, out)
     try:
-        data, losses, stopped, findings, rows, next_offset = _core.convert(
-            source, entry_options(**options | {"offset_map": bool(offset_map)}), out, taker
-        )
+        with staged_output(out, overwrite=overwrite) as output:
+            data, losses, stopped, findings, rows, next_offset = _core.convert(
+                source, entry_options(**options | {"offset_map": bool(offset_map)}), output.target, taker
+            )
     except LossError as refused:
         refused.losses = [Loss(*row) for row in refused.losses]
         raise

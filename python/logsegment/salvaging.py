@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 from logsegment import _core
 from logsegment._core import Finding, Limits
 from logsegment._options import Format, entry_options
-from logsegment.outputs import ensure_apart, ensure_new
+from logsegment._output import ensure_apart, staged_output
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -121,7 +121,7 @@ def salvage(
     *,
     out: str | os.PathLike[str] | BinaryIO | None = None,
     aside: str | os.PathLike[str] | BinaryIO | bool | None = None,
-    overwrite: bool = True,
+    overwrite: bool = False,
     order: Order = "input",
     first_offset: int | None = None,
     end_offset: int | None = None,
@@ -143,14 +143,13 @@ def salvage(
 
     Args:
         source: as in `decode`. `order="offset"` reads it two to five times, so it must be no file object.
-        out: a path, written whole or not at all, or a binary file object; None gives the bytes.
+        out: as in `encode`.
         aside: where to write what has no place in the log: the records of damaged batches that can still be read, and with
             `order="offset"` the intact entries whose offsets fit nowhere, byte for byte. True gives the bytes. A path is not made when
             there is nothing. Records of damaged batches stand in batches of their own, of magic 2, at the offsets that the damaged
             batch says, and each has one more header, `logsegment.salvaged`, with the rule that the batch breaks. No checksum vouches
             for them: any byte may be wrong.
-        overwrite: replace what stands at the paths, once the new files are whole. False refuses before anything is read, as the command
-            line does: an earlier output may be the only copy of what it saved.
+        overwrite: as in `encode`, for both paths. An earlier output may be the only copy of what it saved.
         order: "input" keeps all intact entries as they stand in the source, "offset" makes a log. Entries that are out of order can be
             sorted when there are 4,194,304 of them at most in the source; those in order may be any number.
         first_offset: with `order="offset"`: the segment's base offset, which no entry may lie before.
@@ -167,7 +166,7 @@ def salvage(
     Raises:
         UnsupportedError: for an intact batch of magic 3 without `experimental` (MAP-3): left out, it would be lost.
         ValueError, TypeError: for arguments that are none or contradict each other; for more entries out of order than can be sorted.
-        FileExistsError: when something stands at a path and `overwrite` is False.
+        FileExistsError: if a file exists and `overwrite` is False.
         OSError: when a file cannot be read or written, or has changed between two readings.
 
     Example:
@@ -185,13 +184,15 @@ def salvage(
     if order == "input" and (first_offset is not None or end_offset is not None):
         raise ValueError('first_offset and end_offset say what fits into a log: they need order="offset"')
     ensure_apart(source, out=out, aside=aside)
-    ensure_new(overwrite, out, aside)
     options = entry_options(format=format, experimental=experimental, base_position=base_position, codecs=codecs, limits=limits)
     options |= {"is_sorted": order == "offset", "is_aside_kept": aside is True, "wants_records": aside not in (None, False)}
     options |= {"first_offset": first_offset, "end_offset": end_offset}
     place = None if isinstance(aside, bool) else aside
-    data, aside_data, kept, lost, is_listed, findings, totals = _core.salvage(source, options, out, place)
-    kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful = totals
+    with staged_output(out, overwrite=overwrite) as output, staged_output(place, overwrite=overwrite) as rest:
+        data, aside_data, kept, lost, is_listed, findings, totals = _core.salvage(source, options, output.target, rest.target)
+        kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful = totals
+        if not aside_bytes:
+            rest.discard()
     if not kept_bytes and not lost_bytes:
         lost = _unread(findings)
         lost_bytes = harmful_bytes = sum(length for _, length, *_ in lost)

@@ -12,12 +12,14 @@ import glob
 import os
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from logsegment._core import FileSource
 from logsegment.file_names import MOST_PARTITION, PARTITION, SEGMENT, WATERMARK, is_upload, object_name, place_of
+from logsegment.listing import Listing, list_directory
 from logsegment.stores.uri import StoreUri, cut_of, is_stored, is_tiered, placed, settled, shown, untiered
 
 if TYPE_CHECKING:
@@ -97,7 +99,11 @@ def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
 
 
 def found_in(path: str | os.PathLike[str]) -> tuple[list[SegmentFile], list[Finding]]:
-    """The same, and what is told of uploads in tiered storage that are not read, or not to their end.
+    """Find the segments of a path, and report the files that are not read.
+
+    Returns:
+        The segments, and findings: of uploads in tiered storage that are not read, or not to their end; of entries named as a segment that
+        are not regular files; and of links that cannot be followed.
 
     Raises:
         As `find_segments`.
@@ -120,7 +126,7 @@ def found_in(path: str | os.PathLike[str]) -> tuple[list[SegmentFile], list[Find
 
 
 def is_gap(finding: Finding, start: int | None = None, end: int | None = None) -> bool:
-    """True for what is told of an upload that alone has offsets which are not read, or may have them, in a range of them.
+    """Return True for a finding of an upload or a file that is not read and that alone has offsets of a range, or may have them.
 
     Args:
         finding: as `found_in` tells it: with the first of those offsets, and the last one where it is known.
@@ -147,8 +153,7 @@ def segments_beside(segment: SegmentFile) -> list[SegmentFile]:
         files = [entry for entry in entries(segment.directory) if not entry.is_directory]
         found = sorted((_segment(file.uri, file.size) for file in files if SEGMENT.fullmatch(file.name)), key=_reading_order)
         return _with_offsets(found)
-    with os.scandir(segment.directory) as listing:
-        names = [entry.name for entry in listing if SEGMENT.fullmatch(entry.name) and not entry.is_dir()]
+    names = [entry.name for entry in list_directory(segment.directory).files if SEGMENT.fullmatch(entry.name)]
     above = os.path.dirname(segment.path)
     return _with_offsets(sorted((_segment(os.path.join(above, name)) for name in names), key=_reading_order))
 
@@ -309,18 +314,34 @@ def _walk(directory: str, above: frozenset[tuple[int, int]], uploads: _Uploads) 
     here = above | {(status.st_dev, status.st_ino)}
     if here == above:
         return []
-    with os.scandir(directory) as listing:
-        entries = list(listing)
-    files = [entry for entry in entries if not entry.is_dir()]
+    listing = list_directory(directory)
+    files = listing.files
+    uploads.findings += _skipped(listing)
     found = [_segment(entry.path) for entry in files if SEGMENT.fullmatch(entry.name) and not is_upload(entry.name)]
     if any(entry.name == WATERMARK for entry in files):
         found = [*map(uploads.plain, found)]
     if any(is_upload(entry.name) for entry in files):
         found += uploads.directory(directory)
-    for entry in entries:
-        if entry.is_dir() and not _is_left_out(entry.name):
+    for entry in listing.directories:
+        if not _is_left_out(entry.name):
             found += _walk(entry.path, here, uploads)
     return found
+
+
+def _skipped(listing: Listing) -> Iterator[Finding]:
+    """Return a finding for each entry that is named as a segment and cannot be read, and for each link that may lead to one."""
+    for entry in listing.special:
+        if match := SEGMENT.fullmatch(entry.name):
+            yield _skipped_entry(entry, "not a regular file", int(match[1]))
+    for entry, reason in listing.broken:
+        match = SEGMENT.fullmatch(entry.name)
+        yield _skipped_entry(entry, f"link cannot be followed: {reason}", int(match[1]) if match else None)
+
+
+def _skipped_entry(entry: os.DirEntry[str], reason: str, base_offset: int | None) -> Finding:
+    from logsegment._core import Finding
+
+    return Finding("SEG-15", "warning", f"skipped, {reason}", f"{shown(entry.path)}@0", 0, 0, base_offset)
 
 
 def _is_left_out(name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from logsegment import _core
 from logsegment._core import ArrowArray
 from logsegment._options import CompressionName, LZ4HeaderChecksum, OnBadValue, TimestampType, WrittenFormat, milliseconds, plugins
-from logsegment.outputs import ensure_new
+from logsegment._output import staged_output
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -34,7 +34,7 @@ def encode(
     lz4_header_checksum: LZ4HeaderChecksum | None = None,
     codecs: Registry | None = None,
     out: str | os.PathLike[str] | BinaryIO | None = None,
-    overwrite: bool = True,
+    overwrite: bool = False,
 ) -> bytes | None:
     """Encode the rows of an Arrow table as record batches, which end where those of Kafka's producer do.
 
@@ -65,9 +65,9 @@ def encode(
             broken in v0, correct in v1 and v2.
         codecs: a registry of plugins (`logsegment.plugins`), whose aliases `compression` may name then, in v2 and v3. It names code that is
             imported: trust it as the Python path.
-        out: a path, written whole or not at all, or a binary file object, whose `write` is given memoryviews of 64 KiB or more, as a
-            raw file is; None gives the bytes.
-        overwrite: replace what stands at a path, once the new file is whole; False refuses before anything is read.
+        out: a path, or a binary file object, whose `write` gets memoryviews of 64 KiB or more, as a raw file does. None returns the bytes.
+            A file at a path is complete or absent. Links are followed; a FIFO or a character device is written to directly.
+        overwrite: replace an existing file at a path, once the new file is complete. The new file keeps the mode and the owner.
 
     Returns:
         The batches as bytes; None when they were written to `out`. No rows give no bytes.
@@ -79,7 +79,7 @@ def encode(
         UnsupportedError: for a plugin that is registered and not installed here (`kafka_error_code` 76).
         CodecError: when a plugin fails.
         TypeError, ValueError: when `table` has no column `value`, or a column has another type.
-        FileExistsError: when something stands at the path and `overwrite` is False.
+        FileExistsError: if the file exists and `overwrite` is False; before anything is read, or when the file would be put in place.
         OSError: when `out` cannot be written.
 
     Example:
@@ -91,8 +91,9 @@ def encode(
 
     Source: KIP-98, KIP-390; `MemoryRecordsBuilder` in Kafka's clients.
     """
-    ensure_new(overwrite, out)
-    return _core.encode(table, _write_options(locals()), out)
+    options = _write_options(locals())
+    with staged_output(out, overwrite=overwrite) as output:
+        return _core.encode(table, options, output.target)
 
 
 def encode_array(

@@ -110,9 +110,11 @@ pub fn read(path: &Path, signals: &Signals) -> io::Result<Option<Vec<u8>>> {
     if store::is_stored(path) {
         return store::read(path, MOST, signals);
     }
+    // A sidecar file is a regular file: to open a FIFO waits for a writer.
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Ok(None);
+    }
     match fs::File::open(path) {
-        // A directory can be opened, but is no file of Kafka's.
-        Ok(file) if !file.metadata()?.is_file() => Ok(None),
         Ok(file) => {
             let mut bytes = Vec::new();
             file.take(MOST).read_to_end(&mut bytes)?;

@@ -1,5 +1,6 @@
-//! Where a verb that writes puts its bytes: memory, a file, or a binary file object.
+//! The output of a verb: memory, a staged file, or a binary file object.
 
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,18 +11,17 @@ use pyo3::prelude::*;
 use pyo3::types::{PyMemoryView, PySlice};
 
 use super::chunk::Chunk;
+use super::errors;
 use super::interrupt::Signals;
-use super::{errors, store};
 use crate::error::{Result, counted};
-use crate::io::WholeFile;
 use crate::wire::Sink;
 
 /// Takes bytes as they come.
 pub enum Output {
     /// Kept by the verb, which gives them all at the end.
     Memory,
-    /// A file that is there whole or not at all.
-    File(Box<WholeFile>),
+    /// A file that `logsegment._output` created, and puts in place when the verb has returned.
+    File(File),
     /// An object with `write`.
     Object(FileObject),
 }
@@ -36,7 +36,7 @@ pub struct FileObject {
 const ENOUGH: usize = 64 << 10;
 
 impl Output {
-    /// Memory for None, else a path or a binary file object.
+    /// Memory for None, else the path of an existing file or a binary file object.
     pub fn of(out: Option<&Bound<'_, PyAny>>, signals: &Arc<Signals>) -> PyResult<Self> {
         let Some(out) = out else { return Ok(Self::Memory) };
         if out.hasattr("write")? {
@@ -45,13 +45,7 @@ impl Output {
         let Ok(path) = out.extract::<PathBuf>() else {
             return Err(PyTypeError::new_err("out must be a path or a binary file object"));
         };
-        if store::is_stored(&path) {
-            let place = store::shown(&path);
-            return Err(PyValueError::new_err(format!(
-                "out: {place} lies in a store, which is only read: write to a file here and copy it"
-            )));
-        }
-        WholeFile::create(&path).map(|file| Self::File(Box::new(file))).map_err(|error| with_path(out.py(), error, &path))
+        OpenOptions::new().write(true).open(&path).map(Self::File).map_err(|error| with_path(out.py(), error, &path))
     }
 
     /// How many bytes must be pending before it is worth to write them.
@@ -60,16 +54,12 @@ impl Output {
         if matches!(self, Self::Memory) { usize::MAX } else { ENOUGH }
     }
 
-    /// Takes the last bytes, and puts a file in its place.
+    /// Writes the last bytes.
     ///
     /// # Errors
     /// `Io` when it cannot be written.
     pub fn finish(mut self, pending: &mut Sink) -> Result<()> {
-        self.write(pending)?;
-        match self {
-            Self::File(file) => file.commit().map_err(Into::into),
-            Self::Memory | Self::Object(_) => Ok(()),
-        }
+        self.write(pending)
     }
 
     /// Writes what is pending, and leaves nothing of it; memory leaves it where it is.

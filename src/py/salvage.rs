@@ -73,8 +73,8 @@ pub fn salvage<'py>(
         (work.pass(opened.source, work.options.clone(), &mut log, &mut beside)?, 0)
     };
     let aside_bytes = beside.bytes;
-    let data = to_py(py, &signals, log, out.is_none(), true)?;
-    let aside = to_py(py, &signals, beside, is_aside_kept && aside.is_none(), false)?;
+    let data = to_py(py, &signals, log, out.is_none())?;
+    let aside = to_py(py, &signals, beside, is_aside_kept && aside.is_none())?;
     let notes = signals.notes();
     let (kept, lost) = ranges(&found.account, &notes);
     let findings = lost::told(&found.findings.into_vec(), notes);
@@ -150,16 +150,10 @@ fn run(source: Source, options: SalvageOptions, log: &mut Outlet, aside: &mut Ou
     Ok(salvager.finish())
 }
 
-/// Ends an outlet; the bytes that were not written anywhere. A file in which nothing would stand is not made, unless it is always wanted.
-fn to_py<'py>(
-    py: Python<'py>,
-    signals: &Arc<Signals>,
-    outlet: Outlet,
-    is_in_memory: bool,
-    is_always: bool,
-) -> PyResult<Option<Bound<'py, PyBytes>>> {
-    let Outlet { output, mut pending, bytes } = outlet;
-    if let Some(output) = output.filter(|_| is_always || bytes > 0) {
+/// Ends an outlet, and returns the bytes of memory.
+fn to_py<'py>(py: Python<'py>, signals: &Arc<Signals>, outlet: Outlet, is_in_memory: bool) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let Outlet { output, mut pending, .. } = outlet;
+    if let Some(output) = output {
         py.detach(|| output.finish(&mut pending)).map_err(|error| signals.raised(py, &error))?;
     }
     is_in_memory.then(|| fresh_bytes::copied(py, pending.bytes())).transpose()

@@ -256,12 +256,24 @@ pub fn to_py<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
 
 /// A path or URI as people may see it.
 pub fn shown(path: &Path) -> String {
-    let text = path.to_string_lossy();
     if !is_stored(path) {
-        return text.into_owned();
+        return escaped(path);
     }
+    let text = path.to_string_lossy();
     let shown = Python::attach(|py| module(py)?.call_method1(intern!(py, "shown"), (&*text,))?.extract::<String>());
     shown.unwrap_or_else(|_| "a file of a store".to_owned())
+}
+
+/// A path as text; a byte that is not UTF-8 is `\xNN`, as in Python's `shown`.
+fn escaped(path: &Path) -> String {
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    text
 }
 
 /// The bytes of a small file, up to `most` of them; `None` when there is none.

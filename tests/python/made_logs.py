@@ -40,7 +40,7 @@ def make_partition(
                 "value": pa.array([one.value for one in records], pa.binary()),
             }
         )
-        ls.encode(table, batch_bytes=batch_bytes, out=directory / f"{offsets[0]:020}.log")
+        ls.encode(table, batch_bytes=batch_bytes, out=directory / f"{offsets[0]:020}.log", overwrite=True)
         made += records
     index(directory, interval)
     return made

@@ -308,7 +308,7 @@ def test_files_have_the_types_of_spark(tmp_path: Path):
     run("cat", CODEC, "--arrow", tmp_path / "out")
     expected = pa.schema(ls.decode(b"").schema)
     assert read_table("arrow", tmp_path / "out").schema == expected
-    run("cat", CODEC, "--parquet", tmp_path / "out")
+    run("cat", CODEC, "--parquet", tmp_path / "out", "--overwrite")
     assert read_table("parquet", tmp_path / "out").schema.names == expected.names
 
 

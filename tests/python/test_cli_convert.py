@@ -84,7 +84,9 @@ def test_the_map_tells_where_each_message_of_kafka_07_went(tmp_path: Path):
     assert [int(row["offset"]) for row in rows] == list(range(len(before)))
     assert len({row["file"] for row in rows}) > 1
     (first,) = sorted(oldest.glob("*.kafka"))[:1]
-    elsewhere = run("convert", first, "--allow-loss", "--base-position", "1000", "--offset-map", tmp_path / "map.csv", "-o", "-")
+    elsewhere = run(
+        "convert", first, "--allow-loss", "--base-position", "1000", "--offset-map", tmp_path / "map.csv", "--overwrite", "-o", "-"
+    )
     assert elsewhere.code == 3
     assert (tmp_path / "map.csv").read_text().splitlines()[1].endswith(",1000,0,0")
     refused = run("convert", first, "--offset-map", tmp_path / "no.csv", "-o", tmp_path / "no.log")

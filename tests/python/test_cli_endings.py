@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -134,7 +134,7 @@ def test_signals_end_a_wait_for_input_without_a_traceback(verb: str, number: sig
 def test_an_interrupted_output_leaves_no_file(kind: str, number: signal.Signals, code: int, tmp_path: Path):
     output = tmp_path / "out"
     output.write_text("what was there before")
-    process = start("cat", "-", f"--{kind}", output, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = start("cat", "-", f"--{kind}", output, "--overwrite", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdin is not None
     wait_until_reading(process)
     process.stdin.write(CODEC_FILE.read_bytes() * 3)
@@ -187,21 +187,25 @@ def test_inputs_are_never_overwritten(tmp_path: Path):
     assert segment.read_bytes() == CODEC_FILE.read_bytes()
 
 
-def test_an_output_must_be_a_regular_file_in_a_directory_that_exists(tmp_path: Path):
-    os.mkfifo(tmp_path / "pipe")
-    for output in (tmp_path / "pipe", Path("/dev/null"), tmp_path, tmp_path / "no/such/out"):
-        assert run("cat", CODEC, "--arrow", output).code == 2
-    assert Path("/dev/null").is_char_device()
+def test_an_output_must_be_a_file_in_a_directory_that_exists(tmp_path: Path):
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+    for output in (tmp_path / "socket", tmp_path, tmp_path / "no/such/out"):
+        done = run("cat", CODEC, "--arrow", output)
+        assert (done.code, str(output) in done.err) == (2, True)
     assert run("cat", CODEC, "--arrow", tmp_path / "a", "--parquet", tmp_path / "b").code == 2
     assert run("batches", CODEC, "--json", "--arrow", tmp_path / "a").code == 2
     assert run("cat", CODEC, "--arrow", tmp_path / "a", "--bytes", "hex").code == 2
-    assert [file.name for file in tmp_path.iterdir()] == ["pipe"]
+    assert [file.name for file in tmp_path.iterdir()] == ["socket"]
 
 
-def test_an_output_replaces_what_was_there_and_follows_a_link(tmp_path: Path):
+def test_an_output_replaces_a_file_when_that_is_allowed_and_follows_a_link(tmp_path: Path):
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to("real")
-    assert run("cat", CODEC, "--parquet", tmp_path / "link").code == 0
+    refused = run("cat", CODEC, "--parquet", tmp_path / "link")
+    assert (refused.code, "--overwrite" in refused.err) == (2, True)
+    assert (tmp_path / "real").read_text() == "old"
+    assert run("cat", CODEC, "--parquet", tmp_path / "link", "--overwrite").code == 0
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_bytes()[:4] == b"PAR1"
 

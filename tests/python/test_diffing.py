@@ -47,7 +47,7 @@ def table_of(place: Path) -> pa.Table:
 
 def written(table: Any, path: Path, **options: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    ls.encode(table, out=path, **options)
+    ls.encode(table, out=path, overwrite=True, **options)
     return path
 
 

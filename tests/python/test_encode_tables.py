@@ -199,7 +199,7 @@ def test_a_file_that_cannot_be_finished_is_absent_or_as_it_was(tmp_path: Path):
     kept.write_bytes(b"before")
     for out in (kept, tmp_path / "new.log"):
         with pytest.raises(ValueError, match="V2-17"):
-            ls.encode(bad, out=out)
+            ls.encode(bad, out=out, overwrite=True)
     assert os.listdir(tmp_path) == ["kept.log"]
     assert kept.read_bytes() == b"before"
 

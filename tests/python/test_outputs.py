@@ -1,10 +1,17 @@
-"""No verb writes over what it reads, under whatever name, and two outputs are never one."""
+"""An output is complete or absent, replaces nothing without leave, is never the input, and two outputs are never one."""
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,7 +22,7 @@ import pytest
 import corpus
 import logsegment as ls
 import tiered_corpus
-from cli_process import CODEC_FILE, run
+from cli_process import CODEC_FILE, clean_environment, run, start
 
 NAME = "00000000000000000000.log"
 Verb = Callable[..., Any]
@@ -95,7 +102,7 @@ def test_what_stands_there_already_is_not_replaced_by_a_segment(verb: tuple[str,
         out.symlink_to(saved if kind == "link" else tmp_path / "nowhere.log")
     done = run(*verb, log, "--output", out)
     assert (done.code, done.out) == (2, b"")
-    assert f"{out} must be a new file" in done.err
+    assert f"{out}: file exists (pass --overwrite to replace it)" in done.err
     assert saved.read_bytes() == b"the only copy"
     assert run(*verb, log, "--output", tmp_path / "new.log").code == 0
 
@@ -104,15 +111,15 @@ def test_what_stands_there_already_is_not_replaced_by_what_is_aside(log: Path, t
     aside = tmp_path / "aside.log"
     aside.write_bytes(b"the only copy")
     done = run("salvage", log, "--output", tmp_path / "out.log", "--aside", aside)
-    assert (done.code, f"{aside} must be a new file" in done.err) == (2, True)
+    assert (done.code, f"{aside}: file exists" in done.err) == (2, True)
     assert aside.read_bytes() == b"the only copy"
     assert not (tmp_path / "out.log").exists()
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "dangling link"])
 @pytest.mark.parametrize("argument", ["encode", "convert", "salvage", "aside"])
-def test_what_stands_there_already_is_replaced_in_python_unless_that_is_not_wanted(argument: str, kind: str, tmp_path: Path) -> None:
-    """Other writers of Python replace: whoever has the only copy there says no, and nothing is read or written then."""
+def test_an_existing_file_is_replaced_only_with_overwrite(argument: str, kind: str, tmp_path: Path) -> None:
+    """The error comes before anything is read."""
     saved, path = tmp_path / "saved.log", tmp_path / "out.log"
     saved.write_bytes(b"the only copy")
     if kind == "file":
@@ -139,16 +146,18 @@ def test_what_stands_there_already_is_replaced_in_python_unless_that_is_not_want
                 ls.salvage(bytes(damaged), aside=out, **options)
 
     with pytest.raises(FileExistsError) as refused:
-        write(path, overwrite=False)
+        write(path)
     assert (refused.value.errno, refused.value.filename) == (errno.EEXIST, str(path))
     assert (saved.read_bytes(), path.is_symlink(), read) == (b"the only copy", kind != "file", [])
-    write(tmp_path / "there.log", overwrite=False)
+    write(tmp_path / "there.log")
     with (tmp_path / "open.log").open("wb") as file:
-        write(file, overwrite=False)
+        write(file)
     written = (tmp_path / "there.log").read_bytes()
     assert written == (tmp_path / "open.log").read_bytes() != b""
-    write(path)
+    write(path, overwrite=True)
     assert path.read_bytes() == written
+    assert path.is_symlink() == (kind != "file")
+    assert {one.suffix for one in tmp_path.iterdir()} == {".log"}
 
 
 @pytest.mark.parametrize("is_directory", [False, True], ids=["file", "directory"])
@@ -230,3 +239,229 @@ def test_an_uploaded_segment_is_no_output_either(verb: Verb, tmp_path: Path) -> 
         verb(ls.FileSource(segment.path), out=upload)
     assert run("salvage", upload, "-o", upload).code == 2
     assert upload.read_bytes() == before
+
+
+def writers(path: Path) -> dict[str, Callable[..., Any]]:
+    """Everything in Python that writes a file, with `path` as its output."""
+    table = pa.table({"value": [b"v"]})
+    data = CODEC_FILE.read_bytes()
+    damaged = data[:17] + bytes([data[17] ^ 1]) + data[18:]
+    return {
+        "encode": lambda **options: ls.encode(table, out=path, **options),
+        "convert": lambda **options: ls.convert(data, compression="gzip", out=path, **options),
+        "salvage": lambda **options: ls.salvage(data, out=path, **options),
+        "aside": lambda **options: ls.salvage(damaged, aside=path, **options),
+    }
+
+
+#: Verbs of the command line that write a file, with its path last.
+COMMANDS = {
+    "cat": ("cat", CODEC_FILE, "--arrow"),
+    "cat parquet": ("cat", CODEC_FILE, "--parquet"),
+    "batches": ("batches", CODEC_FILE, "--parquet"),
+    "stats": ("stats", CODEC_FILE, "--html"),
+    "explain": ("explain", CODEC_FILE, "--html"),
+    "convert": ("convert", CODEC_FILE, "--compression", "gzip", "--output"),
+    "salvage": ("salvage", CODEC_FILE, "--output"),
+    "lz4 fix": ("lz4", "fix", CODEC_FILE, "--output"),
+    "train": ("plugins", "train", *sorted(corpus.CORPUS.glob("modern-4.1.0/data/codec-*-0")), "--output"),
+}
+writer_names = pytest.mark.parametrize("name", writers(Path()))
+commands = pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+
+
+@writer_names
+def test_a_replaced_file_keeps_its_mode_and_owner(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "out.log"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.chown(path, 12345, 54321)
+    writers(path)[name](overwrite=True)
+    status = path.stat()
+    assert path.read_bytes() != b"old"
+    assert stat.S_IMODE(status.st_mode) == 0o640
+    if is_root:
+        assert (status.st_uid, status.st_gid) == (12345, 54321)
+
+
+@commands
+def test_a_file_that_a_command_replaces_keeps_its_mode(command: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    refused = run(*command, path)
+    assert (refused.code, f"{path}: file exists (pass --overwrite" in refused.err) == (2, True)
+    assert path.read_bytes() == b"old"
+    assert run(*command, path, "--overwrite").code == 0
+    assert path.read_bytes() != b"old"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def piped(path: Path, write: Callable[[], Any]) -> bytes:
+    """What a writer writes into a FIFO."""
+    os.mkfifo(path)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(path.read_bytes()), daemon=True)
+    reader.start()
+    write()
+    reader.join(20)
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert not reader.is_alive()
+    return read[0]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@writer_names
+def test_a_fifo_is_written_to(name: str, overwrite: bool, tmp_path: Path) -> None:
+    writers(tmp_path / "plain.log")[name]()
+    written = piped(tmp_path / "fifo", lambda: writers(tmp_path / "fifo")[name](overwrite=overwrite))
+    assert written == (tmp_path / "plain.log").read_bytes() != b""
+
+
+@commands
+def test_a_command_writes_to_a_fifo(command: tuple[str, ...], tmp_path: Path) -> None:
+    assert run(*command, tmp_path / "plain").code == 0
+    assert piped(tmp_path / "fifo", lambda: run(*command, tmp_path / "fifo")) == (tmp_path / "plain").read_bytes()
+
+
+@writer_names
+def test_a_device_stays_and_a_socket_is_refused(name: str, tmp_path: Path) -> None:
+    device = Path("/dev/null") if os.geteuid() else tmp_path / "null"
+    if not os.geteuid():
+        os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    writers(device)[name]()
+    assert device.is_char_device()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+        for overwrite in (False, True):
+            with pytest.raises(OSError, match="not a regular file") as raised:
+                writers(tmp_path / "socket")[name](overwrite=overwrite)
+            assert raised.value.filename == str(tmp_path / "socket")
+    assert (tmp_path / "socket").is_socket()
+
+
+class Meanwhile:
+    """A source that lets another writer take the name of the output while it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._source = io.BytesIO(CODEC_FILE.read_bytes())
+
+    def read(self, size: int) -> bytes:
+        self._path.write_bytes(b"of another writer")
+        return self._source.read(size)
+
+
+@verbs
+def test_a_file_that_appears_meanwhile_is_not_replaced(verb: Verb, tmp_path: Path) -> None:
+    out = tmp_path / "out.log"
+    with pytest.raises(FileExistsError) as refused:
+        verb(Meanwhile(out), out=out)
+    assert refused.value.filename == str(out)
+    assert out.read_bytes() == b"of another writer"
+    assert os.listdir(tmp_path) == ["out.log"]
+
+
+def test_a_table_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    out = tmp_path / "out.log"
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        out.write_bytes(b"of another writer")
+        yield pa.record_batch({"value": [b"v"]})
+
+    with pytest.raises(FileExistsError):
+        ls.encode(pa.RecordBatchReader.from_batches(pa.schema({"value": pa.binary()}), rows()), out=out)
+    assert out.read_bytes() == b"of another writer"
+
+
+@pytest.mark.parametrize("verb", ["convert", "salvage"])
+def test_a_file_that_appears_while_a_command_runs_is_not_replaced(verb: str, tmp_path: Path) -> None:
+    out, source = tmp_path / "out", tmp_path / NAME
+    os.mkfifo(source)
+    process = start(verb, source, "--output", out, *(["--order", "input"] if verb == "salvage" else []), stderr=subprocess.PIPE)
+    with source.open("wb") as fifo:
+        fifo.write(CODEC_FILE.read_bytes())
+        out.write_bytes(b"of another writer")
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, b"file exists" in said) == (2, True)
+    assert out.read_bytes() == b"of another writer"
+    assert sorted(os.listdir(tmp_path)) == sorted([NAME, "out"])
+
+
+@pytest.mark.parametrize("verb", ["convert", "salvage"])
+def test_a_directory_that_appears_while_a_command_runs_is_not_replaced(verb: str, tmp_path: Path) -> None:
+    out, source = tmp_path / "out", tmp_path / "orders-0"
+    source.mkdir()
+    for number in range(400):
+        shutil.copyfile(CODEC_FILE, source / f"{240 * number:020}.log")
+    process = start(verb, source, "--output", out, stderr=subprocess.PIPE)
+    while not list(tmp_path.glob(".*.part")):
+        assert process.poll() is None
+    out.mkdir()
+    _, said = process.communicate(timeout=120)
+    assert (process.returncode, b"must be a new directory" in said) == (2, True)
+    assert os.listdir(out) == []
+    assert sorted(os.listdir(tmp_path)) == ["orders-0", "out"]
+
+
+@pytest.mark.parametrize("kind", ["file", "directory"])
+def test_of_simultaneous_conversions_one_succeeds(kind: str, log: Path, tmp_path: Path) -> None:
+    source = log if kind == "file" else log.parent
+    for codec in ("gzip", "zstd"):
+        assert run("convert", source, "--compression", codec, "--output", tmp_path / codec).code == 0
+    started = [
+        start("convert", source, "--compression", codec, "--output", tmp_path / "both", stderr=subprocess.DEVNULL)
+        for codec in ("gzip", "zstd")
+    ]
+    codes = [process.wait(60) for process in started]
+    assert sorted(codes) == [0, 2]
+    winner = tmp_path / ("gzip", "zstd")[codes.index(0)]
+    written, expected = (path if kind == "file" else path / log.parent.name / NAME for path in (tmp_path / "both", winner))
+    assert written.read_bytes() == expected.read_bytes()
+    assert not [path for path in tmp_path.iterdir() if path.suffix == ".part"]
+
+
+def test_a_file_system_without_links_replaces_nothing_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_given: object, **_options: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+    out = tmp_path / "out.log"
+    with pytest.raises(FileExistsError):
+        ls.salvage(Meanwhile(out), out=out)
+    assert out.read_bytes() == b"of another writer"
+    out.unlink()
+    ls.salvage(CODEC_FILE.read_bytes(), out=out)
+    assert out.read_bytes() == CODEC_FILE.read_bytes()
+    assert os.listdir(tmp_path) == ["out.log"]
+
+
+def test_a_killed_process_leaves_no_half_of_an_output(tmp_path: Path) -> None:
+    out = tmp_path / "out.log"
+    source = f"""
+import os, signal, logsegment as ls
+class Source:
+    def read(self, size):
+        given = open({str(CODEC_FILE)!r}, "rb").read() if not hasattr(self, "given") else os.kill(os.getpid(), signal.SIGKILL)
+        self.given = True
+        return given
+ls.convert(Source(), compression="gzip", out={str(out)!r})
+"""
+    done = subprocess.run([sys.executable, "-c", source], env=clean_environment(), timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert not out.exists()
+
+
+def test_a_restored_directory_that_fills_meanwhile_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uploads = tmp_path / f"to-pic.a-{tiered_corpus.TOPIC_ID}" / "1"
+    shutil.copytree(tiered_corpus.folder("plain"), uploads)
+    out = tmp_path / "restored"
+    out.mkdir(0o700)
+    ls.restore(uploads.parents[0], out)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o700
+    with pytest.raises(FileExistsError) as raised:
+        ls.restore(uploads.parents[0], out)
+    assert raised.value.filename == str(out)

@@ -30,16 +30,14 @@ FileRegistry(sys.argv[1]).register([Plugin(sys.argv[2], {"java": "a.B", "python"
 """
 #: Dies while it writes.
 DYING = """
-import json, os, signal, sys
+import os, signal, sys
 from logsegment.plugins import FileRegistry, Plugin
 
-def dump(topics, file, **options):
-    file.write(json.dumps(topics)[:20])
-    file.flush()
-    print("half", flush=True)
+def die(descriptor):
+    print("written", flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 
-json.dump = dump
+os.fsync = die
 FileRegistry(sys.argv[1]).register([Plugin("small", {"java": "a.B", "python": "a:B"}, "v1")])
 """
 
@@ -231,13 +229,13 @@ def test_two_administrators_at_once_do_not_give_two_aliases_one_id(path: Path):
 
 
 def test_a_writer_that_dies_leaves_the_old_registry_and_no_lock(path: Path):
-    """Killed with half of the new file written: readers see the old one, and the next writer does not wait."""
+    """Killed when the new file is written and not in place: readers see the old one, and the next writer does not wait."""
     FileRegistry(path).register([FAST])
     before = path.read_bytes()
     dying = subprocess.run([sys.executable, "-c", DYING, path], stdout=subprocess.PIPE, check=False, timeout=60)
-    assert (dying.returncode, dying.stdout) == (-signal.SIGKILL, b"half\n")
+    assert (dying.returncode, dying.stdout) == (-signal.SIGKILL, b"written\n")
     assert path.read_bytes() == before
-    assert len(list(path.parent.glob(".plugins.json.*.part"))) == 1, "it died behind its first byte"
+    assert len(list(path.parent.glob(".logsegment-*.part"))) == 1
     assert [change.entry.plugin_id for change in FileRegistry(path).register([SMALL]) if change.entry] == [1, 1]
 
 

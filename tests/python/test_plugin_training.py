@@ -104,7 +104,7 @@ def test_without_a_dictionary_there_is_no_file(here, tmp_path):
         ((SEGMENTS[0], "--size", 3), 2, "--size"),
         ((SEGMENTS[0], "--samples", 19), 2, "--samples"),
     ):
-        done = here("plugins", "train", *arguments, "-o", made)
+        done = here("plugins", "train", *arguments, "-o", made, "--overwrite")
         assert (done.code, done.out) == (code, b""), done.err
         assert text in done.err
         assert (made.read_bytes(), list(tmp_path.iterdir())) == (b"before", [made])
@@ -146,7 +146,7 @@ def test_segments_that_plugins_wrote_are_learnt_from_with_their_registry(here, t
     assert made.read_bytes() == expected
     done = here("plugins", "train", packed, "-o", made, "-q", "--registry", registry, "--bootstrap-servers", "127.0.0.1:9")
     assert (done.code, "one of --registry and --bootstrap-servers is needed" in done.err) == (2, True)
-    done = here("plugins", "train", packed, "-o", made, "-q", "--registry", SEGMENTS[0])
+    done = here("plugins", "train", packed, "-o", made, "-q", "--overwrite", "--registry", SEGMENTS[0])
     assert (done.code, "is no registry" in done.err) == (2, True)
 
 

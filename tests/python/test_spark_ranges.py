@@ -165,7 +165,7 @@ def test_a_time_is_looked_for_behind_what_was_deleted_on_request(tmp_path: Path)
     times = pa.array([START + step for step in (50, 60, 70, 10, 20, 30, 80, 5)], pa.int64())
     table = pa.table({"offset": range(len(times)), "timestampMs": times, "value": [b"v"] * len(times)})
     for batch_bytes in (1, 1 << 20):
-        ls.encode(table, batch_bytes=batch_bytes, out=directory / f"{0:020}.log")
+        ls.encode(table, batch_bytes=batch_bytes, out=directory / f"{0:020}.log", overwrite=True)
         index(directory)
         (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\norders 0 3\n")
         assert [row[2] for row in read(tmp_path, startingTimestamp=str(START + 55))] == [6, 7]
@@ -517,7 +517,7 @@ def test_equal_times_and_one_that_is_far_ahead_make_no_index_stale(tmp_path: Pat
     times = [START] * (rows - 1) + [START + 1]
     values = [bytes(1000)] * rows
     table = pa.table({"offset": range(rows), "timestampMs": times, "value": pa.array(values, pa.binary())})
-    ls.encode(table, out=directory / f"{0:020}.log")
+    ls.encode(table, out=directory / f"{0:020}.log", overwrite=True)
     index(directory)
     segment = ls.Segment(directory / f"{0:020}.log")
     assert segment.size > 17 << 20

@@ -203,7 +203,7 @@ def broken_log(root: Path, name: str, bases: list[int], first_offsets: list[int]
     directory.mkdir(parents=True)
     for base, first in zip(bases, first_offsets, strict=True):
         rows = pa.table({"key": [b"k"] * 32, "value": [b"v"] * 32})
-        ls.encode(rows, base_offset=first, batch_bytes=150, out=directory / f"{base:020}.log")
+        ls.encode(rows, base_offset=first, batch_bytes=150, out=directory / f"{base:020}.log", overwrite=True)
     return directory
 
 

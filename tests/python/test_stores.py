@@ -178,5 +178,5 @@ def test_layouts_of_tiered_storage(bucket: Path, is_remote: bool):
 
 
 def test_a_store_is_not_written_to():
-    with pytest.raises(ValueError, match=r"s3://bucket/out\.log lies in a store"):
+    with pytest.raises(ValueError, match=r"s3://bucket/out\.log is in an object store"):
         ls.convert(b"", to="v2", out="s3://key:secret12@bucket/out.log")

@@ -155,7 +155,7 @@ def test_a_stream_of_spark(state: str, tmp_path: Path):
         return rows, [str(one.message) for one in caught]
 
     rows, said = read(0, behind + 2)
-    assert [one for one in said if f"uploads are left out: {path}: [{STATES[state]}]" in one] == said
+    assert [one for one in said if f"segments are left out: {path}: [{STATES[state]}]" in one] == said
     assert len(said) == 1
     assert min(rows) < first
     assert max(rows) >= behind

@@ -32,7 +32,7 @@ def sizes(data):
 
 def encode(work, codec, level, out):
     records, batch_bytes = work
-    ls.encode(records, compression=codec, level=level, batch_bytes=batch_bytes, out=out)
+    ls.encode(records, compression=codec, level=level, batch_bytes=batch_bytes, out=out, overwrite=True)
 
 
 run(load, encode)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import click
 
 import logsegment
 from logsegment.cli.ending import UNREADABLE, Ended, stop_on_signals
-from logsegment.cli.messages import say
+from logsegment.cli.messages import printable, say
 from logsegment.cli.options import examples
 from logsegment.cli.verbs import Verbs
 
@@ -44,10 +45,18 @@ def run(arguments: list[str]) -> int:
     try:
         code = program.main(arguments, prog_name=PROGRAM, standalone_mode=False)
     except click.ClickException as mistake:
-        mistake.show()
+        _show_mistake(mistake)
         return mistake.exit_code
     except Ended as ended:
         return ended.code
     except (click.Abort, KeyboardInterrupt):
         return Ended.INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def _show_mistake(mistake: click.ClickException) -> None:
+    """Write a mistake in the command to stderr; it may name files."""
+    text = io.StringIO()
+    mistake.show(text)
+    for line in text.getvalue().splitlines():
+        click.echo(printable(line.expandtabs(4)), err=True)

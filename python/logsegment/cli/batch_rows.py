@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import logsegment as ls
-from logsegment.cli.messages import printable
+from logsegment.cli.messages import show_json_lines
 from logsegment.cli.options import Output
 from logsegment.cli.paper import Paper
 from logsegment.cli.tables import TableFile, pyarrow_for
@@ -37,7 +37,7 @@ class BatchLines:
         # Quotation marks inside of a string are escaped, so this is never part of one.
         self.invalid += lines.count(b'"isValid":false')
         self.written += batch.num_rows
-        sys.stdout.buffer.write(lines)
+        show_json_lines(lines)
 
 
 class BatchTable:
@@ -80,7 +80,7 @@ class BatchText:
 
     def begin(self, name: str, stream: ls.RecordStream) -> None:
         """The rows that come are of this file."""
-        self._paper.line(printable(name), "bold")
+        self._paper.line(name, "bold")
         self._paper.line("  ".join(_cell(title, width) for title, width, _ in COLUMNS).rstrip(), "dim")
 
     def write(self, batch: ls.ArrowBatch) -> None:
@@ -137,7 +137,7 @@ COLUMNS: list[tuple[str, int, Callable[[Row], object]]] = [
     ("baseOffset", 12, lambda row: "-" if row["baseOffset"] is None else row["baseOffset"]),
     ("lastOffset", 12, lambda row: row["lastOffset"]),
     ("count", 7, lambda row: "-" if row["count"] is None else row["count"]),
-    ("codec", -6, lambda row: printable(row["compression"])),
+    ("codec", -6, lambda row: row["compression"]),
     ("maxTimestamp", -24, lambda row: instant(row["maxTimestamp"])),
     ("producer", -9, _producer),
     ("sequence", 8, _sequence),

@@ -77,6 +77,7 @@ def batches(
     is_json: bool,
     arrow: str | None,
     parquet: str | None,
+    overwrite: bool,
     no_crc: bool,
     on_error: str,
     entry_format: str,
@@ -85,12 +86,12 @@ def batches(
     quiet: bool,
 ) -> int:
     """Write one row for every batch of every PATH; nothing is decompressed."""
-    output = output_of(arrow, parquet, is_json=is_json)
+    output = output_of(arrow, parquet, overwrite, is_json=is_json)
     segments = segments_of(paths)
     with ExitStack() as stack:
         sink: BatchSink
         if output.kind:
-            ensure_output(output.path, segments)
+            ensure_output(output.path, segments, overwrite)
             sink = BatchTable(output, stack)
         else:
             sink = BatchLines() if is_json else BatchText()

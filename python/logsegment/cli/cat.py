@@ -127,10 +127,11 @@ def cat(
     is_json: bool,
     arrow: str | None,
     parquet: str | None,
+    overwrite: bool,
     quiet: bool,
 ) -> int:
     """Write the records of every PATH, by default as JSON lines."""
-    output = output_of(arrow, parquet, is_json=is_json)
+    output = output_of(arrow, parquet, overwrite, is_json=is_json)
     if output.kind and form:
         raise click.UsageError("--bytes is about JSON; Arrow and Parquet hold the bytes themselves")
     redactor = redactor_of(is_redacted, redact_key, quiet=quiet)
@@ -148,7 +149,7 @@ def cat(
     with ExitStack() as stack:
         sink: RecordSink
         if output.kind:
-            ensure_output(output.path, segments)
+            ensure_output(output.path, segments, overwrite)
             sink = RecordTable(output, stack, shown, rows, redactor)
         else:
             sink = JsonLines(shown, rows, form or "auto", threads, redactor)

@@ -13,11 +13,20 @@ import click
 import logsegment as ls
 from logsegment.cli.directories import begun_directory, ensure_own_directories, file_name, rebuild_beside, whole_directory
 from logsegment.cli.ending import CLEAN, LOST, Damaged, ending
-from logsegment.cli.files import WholeFile, ensure_new_file, ensure_output
+from logsegment.cli.files import ensure_output, whole_file
 from logsegment.cli.findings import tell
 from logsegment.cli.messages import count, say
 from logsegment.cli.offset_map import OffsetMap, offset_map
-from logsegment.cli.options import CodecType, examples, experimental_option, format_option, paths_argument, quiet_option, registry_option
+from logsegment.cli.options import (
+    CodecType,
+    examples,
+    experimental_option,
+    format_option,
+    overwrite_option,
+    paths_argument,
+    quiet_option,
+    registry_option,
+)
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
@@ -38,6 +47,7 @@ class Job:
     """What all segments of a conversion share."""
 
     options: dict[str, Any]
+    overwrite: bool
     map: OffsetMap | None = None
     losses: dict[str, int] = field(default_factory=dict)
     stopped: list[str] = field(default_factory=list)
@@ -95,6 +105,7 @@ class Job:
 @click.option(
     "-o", "--output", required=True, metavar="PATH", help="A new file for one segment (- is stdout), a new directory for directories."
 )
+@overwrite_option
 @click.option("--to", type=click.Choice(["v2", "v1", "v0", "0.7", "v3"]), help="Format to write; v2 without it.")
 @click.option("--metadata-first", is_flag=True, help="To v3: the metadata of all records before their payloads.")
 @click.option("--compression", type=CodecType(), help="Codec to write, by Kafka's name or a plugin's; each entry's own without it.")
@@ -119,6 +130,7 @@ class Job:
 def convert(
     paths: tuple[str, ...],
     output: str,
+    overwrite: bool,
     to: str | None,
     metadata_first: bool,
     compression: str | None,
@@ -164,9 +176,9 @@ def convert(
         "allow_loss": allow_loss,
     }
     segments = segments_of(paths)
-    job = Job(options, quiet=quiet)
+    job = Job(options, overwrite, quiet=quiet)
     _ensure_map(map_path, output, segments, job)
-    with offset_map(map_path) as job.map, Progress(segments, is_wanted=not quiet) as progress:
+    with offset_map(map_path, overwrite) as job.map, Progress(segments, is_wanted=not quiet) as progress:
         if any(segment.is_listed for segment in segments):
             _to_directory(segments, output, job, progress)
         else:
@@ -188,7 +200,7 @@ def _ensure_map(path: str | None, output: str, segments: Sequence[Segment], job:
         raise click.UsageError("--offset-map is about Kafka 0.7 (files that end in .kafka, or --format 0.7); other offsets stay")
     if os.path.realpath(path) == os.path.realpath(output):
         raise click.UsageError(f"{path} is the output already")
-    ensure_output(path, segments)
+    ensure_output(path, segments, job.overwrite)
 
 
 def _to_file(segments: Sequence[Segment], output: str, job: Job, progress: Progress) -> None:
@@ -197,8 +209,8 @@ def _to_file(segments: Sequence[Segment], output: str, job: Job, progress: Progr
     if output == STDIN:
         _convert(segments[0], sys.stdout.buffer, job, progress)
         return
-    ensure_new_file(output, segments)
-    with WholeFile(output) as file:
+    ensure_output(output, segments, job.overwrite)
+    with whole_file(output, job.overwrite) as file:
         _convert(segments[0], file, job, progress)
 
 

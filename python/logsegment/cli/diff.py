@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +12,7 @@ import click
 import logsegment as ls
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.findings import more_like_it
-from logsegment.cli.messages import count, printable, say
+from logsegment.cli.messages import count, say, show, show_json
 from logsegment.cli.options import (
     examples,
     experimental_option,
@@ -115,7 +113,7 @@ def _told(partition: Comparison, write: Callable[[Comparison], str]) -> str:
 
 
 def _write_text(partition: Comparison, limit: int | None, redactor: Redactor | None, quiet: bool) -> str:
-    name = printable(partition.name)
+    name = partition.name
     told = 0
     first: dict[tuple[str, str, str], Damage] = {}
     alike: Counter[tuple[str, str, str]] = Counter()
@@ -133,13 +131,13 @@ def _write_text(partition: Comparison, limit: int | None, redactor: Redactor | N
             continue
         else:
             line = _damage_line(found, redactor)
-        sys.stdout.write(f"{name}: {line}\n")
+        show(f"{name}: {line}")
     for kind, batches in alike.items():
-        sys.stdout.write(f"{name}: {_damage_line(first[kind], redactor)}{more_like_it(batches)}\n")
+        show(f"{name}: {_damage_line(first[kind], redactor)}{more_like_it(batches)}")
     if limit is not None and told > limit:
-        sys.stdout.write(f"{name}: and {told - limit:,} more\n")
+        show(f"{name}: and {told - limit:,} more")
     if not (quiet and partition.state == "same"):
-        sys.stdout.write(f"{name}: {VERDICTS[partition.state]}. {_summary(partition)}\n")
+        show(f"{name}: {VERDICTS[partition.state]}. {_summary(partition)}")
     return partition.state
 
 
@@ -158,7 +156,7 @@ def _line(found: Difference) -> str:
 
 def _damage_line(found: Damage, redactor: Redactor | None) -> str:
     finding = found.finding
-    path = printable(shown(found.path))
+    path = shown(found.path)
     words = finding.message if redactor is None else redactor.finding(finding)
     return f"{found.side.upper()} {path}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}"
 
@@ -186,19 +184,15 @@ def _write_json(partition: Comparison, limit: int | None, redactor: Redactor | N
             told += 1
             if limit is None or told <= limit:
                 fields = found.to_dict()
-                _print({"type": fields.pop("type"), **place, **fields})
+                show_json({"type": fields.pop("type"), **place, **fields})
         else:
             fields = found.finding.to_dict() if redactor is None else redactor.finding_fields(found.finding)
-            _print({"type": "damage", **place, "side": found.side, "file": printable(shown(found.path)), **fields})
+            show_json({"type": "damage", **place, "side": found.side, "file": shown(found.path), **fields})
     if not (quiet and partition.state == "same"):
         totals = partition.totals
         counts = {"sameRecords": totals.same_records, "sameBatches": totals.same_batches, "missingInA": totals.missing_a}
         counts |= {"missingInB": totals.missing_b, "changed": totals.changed, "unreadable": totals.unreadable}
         counts |= {"batchStretches": totals.batches, "damaged": totals.damage, "unopened": totals.unopened}
         sides = {"inA": bool(partition.a), "inB": bool(partition.b)}
-        _print({"type": "summary", **place, "name": printable(partition.name), "state": partition.state, **sides, **counts})
+        show_json({"type": "summary", **place, "name": partition.name, "state": partition.state, **sides, **counts})
     return partition.state
-
-
-def _print(row: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")

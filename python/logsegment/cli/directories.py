@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import click
 
 from logsegment import _core
-from logsegment.cli.files import ensure_here
+from logsegment._output import local_path, output_directory
 from logsegment.cli.paths import STDIN, Segment
 from logsegment.stores.files import read_file
 from logsegment.stores.uri import is_tiered
@@ -21,25 +20,19 @@ from logsegment.stores.uri import is_tiered
 KEPT = ("partition.metadata",)
 
 
-@contextmanager
-def whole_directory(output: str) -> Iterator[Path]:
-    """A new directory under a hidden name, which gets its own when all went well.
+def whole_directory(output: str) -> AbstractContextManager[Path]:
+    """Return a new directory that is complete or absent.
 
     Raises:
-        click.UsageError: when something stands there already, or it lies in a store.
+        click.UsageError: if the output is standard output or is in an object store.
     """
-    ensure_here(output)
-    if output == STDIN or os.path.lexists(output):
-        raise click.UsageError(f"{output} must be a new directory")
-    path = Path(output)
-    hidden = path.parent / f".{path.name}.{secrets.token_hex(4)}.part"
-    hidden.mkdir(parents=True)
+    if output == STDIN:
+        raise click.UsageError("a directory cannot be written to standard output: name a new directory with --output")
     try:
-        yield hidden
-        hidden.rename(path)
-    finally:
-        with suppress(FileNotFoundError):
-            shutil.rmtree(hidden)
+        local_path(output)
+        return output_directory(output)
+    except ValueError as mistake:
+        raise click.UsageError(str(mistake)) from None
 
 
 def ensure_own_directories(segments: Iterable[Segment]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,16 +11,17 @@ import click
 
 import logsegment as ls
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.files import WholeFile, ensure_output
+from logsegment.cli.files import ensure_output, whole_file
 from logsegment.cli.findings import tell
 from logsegment.cli.intact import Intact, next_intact
-from logsegment.cli.messages import count, printable, say
+from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import (
     ParamType,
     examples,
     experimental_option,
     format_option,
     json_option,
+    overwrite_option,
     path_argument,
     registry_option,
 )
@@ -93,6 +93,7 @@ class CountType(ParamType):
 )
 @click.option("--records", type=CountType(), default=RECORDS, show_default=True, metavar="N|all", help="Records that are shown one by one.")
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page instead: it folds, and needs no network.")
+@overwrite_option
 @redact_options
 @format_option
 @experimental_option
@@ -106,6 +107,7 @@ def explain(
     depth: str,
     records: int,
     html: str | None,
+    overwrite: bool,
     is_redacted: bool,
     redact_key: str | None,
     entry_format: str,
@@ -128,7 +130,7 @@ def explain(
     redactor = redactor_of(is_redacted, redact_key)
     segment = _segment(path, offset)
     if html is not None:
-        ensure_output(html, [segment])
+        ensure_output(html, [segment], overwrite)
     noting = noted(codecs)
     options = {"depth": depth, "records": records, "format": entry_format, "experimental": experimental, "codecs": noting}
     explaining = Explaining(segment, options, redactor)
@@ -143,12 +145,11 @@ def explain(
     except ValueError as mistake:
         raise click.UsageError(f"{segment.name}: {mistake}") from None
     if html is not None:
-        with WholeFile(html) as out:
+        with whole_file(html, overwrite) as out:
             out.write(page(root, f"{segment.name}, byte {root.start}", behind).encode())
     elif is_json:
         tree = {"file": segment.name, **root.to_dict()} | ({"next": behind.to_dict()} if behind else {})
-        json.dump(tree, sys.stdout, ensure_ascii=False, separators=(",", ":"))
-        sys.stdout.write("\n")
+        show_json(tree)
     else:
         _print(segment.name, root, behind)
     return told(noting, CLEAN if root.ok and not explaining.is_damaged else FOUND)
@@ -157,7 +158,7 @@ def explain(
 def _print(name: str, root: ls.Field, behind: ls.Field | None) -> None:
     paper = Paper()
     for tree, words in [(root, ""), *([(behind, ", the next one that is intact")] if behind else [])]:
-        paper.line(f"{printable(name)}: {tree.name} at byte {tree.start:,}, {count(tree.length, 'byte')}{words}")
+        paper.line(f"{name}: {tree.name} at byte {tree.start:,}, {count(tree.length, 'byte')}{words}")
         for line in lines(tree):
             paper.pieces([(text, STYLES.get(style)) for text, style in line])
 

@@ -1,89 +1,45 @@
-"""Output files that appear whole or not at all."""
+"""Output files of the command line."""
 
 from __future__ import annotations
 
-import os
-import secrets
-import stat
-from collections.abc import Iterable
-from contextlib import suppress
-from types import TracebackType
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import BinaryIO
 
 import click
 
+from logsegment._output import OutputFile, ensure_writable, is_same
 from logsegment.cli.paths import Segment
-from logsegment.stores.uri import here, is_stored, shown
+from logsegment.stores.uri import here
+
+#: How a caller of the command line allows to replace an existing file.
+HINT = "pass --overwrite to replace it"
 
 
-class WholeFile:
-    """A file under a hidden name in the same directory, which gets its own name when the `with` block ends well.
-
-    An error, Ctrl-C or SIGTERM removes it; what stood under the name before stays. A link is followed, so that it goes on
-    being one.
-    """
-
-    def __init__(self, path: str) -> None:
-        self._path = os.path.realpath(path)
-        directory, name = os.path.split(self._path)
-        self._hidden = os.path.join(directory, f".{name}.{secrets.token_hex(4)}.part")
-        self._file: BinaryIO
-
-    def __enter__(self) -> BinaryIO:
-        try:
-            self._file = open(self._hidden, "xb")
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, self._path) from None
-        return self._file
-
-    def __exit__(self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None) -> None:
-        try:
-            if kind is None:
-                self._file.flush()
-                os.fsync(self._file.fileno())
-            self._file.close()
-            if kind is None:
-                os.replace(self._hidden, self._path)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(self._hidden)
+def output_file(path: str, overwrite: bool) -> OutputFile:
+    """Return a file that is complete or absent."""
+    return OutputFile(path, overwrite=overwrite, hint=HINT)
 
 
-def ensure_here(path: str) -> None:
-    """Refuse an output in a store.
+@contextmanager
+def whole_file(path: str, overwrite: bool) -> Iterator[BinaryIO]:
+    """Open a file that is complete or absent, for a verb that always writes it."""
+    with output_file(path, overwrite) as output:
+        yield output.file
+
+
+def ensure_output(path: str, inputs: Iterable[Segment], overwrite: bool) -> None:
+    """Raise an error, before anything is read, if a file cannot be an output.
 
     Raises:
-        click.UsageError: when it is refused.
+        OSError: if the file exists and is not to be replaced, or is of a kind that cannot be written to.
+        click.UsageError: if it is one of the inputs, or is in an object store.
     """
-    if is_stored(path):
-        raise click.UsageError(f"{shown(path)} lies in a store, which is only read: write to a file here and copy it there")
-
-
-def ensure_output(path: str, inputs: Iterable[Segment]) -> None:
-    """Refuse an output path that is no regular file, or that is one of the inputs.
-
-    Raises:
-        click.UsageError: when it is refused.
-    """
-    ensure_here(path)
-    try:
-        status = os.stat(path)
-    except FileNotFoundError:
-        return
-    if not stat.S_ISREG(status.st_mode):
-        raise click.UsageError(f"{path} is not a regular file; the output must be one")
     for segment in inputs:
         source = here(segment.path) if segment.is_regular else None
-        if source is not None and os.path.samestat(status, os.stat(source)):
+        if source is not None and is_same(path, source):
             raise click.UsageError(f"{path} is an input; inputs are never overwritten")
-
-
-def ensure_new_file(path: str, inputs: Iterable[Segment]) -> None:
-    """Refuse an output of segments where something stands already: it may be the only copy of what another run saved.
-
-    Raises:
-        click.UsageError: when it is refused.
-    """
-    ensure_output(path, inputs)
-    if os.path.lexists(path):
-        raise click.UsageError(f"{path} must be a new file")
+    try:
+        ensure_writable(path, overwrite=overwrite, hint=HINT)
+    except ValueError as mistake:
+        raise click.UsageError(str(mistake)) from None

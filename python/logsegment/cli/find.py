@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -16,7 +14,7 @@ import logsegment as ls
 from logsegment.cli.batch_rows import instant
 from logsegment.cli.ending import CLEAN, UNREADABLE, UNREADABLES, Damaged, ending, words_of
 from logsegment.cli.findings import tell
-from logsegment.cli.messages import count, printable, say
+from logsegment.cli.messages import count, say, show, show_json
 from logsegment.cli.options import (
     Base64Type,
     InstantType,
@@ -133,7 +131,7 @@ class Lines:
         self.names = {segment.path: segment.name for segment in segments}
         self.written = 0
         self._limit = limit
-        self._line: Callable[[Place, str], str] = json_line if is_json else text_line
+        self._show: Callable[[Place, str], None] = show_object if is_json else show_text
 
     @property
     def is_full(self) -> bool:
@@ -142,21 +140,21 @@ class Lines:
 
     def write(self, place: Place) -> None:
         """Write one."""
-        sys.stdout.write(self._line(place, self.names[place.path]) + "\n")
+        self._show(place, self.names[place.path])
         self.written += 1
 
 
-def text_line(place: Place, name: str) -> str:
-    """A place for people."""
+def show_text(place: Place, name: str) -> None:
+    """Write a place for people."""
     what = f"{place.control_type} marker" if place.control_type else f"record {place.index_in_entry}"
     batch = f"the batch at byte {place.entry_position:,} (base offset {place.batch_base_offset})"
-    return f"{printable(name)}: offset {place.offset}, {instant(place.timestamp)}, {what} of {batch}"
+    show(f"{name}: offset {place.offset}, {instant(place.timestamp)}, {what} of {batch}")
 
 
-def json_line(place: Place, name: str) -> str:
-    """A place as an object, with the names that `cat` and `batches` have."""
+def show_object(place: Place, name: str) -> None:
+    """Write a place as an object, with the names that `cat` and `batches` have."""
     row = {field: getattr(place, attribute) for attribute, field in JSON_FIELDS}
-    return json.dumps({"file": name} | row, ensure_ascii=False, separators=(",", ":"))
+    show_json({"file": name} | row)
 
 
 JSON_FIELDS = (

@@ -18,7 +18,7 @@ from logsegment._options import OnError
 from logsegment.cli.decoding import decode_option, ensure_topics, json_columns, say_others
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
 from logsegment.cli.findings import tell
-from logsegment.cli.messages import printable, say
+from logsegment.cli.messages import say
 from logsegment.cli.options import (
     ColumnsType,
     examples,
@@ -132,7 +132,7 @@ class Following:
         return False
 
     def _damaged(self, name: str, error: ls.RecordBatchError) -> Damaged:
-        return Damaged(printable(error.path or shown(name)), error, redactor=self.redactor)
+        return Damaged(error.path or shown(name), error, redactor=self.redactor)
 
     def _write(self, piece: Piece) -> None:
         stream = ls.decode(
@@ -155,7 +155,7 @@ class Following:
         finally:
             sys.stdout.buffer.flush()
         own = [one for one in stream.findings if piece.known is None or one.position <= piece.known]
-        if tell(own, printable(shown(piece.segment.path)), Progress([], is_wanted=False), quiet=self.quiet, redactor=self.redactor):
+        if tell(own, shown(piece.segment.path), Progress([], is_wanted=False), quiet=self.quiet, redactor=self.redactor):
             self.code = max(self.code, FOUND)
 
 

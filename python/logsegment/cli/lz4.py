@@ -11,9 +11,9 @@ import click
 import logsegment as ls
 from logsegment import _core
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.files import WholeFile, ensure_new_file
+from logsegment.cli.files import ensure_output, whole_file
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import examples, path_argument, paths_argument, quiet_option
+from logsegment.cli.options import examples, overwrite_option, path_argument, paths_argument, quiet_option
 from logsegment.cli.paper import Paper
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
@@ -68,27 +68,29 @@ def check(paths: tuple[str, ...], quiet: bool) -> int:
 @lz4.command(short_help="Write a copy with correct checksums.")
 @path_argument
 @output_option
+@overwrite_option
 @quiet_option
 @ending
-def fix(path: str, output: str, quiet: bool) -> int:
+def fix(path: str, output: str, overwrite: bool, quiet: bool) -> int:
     """Write PATH with correct checksums into FILE, for readers of LZ4 frames that insist on them.
 
     FILE appears when it is complete. PATH is never changed.
     """
-    return _rewrite(path, output, "correct", quiet=quiet)
+    return _rewrite(path, output, overwrite, "correct", quiet=quiet)
 
 
 @lz4.command(name="break", short_help="Write a copy for Kafka 0.8.2 and 0.9.")
 @path_argument
 @output_option
+@overwrite_option
 @quiet_option
 @ending
-def break_(path: str, output: str, quiet: bool) -> int:
+def break_(path: str, output: str, overwrite: bool, quiet: bool) -> int:
     """Write PATH with the checksums of Kafka 0.8.2 and 0.9 into FILE, and without content sizes and checksums, which they refuse.
 
     These clients read magic 0 only. FILE appears when it is complete. PATH is never changed.
     """
-    return _rewrite(path, output, "broken", quiet=quiet)
+    return _rewrite(path, output, overwrite, "broken", quiet=quiet)
 
 
 def _survey(segment: Segment, source: Any) -> list[ls.Lz4Frames]:
@@ -119,7 +121,7 @@ def _words(row: ls.Lz4Frames) -> str:
     return "refused by Kafka 0.8.2 and 0.9: `logsegment lz4 break`"
 
 
-def _rewrite(path: str, output: str, form: str, *, quiet: bool) -> int:
+def _rewrite(path: str, output: str, overwrite: bool, form: str, *, quiet: bool) -> int:
     segments = segments_of([path])
     if len(segments) > 1:
         raise click.UsageError("PATH must be one segment; a directory of several is not rewritten")
@@ -128,10 +130,11 @@ def _rewrite(path: str, output: str, form: str, *, quiet: bool) -> int:
         with opened(segment) as source:
             _pour(_pieces(segment, source, form), sys.stdout.buffer)
         return CLEAN
-    ensure_new_file(output, segments)
+    ensure_output(output, segments, overwrite)
     with Progress(segments, is_wanted=not quiet) as progress:
         progress.begin(segment)
-        with opened(segment, seen=progress.seen if progress.is_shown else None) as source, WholeFile(output) as file:
+        seen = progress.seen if progress.is_shown else None
+        with opened(segment, seen=seen) as source, whole_file(output, overwrite) as file:
             written = _pour(_pieces(segment, source, form), file)
     if not quiet:
         say(f"{output}: {count(written, 'byte')}")

@@ -6,9 +6,8 @@ import csv
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from logsegment.cli.files import WholeFile
+from logsegment.cli.files import whole_file
 from logsegment.cli.paths import Segment
 from logsegment.converting import MapTaker
 
@@ -39,12 +38,12 @@ class OffsetMap:
 
 
 @contextmanager
-def offset_map(path: str | None) -> Iterator[OffsetMap | None]:
+def offset_map(path: str | None, overwrite: bool) -> Iterator[OffsetMap | None]:
     """A map that appears whole or not at all; None without a path."""
     if path is None:
         yield None
         return
-    with WholeFile(str(Path(path))) as file:
+    with whole_file(path, overwrite) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
         yield OffsetMap(text)
         text.flush()

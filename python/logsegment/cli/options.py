@@ -170,6 +170,7 @@ class Output:
 
     kind: str | None = None
     path: str = ""
+    overwrite: bool = False
 
 
 def examples(*lines: str) -> str:
@@ -217,11 +218,16 @@ def json_option(text: str) -> Callable[[F], F]:
 
 
 def file_options(function: F) -> F:
-    """Add --arrow and --parquet."""
+    """Add --arrow, --parquet and --overwrite."""
     file = click.Path(dir_okay=False)
     parquet = click.option("--parquet", type=file, metavar="FILE", help="Write a Parquet file (needs pyarrow).")
     arrow = click.option("--arrow", type=file, metavar="FILE", help="Write an Arrow IPC file (needs pyarrow).")
-    return arrow(parquet(function))
+    return arrow(parquet(overwrite_option(function)))
+
+
+def overwrite_option(function: F) -> F:
+    """Add --overwrite."""
+    return click.option("--overwrite", is_flag=True, help="Replace an existing output file.")(function)
 
 
 def on_error_option(function: F) -> F:
@@ -249,14 +255,14 @@ def registry_option(function: F) -> F:
     return codecs_options(function)
 
 
-def output_of(arrow: str | None, parquet: str | None, *, is_json: bool) -> Output:
+def output_of(arrow: str | None, parquet: str | None, overwrite: bool, *, is_json: bool) -> Output:
     """The one output that was asked for.
 
     Raises:
         click.UsageError: when there are several.
     """
-    asked = [Output("arrow", arrow)] if arrow else []
-    asked += [Output("parquet", parquet)] if parquet else []
+    asked = [Output("arrow", arrow, overwrite)] if arrow else []
+    asked += [Output("parquet", parquet, overwrite)] if parquet else []
     if len(asked) + is_json > 1:
         raise click.UsageError("only one of --json, --arrow and --parquet can be given")
     return asked[0] if asked else Output()

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from logsegment.cli.messages import printable, show
+
 
 class Paper:
     """Lines and small tables."""
@@ -22,28 +24,29 @@ class Paper:
         if self._console and style:
             from rich.text import Text
 
-            self._console.print(Text(text, style))
+            self._console.print(Text(printable(text), style))
         else:
-            sys.stdout.write(text + "\n")
+            show(text)
 
     def pieces(self, pieces: Sequence[tuple[str, str | None]]) -> None:
         """Write one line of several pieces, each with its own style."""
         if self._console:
             from rich.text import Text
 
-            self._console.print(Text.assemble(*((text, style or "") for text, style in pieces)))
+            self._console.print(Text.assemble(*((printable(text), style or "") for text, style in pieces)))
         else:
-            sys.stdout.write("".join(text for text, _ in pieces) + "\n")
+            show("".join(text for text, _ in pieces))
 
     def table(self, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write a table that is small enough to be measured first; its last column may be long."""
+        rows = [[*map(printable, row)] for row in rows]
         if self._console:
             self._console.print(_rich_table(titles, rows), soft_wrap=False)
             return
         widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
         for row in (titles, *rows):
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-            sys.stdout.write(("  " + "  ".join(cells)).rstrip() + "\n")
+            show(("  " + "  ".join(cells)).rstrip())
 
 
 def _rich_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:

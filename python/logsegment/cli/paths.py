@@ -42,7 +42,7 @@ class Segment:
     @property
     def name(self) -> str:
         """The path as text that can be printed and put into JSON; without the secrets of a URI."""
-        return "(stdin)" if self.path == STDIN else os.fsencode(shown(self.path)).decode("utf-8", "backslashreplace")
+        return "(stdin)" if self.path == STDIN else shown(self.path)
 
     @property
     def is_stored(self) -> bool:

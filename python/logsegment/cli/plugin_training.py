@@ -12,9 +12,9 @@ import click
 
 import logsegment as ls
 from logsegment.cli.ending import CLEAN, Damaged, ending
-from logsegment.cli.files import WholeFile, ensure_output
+from logsegment.cli.files import ensure_output, whole_file
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import examples, paths_argument, quiet_option, registry_option
+from logsegment.cli.options import examples, overwrite_option, paths_argument, quiet_option, registry_option
 from logsegment.cli.paper import Paper
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.plugin_registries import refusing
@@ -46,6 +46,7 @@ ADVICE = "name other segments: a dictionary is made of whole ones"
     metavar="FILE",
     help="Where the dictionary goes; - for stdout.",
 )
+@overwrite_option
 @click.option("--size", type=click.IntRange(LEAST_SIZE), metavar="BYTES", help="At most (default: 112640, or a tenth of the samples).")
 @click.option("--samples", type=click.IntRange(LEAST_SAMPLES), default=1000, show_default=True, metavar="N", help="Batches to keep.")
 @click.option("--level", type=click.IntRange(-100, 22), default=3, show_default=True, help="Of zstd.")
@@ -57,6 +58,7 @@ ADVICE = "name other segments: a dictionary is made of whole ones"
 def train_(
     paths: tuple[str, ...],
     output: str,
+    overwrite: bool,
     size: int | None,
     samples: int,
     level: int,
@@ -71,7 +73,7 @@ def train_(
     when it is complete. The same input gives the same dictionary. Exit code 1 when a batch is bad, or the alias breaks a rule.
     """
     segments = segments_of(paths)
-    _ensure_output(output, segments, is_text=alias is not None)
+    _ensure_output(output, segments, overwrite, is_text=alias is not None)
     try:
         _ensure_plugin(alias, java_class)
         trained = _trained(segments, size, samples, level, codecs, quiet=quiet)
@@ -84,15 +86,15 @@ def train_(
         if missing.name != "zstandard":
             raise
         raise click.UsageError("training needs zstandard: pip install 'logsegment[codecs]'") from None
-    _write(content, output)
+    _write(content, output, overwrite)
     if not quiet:
         _tell(trained, output)
     return CLEAN
 
 
-def _ensure_output(output: str, segments: list[Segment], *, is_text: bool) -> None:
+def _ensure_output(output: str, segments: list[Segment], overwrite: bool, *, is_text: bool) -> None:
     if output != STDIN:
-        ensure_output(output, segments)
+        ensure_output(output, segments, overwrite)
     elif sys.stdout.isatty() and not is_text:
         raise click.UsageError("standard output is a terminal, and a dictionary is no text: name a file, or a pipe")
 
@@ -106,11 +108,11 @@ def _ensure_plugin(alias: str | None, java_class: str | None) -> None:
             registration(Catalog(), [Plugin(alias, {"java": java_class}, "v1.0")])
 
 
-def _write(content: bytes, output: str) -> None:
+def _write(content: bytes, output: str, overwrite: bool) -> None:
     if output == STDIN:
         sys.stdout.buffer.write(content)
         return
-    with WholeFile(output) as file:
+    with whole_file(output, overwrite) as file:
         file.write(content)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
@@ -10,7 +9,7 @@ import click
 
 import logsegment as ls
 from logsegment.cli.ending import CLEAN, FOUND, ending
-from logsegment.cli.messages import count, printable, say
+from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import examples, quiet_option
 from logsegment.cli.paper import Paper
 from logsegment.cli.plugin_answers import ask_plugins
@@ -57,7 +56,7 @@ def list_(registry: OpenRegistry, is_json: bool) -> int:
         catalog = opened.catalog()
     if is_json:
         for language, entry in catalog.each():
-            print(json.dumps({"language": language} | entry.to_dict(), ensure_ascii=False, separators=(",", ":")))
+            show_json({"language": language} | entry.to_dict())
     else:
         _show(Paper(), _by_id(catalog))
     return _tell([finding for finding in judge(catalog) if finding.severity == "error"])
@@ -79,10 +78,10 @@ def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, 
             findings += _not_installed(opened.catalog(), registry.allow)
     if is_json:
         for finding in findings:
-            print(json.dumps(finding.to_dict(), ensure_ascii=False, separators=(",", ":")))
+            show_json(finding.to_dict())
     elif findings:
         rows = [(one.severity, one.rule, one.path, "-" if one.baseOffset is None else str(one.baseOffset), one.message) for one in findings]
-        Paper().table(("severity", "rule", "topic", "offset", "what"), [tuple(map(printable, row)) for row in rows])
+        Paper().table(("severity", "rule", "topic", "offset", "what"), rows)
     elif not quiet:
         Paper().line("clean", "green")
     failing = ("error", "warning") if fail_on == "warning" else ("error",)
@@ -191,15 +190,13 @@ def _show_changes(changes: list[Change]) -> None:
     gone = [change for change in changes if change.entry is None]
     _show(paper, [(change.language, change.entry, _verb(change)) for change in changes if change.entry is not None])
     if gone:
-        paper.table(
-            ("id", "alias", "language", "", ""), [(_id(one.before), printable(one.alias), one.language, "removed", "") for one in gone]
-        )
+        paper.table(("id", "alias", "language", "", ""), [(_id(one.before), one.alias, one.language, "removed", "") for one in gone])
 
 
 def _show(paper: Paper, rows: Iterable[tuple[str, Entry, str]]) -> None:
     cells = [(str(one.plugin_id), one.alias, language, one.version, one.class_name, verb) for language, one, verb in rows]
     if cells:
-        paper.table(("id", "alias", "language", "version", "class", ""), [tuple(map(printable, row)) for row in cells])
+        paper.table(("id", "alias", "language", "version", "class", ""), cells)
 
 
 def _by_id(catalog: Catalog) -> list[tuple[str, Entry, str]]:

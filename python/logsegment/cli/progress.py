@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from logsegment.cli.messages import printable
 from logsegment.cli.paths import Segment
 
 
@@ -39,7 +40,7 @@ class Progress:
         self._before += self._size
         self._size = segment.size
         if self._bar:
-            self._bar.update(self._task, completed=self._before, name=segment.name)
+            self._bar.update(self._task, completed=self._before, name=printable(segment.name))
 
     def seen(self, position: int) -> None:
         """So many bytes of this segment are behind."""

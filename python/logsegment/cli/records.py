@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, Literal, Protocol
 
 import logsegment as ls
+from logsegment.cli.messages import show_json_lines
 from logsegment.cli.options import Output
 from logsegment.cli.tables import BATCH_BYTES, BATCH_SIZE, TableFile, pyarrow_for
 from logsegment.redacting import Redactor
@@ -94,9 +95,8 @@ class JsonLines:
 
     def write(self, stream: ls.RecordStream, seen: Callable[[], None]) -> None:
         """Write all records of a stream."""
-        out = sys.stdout.buffer
         for lines in self._lines(stream):
-            out.write(lines)
+            show_json_lines(lines)
             seen()
             if self._rows.limit is not None:
                 self.written += lines.count(b"\n")

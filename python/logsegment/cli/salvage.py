@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,9 +16,18 @@ import logsegment as ls
 from logsegment import _core
 from logsegment.cli.directories import begun_directory, directory_name, ensure_own_directories, file_name, rebuild_beside, whole_directory
 from logsegment.cli.ending import CLEAN, LOST, UNREADABLE, Damaged, ending, words_of
-from logsegment.cli.files import WholeFile, ensure_new_file
-from logsegment.cli.messages import count, say
-from logsegment.cli.options import examples, experimental_option, format_option, json_option, paths_argument, quiet_option, registry_option
+from logsegment.cli.files import ensure_output, output_file
+from logsegment.cli.messages import count, say, show_json, show_json_lines
+from logsegment.cli.options import (
+    examples,
+    experimental_option,
+    format_option,
+    json_option,
+    overwrite_option,
+    paths_argument,
+    quiet_option,
+    registry_option,
+)
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.placing import Place, places_of
 from logsegment.cli.progress import Progress
@@ -45,6 +53,7 @@ class Job:
     options: dict[str, Any]
     is_json: bool
     quiet: bool
+    overwrite: bool
     has_lost: bool = False
     written: int = 0
     aside_bytes: int = 0
@@ -83,6 +92,7 @@ class Job:
 @click.option(
     "-o", "--output", required=True, metavar="PATH", help="A new file for one segment (- is stdout), a new directory for directories."
 )
+@overwrite_option
 @click.option(
     "--aside",
     metavar="PATH",
@@ -104,6 +114,7 @@ class Job:
 def salvage(
     paths: tuple[str, ...],
     output: str,
+    overwrite: bool,
     aside: str | None,
     order: str,
     entry_format: str,
@@ -125,7 +136,7 @@ def salvage(
         raise click.UsageError("--json writes to standard output, which is the output already")
     left_out: list[ls.Finding] = []
     segments = segments_of(paths, left_out)
-    job = Job({"order": order, "format": entry_format, "experimental": experimental, "codecs": codecs}, is_json, quiet)
+    job = Job({"order": order, "format": entry_format, "experimental": experimental, "codecs": codecs}, is_json, quiet, overwrite)
     job.leave_out(left_out)
     try:
         with Progress(segments, is_wanted=not quiet) as progress:
@@ -144,25 +155,24 @@ def salvage(
     return LOST if job.has_lost else CLEAN
 
 
-class _Unread(Exception):
-    """Nothing is to be written."""
-
-
 def _to_file(segments: Sequence[Segment], output: str, aside: str | None, job: Job, progress: Progress) -> None:
     if len(segments) > 1:
         raise click.UsageError("several files cannot become one; give a directory, or one file at a time")
     if aside is not None:
         if os.path.realpath(aside) == os.path.realpath(output):
             raise click.UsageError(f"{aside} is the output already")
-        ensure_new_file(aside, segments)
+        ensure_output(aside, segments, job.overwrite)
+    if output != STDIN:
+        ensure_output(output, segments, job.overwrite)
     anywhere = Place(segments[0].base_offset or 0, {})
-    if output == STDIN:
-        _salvage(segments[0], sys.stdout.buffer, aside, anywhere, job, progress)
-        return
-    ensure_new_file(output, segments)
-    with suppress(_Unread), WholeFile(output) as file:
-        if not _salvage(segments[0], file, aside, anywhere, job, progress):
-            raise _Unread
+    with ExitStack() as stack:
+        rest = None if aside is None else stack.enter_context(output_file(aside, job.overwrite))
+        log = None if output == STDIN else stack.enter_context(output_file(output, job.overwrite))
+        is_written = _salvage(segments[0], log.file if log else sys.stdout.buffer, rest.file if rest else None, anywhere, job, progress)
+        if log and not is_written:
+            log.discard()
+        if rest and not job.aside_bytes:
+            rest.discard()
 
 
 def _to_directory(segments: Sequence[Segment], output: str, aside: str | None, job: Job, progress: Progress) -> None:
@@ -212,7 +222,7 @@ def _new_file(directory: Path, segment: Segment, place: Place) -> Iterator[IO[by
         os.fsync(file.fileno())
 
 
-def _salvage(segment: Segment, file: Any, aside: str | None, place: Place, job: Job, progress: Progress) -> bool:
+def _salvage(segment: Segment, file: Any, aside: Any, place: Place, job: Job, progress: Progress) -> bool:
     """Write what is intact of a segment; false if there is nothing to write, and the segment was not empty before."""
     progress.begin(segment)
     # Sorted, a source is read more than once.
@@ -305,9 +315,9 @@ def _write_json(name: str, found: ls.Salvage) -> None:
             for lost in found.lost
         ],
     }
-    sys.stdout.buffer.write(json.dumps(account, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+    show_json(account)
 
 
 def _write_findings(name: str, findings: Sequence[ls.Finding]) -> None:
     for batch in _core.findings_table(findings).to_batches():
-        sys.stdout.buffer.write(batch.to_jsonl(constants=[("type", "finding"), ("file", name)]))
+        show_json_lines(batch.to_jsonl(constants=[("type", "finding"), ("file", name)]))

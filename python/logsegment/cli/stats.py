@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +9,14 @@ import click
 
 import logsegment as ls
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.files import WholeFile, ensure_output
-from logsegment.cli.messages import count, printable, say
+from logsegment.cli.files import ensure_output, whole_file
+from logsegment.cli.messages import count, printable, say, show, show_json
 from logsegment.cli.options import (
     examples,
     experimental_option,
     format_option,
     json_option,
+    overwrite_option,
     paths_argument,
     quiet_option,
     registry_option,
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
 )
 @paths_argument
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page with plots; it needs no network.")
+@overwrite_option
 @click.option("--no-ratios", is_flag=True, help="Unpack nothing: no ratios of the codecs.")
 @click.option(
     "--what-if",
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 def stats(
     paths: tuple[str, ...],
     html: str | None,
+    overwrite: bool,
     no_ratios: bool,
     what_if: str | None,
     entry_format: str,
@@ -80,7 +81,7 @@ def stats(
         raise click.UsageError("only one of --json and --html can be given")
     segments = segments_of(paths)
     if html is not None:
-        ensure_output(html, segments)
+        ensure_output(html, segments, overwrite)
     noting = noted(codecs)
     collector = Collector(is_sampling=not no_ratios)
     reading = {"format": entry_format, "experimental": experimental, "codecs": noting}
@@ -89,7 +90,12 @@ def stats(
         for segment in segments:
             progress.begin(segment)
             saved = _collect(collector, segment, reading, saved)
-    _write(collector.stats, [printable(shown(path)) for path in paths], html, saved, is_json=is_json)
+    if html is not None:
+        title = f"Statistics of {', '.join(printable(shown(path)) for path in paths)}"
+        with whole_file(html, overwrite) as out:
+            out.write(page(collector.stats, title, saved).encode())
+    else:
+        _print(collector.stats, saved, is_json=is_json)
     if html is not None and not quiet:
         say(f"wrote {html}")
     errors = collector.stats.damage_counts.get("error", 0)
@@ -110,14 +116,10 @@ def _collect(collector: Collector, segment: Segment, reading: dict[str, Any], sa
             raise Damaged(segment.name, error) from error
 
 
-def _write(stats: Stats, paths: list[str], html: str | None, saved: V3Savings | None, *, is_json: bool) -> None:
-    if html is not None:
-        with WholeFile(html) as out:
-            out.write(page(stats, f"Statistics of {', '.join(paths)}", saved).encode())
-    elif is_json:
+def _print(stats: Stats, saved: V3Savings | None, *, is_json: bool) -> None:
+    if is_json:
         everything = stats.to_dict() | ({} if saved is None else {"what_if_v3": saved.to_dict()})
-        json.dump(everything, sys.stdout, ensure_ascii=False, separators=(",", ":"))
-        sys.stdout.write("\n")
+        show_json(everything)
     else:
         for line in chain(lines(stats), what_if_lines(saved) if saved is not None else ()):
-            sys.stdout.write(printable(line) + "\n")
+            show(line)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from logsegment.cli.files import WholeFile
+from logsegment.cli.files import whole_file
 from logsegment.cli.options import Output
 
 #: Rows and bytes of an Arrow batch on its way into a file; a Parquet row group is one. pyarrow holds about ten of them while it writes.
@@ -25,7 +25,7 @@ class TableFile:
     def __init__(self, output: Output, stack: ExitStack) -> None:
         self.rows = 0
         self._kind = output.kind
-        self._sink = stack.enter_context(WholeFile(output.path))
+        self._sink = stack.enter_context(whole_file(output.path, output.overwrite))
         self._stack = stack
         self._writer: Any = None
 

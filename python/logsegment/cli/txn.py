@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +14,7 @@ from logsegment import Finding
 from logsegment.cli.batch_rows import instant
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, UNREADABLES, Damaged, ending, words_of
 from logsegment.cli.findings import tell
-from logsegment.cli.messages import printable, say
+from logsegment.cli.messages import say, show, show_json
 from logsegment.cli.options import InstantType, examples, experimental_option, json_option, paths_argument
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
@@ -115,7 +113,7 @@ class _Damage:
 
     def tell(self, name: str, progress: Progress) -> None:
         for file, finding in self._first:
-            tell([finding], printable(shown(file.path)), progress, quiet=False)
+            tell([finding], shown(file.path), progress, quiet=False)
         if self.count > len(self._first):
             say(f"{name}: and {self.count - len(self._first):,} damaged places more; `logsegment verify` lists them")
 
@@ -130,7 +128,7 @@ def partitions(segments: Sequence[Segment]) -> Iterator[tuple[str, list[SegmentF
         if segment.file is not None:
             places.setdefault(_place(segment), {})[segment.file.path] = segment.file
     for name, files in places.items():
-        yield printable(name), sorted(files.values(), key=lambda file: file.base_offset or 0)
+        yield name, sorted(files.values(), key=lambda file: file.base_offset or 0)
 
 
 def _place(segment: Segment) -> str:
@@ -147,9 +145,9 @@ def write_text(found: Iterator[Transaction], name: str, is_all: bool) -> Counter
             lines.append(line(one))
     states = ("committed", "aborted", "open", "hanging", *(("unknown",) if counts["unknown"] else ()))
     told = ", ".join(f"{counts[state]:,} {state}" for state in states)
-    sys.stdout.write(f"{name}: {told}\n")
-    if lines:
-        sys.stdout.write("\n".join([HEAD, *lines]) + "\n")
+    show(f"{name}: {told}")
+    for row in [HEAD, *lines] if lines else []:
+        show(row)
     return counts
 
 
@@ -160,7 +158,7 @@ def write_json(found: Iterator[Transaction], name: str, files: Sequence[SegmentF
     for one in found:
         counts[one.state] += 1
         if is_all or one.state != "committed":
-            sys.stdout.write(json.dumps(place | one.to_dict(), ensure_ascii=False, separators=(",", ":")) + "\n")
+            show_json(place | one.to_dict())
     return counts
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, BinaryIO
+from typing import Any
 
 import logsegment as ls
 from logsegment.cli.findings import folded, more_like_it
-from logsegment.cli.messages import count, printable
+from logsegment.cli.messages import count, show_json, show_json_lines
 from logsegment.cli.paper import Paper
 from logsegment.cli.survey import Intact, Lost, Survey
 from logsegment.faults import SWALLOWED, TORN
@@ -76,7 +75,7 @@ class Verdict:
 
 def write_words(verdict: Verdict, paper: Paper) -> None:
     """Say it in words; findings follow as a table."""
-    paper.line(f"{printable(verdict.name)}: {_headline(verdict)}", STYLES[verdict.state])
+    paper.line(f"{verdict.name}: {_headline(verdict)}", STYLES[verdict.state])
     if verdict.state == "damaged" or (verdict.survey and verdict.survey.lost):
         for line in _damage(verdict):
             paper.line(f"  {line}")
@@ -89,13 +88,12 @@ def write_words(verdict: Verdict, paper: Paper) -> None:
         paper.line(f"  and {count(len(findings) - SHOWN, 'finding')} more; --json has all of them")
 
 
-def write_json(verdict: Verdict, out: BinaryIO) -> None:
+def write_json(verdict: Verdict) -> None:
     """A line for each finding, then one for the file."""
     constants = [("type", "finding"), ("file", verdict.name)]
     for batch in verdict.report.to_arrow().to_batches():
-        out.write(batch.to_jsonl(constants=constants))
-    summary = json.dumps(_summary(verdict), ensure_ascii=False, separators=(",", ":"))
-    out.write(summary.encode() + b"\n")
+        show_json_lines(batch.to_jsonl(constants=constants))
+    show_json(_summary(verdict))
 
 
 def _summary(verdict: Verdict) -> dict[str, Any]:
@@ -203,7 +201,7 @@ def _row(finding: ls.Finding, batches: int = 1) -> tuple[str, ...]:
     record = f"record {finding.recordIndex}: " if finding.recordIndex is not None else ""
     # Findings of several files name theirs.
     path, at, _ = finding.path.rpartition("@")
-    file = f"{printable(os.path.basename(path))}: " if at and not finding.path.startswith("entry@") else ""
+    file = f"{os.path.basename(path)}: " if at and not finding.path.startswith("entry@") else ""
     return (finding.severity, finding.rule, str(finding.position), offset, f"{file}{record}{finding.message}{where}{more_like_it(batches)}")
 
 

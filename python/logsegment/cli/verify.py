@@ -212,7 +212,7 @@ def _write(verdict: Verdict, paper: Paper | None) -> None:
     if paper:
         write_words(verdict, paper)
     else:
-        write_json(verdict, sys.stdout.buffer)
+        write_json(verdict)
     sys.stdout.flush()
 
 

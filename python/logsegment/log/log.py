@@ -41,7 +41,7 @@ class Log(Entries):
     Attributes:
         path (str): as given, absolute.
         segments (list[Segment]): partition by partition, in the order of their offsets; a log has their number and goes through them.
-        left_out (list[Finding]): uploads of tiered storage that are not read, or not to their end, and why.
+        left_out (list[Finding]): uploads and files (SEG-15) that are not read, or not to their end, and why.
 
     Raises:
         FileNotFoundError: when there is no such path, or no segment in it.

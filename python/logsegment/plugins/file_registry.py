@@ -18,14 +18,13 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-import stat
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from copy import copy
 from typing import Any, Self
 
+from logsegment._output import OutputFile
 from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change, language_of, topic_of
 from logsegment.plugins.entries import refuse_constant
 from logsegment.plugins.known import Known, RegistryError
@@ -171,23 +170,11 @@ class FileRegistry(StoredRegistry):
             os.close(descriptor)
 
     def _replace(self, topics: dict[str, dict[str, Any]]) -> None:
-        path = os.path.realpath(self.path)
-        directory, name = os.path.split(path)
-        hidden = os.path.join(directory, f".{name}.{secrets.token_hex(4)}.part")
         try:
-            with open(hidden, "x", encoding="utf-8") as file:
-                with suppress(FileNotFoundError):
-                    os.chmod(hidden, stat.S_IMODE(os.stat(path).st_mode))
-                json.dump(topics, file, indent=2)
-                file.write("\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(hidden, path)
+            with OutputFile(self.path, overwrite=True) as output:
+                output.file.write(json.dumps(topics, indent=2).encode() + b"\n")
         except OSError as error:
             raise RegistryError(f"the registry {self.path} cannot be written: {error.strerror}") from error
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(hidden)
 
 
 def _catalog(topics: dict[str, dict[str, Any]]) -> Catalog:

@@ -40,11 +40,11 @@ def warn_of_shared_plan() -> None:
 
 
 def warn_of_uploads(left_out: Iterable[ls.Finding]) -> None:
-    """Say once which uploads are not read whose offsets are missing among the rows."""
+    """Warn once of the segments that are not read whose offsets are missing among the rows."""
     told = [f"{one.path.rpartition('@')[0]}: [{one.rule}] {one.message}" for one in left_out]
     if told:
         more = f"; and {len(told) - NAMED} more" if len(told) > NAMED else ""
-        warnings.warn(f"uploads are left out: {'; '.join(told[:NAMED])}{more}", UserWarning, stacklevel=4)
+        warnings.warn(f"segments are left out: {'; '.join(told[:NAMED])}{more}", UserWarning, stacklevel=4)
 
 
 def _findings(segment: ls.Segment) -> list[ls.Finding]:

@@ -193,9 +193,12 @@ def below(uri: str, path: str) -> StoreUri:
 
 
 def shown(path: str) -> str:
-    """A path or URI as people may see it: without users, passwords and settings."""
+    r"""Return a path or URI as text for people and for JSON.
+
+    A URI has no user, password and settings. A byte of a path that is not UTF-8 is `\xNN`.
+    """
     if not is_stored(path):
-        return path[:]
+        return os.fsencode(path[:]).decode("utf-8", "backslashreplace")
     if is_tiered(path):
         return shown(untiered(path))
     parts = parts_of(path)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from logsegment._words import count
+from logsegment.listing import list_directory
 from logsegment.stores.errors import ChangedError, ShortReadError
 from logsegment.stores.uri import StoreUri, is_stored
 
@@ -52,8 +53,8 @@ def listed(directory: str) -> list[Info]:
         from logsegment.stores import entries
 
         return [info_of_entry(entry) for entry in entries(directory)]
-    with os.scandir(directory) as listing:
-        found = [(entry.path, entry.name, entry.stat()) for entry in listing if entry.is_dir() or entry.is_file()]
+    listing = list_directory(directory)
+    found = [(entry.path, entry.name, entry.stat()) for entry in [*listing.directories, *listing.files]]
     return sorted((_of_status(*one) for one in found), key=lambda info: info.name)
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import secrets
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from logsegment._core import Finding, RecordBatchError
 from logsegment._options import OnError
+from logsegment._output import output_directory
 from logsegment.file_names import object_name, place_of
 from logsegment.segments import SegmentFile, find_segments, found_in, is_directory, is_gap
-from logsegment.stores.uri import is_stored, placed, shown, uncut_name, untiered
+from logsegment.stores.uri import shown, uncut_name, untiered
 from logsegment.tiered.errors import ChunkError, ManifestError
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.making_anew import make_anew
@@ -106,7 +103,7 @@ def restore(
     target = os.fspath(directory)
     told = [f"{one.path.rpartition('@')[0]}: {one.message}" for one in left_out]
     done = Restored([], len(files), 0, told, has_gaps=any(map(is_gap, left_out)))
-    with _whole(directory) as hidden:
+    with output_directory(directory, may_be_empty=True) as hidden:
         owners: dict[str, str] = {}
         for file in files:
             place, name = untiered(tiered(file.directory)), _name(file)
@@ -205,26 +202,3 @@ def _name(file: SegmentFile) -> str:
     if file.topic is not None:
         return f"{file.topic}-{file.partition}"
     return os.path.basename(untiered(tiered(file.directory))[:])
-
-
-@contextmanager
-def _whole(directory: str | os.PathLike[str]) -> Iterator[Path]:
-    """A directory under a hidden name, which gets its own when all went well.
-
-    Raises:
-        FileExistsError: when something is there.
-        ValueError: when it lies in a store.
-    """
-    place = placed(directory)
-    if is_stored(place):
-        raise ValueError(f"{shown(place)} lies in a store: a log directory is given back to this machine")
-    path = Path(place)
-    if os.path.lexists(path) and (not path.is_dir() or any(path.iterdir())):
-        raise FileExistsError(errno.EEXIST, "the directory must be new or empty", str(path))
-    hidden = path.absolute().parent / f".{path.absolute().name}.{secrets.token_hex(4)}.part"
-    hidden.mkdir(parents=True)
-    try:
-        yield hidden
-        hidden.rename(path)
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)

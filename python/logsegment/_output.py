@@ -1,0 +1,345 @@
+"""Output files and directories: complete or absent, and never replaced unless the caller allows it.
+
+Every writer of the package stages and places its output here. Bytes go to a hidden name in the same directory, so that the move to the name
+of the output is atomic.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self, TypeAlias
+
+from logsegment._core import FileSource
+from logsegment.stores.uri import here, is_stored, placed, shown
+
+StrPath: TypeAlias = str | os.PathLike[str]
+#: Types of a path; any other output is a file object, which its owner opened.
+PATHS = (str, os.PathLike)
+
+#: How a caller of the Python API allows to replace an existing file.
+HINT = "pass overwrite=True to replace it"
+
+
+class OutputFile:
+    """A file that is complete or absent: it gets its name when the `with` block ends without an error.
+
+    A symbolic link is followed, and a replaced file keeps its mode and its owner. A FIFO or a character device is never replaced: the bytes
+    are written to it directly. Any other kind of file is an error.
+
+    Args:
+        path: the output.
+        overwrite: replace an existing file. Without it an existing file is an error, also a file that appears while the output is written.
+        hint: how the caller allows to replace an existing file.
+
+    Attributes:
+        file: what is open for writing.
+        target: what the core writes to: the path of the hidden file, or `file` where the bytes are written directly.
+    """
+
+    file: BinaryIO
+    target: str | BinaryIO
+
+    def __init__(self, path: StrPath, *, overwrite: bool, hint: str = HINT) -> None:
+        self._path = local_path(path)
+        self._overwrite = overwrite
+        self._hint = hint
+        self._hidden: str | None = None
+        self._is_wanted = True
+
+    def __enter__(self) -> Self:
+        """Open the output.
+
+        Raises:
+            FileExistsError: if the file exists and `overwrite` is False.
+            OSError: if the output cannot be written, or the owner of the replaced file cannot be kept.
+        """
+        status = ensure_writable(self._path, overwrite=self._overwrite, hint=self._hint)
+        if status is not None and _is_direct(status):
+            self.file = self.target = _opened_directly(self._path)
+            return self
+        # A link that leads nowhere has no status, and is followed too.
+        self._place = os.path.realpath(self._path, strict=status is not None)
+        self._replaced = status
+        self._hidden = self.target = _hidden_name(self._place)
+        try:
+            descriptor = os.open(self._hidden, _NEW, 0o666 if status is None else 0o600)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._path) from None
+        self.file = open(descriptor, "wb")
+        try:
+            if status is not None:
+                _keep_owner(descriptor, status, self._path)
+        except OSError:
+            self._remove()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None:
+            with suppress(OSError):
+                self.file.close()
+            self._remove()
+            return
+        try:
+            self._finish()
+        finally:
+            self._remove()
+
+    def discard(self) -> None:
+        """Make no file when the `with` block ends."""
+        self._is_wanted = False
+
+    def _finish(self) -> None:
+        self.file.flush()
+        if self._hidden is None or not self._is_wanted:
+            self.file.close()
+            return
+        if self._replaced is not None and hasattr(os, "fchmod"):
+            # Last, since a write clears the bits of set-user-id and set-group-id.
+            os.fchmod(self.file.fileno(), stat.S_IMODE(self._replaced.st_mode))
+        os.fsync(self.file.fileno())
+        self.file.close()
+        if self._overwrite:
+            os.replace(self._hidden, self._place)
+        else:
+            try:
+                _place_new(self._hidden, self._place)
+            except FileExistsError:
+                raise _exists(self._path, self._hint) from None
+
+    def _remove(self) -> None:
+        with suppress(OSError):
+            self.file.close()
+        if self._hidden is not None:
+            with suppress(FileNotFoundError):
+                os.unlink(self._hidden)
+
+
+class _Opened:
+    """An output that the caller opened, or memory: nothing is staged."""
+
+    def __init__(self, target: Any) -> None:
+        self.target = target
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        """Leave the output to its owner."""
+
+    def discard(self) -> None:
+        """Do nothing."""
+
+
+def staged_output(out: Any, *, overwrite: bool) -> OutputFile | _Opened:
+    """Return the output of an argument `out`: a path, a binary file object, or None for memory."""
+    return OutputFile(out, overwrite=overwrite) if isinstance(out, PATHS) else _Opened(out)
+
+
+def ensure_writable(path: StrPath, *, overwrite: bool, hint: str = HINT) -> os.stat_result | None:
+    """Raise an error if a file cannot be an output; nothing is opened.
+
+    Returns:
+        The status of the existing file, or None.
+
+    Raises:
+        FileExistsError: if the file exists and `overwrite` is False.
+        OSError: if the output is a directory, a socket or a block device, or its path cannot be followed.
+        ValueError: if the path is a URI of an object store.
+    """
+    place = local_path(path)
+    try:
+        status = os.stat(place)
+    except FileNotFoundError:
+        status = None
+    if status is not None and stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), place)
+    if status is not None and not stat.S_ISREG(status.st_mode):
+        if _is_direct(status):
+            return status
+        raise OSError(errno.EINVAL, "output is not a regular file, a FIFO or a character device", place)
+    if status is None and place and not os.path.basename(place):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), place)
+    if not overwrite and os.path.lexists(place):
+        raise _exists(place, hint)
+    return status
+
+
+def ensure_apart(source: Any, **outputs: Any) -> None:
+    """Raise an error if an output is the file that is read, under any name, or if two outputs are one file.
+
+    Args:
+        source: what is read.
+        outputs: what is written, by the names of the arguments.
+
+    Raises:
+        ValueError: with the name of the argument.
+    """
+    paths = {name: local_path(out) for name, out in outputs.items() if isinstance(out, PATHS)}
+    real = {name: os.path.realpath(path) for name, path in paths.items()}
+    for name, path in paths.items():
+        own = here(os.fspath(source.path)) if isinstance(source, FileSource) else None
+        if own is not None and is_same(path, own):
+            raise ValueError(f"{name}: {path} is the source; it is never overwritten")
+        if [*real.values()].count(real[name]) > 1:
+            raise ValueError(f"{' and '.join(real)}: {path} cannot be both")
+
+
+def is_same(one: str, other: str) -> bool:
+    """Return True if two paths lead to one existing file. Devices do not count: writing to one replaces nothing."""
+    with suppress(OSError):
+        return os.path.samefile(one, other) and not _is_direct(os.stat(one))
+    return False
+
+
+@contextmanager
+def output_directory(path: StrPath, *, may_be_empty: bool = False) -> Iterator[Path]:
+    """Yield a hidden directory, which gets the name of the output when the `with` block ends without an error.
+
+    A directory is never replaced. An empty directory that is allowed keeps its mode and its owner.
+
+    Args:
+        path: the output.
+        may_be_empty: accept an existing empty directory.
+
+    Raises:
+        FileExistsError: if the output exists, also if it appears while its content is written.
+        ValueError: if the path is a URI of an object store.
+    """
+    place = local_path(path)
+    is_reserved = may_be_empty and os.path.isdir(place)
+    if is_reserved:
+        place = os.path.realpath(place)
+    if os.listdir(place) if is_reserved else os.path.lexists(place):
+        raise _directory_exists(path, may_be_empty)
+    target = Path(os.path.abspath(place))
+    hidden = Path(_hidden_name(str(target)))
+    hidden.mkdir(parents=True)
+    try:
+        yield hidden
+        if is_reserved:
+            shutil.copymode(target, hidden)
+            _keep_owner(hidden, target.stat(), str(target))
+        else:
+            # The name is reserved before the move: a rename replaces an empty directory of another writer, and mkdir does not.
+            target.mkdir()
+        _place_directory(hidden, target, is_reserved=is_reserved)
+    except FileExistsError as error:
+        if error.filename == str(target):
+            raise _directory_exists(path, may_be_empty) from None
+        raise
+    finally:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(hidden)
+
+
+def local_path(path: StrPath) -> str:
+    """Return the path of an output on this machine.
+
+    Raises:
+        ValueError: if it is a URI of an object store.
+    """
+    place = placed(path)
+    if is_stored(place):
+        raise ValueError(f"{shown(place)} is in an object store, which is only read: write to a local file and copy it")
+    return place
+
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+#: Errors of a file system without hard links.
+_UNLINKABLE = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+
+
+class _DirectFile(io.FileIO):
+    """A FIFO or a character device. It has no position of its own; writers of tables ask for it."""
+
+    _written = 0
+
+    def write(self, data: Any, /) -> int:
+        written = super().write(data) or 0
+        self._written += written
+        return written
+
+    def tell(self) -> int:
+        return self._written
+
+
+def _opened_directly(path: str) -> BinaryIO:
+    # Without O_CREAT: a FIFO that was removed meanwhile is an error, not a new file.
+    descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0))
+    return io.BufferedWriter(_DirectFile(descriptor, "w"))
+
+
+def _is_direct(status: os.stat_result) -> bool:
+    return stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode)
+
+
+def _hidden_name(place: str) -> str:
+    """Return a name that no other process takes, in the directory of the output; its length does not depend on that of the output."""
+    return os.path.join(os.path.dirname(place), f".logsegment-{secrets.token_hex(8)}.part")
+
+
+def _keep_owner(hidden: int | Path, replaced: os.stat_result, path: str) -> None:
+    status = os.stat(hidden)
+    if (status.st_uid, status.st_gid) == (replaced.st_uid, replaced.st_gid) or not hasattr(os, "chown"):
+        return
+    try:
+        os.chown(hidden, replaced.st_uid, replaced.st_gid)
+    except PermissionError:
+        text = f"the owner of the replaced file cannot be kept: user {replaced.st_uid}, group {replaced.st_gid}"
+        raise PermissionError(errno.EPERM, text, path) from None
+
+
+def _place_new(hidden: str, place: str) -> None:
+    """Give a file its name, unless the name is taken.
+
+    Raises:
+        FileExistsError: if the name is taken.
+    """
+    if os.name == "nt":
+        os.rename(hidden, place)
+        return
+    try:
+        os.link(hidden, place)
+    except OSError as error:
+        if error.errno not in _UNLINKABLE:
+            raise
+        # Without links, the name is reserved by an empty file, which the move replaces.
+        os.close(os.open(place, _NEW, 0o600))
+        os.replace(hidden, place)
+
+
+def _place_directory(hidden: Path, target: Path, *, is_reserved: bool) -> None:
+    """Move a directory to a name that an empty directory holds.
+
+    Raises:
+        FileExistsError: if the directory is not empty any more.
+    """
+    try:
+        if os.name == "nt":
+            target.rmdir()
+        hidden.rename(target)
+    except OSError as error:
+        if not is_reserved:
+            with suppress(OSError):
+                target.rmdir()
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+        raise
+
+
+def _exists(path: str, hint: str) -> FileExistsError:
+    return FileExistsError(errno.EEXIST, f"file exists ({hint})", path)
+
+
+def _directory_exists(path: StrPath, may_be_empty: bool) -> FileExistsError:
+    return FileExistsError(errno.EEXIST, f"output must be a new{' or empty' if may_be_empty else ''} directory", os.fspath(path))
