@@ -47,6 +47,7 @@ __all__ = [
     "read_leader_epochs",
     "read_offset_checkpoint",
     "committed_transactions",
+    "open_transactions",
     "Followed",
     "follow_log",
     "validate_log",
@@ -375,6 +376,7 @@ def read_producer_snapshot(
 ) -> tuple[list[tuple[int, int, int, int, int, int, int, int]], list[Finding]] | None: ...
 def read_leader_epochs(path: _Path) -> tuple[list[tuple[int, int]], list[Finding]] | None: ...
 def read_offset_checkpoint(path: _Path) -> tuple[list[tuple[str, int, int]], list[Finding]] | None: ...
+def open_transactions(segments: Sequence[tuple[_Path, int]], *, experimental: bool = False) -> list[tuple[int, int]]: ...
 def committed_transactions(
     segments: Sequence[tuple[_Path, int]],
     *,

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from logsegment._core import FileSource, Finding, scan_markers
 from logsegment._times import Timestamp, milliseconds
 from logsegment.faults import SWALLOWED, TORN
+from logsegment.log.reader import arranged
 from logsegment.reading import batch_stream
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import shown
@@ -78,7 +79,7 @@ def transactions_of(
     A batch whose checksum does not match counts as not there, and so does its marker.
 
     Args:
-        files: its segments in the order of their offsets, as `logsegment.segments.find_segments` gives them.
+        files: its segments, as `logsegment.segments.find_segments` returns them.
         longest_ms: what is open for longer hangs; 15 minutes are `transaction.max.timeout.ms` of a broker.
         now: the time up to which open transactions last, milliseconds since the epoch or an aware datetime; by default the newest
             timestamp of the partition. An idle partition needs the time of the clock, since its newest timestamp gets old.
@@ -105,7 +106,10 @@ def transactions_of(
     until = None if now is None else milliseconds(now)
     follower = _Follower()
     begun: int | None = None
+    files = arranged(files, reports=True)
     for index, file in enumerate(files):
+        if file.finding is not None and told is not None:
+            told(file, file.finding)
         source, has_next = FileSource(file.path), index + 1 < len(files)
         follower.ends = _ends(source, experimental=experimental)
         with batch_stream(source, on_error="skip", experimental=experimental) as stream:

@@ -47,7 +47,15 @@ impl Committed<'_> {
     /// # Errors
     /// As `visit_source`.
     pub fn transactions<S: Segment>(&self, segments: &[S]) -> Result<Transactions> {
-        self.proven(segments, |committed| committed.scan(segments))
+        self.proven(segments, |committed| committed.scan(segments)).map(Scan::finish)
+    }
+
+    /// The transactions that are open at the end of the segments: producer id and first offset.
+    ///
+    /// # Errors
+    /// As `transactions`.
+    pub fn open_transactions<S: Segment>(&self, segments: &[S]) -> Result<Vec<(i64, i64)>> {
+        self.proven(segments, |committed| committed.scan(segments)).map(|scan| scan.open())
     }
 
     fn scan<S: Segment>(&self, segments: &[S]) -> Result<Scan> {
@@ -107,10 +115,8 @@ impl Committed<'_> {
                 Err(error) => return Err(error),
             };
             // One header alone may have a flipped bit: the next one goes on from there when it has none.
-            if behind.is_some_and(|last| header.base_offset > last) {
-                if self.is_enough(scan, header.base_offset) {
-                    return Ok(Visited::Enough);
-                }
+            if behind.is_some_and(|last| header.base_offset > last) && self.is_enough(scan, header.base_offset) {
+                return Ok(Visited::Enough);
             }
             behind = self.is_behind(header.base_offset).then_some(header.last_offset);
             let goes_on = scan.goes_on_with(&header);

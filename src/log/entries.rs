@@ -30,21 +30,21 @@ impl Committed<'_> {
     /// # Errors
     /// As `visit_source`, and `Usage` when they are not in the order of their offsets: a marker would be taken for that of another transaction.
     pub fn transactions_of<E: Entries>(&self, sources: &[E]) -> Result<Transactions> {
-        self.proven(sources, |committed| committed.scan_sources(sources))
+        self.proven(sources, |committed| committed.scan_sources(sources)).map(Scan::finish)
     }
 
     /// What a scan of sources finds, or the same scan by checksums when a transaction that cuts the read has none that matches.
-    pub(super) fn proven<E: Entries>(&self, sources: &[E], scan: impl Fn(&Self) -> Result<Scan>) -> Result<Transactions> {
+    pub(super) fn proven<E: Entries>(&self, sources: &[E], scan: impl Fn(&Self) -> Result<Scan>) -> Result<Scan> {
         let scanned = scan(self)?;
         for place in scanned.begun_before(self.wanted.end) {
             let Some(entries) = sources.get(place.segment) else { continue };
             let is_proven = entries.source(place.position).and_then(|source| self.is_proven(source));
             if !is_proven.map_err(|error| entries.told(error))? {
                 let thorough = Self { judge: ChecksumJudge { checksums: Checksums::All, ..self.judge }, ..*self };
-                return Ok(scan(&thorough)?.finish());
+                return scan(&thorough);
             }
         }
-        Ok(scanned.finish())
+        Ok(scanned)
     }
 
     /// Whether the first entry is one whose checksum matches; always where all are compared.

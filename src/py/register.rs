@@ -37,6 +37,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(segment::read_leader_epochs, module)?)?;
     module.add_function(wrap_pyfunction!(segment::read_offset_checkpoint, module)?)?;
     module.add_function(wrap_pyfunction!(segment::committed_transactions, module)?)?;
+    module.add_function(wrap_pyfunction!(segment::open_transactions, module)?)?;
     module.add_class::<tail::Followed>()?;
     module.add_function(wrap_pyfunction!(tail::follow_log, module)?)?;
     module.add_function(wrap_pyfunction!(validate_log::validate_log, module)?)?;

@@ -275,7 +275,7 @@ fn parse<T: Send>(py: Python<'_>, path: &Path, parse: impl Fn(&[u8]) -> Parsed<T
     read.map_err(|error| beside::raised(py, &error, path, &signals))
 }
 
-/// The transactions that a committed read of offsets must know, from producer snapshots and markers.
+/// The transactions that a committed read of offsets must know, from markers.
 ///
 /// Args:
 ///     segments: all segments of one partition in offset order, as (path, base offset).
@@ -292,19 +292,44 @@ pub fn committed_transactions(
     is_recovering: bool,
     experimental: bool,
 ) -> PyResult<Transactions> {
+    let wanted = OffsetRange { start: start_offset.unwrap_or(i64::MIN), end: end_offset };
+    let scope = Scope { wanted, is_recovering, experimental };
+    scanned(py, segments, scope, |committed, segments| committed.transactions(segments)).map(Transactions)
+}
+
+/// Return the transactions that are open at the end of the segments: producer id and first offset.
+///
+/// Args:
+///     segments: the first segments of one partition in offset order, as (path, base offset).
+///     experimental: batches of magic 3 begin and end transactions too.
+#[pyfunction]
+#[pyo3(signature = (segments, *, experimental=false))]
+pub fn open_transactions(py: Python<'_>, segments: Vec<(PathBuf, i64)>, experimental: bool) -> PyResult<Vec<(i64, i64)>> {
+    let scope = Scope { wanted: OffsetRange::default(), is_recovering: false, experimental };
+    scanned(py, segments, scope, |committed, segments| committed.open_transactions(segments))
+}
+
+/// What a scan of a partition's transactions covers.
+struct Scope {
+    wanted: OffsetRange,
+    is_recovering: bool,
+    experimental: bool,
+}
+
+fn scanned<T: Send>(
+    py: Python<'_>,
+    segments: Vec<(PathBuf, i64)>,
+    scope: Scope,
+    scan: impl FnOnce(&Committed<'_>, &[Segment]) -> Result<T> + Send,
+) -> PyResult<T> {
+    let Scope { wanted, is_recovering, experimental } = scope;
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(is_recovering);
     let checksums = Checksums::of_scan(is_recovering);
-    let segments = ordered(segments, &signals)?;
-    let committed = Committed {
-        wanted: OffsetRange { start: start_offset.unwrap_or(i64::MIN), end: end_offset },
-        judge: ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), checksums },
-        is_recovering,
-        interrupt: &interrupt,
-    };
-    let segments: Vec<_> = segments.into_iter().map(|(_, segment)| segment).collect();
-    let transactions = py.detach(|| committed.transactions(&segments));
-    transactions.map(Transactions).map_err(|error| signals.raised(py, &error))
+    let judge = ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), checksums };
+    let segments: Vec<_> = ordered(segments, &signals)?.into_iter().map(|(_, segment)| segment).collect();
+    let committed = Committed { wanted, judge, is_recovering, interrupt: &interrupt };
+    py.detach(|| scan(&committed, &segments)).map_err(|error| signals.raised(py, &error))
 }
 
 fn ordered(segments: Vec<(PathBuf, i64)>, signals: &Arc<Signals>) -> PyResult<Vec<(String, Segment)>> {

@@ -25,7 +25,7 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import Segment, segments_of
+from logsegment.cli.paths import Segment, in_range, segments_of
 from logsegment.cli.plugin_registries import noted, told
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
@@ -87,7 +87,7 @@ def batches(
 ) -> int:
     """Write one row for every batch of every PATH; nothing is decompressed."""
     output = output_of(arrow, parquet, overwrite, is_json=is_json)
-    segments = segments_of(paths)
+    segments = in_range(segments_of(paths), None, None)
     with ExitStack() as stack:
         sink: BatchSink
         if output.kind:

@@ -30,6 +30,8 @@ from logsegment.cli.options import (
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
+from logsegment.log.reader import arranged
+from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
@@ -176,6 +178,7 @@ def convert(
         "allow_loss": allow_loss,
     }
     segments = segments_of(paths)
+    _ensure_named(segments)
     job = Job(options, overwrite, quiet=quiet)
     _ensure_map(map_path, output, segments, job)
     with offset_map(map_path, overwrite) as job.map, Progress(segments, is_wanted=not quiet) as progress:
@@ -248,6 +251,17 @@ def _convert(segment: Segment, file: Any, job: Job, progress: Progress) -> None:
             raise click.UsageError(str(mistake)) from None
     tell(job.untold(converted.findings), segment.name, progress, quiet=job.quiet)
     job.note(segment, converted)
+
+
+def _ensure_named(segments: Sequence[Segment]) -> None:
+    """Fail for a segment of a directory that contradicts its name: the output would have the same name, and a wrong index."""
+    for file in arranged([segment.file for segment in segments if segment.file and segment.is_listed], reports=False):
+        try:
+            if file.held is not None:
+                next(ls.decode(file.source(), columns=["offset"], experimental=True), None)
+        except ls.RecordBatchError as error:
+            advice = "nothing was written; `logsegment salvage` writes segments under the names that their offsets prove"
+            raise Damaged(shown(file.path), error, advice) from None
 
 
 def _advice(error: ls.RecordBatchError) -> str:

@@ -21,7 +21,7 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import Segment, segments_of
+from logsegment.cli.paths import Segment, in_range, segments_of
 from logsegment.cli.plugin_registries import noted, told
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
@@ -79,7 +79,7 @@ def stats(
     """
     if html is not None and is_json:
         raise click.UsageError("only one of --json and --html can be given")
-    segments = segments_of(paths)
+    segments = in_range(segments_of(paths), None, None)
     if html is not None:
         ensure_output(html, segments, overwrite)
     noting = noted(codecs)

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 class Segment(Ranges, Entries):
     """One `.log` file with its neighbours: indexes, producer snapshot, leader epochs, and the other segments of its partition.
 
-    The files beside a log are hints. What they say is held against the log wherever it is used, so that one that is missing, stale or
-    damaged makes a read slower and never changes what it gives; `validate` reports it. Damage of the log before the wanted offsets
-    may go unseen when an index leads past it.
+    Sidecar files are hints: one that is missing, stale or wrong makes a read slower and never changes its rows; `validate` reports it.
+    Damage of the log before the wanted offsets may go unseen when an index leads past it. Batches whose offsets contradict the name of
+    the file, or that of the next segment, are damage (SEG-1).
 
     Args:
         path: the file, of any name, or its URI in a store. Twenty digits and `.log` tell its first offset, its directory tells topic and

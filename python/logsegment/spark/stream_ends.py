@@ -162,8 +162,10 @@ class _StableOffset:
         """The first offset of the oldest transaction that is open at `until`, or `until`. Later markers may still be cut off."""
         at = next((index for index, one in enumerate(segments) if one.path == self._path), None)
         if at is None or not self._walk(segments[at:], until):
-            self._open, self._since = [], None
-            is_done = self._walk(segments, until)
+            at = max((index for index, one in enumerate(segments) if base_of(one) <= until), default=0)
+            before = [(one.path, base_of(one)) for one in segments[:at]]
+            self._open, self._since = _core.open_transactions(before, experimental=self._experimental), None
+            is_done = self._walk(segments[at:], until)
             assert is_done, "a walk from the beginning of a segment is never turned away"
         return min((first for _, first in self._open if first < until), default=until)
 
