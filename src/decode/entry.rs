@@ -133,7 +133,6 @@ impl Decoder {
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
         self.stats.entries_read += 1;
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
-        self.options.segment.ensure_holds(&header).map_err(in_batch)?;
         let opened = match header.format {
             RecordFormat::V2 | RecordFormat::V3 => self.open_batch(frame, &header, remarks),
             RecordFormat::V0 | RecordFormat::V1 => self.open_message(frame, &header, remarks),
@@ -156,7 +155,6 @@ impl Decoder {
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
         self.stats.entries_read += 1;
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
-        self.options.segment.ensure_holds(&header).map_err(in_batch)?;
         self.open_bundle(frame, &header, entries, bundle).map_err(in_batch)
     }
 
@@ -210,6 +208,7 @@ impl Decoder {
             let verify = if frame.bytes.len() <= MOST_AHEAD { parse::verify_cached } else { parse::verify };
             verify(frame.bytes, header.crc)?;
         }
+        self.options.segment.ensure_holds(header)?;
         // Behind the checksum: a flipped bit may name another producer, whose transaction was aborted.
         if !self.is_committed(header)? {
             self.stats.entries_skipped += 1;

@@ -17,6 +17,9 @@ pub struct Cut {
     pub end_before: u64,
 }
 
+/// Bytes at the end of a log without an index in which a valid batch is searched for.
+const SEARCHED: u64 = 1 << 20;
+
 /// Most pieces of one log. A header may claim very many offsets; what is behind the last cut is one piece.
 const MOST_CUTS: usize = 1 << 16;
 
@@ -66,6 +69,27 @@ impl Lookup<'_> {
         Ok(cuts)
     }
 
+    /// The headers of the first two batches, or of as many as there are, past damage before them.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn first_headers(&self) -> Result<Vec<BatchHeader>> {
+        let mut headers = self.headers(0);
+        let mut found = Vec::with_capacity(2);
+        if no_data_error(headers.next_header())?.is_none() {
+            let Some(first) = self.log.intact_from(1, &self.limits)? else { return Ok(found) };
+            headers = self.headers(first);
+        } else {
+            headers = self.headers(0);
+        }
+        while found.len() < 2
+            && let Some(header) = no_data_error(headers.next_header())?.flatten()
+        {
+            found.push(header);
+        }
+        Ok(found)
+    }
+
     /// The header of the last whole batch; `None` when there is none.
     ///
     /// # Errors
@@ -80,7 +104,18 @@ impl Lookup<'_> {
             };
             Ok(is_intact.then(|| self.last_from(position)).filter(is_final))
         })?;
-        found.unwrap_or_else(|| self.last_from(0))
+        if let Some(found) = found {
+            return found;
+        }
+        // Without an index a valid batch near the end leads to the last one.
+        let near = self.len.saturating_sub(SEARCHED);
+        if near > 0
+            && let Some(position) = self.log.intact_from(near, &self.limits)?
+            && let Ok(Some(last)) = self.last_from(position)
+        {
+            return Ok(Some(last));
+        }
+        self.last_from(0)
     }
 
     fn last_from(&self, position: u64) -> Result<Option<BatchHeader>> {

@@ -1,7 +1,7 @@
 //! Segments and the files beside them, on this machine or in a store, as the core wants them.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -123,6 +123,19 @@ pub fn read(path: &Path, signals: &Signals) -> io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The last bytes of a file, whole entries of eight bytes; of a file in a store all of them. None of a missing file.
+pub fn tail(path: &Path, most: u64, signals: &Signals) -> io::Result<Vec<u8>> {
+    if store::is_stored(path) || !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(read(path, signals)?.unwrap_or_default());
+    }
+    let mut file = fs::File::open(path)?;
+    let start = file.metadata()?.len().saturating_sub(most);
+    file.seek(SeekFrom::Start(start.next_multiple_of(8)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// What a store raised, or an OSError with its number and file name.

@@ -14,10 +14,13 @@ use super::transactions::Transactions;
 use crate::decode::{ChecksumJudge, Checksums, OffsetRange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::log::{Committed, Headers, Lookup, Place, ReadAt, misled, no_data_error};
+use crate::log::{Committed, Lookup, Place, ReadAt, misled, no_data_error};
 use crate::model::Formats;
 use crate::sidecar::{Fault, OffsetEntry, Parsed, TimeEntry, Wrong, checkpoint, offset_index, producer_snapshot, time_index, txn_index};
 use crate::validate as core;
+
+/// Bytes of an `.index` that lead to the last batch.
+const INDEX_TAIL: u64 = 4 << 10;
 
 /// What a look-up gives: position, size, base offset and last offset of the batch (None when there is none), and whether an index led to it.
 type Found = (u64, Option<(u64, i64, i64)>, bool);
@@ -96,37 +99,32 @@ impl SegmentIndex {
         Ok(cuts.into_iter().map(|cut| (cut.offset, cut.position, cut.end_before)).collect())
     }
 
-    /// Return the first and last offset of each of the first two batches, by their headers; as many as can be read.
+    /// Return the first and last offset of each of the first two batches, by their headers, past damage before them; as many as there are.
     fn first_batches(&self, py: Python<'_>) -> PyResult<Vec<(i64, i64)>> {
-        let (signals, _) = Signals::new();
-        let read = py.detach(|| -> Result<_> {
-            let (log, len) = self.open(&signals)?;
-            let mut headers = Headers::new(log, Limits::default(), 0, len);
-            let mut found = Vec::with_capacity(2);
-            while found.len() < 2
-                && let Some(header) = no_data_error(headers.next_header())?.flatten()
-            {
-                found.push((header.base_offset, header.last_offset));
-            }
-            Ok(found)
-        });
-        read.map_err(|error| signals.raised(py, &beside::in_file(error, &self.path)))
+        self.look_up_with(py, AtDamage::GoOn, &[], |lookup| {
+            Ok(lookup.first_headers()?.iter().map(|header| (header.base_offset, header.last_offset)).collect())
+        })
     }
 
     /// Return the finding (SEG-1) of a segment that holds offsets from `first` to those of its last batch, which its name does not allow.
     ///
     /// `offsets` are those that the names allow: first (inclusive) and end (exclusive). `baseOffset` and `lastOffset` of the finding are those
-    /// of the batches. None if `first` and the last batch are inside.
+    /// of the batches; `lastOffset` is None if the end is damaged. None if `first` and the last batch are inside. Of the `.index` only the end
+    /// is read.
     fn misnamed(&self, py: Python<'_>, first: i64, offsets: (i64, Option<i64>)) -> PyResult<Option<Finding>> {
         let allowed = OffsetRange { start: offsets.0, end: offsets.1 };
-        let Some(last) = self.look_past_damage(py, |lookup| no_data_error(lookup.last_batch()))?.flatten() else { return Ok(None) };
-        if allowed.contains(first) && allowed.ensure_holds(&last).is_ok() {
+        let (signals, _) = Signals::new();
+        let index = self.path.with_extension("index");
+        let entries = py.detach(|| beside::tail(&index, INDEX_TAIL, &signals)).map(|bytes| offset_index::entries(&bytes, self.base_offset));
+        let entries = entries.map_err(|error| beside::raised(py, &error, &index, &signals))?;
+        let last = self.look_up_with(py, AtDamage::GoOn, &entries, |lookup| no_data_error(lookup.last_batch()))?.flatten();
+        let (last_offset, end) = last.map_or((None, 0), |last| (Some(last.last_offset), last.position.saturating_add(last.size)));
+        if allowed.contains(first) && last.is_none_or(|last| allowed.ensure_holds(&last).is_ok()) {
             return Ok(None);
         }
-        let kind = ErrorKind::OutsideSegment { first, last: last.last_offset, start: offsets.0, end: offsets.1 };
-        let error = Error::from(kind).in_batch(first).in_field("baseOffset");
-        let found = core::Finding::of_error(&error, 0, last.position.saturating_add(last.size));
-        let found = core::Finding { last_offset: Some(last.last_offset), ..found }.in_file(&Arc::from(store::shown(&self.path)));
+        let kind = ErrorKind::OutsideSegment { first, last: last_offset.unwrap_or(first), start: offsets.0, end: offsets.1 };
+        let found = core::Finding::of_error(&Error::from(kind).in_batch(first).in_field("baseOffset"), 0, end);
+        let found = core::Finding { last_offset, ..found }.in_file(&Arc::from(store::shown(&self.path)));
         Ok(finding::to_py(&[found]).pop())
     }
 
@@ -173,9 +171,18 @@ impl SegmentIndex {
         self.look_up_by(py, AtDamage::GoOn, look_up)
     }
 
-    /// Each look-up has its own signals: other threads may look something up in the meantime.
     fn look_up_by<T: Send>(&self, py: Python<'_>, at_damage: AtDamage, look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync) -> PyResult<T> {
-        let offsets = sound(self.offsets(py)?);
+        self.look_up_with(py, at_damage, sound(self.offsets(py)?), look_up)
+    }
+
+    /// Each look-up has its own signals: other threads may look something up in the meantime.
+    fn look_up_with<T: Send>(
+        &self,
+        py: Python<'_>,
+        at_damage: AtDamage,
+        offsets: &[OffsetEntry],
+        look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync,
+    ) -> PyResult<T> {
         let (signals, _) = Signals::new();
         signals.skip_damage(at_damage == AtDamage::GoOn);
         let opened = py.detach(|| self.open(&signals));

@@ -29,6 +29,13 @@ pub fn parse(bytes: &[u8], base_offset: i64) -> Parsed<OffsetEntry> {
     Parsed { entries, faults: faults.finish() }
 }
 
+/// The entries of a part of the file, sound or not, that lead somewhere.
+pub fn entries(bytes: &[u8], base_offset: i64) -> Vec<OffsetEntry> {
+    let mut parsed = parse(bytes, base_offset).entries;
+    parsed.retain(|entry| entry.position > 0);
+    parsed
+}
+
 /// Writes the file. Entries whose relative offset does not fit are left out: such a segment is one that Kafka splits (SEG-13).
 pub fn to_bytes(entries: &[OffsetEntry], base_offset: i64) -> Vec<u8> {
     let relative = |entry: &OffsetEntry| super::index_builder::relative(entry.offset, base_offset).map(|offset| (offset, entry.position));

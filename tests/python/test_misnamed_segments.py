@@ -21,6 +21,7 @@ from logsegment.cli.app import program
 from logsegment.searching import Search, Wanted
 from logsegment.segments import find_segments
 from logsegment.spark import LogSegmentSource
+from logsegment.spark.write.ends import log_end
 from made_logs import make_partition
 
 pytest.importorskip("pyspark.sql.streaming.datasource")
@@ -156,6 +157,13 @@ def touched(held: dict[int, list[int]], start: int, end: int) -> bool:
     return any(offsets[0] < end and offsets[-1] >= start for offsets in wrong)
 
 
+def outside(held: dict[int, list[int]], start: int, end: int) -> bool:
+    """Whether an offset of the range is in a segment that cannot have it by the names."""
+    names = sorted(held)
+    limits = dict(pairwise([*names, 1 << 62]))
+    return any(start <= offset < end and not own <= offset < limits[own] for own, offsets in held.items() for offset in offsets)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_every_reader_gives_the_records_of_a_range_whatever_the_names_are(partition: Path, seed: int, tmp_path: Path, capfdbinary: Any):
     choices = random.Random(seed)
@@ -180,6 +188,7 @@ def test_every_reader_gives_the_records_of_a_range_whatever_the_names_are(partit
             assert read.error in (None, "SEG-1")
             assert is_touched or read.error is None
             assert read.error or read.offsets == wanted, (reader, names, start, end, read)
+            assert read.error or not outside(held, start, end), (reader, names, start, end)
         for reader in READERS:
             assert reader(log, start, end, "skip") == Read(wanted, {"SEG-1"} if is_touched else set()), (reader, names, start, end)
         capfdbinary.readouterr()
@@ -238,3 +247,39 @@ def test_a_base_offset_that_its_segment_cannot_have_is_damage_of_its_batch(parti
     assert by_log(log, 0, 300, "skip") == Read(every, {"SEG-1"})
     (finding,) = [one for one in ls.Log(log).validate().findings if one.severity == "error"]
     assert (finding.rule, finding.position) == ("SEG-1", victim["position"])
+
+
+@pytest.mark.parametrize("damaged", [0, -1])
+def test_damage_in_a_renamed_segment_does_not_hide_its_records(partition: Path, damaged: int, tmp_path: Path):
+    log = tmp_path / "orders-0"
+    shutil.copytree(partition, log)
+    rename(log, {130: 400})
+    (log / name(400)).write_bytes(with_bad_length((log / name(400)).read_bytes(), damaged))
+    for reader in READERS:
+        assert reader(log, 150, 160, "raise").error is not None, reader
+        assert reader(log, 150, 160, "skip").offsets == list(range(150, 160)), reader
+
+
+def with_bad_length(data: bytes, at: int) -> bytes:
+    """Make the length of a batch negative."""
+    position = ls.batches(data).to_pylist()[at]["position"]
+    return data[: position + 8] + b"\xff" + data[position + 9 :]
+
+
+def test_offsets_after_the_name_of_the_next_segment_are_damage_wherever_they_are(partition: Path, tmp_path: Path):
+    """A file that is two segments, one after the other, of which the second does not exist any more."""
+    log = tmp_path / "orders-0"
+    shutil.copytree(partition, log)
+    (log / name(40)).write_bytes((log / name(40)).read_bytes() + (log / name(200)).read_bytes())
+    (log / name(200)).unlink()
+    for reader in READERS:
+        assert reader(log, 220, 230, "raise").error == "SEG-1", reader
+        assert reader(log, 220, 230, "skip") == Read(list(range(220, 230)), {"SEG-1"}), reader
+
+
+def test_a_writer_adds_nothing_to_a_log_whose_segments_contradict_their_names(partition: Path, tmp_path: Path):
+    log = tmp_path / "orders-0"
+    shutil.copytree(partition, log)
+    rename(log, {40: 260, 260: 40})
+    with pytest.raises(ls.CorruptError, match="SEG-1"):
+        log_end(str(log), is_07=False)

@@ -30,8 +30,7 @@ from logsegment.cli.options import (
 from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.log.reader import arranged
-from logsegment.stores.uri import shown
+from logsegment.log.reader import ensure_named
 from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
@@ -255,13 +254,11 @@ def _convert(segment: Segment, file: Any, job: Job, progress: Progress) -> None:
 
 def _ensure_named(segments: Sequence[Segment]) -> None:
     """Fail for a segment of a directory that contradicts its name: the output would have the same name, and a wrong index."""
-    for file in arranged([segment.file for segment in segments if segment.file and segment.is_listed], reports=False):
-        try:
-            if file.held is not None:
-                next(ls.decode(file.source(), columns=["offset"], experimental=True), None)
-        except ls.RecordBatchError as error:
-            advice = "nothing was written; `logsegment salvage` writes segments under the names that their offsets prove"
-            raise Damaged(shown(file.path), error, advice) from None
+    try:
+        ensure_named([segment.file for segment in segments if segment.file and segment.is_listed])
+    except ls.RecordBatchError as error:
+        advice = "nothing was written; `logsegment salvage` writes segments under the names that their offsets prove"
+        raise Damaged(error.path or "", error, advice) from None
 
 
 def _advice(error: ls.RecordBatchError) -> str:

@@ -10,6 +10,7 @@ Source: `LogSegment` and `LocalLog` in Kafka.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -17,6 +18,8 @@ from itertools import groupby
 from typing import Protocol, TypeVar
 
 from logsegment._core import Finding, RecordBatchError, SegmentIndex
+from logsegment.naming import naming_file
+from logsegment.reading import decode
 from logsegment.segments import SegmentFile, segments_beside
 from logsegment.stores.uri import is_stored
 
@@ -34,6 +37,8 @@ class Placed(Protocol):
 
 
 _P = TypeVar("_P", bound=Placed)
+#: The last offset of a segment whose end is damaged.
+_LAST = 2**63 - 2
 
 
 def arranged(files: Sequence[SegmentFile], *, reports: bool) -> list[SegmentFile]:
@@ -73,8 +78,24 @@ def alone(file: SegmentFile, *, reports: bool) -> SegmentFile:
     if not reports:
         return file
     first = _first_offset(file)
-    finding = _misnamed(file, first, is_overlapping=True)
+    finding = _misnamed(file, first, None)
     return file if finding is None else _placed(file, first, finding, reports=True)
+
+
+def ensure_named(files: Sequence[SegmentFile]) -> None:
+    """Raise the error of the first segment that contradicts its name, for whoever writes files with the same names, or after them.
+
+    Args:
+        files: as in `arranged`.
+
+    Raises:
+        CorruptError: if there is one (SEG-1). The text begins with the file.
+    """
+    for file in arranged(files, reports=False):
+        if file.held is not None:
+            with naming_file(file.path), decode(file.source(), columns=[], control=True, experimental=True) as stream:
+                for _ in stream:
+                    pass
 
 
 def lower_bounded(file: SegmentFile) -> SegmentFile:
@@ -119,11 +140,9 @@ def _followers(segments: Sequence[_P]) -> list[int | None]:
 
 
 def _arranged(files: list[SegmentFile], *, reports: bool) -> list[SegmentFile]:
-    firsts = [_first_offset(file) if reports or not is_stored(file.path) else None for file in files]
-    found = [
-        _misnamed(file, first, is_overlapping=_may_overlap(behind, behind_first))
-        for file, first, behind, behind_first in zip(files, firsts, [*files[1:], None], [*firsts[1:], None], strict=True)
-    ]
+    asked = [file if reports or not is_stored(file.path) else replace(file, offsets=None) for file in files]
+    firsts = list(map(_first_offset, asked))
+    found = [_misnamed(*one) for one in zip(asked, firsts, [*files[1:], None], strict=True)]
     if not any(found):
         return files
     placed = [_placed(*one, reports=reports) for one in zip(files, firsts, found, strict=True)]
@@ -135,26 +154,24 @@ def _placed(file: SegmentFile, first: int | None, finding: Finding | None, *, re
     if finding is None:
         # The name of the other one may be that of its next segment.
         return lower_bounded(file if first is None else replace(file, base_offset=first))
-    first, last = finding.baseOffset or 0, finding.lastOffset or 0
-    proven = replace(file, base_offset=first, held=(first, max(first, last)))
+    first, last = finding.baseOffset or 0, finding.lastOffset
+    proven = replace(file, base_offset=first, held=(first, _LAST if last is None else max(first, last)))
     return replace(proven, offsets=None, finding=finding) if reports else proven
 
 
-def _may_overlap(behind: SegmentFile | None, first: int | None) -> bool:
-    """Return whether the segment before `behind` may hold offsets from its name on: that one does not begin where its name says."""
-    return behind is not None and behind.offsets is not None and first != behind.offsets[0]
-
-
-def _misnamed(file: SegmentFile, first: int | None, *, is_overlapping: bool) -> Finding | None:
+def _misnamed(file: SegmentFile, first: int | None, following: SegmentFile | None) -> Finding | None:
     """Return the finding of a segment that contradicts its name."""
     if file.offsets is None or first is None:
         return None
     start, end = file.offsets
-    if start <= first and (end is None or first < end) and not is_overlapping:
+    if first >= start and end is None:
         return None
+    finding = None
     with suppress(OSError, RecordBatchError):
-        return SegmentIndex(file.path, start).misnamed(first, file.offsets)
-    return None
+        finding = SegmentIndex(file.path, start).misnamed(first, file.offsets)
+    is_merged = finding is not None and first >= start and following is not None and not os.path.lexists(following.path)
+    # The cleaner of a broker has merged the next segment into this one since the directory was listed.
+    return None if is_merged and not is_stored(file.path) else finding
 
 
 def _first_offset(file: SegmentFile) -> int | None:

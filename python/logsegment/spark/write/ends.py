@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from logsegment import _core
+from logsegment.log.reader import ensure_named
 from logsegment.naming import in_file
 from logsegment.segments import SegmentFile, find_segments, size_of
 from logsegment.stores.uri import is_stored, shown
@@ -23,13 +24,14 @@ def log_end(directory: str, *, is_07: bool, by_index: bool = False) -> LogEnd:
 
     Raises:
         ValueError: when the log is of the other kind, or its tail is torn.
-        RecordBatchError: when its last segment cannot be read.
+        RecordBatchError: when its last segment cannot be read, or a segment contradicts its name.
         OSError: when it cannot be opened.
     """
     segments = [one for one in _segments(directory) if one.base_offset is not None]
     if not segments:
         return LogEnd(0, False)
     _ensure_same_kind(segments, is_07)
+    ensure_named(segments)
     last = segments[-1]
     base = last.base_offset or 0
     if is_07:
