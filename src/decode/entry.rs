@@ -283,7 +283,7 @@ impl Decoder {
         let codec = match header.compression() {
             CompressionType::None => return Ok(Plainness::Stored),
             CompressionType::Plugin(id) => return self.unpack_plugin(id, records),
-            _ => self.codec_of(header)?,
+            _ => codec_of(header)?,
         };
         self.unpack(codec, records, remarks)?;
         Ok(Plainness::Unpacked)
@@ -304,7 +304,7 @@ impl Decoder {
         let limits = self.options.limits;
         limits.ensure_records(u64::try_from(header.count.unwrap_or(0)).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
         let mut prefix = Prefix::new(ensure_count(header, usize::MAX, true)?, header.has_record_attributes(), &limits);
-        let codec = self.codec_of(header)?;
+        let codec = self.accepting(codec_of(header)?);
         let budget = Budget::for_entry(&limits, records.len());
         let mut fault = None;
         let unpacked = self.unpacker.unpack_until(codec, records, &mut self.plain, &budget, &mut |plain| match prefix.read(
@@ -326,26 +326,20 @@ impl Decoder {
         prefix.read(self.plain.readable(), self.plain.len(), true, &mut each).map(|_| ())
     }
 
-    /// The codec of a batch that no plugin packed.
-    fn codec_of(&self, header: &BatchHeader) -> Result<Codec> {
-        Ok(match header.compression() {
-            CompressionType::Gzip => Codec::Gzip,
-            CompressionType::Snappy => Codec::Snappy,
-            CompressionType::Lz4 => Codec::Lz4(HeaderChecksum::Correct, entry_len(header)),
-            CompressionType::Zstd => Codec::Zstd,
-            other => return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id: other.id() }).in_field("attributes")),
-        })
+    /// Returns the codec with the header checksums that the options accept.
+    fn accepting(&self, codec: Codec) -> Codec {
+        match codec {
+            Codec::Lz4(HeaderChecksum::Correct, entry_len) if self.options.codecs.ignore_lz4_header_checksum => {
+                Codec::Lz4(HeaderChecksum::Ignored, entry_len)
+            }
+            other => other,
+        }
     }
 
     /// Unpacks into the decoder's storage.
     pub(super) fn unpack(&mut self, codec: Codec, packed: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<()> {
         let budget = Budget::for_entry(&self.options.limits, packed.len());
-        let codec = match codec {
-            Codec::Lz4(HeaderChecksum::Correct, entry_len) if self.options.codecs.ignore_lz4_header_checksum => {
-                Codec::Lz4(HeaderChecksum::Ignored, entry_len)
-            }
-            other => other,
-        };
+        let codec = self.accepting(codec);
         self.unpacker.unpack(codec, packed, &mut self.plain, &budget, remarks)?;
         self.stats.entries_unpacked += 1;
         self.stats.bytes_inflated += as_u64(self.plain.bytes().len());
@@ -391,6 +385,17 @@ impl Decoder {
         walk.finish(&section)?;
         keys.fault.map_or(Ok(()), Err)
     }
+}
+
+/// The codec of a batch that no plugin packed.
+fn codec_of(header: &BatchHeader) -> Result<Codec> {
+    Ok(match header.compression() {
+        CompressionType::Gzip => Codec::Gzip,
+        CompressionType::Snappy => Codec::Snappy,
+        CompressionType::Lz4 => Codec::Lz4(HeaderChecksum::Correct, entry_len(header)),
+        CompressionType::Zstd => Codec::Zstd,
+        other => return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id: other.id() }).in_field("attributes")),
+    })
 }
 
 struct ControlKeys<'a> {
