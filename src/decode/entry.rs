@@ -1,6 +1,6 @@
 //! One entry: header, filters, checksum, unpacking. The records are then walked by whoever holds the columns.
 
-use super::header::{checksummed, ensure_count, parse_header, records_at};
+use super::header::{checksummed, ensure_count, parse_header, records_at, verify};
 use super::transactions::Fate;
 use super::walk::entry_len;
 use super::{Bundle, DecodeOptions, Isolation, OffsetRange, Stats, Walk};
@@ -133,7 +133,7 @@ impl Decoder {
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
         self.stats.entries_read += 1;
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
-        self.options.segment.ensure_holds(&header).map_err(in_batch)?;
+        self.ensure_in_segment(frame, &header).map_err(in_batch)?;
         let opened = match header.format {
             RecordFormat::V2 | RecordFormat::V3 => self.open_batch(frame, &header, remarks),
             RecordFormat::V0 | RecordFormat::V1 => self.open_message(frame, &header, remarks),
@@ -156,8 +156,17 @@ impl Decoder {
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
         self.stats.entries_read += 1;
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
-        self.options.segment.ensure_holds(&header).map_err(in_batch)?;
+        self.ensure_in_segment(frame, &header).map_err(in_batch)?;
         self.open_bundle(frame, &header, entries, bundle).map_err(in_batch)
+    }
+
+    /// Fails for a batch that contradicts the name of its segment. A wrong checksum goes first, as in validation and where damage is skipped.
+    #[inline]
+    fn ensure_in_segment(&self, frame: Frame<'_>, header: &BatchHeader) -> Result<()> {
+        match self.options.segment.ensure_holds(header) {
+            Err(outside) if self.verifies_entries() => verify(frame.bytes, header).and(Err(outside)),
+            held => held,
+        }
     }
 
     /// The plain records of an opened entry, and what may be read behind them.
