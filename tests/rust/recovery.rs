@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use logsegment::decode::{ChecksumJudge, DecodeOptions, OffsetGuard};
+use logsegment::decode::{ChecksumJudge, DecodeOptions, Decoder, OffsetGuard, OffsetRange};
 use logsegment::error::{Error, ErrorKind};
-use logsegment::framing::{Claim, Judge, Piece, Runs, Source};
+use logsegment::framing::{Claim, Frame, Judge, Piece, Runs, Source};
 use logsegment::interrupt::Interrupt;
 use logsegment::limits::Limits;
 use logsegment::model::UploadOffsets;
+use logsegment::validate::{Depth, Validator};
+use logsegment::wire::checksum::crc32;
 
 use crate::batches::{batch, record, sample};
 
@@ -189,4 +191,25 @@ fn an_intact_batch_outside_of_its_upload_is_left_out_alone() {
         assert_eq!(found, [(rule, starts[1], starts[2]), ("V2-31", starts[2], starts[3])]);
         assert_eq!(read, [starts[0], starts[3]]);
     }
+}
+
+/// A plain message of magic 1 without a key and a value.
+fn message(offset: i64) -> Vec<u8> {
+    let tail = [&[1, 0][..], &1_600_000_000_000_i64.to_be_bytes(), &[0xff; 8]].concat();
+    let size = i32::try_from(tail.len() + 4).unwrap();
+    [&offset.to_be_bytes()[..], &size.to_be_bytes(), &crc32(&tail).to_be_bytes(), &tail].concat()
+}
+
+#[test]
+fn seg_1_a_plain_message_of_offset_0_is_outside_of_a_later_segment() {
+    let bytes = [message(0), message(1)].concat();
+    let segment = OffsetRange { start: 40, end: None };
+    let decode = DecodeOptions { segment, ..DecodeOptions::default() };
+    let mut decoder = Decoder::new(decode.clone());
+    let error = decoder.open(Frame { position: 0, magic: 1, bytes: &bytes[..34] }).unwrap_err();
+    assert_eq!(error.rule(), "SEG-1");
+    let mut validator = Validator::new(Source::memory(bytes.into()), decode, Depth::Full, false);
+    while validator.advance().unwrap() {}
+    let found: Vec<_> = validator.take_findings().iter().map(|found| (found.rule(), found.position)).collect();
+    assert_eq!(found, [("SEG-1", 0)]);
 }
