@@ -107,10 +107,8 @@ impl Committed<'_> {
                 Err(error) => return Err(error),
             };
             // One header alone may have a flipped bit: the next one goes on from there when it has none.
-            if behind.is_some_and(|last| header.base_offset > last) {
-                if self.is_enough(scan, header.base_offset) {
-                    return Ok(Visited::Enough);
-                }
+            if behind.is_some_and(|last| header.base_offset > last) && self.is_enough(scan, header.base_offset) {
+                return Ok(Visited::Enough);
             }
             behind = self.is_behind(header.base_offset).then_some(header.last_offset);
             let goes_on = scan.goes_on_with(&header);
