@@ -1,6 +1,6 @@
 //! One entry: header, filters, checksum, unpacking. The records are then walked by whoever holds the columns.
 
-use super::header::{checksummed, ensure_count, parse_header, records_at};
+use super::header::{checksummed, ensure_count, parse_header, records_at, verify};
 use super::transactions::Fate;
 use super::walk::entry_len;
 use super::{Bundle, DecodeOptions, Isolation, OffsetRange, Stats, Walk};
@@ -133,6 +133,7 @@ impl Decoder {
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
         self.stats.entries_read += 1;
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
+        self.ensure_in_segment(frame, &header).map_err(in_batch)?;
         let opened = match header.format {
             RecordFormat::V2 | RecordFormat::V3 => self.open_batch(frame, &header, remarks),
             RecordFormat::V0 | RecordFormat::V1 => self.open_message(frame, &header, remarks),
@@ -155,7 +156,17 @@ impl Decoder {
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
         self.stats.entries_read += 1;
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
+        self.ensure_in_segment(frame, &header).map_err(in_batch)?;
         self.open_bundle(frame, &header, entries, bundle).map_err(in_batch)
+    }
+
+    /// Fails for a batch that contradicts the name of its segment. A wrong checksum goes first, as in validation and where damage is skipped.
+    #[inline]
+    fn ensure_in_segment(&self, frame: Frame<'_>, header: &BatchHeader) -> Result<()> {
+        match self.options.segment.ensure_holds(header) {
+            Err(outside) if self.verifies_entries() => verify(frame.bytes, header).and(Err(outside)),
+            held => held,
+        }
     }
 
     /// The plain records of an opened entry, and what may be read behind them.
@@ -208,7 +219,6 @@ impl Decoder {
             let verify = if frame.bytes.len() <= MOST_AHEAD { parse::verify_cached } else { parse::verify };
             verify(frame.bytes, header.crc)?;
         }
-        self.options.segment.ensure_holds(header)?;
         // Behind the checksum: a flipped bit may name another producer, whose transaction was aborted.
         if !self.is_committed(header)? {
             self.stats.entries_skipped += 1;
@@ -282,7 +292,7 @@ impl Decoder {
         let codec = match header.compression() {
             CompressionType::None => return Ok(Plainness::Stored),
             CompressionType::Plugin(id) => return self.unpack_plugin(id, records),
-            _ => self.codec_of(header)?,
+            _ => codec_of(header)?,
         };
         self.unpack(codec, records, remarks)?;
         Ok(Plainness::Unpacked)
@@ -303,7 +313,7 @@ impl Decoder {
         let limits = self.options.limits;
         limits.ensure_records(u64::try_from(header.count.unwrap_or(0)).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
         let mut prefix = Prefix::new(ensure_count(header, usize::MAX, true)?, header.has_record_attributes(), &limits);
-        let codec = self.codec_of(header)?;
+        let codec = self.accepting(codec_of(header)?);
         let budget = Budget::for_entry(&limits, records.len());
         let mut fault = None;
         let unpacked = self.unpacker.unpack_until(codec, records, &mut self.plain, &budget, &mut |plain| match prefix.read(
@@ -325,26 +335,20 @@ impl Decoder {
         prefix.read(self.plain.readable(), self.plain.len(), true, &mut each).map(|_| ())
     }
 
-    /// The codec of a batch that no plugin packed.
-    fn codec_of(&self, header: &BatchHeader) -> Result<Codec> {
-        Ok(match header.compression() {
-            CompressionType::Gzip => Codec::Gzip,
-            CompressionType::Snappy => Codec::Snappy,
-            CompressionType::Lz4 => Codec::Lz4(HeaderChecksum::Correct, entry_len(header)),
-            CompressionType::Zstd => Codec::Zstd,
-            other => return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id: other.id() }).in_field("attributes")),
-        })
+    /// Returns the codec with the header checksums that the options accept.
+    fn accepting(&self, codec: Codec) -> Codec {
+        match codec {
+            Codec::Lz4(HeaderChecksum::Correct, entry_len) if self.options.codecs.ignore_lz4_header_checksum => {
+                Codec::Lz4(HeaderChecksum::Ignored, entry_len)
+            }
+            other => other,
+        }
     }
 
     /// Unpacks into the decoder's storage.
     pub(super) fn unpack(&mut self, codec: Codec, packed: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<()> {
         let budget = Budget::for_entry(&self.options.limits, packed.len());
-        let codec = match codec {
-            Codec::Lz4(HeaderChecksum::Correct, entry_len) if self.options.codecs.ignore_lz4_header_checksum => {
-                Codec::Lz4(HeaderChecksum::Ignored, entry_len)
-            }
-            other => other,
-        };
+        let codec = self.accepting(codec);
         self.unpacker.unpack(codec, packed, &mut self.plain, &budget, remarks)?;
         self.stats.entries_unpacked += 1;
         self.stats.bytes_inflated += as_u64(self.plain.bytes().len());
@@ -390,6 +394,17 @@ impl Decoder {
         walk.finish(&section)?;
         keys.fault.map_or(Ok(()), Err)
     }
+}
+
+/// The codec of a batch that no plugin packed.
+fn codec_of(header: &BatchHeader) -> Result<Codec> {
+    Ok(match header.compression() {
+        CompressionType::Gzip => Codec::Gzip,
+        CompressionType::Snappy => Codec::Snappy,
+        CompressionType::Lz4 => Codec::Lz4(HeaderChecksum::Correct, entry_len(header)),
+        CompressionType::Zstd => Codec::Zstd,
+        other => return Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id: other.id() }).in_field("attributes")),
+    })
 }
 
 struct ControlKeys<'a> {

@@ -29,7 +29,6 @@ impl Decoder {
         if self.verifies_entries() {
             parse::verify(frame.bytes, header.crc)?;
         }
-        self.options.segment.ensure_holds(header)?;
         let message = Message::parse(frame.bytes)?;
         if is_plain {
             return Ok(Some(plain(header, 1)));

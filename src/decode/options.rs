@@ -5,7 +5,7 @@ use crate::codec::Plugins;
 use crate::codec::zstd::Dictionaries;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::model::{BatchHeader, Formats, RecordFormat, UploadOffsets};
+use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat, UploadOffsets};
 
 /// What a decode is asked for.
 #[derive(Clone, Debug)]
@@ -152,7 +152,7 @@ impl OffsetRange {
     fn holds(&self, header: &BatchHeader) -> bool {
         match header.format {
             RecordFormat::V2 | RecordFormat::V3 => self.contains(header.base_offset) && self.contains(header.last_offset),
-            RecordFormat::V0 | RecordFormat::V1 => self.contains(header.last_offset) || header.last_offset == 0,
+            RecordFormat::V0 | RecordFormat::V1 => self.contains(header.last_offset) || is_unset(header),
             RecordFormat::V07 => true,
         }
     }
@@ -169,4 +169,9 @@ impl OffsetRange {
     pub fn until(self, end: i64) -> Self {
         Self { end: Some(self.end.map_or(end, |own| own.min(end))), ..self }
     }
+}
+
+/// True for a wrapper whose offset a producer may not have set.
+fn is_unset(header: &BatchHeader) -> bool {
+    header.last_offset == 0 && header.compression() != CompressionType::None
 }

@@ -85,7 +85,17 @@ pub struct Runs {
 enum Cut {
     Entries(usize),
     Fault(Error),
-    Broken { len: usize, magic: i8, error: Error },
+    Broken {
+        len: usize,
+        magic: i8,
+        error: Error,
+    },
+    /// The guard refuses the entry at the front.
+    Refused {
+        len: usize,
+        magic: i8,
+        error: Error,
+    },
     End(Tail),
 }
 
@@ -198,6 +208,9 @@ impl Runs {
             }
             Cut::Fault(error) => self.step_over(error.at_byte(position), position).map(Some),
             Cut::Broken { len, magic, error } => self.step_over_broken(error.at_byte(position), len, magic).map(Some),
+            // A checksum proves the length, whatever follows the entry or lies inside of it.
+            Cut::Refused { len, error, .. } if self.is_intact(len) => Ok(Some(self.leave_out(error.at_byte(position), len))),
+            Cut::Refused { len, magic, error } => self.step_over_broken(error.at_byte(position), len, magic).map(Some),
             Cut::End(tail) => {
                 if matches!(tail, Tail::Torn { .. })
                     && let Some(swallowed) = self.swallowed()?
@@ -229,7 +242,7 @@ impl Runs {
                     if let Some(error) = self.pass_guard(len, entry, magic) {
                         return Ok(match (len, &self.search) {
                             (0, None) => Cut::Fault(error),
-                            (0, Some(_)) => Cut::Broken { len: entry, magic, error },
+                            (0, Some(_)) => Cut::Refused { len: entry, magic, error },
                             _ => Cut::Entries(len),
                         });
                     }
@@ -355,6 +368,12 @@ impl Runs {
     fn adds_up(&self, len: usize) -> bool {
         let entry = self.source.front().get(..len);
         entry.zip(self.search.as_ref()).is_some_and(|(entry, search)| search.adds_up(entry))
+    }
+
+    /// Whether the checksum of the entry of this length at the front matches.
+    fn is_intact(&self, len: usize) -> bool {
+        let entry = self.source.front().get(..len);
+        entry.zip(self.search.as_ref()).is_some_and(|(entry, search)| search.has_intact(entry))
     }
 
     fn intact_before(&mut self, end: u64) -> Result<Option<(Range<u64>, Range<u64>)>> {

@@ -141,6 +141,11 @@ impl Search {
         matches!(self.judge.claim(entry), Claim::Whole(len) if len == entry.len())
     }
 
+    /// Whether the checksum of an entry matches.
+    pub fn has_intact(&self, entry: &[u8]) -> bool {
+        self.judge.is_intact(entry)
+    }
+
     fn is_known(&self, entry: &Range<u64>) -> bool {
         let at = self.found.partition_point(|found| found.start < entry.start);
         self.found.get(at) == Some(entry)

@@ -1,10 +1,12 @@
 //! Records whose metadata stands before their payloads, and what is given of them when both do not fit together (S-H6).
 
+use bytes::Bytes;
 use logsegment::convert::{ConvertOptions, Converter};
-use logsegment::decode::{DecodeOptions, Decoder, parse_header, transactions::marker};
+use logsegment::decode::{CodecOptions, DecodeOptions, Decoder, parse_header, transactions::marker};
 use logsegment::error::Result;
 use logsegment::framing::{Frame, Source};
-use logsegment::model::{BatchHeader, Formats, HeaderRef, RecordFormat, RecordRef, RecordSink};
+use logsegment::model::{BatchHeader, CompressionType, Formats, HeaderRef, RecordFormat, RecordRef, RecordSink};
+use logsegment::validate::{Depth, Severity, Validator};
 use logsegment::wire::Sink;
 use logsegment::wire::checksum::crc32c;
 
@@ -14,10 +16,14 @@ const TRANSACTIONAL_CONTROL: i16 = 0x30;
 
 /// One batch of these records, with the metadata first.
 fn metadata_first(batch: Vec<u8>) -> Vec<u8> {
+    compressed(batch, None)
+}
+
+fn compressed(batch: Vec<u8>, compression: Option<CompressionType>) -> Vec<u8> {
     let options = ConvertOptions {
         decode: DecodeOptions::default(),
         to: RecordFormat::V3,
-        compression: None,
+        compression,
         is_metadata_first: true,
         level: None,
         is_up_wanted: true,
@@ -89,4 +95,23 @@ fn s_h6_a_marker_is_none_when_the_payloads_do_not_end_where_its_batch_does() {
     assert_eq!(marker(&header(&whole), &whole).unwrap().unwrap().coordinator_epoch, 9);
     let longer = with_a_byte_more(whole);
     assert_eq!(marker(&header(&longer), &longer).unwrap_err().rule(), "S-H6");
+}
+
+#[test]
+fn metadata_is_read_out_of_a_frame_whose_header_checksum_is_ignored() {
+    let mut bytes = compressed(batches::sample(7, 20), Some(CompressionType::Lz4));
+    let frame = bytes.windows(4).position(|four| four == b"\x04\x22\x4d\x18").unwrap();
+    bytes[frame + 6] ^= 1;
+    let bytes = Bytes::from(sealed(bytes));
+    for depth in [Depth::Metadata, Depth::Full] {
+        for ignores in [false, true] {
+            let codecs = CodecOptions { ignore_lz4_header_checksum: ignores, ..CodecOptions::default() };
+            let decode = DecodeOptions { formats: Formats::Experimental, codecs, ..DecodeOptions::default() };
+            let mut validator = Validator::new(Source::memory(bytes.clone()), decode, depth, false);
+            while validator.advance().unwrap() {}
+            let errors: Vec<_> =
+                validator.take_findings().into_iter().filter(|found| found.severity == Severity::Error).map(|found| found.rule()).collect();
+            assert_eq!(errors, if ignores { vec![] } else { vec!["COD-L8"] }, "{depth:?}");
+        }
+    }
 }

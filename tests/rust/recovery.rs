@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use logsegment::decode::{ChecksumJudge, DecodeOptions};
+use logsegment::decode::{ChecksumJudge, DecodeOptions, Decoder, OffsetGuard, OffsetRange};
 use logsegment::error::{Error, ErrorKind};
-use logsegment::framing::{Claim, Judge, Piece, Runs, Source};
+use logsegment::framing::{Claim, Frame, Judge, Piece, Runs, Source};
 use logsegment::interrupt::Interrupt;
 use logsegment::limits::Limits;
+use logsegment::model::UploadOffsets;
+use logsegment::validate::{Depth, Validator};
+use logsegment::wire::checksum::crc32;
 
-use crate::batches::{batch, sample};
+use crate::batches::{batch, record, sample};
 
 /// Counts what it is asked.
 struct Counting {
@@ -155,4 +158,58 @@ fn every_intact_batch_in_a_claim_that_is_cut_through_is_given() {
     let bytes = [broken_header(0, end), first.clone(), second.clone(), third].concat();
     let starts = [61, 61 + first.len(), 61 + first.len() + second.len()].map(|at| at as u64);
     assert_eq!(cost_of(&bytes).entries, starts);
+}
+
+/// The rules of what is wrong with an upload of these offsets, with the bytes that each takes, and the positions of what is read.
+fn refused(bytes: &[u8], start: i64, last: i64) -> (Vec<(&'static str, u64, u64)>, Vec<u64>) {
+    let decode = DecodeOptions { upload: Some(UploadOffsets { start, end: Some(last) }), ..DecodeOptions::default() };
+    let source = Source::memory(Bytes::copy_from_slice(bytes));
+    let runs = Runs::new(source, Limits::default(), 1).recovering(Box::new(judge()));
+    let mut runs = runs.guarded(OffsetGuard::of(&decode));
+    let (mut refused, mut read) = (Vec::new(), Vec::new());
+    while let Some(piece) = runs.next_piece().unwrap() {
+        match piece {
+            Piece::Damage(damage) => refused.push((damage.error.rule(), damage.bytes.start, damage.bytes.end)),
+            Piece::Run(run) => read.push(run.position),
+            _ => panic!("{piece:?}"),
+        }
+    }
+    (refused, read)
+}
+
+#[test]
+fn an_intact_batch_outside_of_its_upload_is_left_out_alone() {
+    let (first, last) = (sample(10, 4), sample(16, 3));
+    let mut broken = sample(14, 2);
+    broken[17] ^= 1;
+    let stored = batch(900, 1, 0, &record(0, None, Some(&sample(14, 1)), &[]));
+    for outside in [sample(900, 2), sample(12, 1), stored] {
+        let parts = [first.clone(), outside, broken.clone(), last.clone()];
+        let starts: Vec<u64> = (0..=4).map(|count| parts[..count].concat().len() as u64).collect();
+        let (found, read) = refused(&parts.concat(), 10, 100);
+        let rule = if parts[1][..8] == 12_i64.to_be_bytes() { "ORD-1" } else { "TS-23" };
+        assert_eq!(found, [(rule, starts[1], starts[2]), ("V2-31", starts[2], starts[3])]);
+        assert_eq!(read, [starts[0], starts[3]]);
+    }
+}
+
+/// A plain message of magic 1 without a key and a value.
+fn message(offset: i64) -> Vec<u8> {
+    let tail = [&[1, 0][..], &1_600_000_000_000_i64.to_be_bytes(), &[0xff; 8]].concat();
+    let size = i32::try_from(tail.len() + 4).unwrap();
+    [&offset.to_be_bytes()[..], &size.to_be_bytes(), &crc32(&tail).to_be_bytes(), &tail].concat()
+}
+
+#[test]
+fn seg_1_a_plain_message_of_offset_0_is_outside_of_a_later_segment() {
+    let bytes = [message(0), message(1)].concat();
+    let segment = OffsetRange { start: 40, end: None };
+    let decode = DecodeOptions { segment, ..DecodeOptions::default() };
+    let mut decoder = Decoder::new(decode.clone());
+    let error = decoder.open(Frame { position: 0, magic: 1, bytes: &bytes[..34] }).unwrap_err();
+    assert_eq!(error.rule(), "SEG-1");
+    let mut validator = Validator::new(Source::memory(bytes.into()), decode, Depth::Full, false);
+    while validator.advance().unwrap() {}
+    let found: Vec<_> = validator.take_findings().iter().map(|found| (found.rule(), found.position)).collect();
+    assert_eq!(found, [("SEG-1", 0)]);
 }

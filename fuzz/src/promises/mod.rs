@@ -28,7 +28,7 @@ pub type Check = fn(&[u8]);
 
 /// Every target, by the name of its program.
 pub const TARGETS: [(&str, Check); 19] = [
-    ("auto", |bytes| reading::check(bytes, &reading::options(Formats::Auto))),
+    ("auto", |bytes| reading::check_in_place(bytes, &reading::options(Formats::Auto))),
     ("v07", |bytes| reading::check(bytes, &reading::options(Formats::Only(RecordFormat::V07)))),
     ("v0_v1", |bytes| {
         reading::check(bytes, &reading::options(Formats::Only(RecordFormat::V0)));

@@ -6,11 +6,11 @@ use bytes::Bytes;
 use logsegment::Error;
 use logsegment::columns::schema::COLUMNS;
 use logsegment::columns::{BinaryKind, Column, OnError, Projection, StreamOptions, stream};
-use logsegment::decode::DecodeOptions;
+use logsegment::decode::{DecodeOptions, OffsetRange};
 use logsegment::framing::Source;
 use logsegment::interrupt::Interrupt;
 use logsegment::limits::Limits;
-use logsegment::model::Formats;
+use logsegment::model::{Formats, UploadOffsets};
 use logsegment::validate::{Depth, Severity, Validator};
 
 /// Small enough that a bomb is found out at once.
@@ -147,6 +147,17 @@ pub fn error_finding(bytes: &[u8], decode: &DecodeOptions, depth: Depth) -> Opti
         assert!(end <= bytes.len() as u64, "{finding:?} lies behind the input");
     }
     findings.iter().find(|finding| finding.severity == Severity::Error).map(|finding| finding.rule())
+}
+
+/// All that must hold of any bytes, also where the names of segments, or an upload, restrict their offsets.
+pub fn check_in_place(bytes: &[u8], decode: &DecodeOptions) {
+    check(bytes, decode);
+    for (start, last) in [(1, 59), (50, 119)] {
+        let segment = OffsetRange { start, end: Some(last + 1) };
+        check(bytes, &DecodeOptions { segment, ..decode.clone() });
+        let upload = Some(UploadOffsets { start, end: Some(last) });
+        check(bytes, &DecodeOptions { upload, ..decode.clone() });
+    }
 }
 
 /// All that must hold of any bytes, read in this way.

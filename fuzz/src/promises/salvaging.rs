@@ -1,6 +1,7 @@
 //! Salvage gives what is intact, accounts for every byte, and finds nothing to salvage in what it gave.
 
 use bytes::Bytes;
+use logsegment::Error;
 use logsegment::decode::DecodeOptions;
 use logsegment::framing::Source;
 use logsegment::interrupt::Interrupt;
@@ -19,27 +20,47 @@ pub fn check(bytes: &[u8]) {
     let [is_sorted, wants_records, _] = [(); 3].map(|()| choices.byte() % 2 == 1);
     let input = choices.0;
     let wanted = SalvageOptions { decode: options(formats), fit: Fit::default(), lists_places: is_sorted, wants_records };
-    let (out, aside, mut found) = salvage(input, wanted.clone());
+    match salvage(input, wanted.clone()) {
+        Ok(salvaged) => ensure_salvaged(salvaged, input, &wanted),
+        Err(error) => {
+            assert!(formats == Formats::Auto && error.is_refused_format(), "memory does not fail: {error}");
+            ensure_switch_helps(&error, input, SalvageOptions { decode: options(Formats::Experimental), ..wanted });
+        }
+    }
+}
+
+/// What came of one pass: the output, the records of damaged batches, and the account.
+type Salvaged = (Vec<u8>, Vec<u8>, Found);
+
+fn ensure_salvaged((out, aside, mut found): Salvaged, input: &[u8], wanted: &SalvageOptions) {
     ensure_accounted(&found.account, input, &out);
-    ensure_clean(&out, &wanted);
-    if wants_records {
+    ensure_clean(&out, wanted);
+    if wanted.wants_records {
         // Readable records of damaged batches are written as batches of magic 2.
         ensure_clean(&aside, &SalvageOptions { decode: options(Formats::Auto), ..wanted.clone() });
     }
-    if is_sorted && found.is_disordered && !found.has_too_many {
-        let out = settle(input, &mut found, &wanted);
+    if wanted.lists_places && found.is_disordered && !found.has_too_many {
+        let out = settle(input, &mut found, wanted);
         ensure_accounted(&found.account, input, &out);
-        let (_, _, again) = salvage(&out, wanted);
+        let (_, _, again) = salvage(&out, wanted.clone()).expect("memory does not fail");
         assert!(!again.is_disordered, "the settled log is out of order");
     }
 }
 
-fn salvage(input: &[u8], wanted: SalvageOptions) -> (Vec<u8>, Vec<u8>, Found) {
+/// Salvage refuses a valid batch of magic 3 that it may not read (MAP-3), since it would lose the batch. With the switch it keeps the batch.
+fn ensure_switch_helps(error: &Error, input: &[u8], wanted: SalvageOptions) {
+    let position = error.position().byte.expect("a refusal has a position");
+    let salvaged = salvage(input, wanted.clone()).expect("memory does not fail");
+    assert!(salvaged.2.account.kept.iter().any(|kept| kept.bytes.contains(&position)), "a refused batch is lost with the switch: {error}");
+    ensure_salvaged(salvaged, input, &wanted);
+}
+
+fn salvage(input: &[u8], wanted: SalvageOptions) -> Result<Salvaged, Error> {
     let source = Source::memory(Bytes::copy_from_slice(input));
-    let mut salvager = Salvager::new(source, wanted).expect("legal options");
+    let mut salvager = Salvager::new(source, wanted)?;
     let (mut out, mut aside) = (Sink::default(), Sink::default());
-    while salvager.advance(&mut out, &mut aside).expect("memory does not fail") {}
-    (out.bytes().to_vec(), aside.bytes().to_vec(), salvager.finish())
+    while salvager.advance(&mut out, &mut aside)? {}
+    Ok((out.bytes().to_vec(), aside.bytes().to_vec(), salvager.finish()))
 }
 
 fn settle(input: &[u8], found: &mut Found, wanted: &SalvageOptions) -> Vec<u8> {
@@ -68,7 +89,7 @@ fn ensure_accounted(account: &Account, input: &[u8], out: &[u8]) {
 /// All of it is intact.
 fn ensure_clean(out: &[u8], wanted: &SalvageOptions) {
     let wanted = SalvageOptions { decode: DecodeOptions { check_crc: true, ..wanted.decode.clone() }, ..wanted.clone() };
-    let (again, _, found) = salvage(out, wanted);
+    let (again, _, found) = salvage(out, wanted).expect("memory does not fail");
     assert!(found.account.lost.is_empty(), "lost of what was salvaged: {:?}", found.account.lost);
     assert_eq!(again, out);
 }

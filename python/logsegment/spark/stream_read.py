@@ -102,18 +102,25 @@ class _Reading:
         self._fails = fails
         self._at = part.start
         self._segments: list[SegmentFile] | None = None
+        self._waiting: list[tuple[SegmentFile, int | None]] = []
 
     def open_next(self) -> Opened | None:
-        """The records of the segment that holds the next offsets; None at the end."""
+        """Open the records of the next segment; None at the end."""
         attempts = 0
-        while self._at < self._part.end:
+        while self._waiting or self._at < self._part.end:
+            opened = None
             try:
-                found = self._holding(self._listed())
-                opened = None if found is None else self._open(*found)
+                if not self._waiting:
+                    self._waiting = self._holding(self._listed())
+                if self._waiting:
+                    opened = self._open(*self._waiting[0])
+                    del self._waiting[0]
             except FileNotFoundError as error:
-                opened, attempts, self._segments = None, attempts + 1, None
+                attempts, self._segments, self._waiting = attempts + 1, None, []
                 if attempts == ATTEMPTS:
                     self._ensure_replaced(error)
+            if not self._waiting and opened is not None:
+                self._at = opened.share.end or self._part.end
             if opened is not None:
                 return opened
         return None
@@ -123,8 +130,11 @@ class _Reading:
             self._segments = settled_segments(self._part.segment, reports=self._decoding["on_error"] == "skip")
         return self._segments
 
-    def _holding(self, segments: list[SegmentFile]) -> tuple[SegmentFile, int | None] | None:
-        """The segment that holds the next offset, or the first one behind it, and where the one after that begins."""
+    def _holding(self, segments: list[SegmentFile]) -> list[tuple[SegmentFile, int | None]]:
+        """Return the segments that hold the next offsets, each with the end of these offsets; None for that of the last segment.
+
+        There is one, unless a segment contradicts its name: then another one may have the same offsets by its name.
+        """
         first = base_of(segments[0]) if segments else self._part.end
         if first > self._at:
             behind = min(first, self._part.end)
@@ -132,22 +142,21 @@ class _Reading:
             self._at = behind
         there = list(with_followers(segments, self._at, self._part.end))
         if not there:
-            return None
-        begun = [(one, follower) for one, follower in there if base_of(one) <= self._at]
-        segment, follower = begun[-1] if begun else there[0]
-        # A segment that contradicts its name may have offsets that by their names another one holds.
-        later = [base_of(one) for one, _ in there if base_of(one) > max(self._at, base_of(segment))]
-        ends = [end for end in (follower, *later) if end is not None]
-        return segment, min(ends, default=None if segment is segments[-1] else self._part.end)
+            self._at = self._part.end
+            return []
+        begun = [(one, follower) for one, follower in there if base_of(one) <= self._at] or there[:1]
+        later = [base_of(one) for one, _ in there if base_of(one) > max(self._at, base_of(begun[-1][0]))]
+        ends = [follower for _, follower in begun if follower is not None]
+        is_last = begun[-1][0] is segments[-1]
+        end = min([*ends, *later], default=None if is_last else self._part.end)
+        return [(segment, end) for segment, _ in begun]
 
     def _open(self, segment: SegmentFile, follower: int | None) -> Opened:
         end = self._part.end if follower is None else min(follower, self._part.end)
         source, stream, is_whole = _opened(segment, self._at, end, self._decoding)
-        opened = Opened(segment, source, Share(base_of(segment), self._at, end, self._part.resumes), stream)
         if follower is None and not is_whole:
             report_loss(f"{self._part.name} was cut off before offset {end - 1}, which was there before", fails=self._fails)
-        self._at = end
-        return opened
+        return Opened(segment, source, Share(base_of(segment), self._at, end, self._part.resumes), stream)
 
     def _ensure_replaced(self, error: FileNotFoundError) -> None:
         """Fail, or leave the rest out, when the segment did not come back."""
