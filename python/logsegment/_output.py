@@ -315,7 +315,12 @@ def _place_new(hidden: str, place: str) -> None:
             raise
         # Without links, the name is reserved by an empty file, which the move replaces.
         os.close(os.open(place, _NEW, 0o600))
-        os.replace(hidden, place)
+        try:
+            os.replace(hidden, place)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(place)
+            raise
 
 
 def _place_directory(hidden: Path, target: Path, *, is_reserved: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from pathlib import Path
 
@@ -186,3 +187,86 @@ def test_what_is_left_out_whole_leaves_no_empty_log(partition: Path, tmp_path: P
     assert (tmp_path / "rest/payments-0" / copy.name).read_bytes() == copied.read_bytes()
     assert (saved / last.name).read_bytes() == last.read_bytes()
     assert run("verify", saved).code == 0
+
+
+def entries_of(path: Path) -> list[bytes]:
+    data = path.read_bytes()
+    rows = corpus.rows_of(ls.batches(data), ["position", "size"])
+    return [data[row["position"] : row["position"] + row["size"]] for row in rows]
+
+
+def offsets_in(directory: Path) -> set[int]:
+    """Return the first offsets of the batches, which must be unique and in order."""
+    found = [row["baseOffset"] for path in logs(directory) for row in corpus.rows_of(ls.batches(path.read_bytes()), ["baseOffset"])]
+    assert found == sorted(set(found))
+    return set(found)
+
+
+def kept_by_names(partition: Path, directory: Path) -> set[int]:
+    """Salvage each segment between its name and the next one."""
+    directory.mkdir()
+    names = [int(path.stem) for path in logs(partition)]
+    for path, name, end in zip(logs(partition), names, [*names[1:], None], strict=True):
+        ls.salvage(path, out=directory / path.name, order="offset", first_offset=name, end_offset=end)
+    return offsets_in(directory)
+
+
+def with_entries(number: int, other: int, which: slice, *, in_front: bool = False):
+    """Copy batches of a segment into another one, as a file system does that gives back the wrong blocks."""
+
+    def copy(partition: Path) -> None:
+        path, foreign = logs(partition)[number], b"".join(entries_of(logs(partition)[other])[which])
+        path.write_bytes(foreign + path.read_bytes() if in_front else path.read_bytes() + foreign)
+
+    return copy
+
+
+#: Segments under the right names that hold batches of others.
+FOREIGN_ENTRIES = {
+    "the first of the next": with_entries(0, 1, slice(1)),
+    "the last of the next": with_entries(0, 1, slice(-1, None)),
+    "all but the last of the next": with_entries(0, 1, slice(-1)),
+    "two of a later one": with_entries(0, 3, slice(2)),
+    "the last two of the last": with_entries(0, -1, slice(-2, None)),
+    "the last of the one before": with_entries(2, 1, slice(-1, None), in_front=True),
+    "the first two of the first": with_entries(3, 0, slice(2), in_front=True),
+}
+
+
+@pytest.mark.parametrize("case", FOREIGN_ENTRIES)
+def test_batches_of_another_segment_cost_no_segment(case: str, partition: Path, tmp_path: Path):
+    whole = {path.name: path.read_bytes() for path in logs(partition)}
+    FOREIGN_ENTRIES[case](partition)
+    done = run("salvage", partition, "-o", tmp_path / "saved")
+    assert (done.code, "[SEG-1]" in done.err) == (3, False), done.err
+    assert {path.name: path.read_bytes() for path in logs(tmp_path / "saved/payments-0")} == whole
+
+
+def test_segments_that_overlap_lose_no_record_that_no_other_has(partition: Path, tmp_path: Path):
+    """The first segment holds all of the second one, of which only the beginning is left."""
+    first, second = logs(partition)[:2]
+    every = offsets_in(partition)
+    entries = entries_of(second)
+    first.write_bytes(first.read_bytes() + second.read_bytes())
+    second.write_bytes(b"".join(entries[: len(entries) // 2]))
+    run("salvage", partition, "-o", tmp_path / "saved")
+    assert offsets_in(tmp_path / "saved/payments-0") == every
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_right_names_keep_what_they_bound(seed: int, partition: Path, tmp_path: Path):
+    """Whatever batches are lost, copied or moved between the segments."""
+    chance = random.Random(seed)
+    segments = [entries_of(path) for path in logs(partition)]
+    every = [list(one) for one in segments]
+    for _ in range(chance.randint(1, 6)):
+        one, run_of = chance.choice(segments), chance.choice(every)
+        at, length = chance.randrange(len(run_of)), chance.choice([1, 1, 2, 3, len(run_of)])
+        place = chance.choice([0, len(one), chance.randint(0, len(one))])
+        one[place:place] = run_of[at : at + length]
+        if chance.random() < 0.3:
+            del one[chance.randrange(len(one))]
+    for path, entries in zip(logs(partition), segments, strict=True):
+        path.write_bytes(b"".join(entries))
+    run("salvage", partition, "-o", tmp_path / "saved")
+    assert len(offsets_in(tmp_path / "saved/payments-0")) >= len(kept_by_names(partition, tmp_path / "named"))

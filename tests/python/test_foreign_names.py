@@ -17,6 +17,8 @@ NAME = "00000000000000000000.log"
 NEXT = "00000000000000000240.log"
 #: Clears the screen, turns the direction of text, and a byte that is no UTF-8.
 FOREIGN = os.fsdecode(b"\x1b[2J\xe2\x80\xae\xff")
+#: How a terminal shows it.
+ESCAPED = "\\x1b[2J\\u202e\\xff"
 #: Verbs that write JSON, with what they need before the path.
 JSON_VERBS = {
     "verify": ("verify", "--json"),
@@ -84,6 +86,8 @@ def test_names_do_not_command_a_terminal(verb: tuple[str, ...], foreign: Path) -
                 Path(name).unlink(missing_ok=True)
             done = run_on_terminal(*verb, path, out=out, err=err)
             shown = done.out.decode() + done.err
+            assert done.code == (2 if path == foreign / "nowhere" else 0), shown
+            assert ESCAPED in shown
             assert "\x1b[2J" not in shown
             assert "\u202e" not in shown
 

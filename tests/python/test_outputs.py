@@ -439,6 +439,20 @@ def test_a_file_system_without_links_replaces_nothing_either(tmp_path: Path, mon
     assert os.listdir(tmp_path) == ["out.log"]
 
 
+def test_a_move_that_fails_without_links_leaves_no_empty_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_given: object, **_options: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    def fail(*_given: object, **_options: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        ls.salvage(CODEC_FILE.read_bytes(), out=tmp_path / "out.log")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_killed_process_leaves_no_half_of_an_output(tmp_path: Path) -> None:
     out = tmp_path / "out.log"
     source = f"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -48,6 +48,8 @@ class Extent:
 def places_of(segments: Sequence[Segment], reading: dict[str, Any]) -> Iterator[tuple[Segment, Place]]:
     """Yield each segment with its place, partition by partition.
 
+    The offsets of the batches overrule the names only where more batches are kept that way.
+
     Args:
         segments: those of each directory in the order of their names.
         reading: `format` and `experimental` of `logsegment.batch_stream`.
@@ -57,24 +59,27 @@ def places_of(segments: Sequence[Segment], reading: dict[str, Any]) -> Iterator[
     """
     for _, group in groupby(segments, lambda segment: segment.directory):
         partition = list(group)
+        named = list(map(_by_name, partition, _ends([one.base_offset for one in partition])))
         if any(is_tiered(one.path) or one.is_of_0_7 or one.base_offset is None for one in partition):
             # Manifests have the offsets of uploads, and offsets of Kafka 0.7 are positions.
-            yield from zip(partition, map(_by_name, partition, _ends([one.base_offset for one in partition])), strict=True)
+            yield from zip(partition, named, strict=True)
             continue
-        names = [one.base_offset or 0 for one in partition]
-        places = arranged(names, [_extent(one, reading) for one in partition])
-        yield from zip(partition, places, strict=True)
+        proven = output_places([one.base_offset or 0 for one in partition], [_extent(one, reading) for one in partition])
+        is_other = any(place.is_moved or place.base_offset is None for place in proven)
+        if is_other and _kept(partition, proven, reading) <= _kept(partition, named, reading):
+            proven = named
+        yield from zip(partition, proven, strict=True)
 
 
-def arranged(names: Sequence[int], extents: Sequence[Extent | None]) -> list[Place]:
-    """Return the places of the segments of a partition.
+def output_places(names: Sequence[int], extents: Sequence[Extent | None]) -> list[Place]:
+    """Return the places of the segments of a partition, by their offsets.
 
     Args:
         names: the offsets in the names, in increasing order.
         extents: the offsets of the segments; None for a segment that does not show them.
     """
-    known = {number: extent for number, extent in enumerate(extents) if extent is not None}
-    order = _without_overlaps(sorted(known, key=lambda number: known[number].first), known, names)
+    known = _without_overlaps({number: extent for number, extent in enumerate(extents) if extent is not None}, names)
+    order = list(known)
     bases: dict[int, int] = {}
     last = -1
     for at, number in enumerate(order):
@@ -101,15 +106,38 @@ def _place(name: int, base: int | None, borders: Sequence[int]) -> Place:
     return Place(base, {"first_offset": base, "end_offset": end}, is_moved=base != name)
 
 
-def _without_overlaps(order: Sequence[int], known: dict[int, Extent], names: Sequence[int]) -> list[int]:
-    """Leave out segments that hold offsets of others. Of two, the segment stays of which the name is right."""
-    kept: list[int] = []
-    for number in order:
-        if kept and known[kept[-1]].last >= known[number].first:
-            if names[kept[-1]] == known[kept[-1]].first or names[number] != known[number].first:
+def _kept(segments: Sequence[Segment], places: Sequence[Place], reading: dict[str, Any]) -> int:
+    """Return how many valid batches fit into the places of their segments."""
+    kept = 0
+    for segment, place in zip(segments, places, strict=True):
+        start, end = place.fit["first_offset"], place.fit["end_offset"]
+        kept += sum(start <= first and (end is None or last < end) for first, last in _rows(segment, reading, check_crc=True))
+    return kept
+
+
+def _without_overlaps(known: dict[int, Extent], names: Sequence[int]) -> dict[int, Extent]:
+    """Return disjoint extents, in the order of the offsets.
+
+    Two segments that overlap meet at the name of the second one, if it is in the overlap. A segment is left out only if all its offsets are
+    in another segment. Of two equal segments, the segment with the right name stays.
+    """
+    kept: dict[int, Extent] = {}
+    for number in sorted(known, key=lambda number: (known[number].first, -known[number].last, names[number] != known[number].first)):
+        after = known[number]
+        if kept:
+            last = next(reversed(kept))
+            before = kept[last]
+            is_inside = after.last <= before.last
+            if is_inside and (before.is_proven or (after.first, after.last) == (before.first, before.last)):
                 continue
-            kept.pop()
-        kept.append(number)
+            if is_inside and names[last] != before.first:
+                # The end of an extent without proof may be a damaged offset.
+                del kept[last]
+            elif after.first <= before.last:
+                border = names[number] if after.first <= names[number] <= before.last else after.first
+                kept[last] = replace(before, last=border - 1)
+                after = replace(after, first=border)
+        kept[number] = after
     return kept
 
 
@@ -154,9 +182,9 @@ def _widened(extent: list[tuple[int, int]], row: tuple[int, int]) -> list[tuple[
     return [(min(first, row[0]), max(last, row[1]))]
 
 
-def _rows(segment: Segment, reading: dict[str, Any]) -> Iterator[tuple[int, int]]:
+def _rows(segment: Segment, reading: dict[str, Any], *, check_crc: bool = False) -> Iterator[tuple[int, int]]:
     """Yield first and last offset of each batch; nothing where only unpacking tells them."""
-    with ls.batch_stream(ls.FileSource(segment.path), check_crc=False, on_error="skip", **reading) as stream:
+    with ls.batch_stream(ls.FileSource(segment.path), check_crc=check_crc, on_error="skip", **reading) as stream:
         for rows in stream:
             for line in rows.to_jsonl(fields=_FIELDS).splitlines():
                 row = json.loads(line)

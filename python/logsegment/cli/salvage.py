@@ -260,7 +260,7 @@ def _lines(name: str, found: ls.Salvage) -> Iterator[str]:
     if not found.entries and found.lost_bytes and not found.doubtful and not unread:
         yield "  no entry is intact: is this a log segment at all?"
     for lost in found.lost[:SHOWN]:
-        yield f"  left out: {_place(lost)}"
+        yield f"  left out: {_lost_text(lost)}"
     if len(found.lost) > SHOWN:
         yield f"  and {count(len(found.lost) - SHOWN, 'place')} more; --json has all of them"
     if found.aside_bytes:
@@ -271,7 +271,7 @@ def _lines(name: str, found: ls.Salvage) -> Iterator[str]:
         yield f"  {count(found.doubtful, 'intact entry')} left out by their offsets: --aside keeps them"
 
 
-def _place(lost: ls.Lost) -> str:
+def _lost_text(lost: ls.Lost) -> str:
     where = f"bytes {lost.position:,} to {lost.end - 1:,} [{lost.rule}]"
     missing = lost.missing
     if missing:
