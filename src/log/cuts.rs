@@ -97,7 +97,7 @@ impl Lookup<'_> {
     pub fn last_batch(&self) -> Result<Option<BatchHeader>> {
         let found = from_last(self.offsets, |hint| {
             let Some(position) = position(hint) else { return Ok(None) };
-            let is_intact = match self.intact_at(position) {
+            let is_intact = match self.valid_at(position) {
                 // Bytes behind those that are lost tell as well.
                 Err(error) if error.lost_bytes().is_some() => true,
                 header => header?.is_some(),
@@ -136,7 +136,7 @@ impl Lookup<'_> {
         let below = self.offsets.get(..self.offsets.partition_point(is_at_most)).unwrap_or_default();
         let found = from_last(below, |hint| {
             let Some(position) = position(hint).filter(|position| *position > from) else { return Ok(None) };
-            let is_intact = self.intact_at(position)?.is_some();
+            let is_intact = self.valid_at(position)?.is_some();
             let place = is_intact.then(|| self.scan(position, |header| header.position >= wanted));
             Ok(place.and_then(Result::ok).and_then(|place| place.header).map(|header| header.position))
         })?;

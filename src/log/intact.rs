@@ -46,7 +46,7 @@ impl Lookup<'_> {
     pub fn intact_cuts(&self, cuts: Vec<u64>) -> Result<Vec<u64>> {
         let mut kept = Vec::with_capacity(cuts.len());
         for cut in cuts {
-            if self.intact_at(cut)?.is_some() {
+            if self.valid_at(cut)?.is_some() {
                 kept.push(cut);
             }
         }
@@ -57,7 +57,7 @@ impl Lookup<'_> {
     fn before(&self, offset: i64) -> Result<u64> {
         let below = self.offsets.partition_point(|entry| entry.offset < offset);
         let found = from_last(self.offsets.get(..below).unwrap_or_default(), |hint| {
-            let header = position(hint).map_or(Ok(None), |position| self.intact_at(position))?;
+            let header = position(hint).map_or(Ok(None), |position| self.valid_at(position))?;
             Ok(header.filter(|header| header.last_offset < offset).map(|header| header.position))
         });
         Ok(found?.unwrap_or(0))
@@ -67,7 +67,7 @@ impl Lookup<'_> {
     fn behind(&self, offset: i64) -> Result<Option<u64>> {
         let below = self.offsets.partition_point(|entry| entry.offset < offset);
         from_first(self.offsets.get(below..).unwrap_or_default(), |hint| {
-            let header = position(hint).map_or(Ok(None), |position| self.intact_at(position))?;
+            let header = position(hint).map_or(Ok(None), |position| self.valid_at(position))?;
             Ok(header.filter(|header| header.last_offset >= offset).map(|header| header.position.saturating_add(header.size)))
         })
     }

@@ -87,7 +87,7 @@ impl Lookup<'_> {
     /// `Io`.
     pub fn near_end(&self) -> Result<u64> {
         let found = from_last(self.offsets, |hint| {
-            let header = position(hint).map_or(Ok(None), |position| self.intact_at(position))?;
+            let header = position(hint).map_or(Ok(None), |position| self.valid_at(position))?;
             Ok(header.map(|header| header.position))
         });
         Ok(found?.unwrap_or(0))
@@ -113,7 +113,7 @@ impl Lookup<'_> {
     /// tells, no batch before this one can reach the wanted one then.
     fn start_for(&self, entry: OffsetEntry, offset: i64) -> Result<Option<u64>> {
         let Ok(position) = u64::try_from(entry.position) else { return Ok(None) };
-        let header = self.intact_at(position)?;
+        let header = self.valid_at(position)?;
         Ok(header.filter(|header| first_known(header) <= offset).map(|_| position))
     }
 
@@ -163,8 +163,11 @@ impl Lookup<'_> {
         next.filter(|next| *next > position).map_or(Err(error), |next| Ok(self.headers(next)))
     }
 
-    /// The header of an intact batch at `position`; `LostBytes` when some of its bytes are lost.
-    pub(super) fn intact_at(&self, position: u64) -> Result<Option<BatchHeader>> {
+    /// The header of a valid batch at `position`; `LostBytes` when some of its bytes are lost.
+    ///
+    /// # Errors
+    /// `Io`, `LostBytes`.
+    pub fn valid_at(&self, position: u64) -> Result<Option<BatchHeader>> {
         if position >= self.len {
             return Ok(None);
         }

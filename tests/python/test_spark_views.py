@@ -147,8 +147,8 @@ def test_one_query_tells_which_segments_are_damaged(spark: SparkSession, tree: P
         (segment_of(tree, 7), "orders", 7, "V2-31"),
         (segment_of(tree, 19), "orders", 19, "L8-11"),
         (segment_of(tree, 33), "orders", 33, "V2-31"),
-        (segment_of(tree, PARTITIONS), "orders", PARTITIONS, "IO"),
     ]
+    assert [row["path"] for row in frame.where("rule = 'SEG-15'").collect()] == [segment_of(tree, PARTITIONS)]
 
 
 def test_findings_are_those_of_validate(spark: SparkSession, tree: Path):
@@ -178,7 +178,10 @@ def test_findings_of_every_hostile_case_are_those_of_validate(spark: SparkSessio
     corpus.seen_all(places, 300)
     for path, case in places.items():
         expected = [one.to_dict() for one in ls.validate(case.read(), codecs=ABSENT).findings]
-        assert found[path] == [{name: one[name] for name in FINDINGS} for one in expected], case.name
+        # Names are judged here, and not by `validate` of a buffer.
+        assert [one for one in found[path] if one["rule"] != "SEG-1"] == [{name: one[name] for name in FINDINGS} for one in expected], (
+            case.name
+        )
 
 
 def test_files_beside_a_segment_are_told_once_by_their_own_path(spark: SparkSession, tmp_path: Path):
@@ -253,7 +256,7 @@ def test_a_segment_before_that_cannot_be_read_is_told_of_itself_alone(tmp_path: 
     assert (second.name, "ORD-3") in told()
     first.unlink()
     first.symlink_to(tmp_path / "nowhere")
-    assert told() == [(first.name, "IO")]
+    assert told() == [(first.name, "SEG-15")]
 
 
 def test_a_snapshot_of_another_segment_is_looked_at_with_one_segment_alone(tmp_path: Path):

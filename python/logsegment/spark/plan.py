@@ -15,7 +15,7 @@ from pyspark.sql.datasource import InputPartition
 import logsegment as ls
 from logsegment.log.reader import with_followers
 from logsegment.neighbours import committed_transactions
-from logsegment.segments import SegmentFile, segments_beside
+from logsegment.segments import SegmentFile, is_gap, segments_beside
 from logsegment.spark.bare_files import ensure_entries
 from logsegment.spark.bounds import LogRange, ranges_of
 from logsegment.spark.cutting import Piece, cut_up, parts_of, shared
@@ -72,6 +72,7 @@ def plan_tasks(options: ReadOptions, wanted: Wanted | None = None) -> list[Input
     logs = discover(
         options.paths, options.selection, topic=options.topic, partition=options.partition, reports=options.mode.skips, left_out=left_out
     )
+    _ensure_none_skipped(left_out, options)
     warn_of_gaps(left_out)
     ranges = ranges_of(
         logs,
@@ -84,6 +85,13 @@ def plan_tasks(options: ReadOptions, wanted: Wanted | None = None) -> list[Input
         recovers=options.mode.skips,
     )
     return plan_ranges([one for one in ranges if wanted.has(one.name)], options, wanted.timestamp, (wanted.start, wanted.end))
+
+
+def _ensure_none_skipped(left_out: Sequence[ls.Finding], options: ReadOptions) -> None:
+    """Fail for an entry of a directory that has the name of a segment and cannot be read (SEG-15), unless what is left shall be read."""
+    skipped = next((one for one in left_out if one.rule == "SEG-15" and is_gap(one)), None)
+    if skipped is not None and options.fail_on_data_loss:
+        raise OSError(f"{skipped.path.rpartition('@')[0]}: {skipped.message}; set failOnDataLoss to false to read what is left")
 
 
 def plan_ranges(

@@ -160,7 +160,8 @@ def discover(
     if left_out is not None:
         directories = {shown(segment.directory) for segments in logs.values() for segment in segments}
         told = {finding.path: finding for _, findings in looked for finding in findings}
-        left_out += [finding for finding in told.values() if directory_of(finding.path) in directories]
+        is_all = selection is None or selection == Selection()
+        left_out += [finding for finding in told.values() if is_all or directory_of(finding.path) in directories]
     return logs
 
 

@@ -192,8 +192,11 @@ class ViewReader(DataSourceReader):
             warn_of_gaps(told)
         firsts = {file.directory: file for files in logs.values() for file in reversed(files)}
         left_out: dict[str, list[ls.Finding]] = {}
+        known = {shown(directory) for directory in firsts}
         for finding in told:
-            left_out.setdefault(directory_of(finding.path), []).append(finding)
+            directory = directory_of(finding.path)
+            # The first task has those of directories in which nothing can be read.
+            left_out.setdefault(directory if directory in known else shown(next(iter(firsts))), []).append(finding)
 
         def part(file: SegmentFile, before: SegmentFile | None, behind: SegmentFile | None, name: TopicPartition) -> Part:
             is_first = firsts[file.directory] is file
@@ -287,7 +290,7 @@ class FindingsReader(ViewReader):
 
 def _follows(file: SegmentFile, before: SegmentFile) -> bool:
     """Whether the names say that one of two segments of a directory comes behind the other."""
-    return file.base_offset is not None and before.base_offset is not None and file.base_offset > before.base_offset
+    return file.base_offset is not None and before.base_offset is not None and file.base_offset >= before.base_offset
 
 
 def _packed(parts: Sequence[Part], most_bytes: int) -> Iterator[ViewTask]:
