@@ -153,7 +153,10 @@ def segments_beside(segment: SegmentFile) -> list[SegmentFile]:
         files = [entry for entry in entries(segment.directory) if not entry.is_directory]
         found = sorted((_segment(file.uri, file.size) for file in files if SEGMENT.fullmatch(file.name)), key=_reading_order)
         return _with_offsets(found)
-    names = [entry.name for entry in list_directory(segment.directory).files if SEGMENT.fullmatch(entry.name)]
+    listing = list_directory(segment.directory)
+    # A link that leads nowhere is a segment of which nothing is known: whoever opens it raises the error.
+    entries_beside = [*listing.files, *(entry for entry, _ in listing.broken)]
+    names = [entry.name for entry in entries_beside if SEGMENT.fullmatch(entry.name)]
     above = os.path.dirname(segment.path)
     return _with_offsets(sorted((_segment(os.path.join(above, name)) for name in names), key=_reading_order))
 

@@ -2,6 +2,7 @@
 
 use super::hints::{from_last, position};
 use super::lookup::{Lookup, is_final, no_data_error};
+use crate::decode::OffsetRange;
 use crate::error::Result;
 use crate::model::{BatchHeader, RecordFormat};
 use crate::sidecar::OffsetEntry;
@@ -16,6 +17,9 @@ pub struct Cut {
     /// Where the bytes of the piece before end: behind that batch, when it may hold offsets of both.
     pub end_before: u64,
 }
+
+/// Bytes that are zeros in front of a preallocated file without a batch.
+const PREALLOCATED: usize = 64;
 
 /// Bytes at the end of a log without an index in which a valid batch is searched for.
 const SEARCHED: u64 = 1 << 20;
@@ -69,25 +73,34 @@ impl Lookup<'_> {
         Ok(cuts)
     }
 
-    /// The headers of the first two batches, or of as many as there are, past damage before them.
+    /// Where the log begins, by its first batch, past damage before it; `None` when it has no batch. A base offset that is not allowed counts
+    /// if the second batch goes on where the first one ends; otherwise that of the second one does.
     ///
     /// # Errors
     /// `Io`.
-    pub fn first_headers(&self) -> Result<Vec<BatchHeader>> {
+    pub fn first_offset(&self, allowed: &OffsetRange) -> Result<Option<i64>> {
+        let mut front = [0; PREALLOCATED];
+        let len = self.log.fill_at(&mut front, 0)?;
+        if front.iter().take(len).all(|byte| *byte == 0) {
+            // Nothing was written into a preallocated file yet.
+            return Ok(None);
+        }
         let mut headers = self.headers(0);
-        let mut found = Vec::with_capacity(2);
-        if no_data_error(headers.next_header())?.is_none() {
-            let Some(first) = self.log.intact_from(1, &self.limits)? else { return Ok(found) };
-            headers = self.headers(first);
-        } else {
-            headers = self.headers(0);
+        let first = match no_data_error(headers.next_header())? {
+            Some(first) => first,
+            None => {
+                let Some(position) = self.log.intact_from(1, &self.limits)? else { return Ok(None) };
+                headers = self.headers(position);
+                no_data_error(headers.next_header())?.flatten()
+            }
+        };
+        let Some(first) = first else { return Ok(None) };
+        if allowed.contains(first.base_offset) {
+            return Ok(Some(first.base_offset));
         }
-        while found.len() < 2
-            && let Some(header) = no_data_error(headers.next_header())?.flatten()
-        {
-            found.push(header);
-        }
-        Ok(found)
+        let second = no_data_error(headers.next_header())?.flatten();
+        let is_damaged = second.filter(|second| first.last_offset.checked_add(1) != Some(second.base_offset));
+        Ok(Some(is_damaged.map_or(first.base_offset, |second| second.base_offset)))
     }
 
     /// The header of the last whole batch; `None` when there is none.

@@ -99,11 +99,13 @@ impl SegmentIndex {
         Ok(cuts.into_iter().map(|cut| (cut.offset, cut.position, cut.end_before)).collect())
     }
 
-    /// Return the first and last offset of each of the first two batches, by their headers, past damage before them; as many as there are.
-    fn first_batches(&self, py: Python<'_>) -> PyResult<Vec<(i64, i64)>> {
-        self.look_up_with(py, AtDamage::GoOn, &[], |lookup| {
-            Ok(lookup.first_headers()?.iter().map(|header| (header.base_offset, header.last_offset)).collect())
-        })
+    /// Return where the segment begins, by its first batch, past damage before it; None if it has no batch.
+    ///
+    /// `offsets` are those that the names allow: first (inclusive) and end (exclusive). No checksum covers a base offset: if that of the first
+    /// batch is outside of them and does not go on in the second batch, it is damaged, and the second one tells.
+    fn first_offset(&self, py: Python<'_>, offsets: (i64, Option<i64>)) -> PyResult<Option<i64>> {
+        let allowed = OffsetRange { start: offsets.0, end: offsets.1 };
+        self.look_up_with(py, AtDamage::GoOn, &[], |lookup| lookup.first_offset(&allowed))
     }
 
     /// Return the finding (SEG-1) of a segment that holds offsets from `first` to those of its last batch, which its name does not allow.

@@ -72,7 +72,7 @@ def test_files_hold_what_the_lines_say(kind: str, tmp_path: Path):
     done = run("batches", MODERN, f"--{kind}", tmp_path / "out")
     assert (done.code, done.out) == (0, b"")
     assert read_table(kind, tmp_path / "out").to_pylist() == run("batches", "--json", MODERN).lines
-    assert run("batches", DAMAGED, f"--{kind}", tmp_path / "out").code == 1
+    assert run("batches", DAMAGED, f"--{kind}", tmp_path / "out", "--overwrite").code == 1
 
 
 def test_standard_input_has_a_name():

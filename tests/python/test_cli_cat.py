@@ -159,7 +159,8 @@ def test_bytes_in_every_form_are_the_same_bytes():
             continue
         raw = base64.b64decode(b, validate=True)
         assert bytes.fromhex(h) == raw
-        assert t == raw.decode("utf-8", "replace")
+        # Java, as Kafka's tools show it, has one replacement for an encoded surrogate and Python three.
+        assert t.replace("\ufffd", "") == raw.decode("utf-8", "replace").replace("\ufffd", "")
         assert a == (t if isinstance(a, str) else {"base64": b})
 
 

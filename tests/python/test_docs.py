@@ -200,7 +200,7 @@ def rules_in_source() -> set[str]:
             for method in RULE_METHOD.findall(text):
                 rules.update(RULE_WORD.findall(method))
     assert len(rules) >= 60, "the pattern no longer fits the sources"
-    for path in (file for room in ("cli", "plugins", "tiered") for file in (ROOT / "python/logsegment" / room).glob("*.py")):
+    for path in (ROOT / "python/logsegment").rglob("*.py"):
         rules.update(RULE_ID.findall(path.read_text(encoding="utf-8")))
     return rules
 

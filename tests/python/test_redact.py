@@ -124,7 +124,7 @@ def test_tables_hold_what_json_holds(v2: Path, key_file: Path, kind: str, tmp_pa
     columns = "offset,key,value,headers,headersRaw"
     assert run("cat", log, f"--{kind}", out, "--columns", columns).code == 0
     assert leaks(repr(read(out).to_pylist()).encode())
-    done = run("cat", log, f"--{kind}", out, "--redact-key", key_file, "--columns", columns)
+    done = run("cat", log, f"--{kind}", out, "--redact-key", key_file, "--columns", columns, "--overwrite")
     assert (done.code, leaks(everything(done) + out.read_bytes())) == (0, [])
     rows = read(out)
     assert leaks(repr(rows.to_pylist()).encode() + str(rows.schema).encode()) == []
@@ -134,7 +134,7 @@ def test_tables_hold_what_json_holds(v2: Path, key_file: Path, kind: str, tmp_pa
         assert row | {"headersRaw": None} == line | {"headersRaw": None}
         assert [header["key"].decode() for header in row["headersRaw"]] == [header["key"] for header in line["headersRaw"]]
         assert [header["value"] for header in row["headersRaw"]] == [header["value"] for header in line["headersRaw"]]
-    empty = run("cat", log, f"--{kind}", out, "--redact-key", key_file, "--columns", columns, "--offset", "900..", "--quiet")
+    empty = run("cat", log, f"--{kind}", out, "--redact-key", key_file, "--columns", columns, "--offset", "900..", "--quiet", "--overwrite")
     assert (empty.code, read(out).schema, read(out).num_rows) == (0, rows.schema, 0)
 
 
@@ -145,7 +145,7 @@ def read(path: Path) -> pa.Table:
 @pytest.mark.parametrize("form", ["text", "json", "html"])
 def test_explain_shows_the_build_of_a_batch_and_none_of_its_payloads(log: Path, key_file: Path, form: str, tmp_path: Path):
     page = tmp_path / "batch.html"
-    options = {"text": [], "json": ["--json"], "html": ["--html", str(page)]}[form]
+    options = {"text": [], "json": ["--json"], "html": ["--html", str(page), "--overwrite"]}[form]
     for at in (0, ls.batches(ls.FileSource(log)).to_pylist()[-1]["position"]):
         plain = everything(run("explain", log, "--at", str(at), *options)) + (page.read_bytes() if page.exists() else b"")
         assert leaks(plain)

@@ -261,7 +261,8 @@ def test_many_torn_tails_do_not_hide_an_error(tmp_path: Path):
     done = run("stats", "--json", tmp_path)
     assert done.code == 1
     told = json.loads(done.out)
-    assert told["damage_counts"] == {"info": 101, "error": 1}
+    # The last file is also named after an offset that it does not begin with.
+    assert told["damage_counts"] == {"info": 101, "error": 2}
     assert len(told["damage"]) == 100
 
 

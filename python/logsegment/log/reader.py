@@ -175,19 +175,8 @@ def _misnamed(file: SegmentFile, first: int | None, following: SegmentFile | Non
 
 
 def _first_offset(file: SegmentFile) -> int | None:
-    """Return where the segment begins, by its first batches. A file that cannot be opened is for its reader to report.
-
-    No checksum covers a base offset. If that of the first batch is not in order with the second one, it is damaged: whoever reads the batch
-    reports it, and the second batch tells where the segment begins.
-    """
-    if file.offsets is None:
-        return None
-    with suppress(OSError, RecordBatchError):
-        start, end = file.offsets
-        batches = SegmentIndex(file.path, start).first_batches()
-        if len(batches) == 2:
-            (first, last), (following, _) = batches
-            is_inside = start <= first and (end is None or first < end)
-            return first if is_inside or last + 1 == following else following
-        return batches[0][0] if batches else None
+    """Return where the segment begins. A file that cannot be opened is for its reader to report."""
+    if file.offsets is not None:
+        with suppress(OSError, RecordBatchError):
+            return SegmentIndex(file.path, file.offsets[0]).first_offset(file.offsets)
     return None
