@@ -114,7 +114,7 @@ def convert(
     batch by batch, same codec, control batches left out, entries that are old enough copied; a batch whose codec the older format does
     not have (zstd, a plugin) ends the conversion, unless `compression` names another. Between codecs of magic 2 the plain records stay
     byte for byte, and control batches stay as they are. A malformed record in a batch that changes raises the error of `decode`.
-    A torn tail is left out and told as a finding. The GIL is released.
+    A torn tail is left out and reported as a finding. The GIL is released.
 
     Args:
         source: as in `decode`.

@@ -203,11 +203,11 @@ def offsets_in(directory: Path) -> set[int]:
 
 
 def kept_by_names(partition: Path, directory: Path) -> set[int]:
-    """Salvage each segment between its name and the next one."""
+    """Return the first offsets of the batches that are kept if each segment is salvaged between its name and the next one."""
     directory.mkdir()
     names = [int(path.stem) for path in logs(partition)]
     for path, name, end in zip(logs(partition), names, [*names[1:], None], strict=True):
-        ls.salvage(path, out=directory / path.name, order="offset", first_offset=name, end_offset=end)
+        ls.salvage(path.read_bytes(), out=directory / path.name, order="offset", first_offset=name, end_offset=end)
     return offsets_in(directory)
 
 
@@ -253,7 +253,7 @@ def test_segments_that_overlap_lose_no_record_that_no_other_has(partition: Path,
     assert offsets_in(tmp_path / "saved/payments-0") == every
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", range(20))
 def test_right_names_keep_what_they_bound(seed: int, partition: Path, tmp_path: Path):
     """Whatever batches are lost, copied or moved between the segments."""
     chance = random.Random(seed)

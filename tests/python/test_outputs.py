@@ -393,10 +393,10 @@ def test_a_file_that_appears_while_a_command_runs_is_not_replaced(verb: str, tmp
 
 @pytest.mark.parametrize("verb", ["convert", "salvage"])
 def test_a_directory_that_appears_while_a_command_runs_is_not_replaced(verb: str, tmp_path: Path) -> None:
-    out, source = tmp_path / "out", tmp_path / "orders-0"
-    source.mkdir()
+    out, source = tmp_path / "out", tmp_path / "logs"
     for number in range(400):
-        shutil.copyfile(CODEC_FILE, source / f"{240 * number:020}.log")
+        (source / f"orders-{number}").mkdir(parents=True)
+        shutil.copyfile(CODEC_FILE, source / f"orders-{number}" / NAME)
     process = start(verb, source, "--output", out, stderr=subprocess.PIPE)
     while not list(tmp_path.glob(".*.part")):
         assert process.poll() is None
@@ -404,7 +404,7 @@ def test_a_directory_that_appears_while_a_command_runs_is_not_replaced(verb: str
     _, said = process.communicate(timeout=120)
     assert (process.returncode, b"must be a new directory" in said) == (2, True)
     assert os.listdir(out) == []
-    assert sorted(os.listdir(tmp_path)) == ["orders-0", "out"]
+    assert sorted(os.listdir(tmp_path)) == ["logs", "out"]
 
 
 @pytest.mark.parametrize("kind", ["file", "directory"])

@@ -292,7 +292,7 @@ def test_options_that_do_not_fit_are_mistakes(registry: FileRegistry):
         ({"plugins.path": registry.path, "plugins.kafka.bootstrap.servers": "a:1"}, "plugins.path is a registry, and .* another"),
         ({"plugins.kafka.sasl.password": SECRET}, r"plugins\.kafka\.sasl\.password is about a registry in topics.*is missing"),
         ({"plugins.timeout": "1"}, "plugins.timeout is about"),
-        ({"plugins.allow": "package.*"}, "plugins.allow is about a registry"),
+        ({"plugins.allow": "package.*"}, "plugins.allow needs a registry"),
         ({"plugins.kafka.bootstrap.servers": "a:1", "plugins.timeout": "0"}, "plugins.timeout must be seconds"),
         ({"plugins.kafka.bootstrap.servers": " "}, "must not be empty"),
         ({"plugins.kafka.bootstrap.servers": "a:1", "plugins.kafka.language": "java"}, 'No such configuration property: "language"'),

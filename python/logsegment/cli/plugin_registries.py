@@ -172,7 +172,7 @@ def codecs_options(function: F) -> F:
 
 def allow_option(function: F) -> F:
     """Add --allow-plugin."""
-    text = "Load plugins from modules that match too, such as package.* (default: only installed entry points logsegment.codecs)."
+    text = "Allow plugins from modules that match PATTERN, such as package.* (default: installed plugins only)."
     return click.option("--allow-plugin", multiple=True, metavar="PATTERN", is_eager=True, help=text)(function)
 
 
@@ -211,7 +211,7 @@ def _chosen(given: Mapping[str, Any]) -> StoredRegistry | None:
     known = settings_of(registry, servers, config, settings, timeout)
     if registry is None and servers is None:
         if allow:
-            raise click.UsageError(f"--allow-plugin is about a registry: {ONE_IS_NEEDED}")
+            raise click.UsageError("--allow-plugin needs a registry; pass --registry or --bootstrap-servers")
         return None
     try:
         return OpenRegistry(registry, servers, known, None, timeout or TIMEOUT, allow or ()).made()

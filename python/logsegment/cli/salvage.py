@@ -243,7 +243,7 @@ def _salvage(segment: Segment, file: Any, aside: Any, place: Place, job: Job, pr
 
 def _misnamed(segment: Segment, place: Place) -> ls.Finding:
     first = place.base_offset
-    text = f"the name says that offset {segment.base_offset} comes first, but the batches prove {first}: written as {first:020d}.log"
+    text = f"segment contradicts its name: name has offset {segment.base_offset}, first batch has {first}; written as {first:020d}.log"
     return ls.Finding(_NAME, "warning", text, "name", 0, 0, baseOffset=first)
 
 

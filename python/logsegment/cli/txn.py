@@ -61,7 +61,7 @@ class NowType(InstantType):
     "--now",
     type=NowType(),
     metavar="TIME",
-    help="Count open transactions up to this time, or up to that of the clock with wall (default: the newest time in the partition).",
+    help="Measure open transactions up to TIME, or `wall` for the current time (default: newest timestamp of the partition).",
 )
 @experimental_option
 @json_option("JSON lines.")

@@ -59,7 +59,7 @@ def plugins_option(options: Mapping[str, str]) -> Registry | None:
             raise ValueError(f"option {name} must not be empty")
     if file is None and servers is None:
         if ALLOW in options:
-            raise ValueError(f"option {ALLOW} is about a registry, and {FILE} or {SERVERS}, which name one, are missing")
+            raise ValueError(f"option {ALLOW} needs a registry; set {FILE} or {SERVERS}")
         return ABSENT
     allow = tuple(pattern.strip() for pattern in options.get(ALLOW, "").split(",") if pattern.strip())
     if file is not None:
