@@ -2,6 +2,7 @@
 
 use super::hints::{from_last, position};
 use super::lookup::{Lookup, is_final, no_data_error};
+use super::{Headers, ReadAt};
 use crate::decode::OffsetRange;
 use crate::error::Result;
 use crate::model::{BatchHeader, RecordFormat};
@@ -21,6 +22,8 @@ pub struct Cut {
 /// Bytes that are zeros in front of a preallocated file without a batch.
 const PREALLOCATED: usize = 64;
 
+/// Batches of a log that are walked before a valid one near its end is searched for.
+const FEW: usize = 64;
 /// Bytes at the end of a log without an index in which a valid batch is searched for.
 const SEARCHED: u64 = 1 << 20;
 
@@ -108,6 +111,18 @@ impl Lookup<'_> {
     /// # Errors
     /// As `Headers::next_header`.
     pub fn last_batch(&self) -> Result<Option<BatchHeader>> {
+        self.last_by(&|position| self.headers(position))
+    }
+
+    /// The same, without a look at what follows zeros: a preallocated file may have a GiB of them.
+    ///
+    /// # Errors
+    /// As `last_batch`.
+    pub fn last_batch_before_zeros(&self) -> Result<Option<BatchHeader>> {
+        self.last_by(&|position| self.headers(position).knowing_zeros(0..self.len))
+    }
+
+    fn last_by<'a>(&'a self, headers: &impl Fn(u64) -> Headers<&'a dyn ReadAt>) -> Result<Option<BatchHeader>> {
         let found = from_last(self.offsets, |hint| {
             let Some(position) = position(hint) else { return Ok(None) };
             let is_intact = match self.valid_at(position) {
@@ -115,24 +130,29 @@ impl Lookup<'_> {
                 Err(error) if error.lost_bytes().is_some() => true,
                 header => header?.is_some(),
             };
-            Ok(is_intact.then(|| self.last_from(position)).filter(is_final))
+            Ok(is_intact.then(|| self.last_from(headers(position))).filter(is_final))
         })?;
         if let Some(found) = found {
             return found;
+        }
+        let mut few = headers(0);
+        for _ in 0..FEW {
+            if no_data_error(few.next_header())?.flatten().is_none() {
+                return self.last_from(headers(0));
+            }
         }
         // Without an index a valid batch near the end leads to the last one.
         let near = self.len.saturating_sub(SEARCHED);
         if near > 0
             && let Some(position) = self.log.intact_from(near, &self.limits)?
-            && let Ok(Some(last)) = self.last_from(position)
+            && let Ok(Some(last)) = self.last_from(headers(position))
         {
             return Ok(Some(last));
         }
-        self.last_from(0)
+        self.last_from(headers(0))
     }
 
-    fn last_from(&self, position: u64) -> Result<Option<BatchHeader>> {
-        let mut headers = self.headers(position);
+    fn last_from<'a>(&'a self, mut headers: Headers<&'a dyn ReadAt>) -> Result<Option<BatchHeader>> {
         let mut last = None;
         loop {
             match headers.next_header() {

@@ -119,10 +119,11 @@ impl SegmentIndex {
         let index = self.path.with_extension("index");
         let entries = py.detach(|| beside::tail(&index, INDEX_TAIL, &signals)).map(|bytes| offset_index::entries(&bytes, self.base_offset));
         let entries = entries.map_err(|error| beside::raised(py, &error, &index, &signals))?;
-        let last = self.look_up_with(py, AtDamage::GoOn, &entries, |lookup| match no_data_error(lookup.last_batch())?.flatten() {
-            Some(last) => no_data_error(lookup.valid_at(last.position)).map(Option::flatten),
-            None => Ok(None),
-        })?;
+        let last =
+            self.look_up_with(py, AtDamage::GoOn, &entries, |lookup| match no_data_error(lookup.last_batch_before_zeros())?.flatten() {
+                Some(last) => no_data_error(lookup.valid_at(last.position)).map(Option::flatten),
+                None => Ok(None),
+            })?;
         let (last_offset, end) = last.map_or((None, 0), |last| (Some(last.last_offset), last.position.saturating_add(last.size)));
         if allowed.contains(first) && last.is_none_or(|last| allowed.ensure_holds(&last).is_ok()) {
             return Ok(None);
