@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -22,6 +23,8 @@ from logsegment._core import FileSource
 from logsegment.stores.uri import here, is_stored, placed, shown
 
 StrPath: TypeAlias = str | os.PathLike[str]
+#: Files that every process has open, by their descriptors.
+_STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
 #: Types of a path; any other output is a file object, which its owner opened.
 PATHS = (str, os.PathLike)
 
@@ -32,8 +35,8 @@ HINT = "pass overwrite=True to replace it"
 class OutputFile:
     """A file that is complete or absent: it gets its name when the `with` block ends without an error.
 
-    A symbolic link is followed, and a replaced file keeps its mode and its owner. A FIFO or a character device is never replaced: the bytes
-    are written to it directly. Any other kind of file is an error.
+    A symbolic link is followed, and a replaced file keeps its mode and its owner. A FIFO, a character device or an open file of this
+    process (`/dev/stdout`) is never replaced: the bytes are written to it directly. Any other kind of file is an error.
 
     Args:
         path: the output.
@@ -63,7 +66,7 @@ class OutputFile:
             OSError: if the output cannot be written, or the owner of the replaced file cannot be kept.
         """
         status = ensure_writable(self._path, overwrite=self._overwrite, hint=self._hint)
-        if status is not None and _is_direct(status):
+        if status is not None and (_is_direct(status) or _descriptor_of(self._path) is not None):
             self.file = self.target = _opened_directly(self._path)
             return self
         # A link that leads nowhere has no status, and is followed too.
@@ -163,6 +166,8 @@ def ensure_writable(path: StrPath, *, overwrite: bool, hint: str = HINT) -> os.s
         status = None
     if status is not None and stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), place)
+    if _descriptor_of(place) is not None:
+        return status
     if status is not None and not stat.S_ISREG(status.st_mode):
         if _is_direct(status):
             return status
@@ -274,9 +279,19 @@ class _DirectFile(io.FileIO):
 
 
 def _opened_directly(path: str) -> BinaryIO:
+    own = _descriptor_of(path)
     # Without O_CREAT: a FIFO that was removed meanwhile is an error, not a new file.
-    descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0))
+    descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0)) if own is None else os.dup(own)
     return io.BufferedWriter(_DirectFile(descriptor, "w"))
+
+
+def _descriptor_of(path: str) -> int | None:
+    """Return the open file of this process that a path names, such as `/dev/stdout`: its owner keeps what is in it, and its position."""
+    name = os.path.abspath(path)
+    if name in _STREAMS:
+        return _STREAMS.index(name)
+    match = re.fullmatch(r"(?:/dev|/proc/self)/fd/(\d+)", name)
+    return None if match is None else int(match[1])
 
 
 def _is_direct(status: os.stat_result) -> bool:

@@ -479,3 +479,14 @@ def test_a_restored_directory_that_fills_meanwhile_is_kept(tmp_path: Path, monke
     with pytest.raises(FileExistsError) as raised:
         ls.restore(uploads.parents[0], out)
     assert raised.value.filename == str(out)
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="open files have no paths here")
+def test_an_open_file_of_the_process_is_written_after_what_is_in_it(tmp_path: Path):
+    """As a shell appends to a file: `logsegment convert ... --output /dev/stdout >> FILE`."""
+    kept = tmp_path / "kept"
+    with kept.open("wb", buffering=0) as file:
+        file.write(b"precious")
+        data = ls.encode(pa.table({"value": [b"v"]}))
+        ls.encode(pa.table({"value": [b"v"]}), out=f"/dev/fd/{file.fileno()}")
+    assert kept.read_bytes() == b"precious" + data
