@@ -172,7 +172,7 @@ def test_every_door_that_reads_by_name_says_once_that_it_is_experimental(tmp_pat
     ):
         assert [(one.rule, one.severity, one.position) for one in findings] == [("EXPERIMENTAL", "info", 0)]
     assert ls.convert(data, to="v2", experimental=True).findings == ls.salvage(data, experimental=True).findings == []
-    paths = [tmp_path / f"{base:020}.log" for base in (0, 500)]
+    paths = [tmp_path / f"{name}.log" for name in ("first", "second")]
     for path in paths:
         path.write_bytes(data)
     (counted,) = run("stats", "--json", "--format", "v3", *paths).lines
