@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from logsegment.absent import Absent
+from logsegment.plugins.absent import Absent
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from logsegment._core import CorruptError, FileSource, Finding, RecordBatchError, TruncatedError
+from logsegment._errors import in_file
 from logsegment._options import Format
-from logsegment.naming import in_file
 from logsegment.reading import decode
 from logsegment.report import Report
 

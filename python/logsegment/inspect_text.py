@@ -6,7 +6,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from logsegment._words import count
+from logsegment._text import count
 
 if TYPE_CHECKING:
     from logsegment.inspecting import Field

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from logsegment import _core
 from logsegment._core import ArrowTable, FileSource, Finding, Limits
 from logsegment._options import Depth, Format, entry_options
-from logsegment._words import count
+from logsegment._text import count
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

@@ -18,8 +18,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from logsegment._core import FileSource
-from logsegment.file_names import MOST_PARTITION, PARTITION, SEGMENT, WATERMARK, is_upload, object_name, place_of
-from logsegment.listing import Listing, list_directory
+from logsegment._log_paths import MOST_PARTITION, PARTITION, SEGMENT, WATERMARK, is_upload, object_name, place_of
+from logsegment.stores.directories import Listing, list_directory
 from logsegment.stores.uri import StoreUri, cut_of, is_stored, is_tiered, placed, settled, shown, untiered
 
 if TYPE_CHECKING:

@@ -175,5 +175,5 @@ pub fn counters(py: Python<'_>, stats: &crate::decode::Stats, fetches: Fetches) 
     for (name, count) in stats.to_pairs().into_iter().chain(fetches.to_pairs()) {
         dict.set_item(name, count)?;
     }
-    Ok(py.import("logsegment._stats")?.getattr("IoStats")?.call1((dict,))?.unbind())
+    Ok(py.import("logsegment._io_stats")?.getattr("IoStats")?.call1((dict,))?.unbind())
 }

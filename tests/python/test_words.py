@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import corpus
-from logsegment._words import count
+from logsegment._text import count
 from logsegment.tiered.errors import ChunkError
 from logsegment.tiered.sealing import Opener
 

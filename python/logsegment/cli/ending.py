@@ -12,9 +12,9 @@ from types import FrameType
 from typing import ParamSpec
 
 import logsegment
+from logsegment._errors import without_file
 from logsegment.cli.messages import say
 from logsegment.faults import SWALLOWED
-from logsegment.naming import without_file
 from logsegment.redacting import Redactor
 from logsegment.report import WANTING
 from logsegment.tiered import ManifestError, SegmentKeyError

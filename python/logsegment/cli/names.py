@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 
 import logsegment as ls
+from logsegment._log_paths import object_name
 from logsegment.cli.paths import Segment
 from logsegment.cli.survey import Survey
-from logsegment.file_names import object_name
 from logsegment.stores.uri import uncut_name
 
 

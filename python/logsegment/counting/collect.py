@@ -6,8 +6,8 @@ from typing import Any
 
 import logsegment as ls
 from logsegment import _core
-from logsegment.absent import is_given
 from logsegment.counting.stats import Sampled, Stats
+from logsegment.plugins.absent import is_given
 from logsegment.report import UNOPENED, is_experimental
 
 #: Batches of each codec that are unpacked for its ratio.

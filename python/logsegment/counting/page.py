@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from logsegment._words import count as counted
+from logsegment._text import count as counted
 from logsegment.counting import plots, text, what_if
 from logsegment.counting.stats import Stats
 from logsegment.what_if import V3Savings

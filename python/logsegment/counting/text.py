@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from logsegment._words import count as counted
+from logsegment._text import count as counted
 from logsegment.counting.stats import Histogram, Series, Stats
 
 #: Rows of a table that people are shown.

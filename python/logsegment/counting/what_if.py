@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from logsegment._words import count as counted
+from logsegment._text import count as counted
 from logsegment.counting import text
 from logsegment.what_if import V2_HEADER, V3Savings
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logsegment._core import ArrowBatch, FileSource, Finding
-from logsegment.naming import naming_file
+from logsegment._errors import naming_file
 from logsegment.reading import batch_stream
 
 #: About how many headers are looked at in one go.

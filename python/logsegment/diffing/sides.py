@@ -12,12 +12,12 @@ from typing import Any
 
 from logsegment import _core
 from logsegment._core import ArrowBatch, FileSource, Finding
+from logsegment._errors import naming_file
 from logsegment.diffing.differences import Damage, Which
 from logsegment.diffing.headers import headers_of
 from logsegment.faults import SWALLOWED, TORN
 from logsegment.inspecting import Field, inspect
 from logsegment.log.reader import arranged
-from logsegment.naming import naming_file
 from logsegment.reading import batches, decode
 from logsegment.report import validate
 from logsegment.segments import SegmentFile

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 from logsegment import _core
 from logsegment._core import FileSource, Limits, RecordStream
 from logsegment._internal import ensure_topics, warn_of_others
+from logsegment._log_paths import SNAPSHOT
 from logsegment._options import Isolation, OnError
+from logsegment._text import count
 from logsegment._times import Timestamp
-from logsegment._words import count
 from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
-from logsegment.file_names import SNAPSHOT
 from logsegment.log.reader import arranged, in_range
 from logsegment.log.segment import Segment
 from logsegment.log.time_lookup import TimeLookup, bounds, first_offset_at

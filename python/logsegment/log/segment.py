@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from logsegment import _core
 from logsegment._core import FileSource, Limits, RecordStream, Transactions
+from logsegment._errors import naming_file
 from logsegment._internal import ensure_topics, warn_of_others
 from logsegment._options import Isolation
 from logsegment._times import Timestamp, milliseconds
@@ -20,7 +21,6 @@ from logsegment.inspecting import Field, inspect
 from logsegment.log.reader import alone
 from logsegment.log.time_lookup import TimeLookup, bounds
 from logsegment.log.valid_times import decoding, first_late
-from logsegment.naming import naming_file
 from logsegment.neighbours import committed_transactions
 from logsegment.ranges import Ranges
 from logsegment.reading import decode

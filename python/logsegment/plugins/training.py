@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import logsegment as ls
-from logsegment._words import count
+from logsegment._text import count
 from logsegment.plugins.wanted import Plugin
 
 if TYPE_CHECKING:

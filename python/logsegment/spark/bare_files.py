@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logsegment as ls
+from logsegment._errors import without_file
 from logsegment.faults import TORN
-from logsegment.naming import without_file
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import shown
 

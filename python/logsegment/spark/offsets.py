@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from logsegment._words import listed
+from logsegment._text import listed
 from logsegment.spark.topics import TopicPartition
 
 #: In Spark's JSON: the first offset that is there.

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from logsegment.absent import Absent
 from logsegment.plugins import FileRegistry, Registry, TopicRegistry
+from logsegment.plugins.absent import Absent
 from logsegment.plugins.travelling import travelling
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from pyspark.sql.datasource import (
 )
 
 import logsegment as ls
+from logsegment._errors import in_file
 from logsegment._internal import with_internal
-from logsegment._words import count
-from logsegment.naming import in_file
+from logsegment._text import count
 from logsegment.neighbours import committed_transactions
 from logsegment.segments import find_segments, segments_beside
 from logsegment.spark.damage import Share, told_by

@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import logsegment as ls
+from logsegment._errors import in_file
 from logsegment.log.reader import lower_bounded, with_followers
-from logsegment.naming import in_file
 from logsegment.neighbours import committed_transactions
 from logsegment.segments import SegmentFile, is_directory
 from logsegment.spark.damage import Share, told_by

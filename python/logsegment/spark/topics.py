@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from logsegment._core import Finding
-from logsegment._words import listed
+from logsegment._text import listed
 from logsegment.log.reader import arranged
 from logsegment.segments import SegmentFile, directory_of, found_in
 from logsegment.spark.paths import local_paths

@@ -15,8 +15,8 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 import logsegment as ls
 from logsegment._core import findings_table
+from logsegment._errors import in_file
 from logsegment._options import Depth
-from logsegment.naming import in_file
 from logsegment.neighbours import validate_segment
 from logsegment.segments import SegmentFile, directory_of
 from logsegment.spark.entry_limits import limits_option

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from logsegment import _core
-from logsegment._words import count as counted
+from logsegment._text import count as counted
 from logsegment.tiered.errors import ManifestError
 
 #: Aiven refuses more, too.

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from logsegment._core import Finding
-from logsegment.file_names import INDEXES, object_name
+from logsegment._log_paths import INDEXES, object_name
 from logsegment.stores.uri import shown, untiered
 from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 from logsegment.tiered.manifest import INDEX_SUFFIXES

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from logsegment import _core
 from logsegment._core import RecordBatchError
-from logsegment.file_names import snapshot_offset
+from logsegment._log_paths import snapshot_offset
 
 
 def make_anew(directory: Path, names: Iterable[str]) -> dict[str, str | None]:

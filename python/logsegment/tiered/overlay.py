@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from logsegment._core import Finding
-from logsegment.file_names import CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, SEGMENT, object_name, snapshot_offset
+from logsegment._log_paths import CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, SEGMENT, object_name, snapshot_offset
 from logsegment.stores.listing import Entry
 from logsegment.stores.uri import cut_name, cut_of, shown, untiered
 from logsegment.tiered.cut import CutFile, cut_index, cut_position

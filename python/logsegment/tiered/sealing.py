@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from logsegment import _core
-from logsegment._words import count
+from logsegment._text import count
 from logsegment.tiered.errors import ChunkError
 
 _IV_BYTES = 12

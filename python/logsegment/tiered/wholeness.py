@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from logsegment._core import FileSource, Finding, RecordBatchError
+from logsegment._errors import renamed
 from logsegment._options import entry_options
 from logsegment.faults import TORN, error_of, faults_of
 from logsegment.log.segment import Segment
-from logsegment.naming import renamed
 from logsegment.report import validated
 
 #: First and last offset of each log, by the name of its file; None for a last offset that no manifest has.

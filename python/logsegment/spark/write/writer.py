@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from logsegment import stores
-from logsegment.file_names import SEGMENT
+from logsegment._log_paths import SEGMENT
 from logsegment.segments import is_directory, names_in
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.columns import written_columns

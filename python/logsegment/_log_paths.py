@@ -59,7 +59,7 @@ def object_name(name: str) -> ObjectName | None:
     """The parts of a name; None when it is not that of an uploaded object.
 
     Example:
-        >>> from logsegment.file_names import object_name
+        >>> from logsegment._log_paths import object_name
         >>> object_name("00000000000000001234-AAAAAAAAAAAAAAAAAAAAAA.log").base_offset
         1234
     """

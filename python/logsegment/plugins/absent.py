@@ -17,7 +17,7 @@ class Absent:
         wanted: what names a registry, such as `--registry`.
 
     Example:
-        >>> from logsegment.absent import Absent
+        >>> from logsegment.plugins.absent import Absent
         >>> Absent("--registry").by_id(3) is None
         True
     """
