@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeAlias, final, type_check_only
 
-from logsegment.stores.io_stats import IoStats
+from logsegment._io_stats import IoStats
 from logsegment.stores.uri import StoreUri
 
 __all__ = [

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from logsegment import _core
 from logsegment._core import Limits, RecordStream
+from logsegment._decode import BatchTable
 from logsegment._options import Depth, Format, OnError, entry_options
+from logsegment._validate import Report
 from logsegment.neighbours import named, with_lost_indexes
-from logsegment.reading import BatchTable
-from logsegment.report import Report
 from logsegment.segments import SegmentFile
 
 if TYPE_CHECKING:

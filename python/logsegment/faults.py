@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from logsegment._core import CorruptError, FileSource, Finding, RecordBatchError, TruncatedError
+from logsegment._decode import decode
 from logsegment._errors import in_file
 from logsegment._options import Format
-from logsegment.reading import decode
-from logsegment.report import Report
+from logsegment._validate import Report
 
 #: The rule of an entry that hides intact ones: readers end there, without an error.
 SWALLOWED = "SWALLOWED"

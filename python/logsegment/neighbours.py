@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from logsegment import _core
 from logsegment._core import FileSource, Finding, Limits, Transactions
 from logsegment._options import Depth, entry_options
+from logsegment._validate import Report
 from logsegment.log.reader import arranged
-from logsegment.report import Report
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import is_tiered
 

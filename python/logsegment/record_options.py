@@ -7,9 +7,9 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from logsegment._core import Limits
+from logsegment._decode import decode
 from logsegment._internal import columns_with
 from logsegment._options import Binary, Decode, Format, Isolation, OnError, plugins
-from logsegment.reading import decode
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from logsegment._core import ArrowBatch, FileSource, Finding
+from logsegment._decode import decode
 from logsegment._errors import naming_file
 from logsegment._options import Format, OnError
+from logsegment._validate import validate
 from logsegment.counted_segment import CountedSegment, Counters
 from logsegment.faults import TORN, error_of, faults_of
 from logsegment.log.reader import arranged, in_range
-from logsegment.reading import decode
-from logsegment.report import validate
 from logsegment.segments import SegmentFile
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from logsegment._core import FileSource, Finding, scan_markers
+from logsegment._decode import batch_stream
 from logsegment._times import Timestamp, milliseconds
 from logsegment.faults import SWALLOWED, TORN
 from logsegment.log.reader import arranged
-from logsegment.reading import batch_stream
 from logsegment.segments import SegmentFile
 from logsegment.stores.uri import shown
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import logsegment as ls
+from logsegment._validate import is_unopened
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.findings import more_like_it
 from logsegment.cli.messages import count, say, show, show_json
@@ -28,7 +29,6 @@ from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.diffing import Comparison, Damage, Difference
 from logsegment.diffing import diff as compared
 from logsegment.redacting import Redactor
-from logsegment.report import is_unopened
 from logsegment.segments import is_gap
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError

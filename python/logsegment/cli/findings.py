@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from logsegment import Finding
+from logsegment._validate import is_unopened
 from logsegment.cli.messages import count, say
 from logsegment.cli.progress import Progress
 from logsegment.redacting import Redactor
-from logsegment.report import is_unopened
 
 #: Findings of a file that are told one by one.
 SHOWN = 10

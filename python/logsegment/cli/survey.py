@@ -9,8 +9,8 @@ from typing import Any
 
 import logsegment as ls
 from logsegment import _core
+from logsegment._validate import is_experimental
 from logsegment.faults import SWALLOWED, TORN
-from logsegment.report import is_experimental
 
 #: Damaged places after which the intact batches between them are no longer listed; each costs a look at the file.
 MOST_PLACES = 10_000

@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import Any
 
 import logsegment as ls
+from logsegment._validate import Why, is_unopened, why
 from logsegment.cli.findings import folded, more_like_it
 from logsegment.cli.messages import count, show_json, show_json_lines
 from logsegment.cli.paper import Paper
 from logsegment.cli.survey import Intact, Lost, Survey
 from logsegment.faults import SWALLOWED, TORN
-from logsegment.report import Why, is_unopened, why
 
 #: Findings, runs and places of a file that people are shown; JSON lines have all.
 SHOWN = 20

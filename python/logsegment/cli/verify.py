@@ -13,6 +13,7 @@ import click
 
 import logsegment as ls
 from logsegment._options import Depth, entry_options
+from logsegment._validate import validated
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.names import border_findings
@@ -24,7 +25,6 @@ from logsegment.cli.sources import opened
 from logsegment.cli.survey import Survey, survey
 from logsegment.cli.verdict import Verdict, write_json, write_words
 from logsegment.neighbours import validate_files
-from logsegment.report import validated
 from logsegment.segments import directory_of
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError

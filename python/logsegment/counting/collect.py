@@ -6,9 +6,9 @@ from typing import Any
 
 import logsegment as ls
 from logsegment import _core
+from logsegment._validate import UNOPENED, is_experimental
 from logsegment.counting.stats import Sampled, Stats
 from logsegment.plugins.absent import is_given
-from logsegment.report import UNOPENED, is_experimental
 
 #: Batches of each codec that are unpacked for its ratio.
 SAMPLE = 32

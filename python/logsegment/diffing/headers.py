@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from logsegment._core import ArrowBatch, FileSource, Finding
+from logsegment._decode import batch_stream
 from logsegment._errors import naming_file
-from logsegment.reading import batch_stream
 
 #: About how many headers are looked at in one go.
 CHUNK = 2048

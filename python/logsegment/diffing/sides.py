@@ -12,14 +12,14 @@ from typing import Any
 
 from logsegment import _core
 from logsegment._core import ArrowBatch, FileSource, Finding
+from logsegment._decode import batches, decode
 from logsegment._errors import naming_file
+from logsegment._inspect.inspect import Field, inspect
+from logsegment._validate import validate
 from logsegment.diffing.differences import Damage, Which
 from logsegment.diffing.headers import headers_of
 from logsegment.faults import SWALLOWED, TORN
-from logsegment.inspecting import Field, inspect
 from logsegment.log.reader import arranged
-from logsegment.reading import batches, decode
-from logsegment.report import validate
 from logsegment.segments import SegmentFile
 
 #: Of two batches for which all this is the same, the records are the same: the checksum is of them.

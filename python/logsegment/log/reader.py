@@ -18,8 +18,8 @@ from itertools import groupby
 from typing import Protocol, TypeVar
 
 from logsegment._core import Finding, RecordBatchError, SegmentIndex
+from logsegment._decode import decode
 from logsegment._errors import naming_file
-from logsegment.reading import decode
 from logsegment.segments import SegmentFile, segments_beside
 from logsegment.stores.uri import is_stored
 

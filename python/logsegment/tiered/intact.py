@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from logsegment import _core
 from logsegment._core import FileSource
-from logsegment.reading import batch_stream
+from logsegment._decode import batch_stream
 
 _FIELDS = [(name, name) for name in ("position", "size", "baseOffset", "lastOffset", "isValid")]
 #: Bytes of a log without an index that are read for its end; of a larger one the headers are.

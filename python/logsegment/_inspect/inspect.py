@@ -110,12 +110,12 @@ class Field:
         return told
 
     def __repr__(self) -> str:
-        from logsegment.inspect_text import lines
+        from logsegment._inspect.text import lines
 
         return "\n".join("".join(text for text, _ in line) for line in lines(self))
 
     def _repr_html_(self) -> str:
-        from logsegment.inspect_html import fragment
+        from logsegment._inspect.html import fragment
 
         return fragment(self)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from logsegment._text import count
 
 if TYPE_CHECKING:
-    from logsegment.inspecting import Field
+    from logsegment._inspect.inspect import Field
 
 #: Bytes on a line, and lines of bytes of one field; what is left is counted.
 WIDTH = 8

@@ -5,10 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from logsegment.inspect_text import hex_rows, value_text
+from logsegment._inspect.text import hex_rows, value_text
 
 if TYPE_CHECKING:
-    from logsegment.inspecting import Field
+    from logsegment._inspect.inspect import Field
 
 STYLE = """
 .ls-inspect{--line:#8884;--dim:#667;--mark:#b3261e;--warn:#8a5a00;--back:#b3261e14;color:inherit;font:13px/1.5 system-ui,sans-serif}
