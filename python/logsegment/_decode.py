@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from logsegment import _core
 from logsegment._core import ArrowTable, Limits, RecordStream, Transactions
-from logsegment._internal import INTERNAL, columns_with, topic_of, warn_of_others
 from logsegment._options import Binary, Decode, Format, Isolation, OnError, dictionaries, entry_options, plugins
+from logsegment.segment_files.internal_topics import INTERNAL, columns_with, topic_of, warn_of_others
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from logsegment._core import RecordBatchError
 from logsegment.log.segment import Segment
-from logsegment.segments import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import is_stored
 from logsegment.tiered.errors import ChunkError
 

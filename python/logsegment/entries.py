@@ -11,7 +11,7 @@ from logsegment._decode import BatchTable
 from logsegment._options import Depth, Format, OnError, entry_options
 from logsegment._validate import Report
 from logsegment.neighbours import named, with_lost_indexes
-from logsegment.segments import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

@@ -15,7 +15,7 @@ from logsegment import _core
 from logsegment._core import RecordBatchError
 from logsegment._options import OnError
 from logsegment.log.reader import arranged, lower_bounded
-from logsegment.segments import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import cut_of, is_stored, is_tiered, untiered
 from logsegment.tails import NO_ZEROS, Last, Tail, damage_at, last_intact, stands, tail_of
 from logsegment.tiered.errors import SegmentKeyError

@@ -10,7 +10,7 @@ from logsegment._core import FileSource, Finding, Limits, Transactions
 from logsegment._options import Depth, entry_options
 from logsegment._validate import Report
 from logsegment.log.reader import arranged
-from logsegment.segments import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import is_tiered
 
 if TYPE_CHECKING:

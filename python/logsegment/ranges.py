@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from logsegment import _core
 from logsegment._options import Format, OnError
-from logsegment.segments import SegmentFile, size_of
+from logsegment.segment_files.discovery import SegmentFile, size_of
 from logsegment.stores.uri import is_stored
 from logsegment.tiered.errors import ChunkError
 from logsegment.tiered.finding import latest_timestamp

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from logsegment._core import Limits
 from logsegment._decode import decode
-from logsegment._internal import columns_with
 from logsegment._options import Binary, Decode, Format, Isolation, OnError, plugins
+from logsegment.segment_files.internal_topics import columns_with
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

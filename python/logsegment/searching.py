@@ -17,7 +17,7 @@ from logsegment._validate import validate
 from logsegment.counted_segment import CountedSegment, Counters
 from logsegment.faults import TORN, error_of, faults_of
 from logsegment.log.reader import arranged, in_range
-from logsegment.segments import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -106,7 +106,7 @@ class Search:
 
     Example:
         >>> from logsegment.searching import Search, Wanted
-        >>> from logsegment.segments import find_segments
+        >>> from logsegment.segment_files.discovery import find_segments
         >>> search = Search(Wanted(start_offset=100, end_offset=101))
         >>> [(place.offset, place.entry_position) for place in search.places(find_segments("orders-0"))]
         [(100, ...)]
@@ -130,7 +130,7 @@ class Search:
         """Find what is wanted in one partition.
 
         Args:
-            files: its segments in the order of their offsets, as `logsegment.segments.find_segments` gives them.
+            files: its segments in the order of their offsets, as `logsegment.segment_files.discovery.find_segments` gives them.
 
         Yields:
             The places of the records, in the order of the log.

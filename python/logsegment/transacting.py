@@ -12,7 +12,7 @@ from logsegment._decode import batch_stream
 from logsegment._times import Timestamp, milliseconds
 from logsegment.faults import SWALLOWED, TORN
 from logsegment.log.reader import arranged
-from logsegment.segments import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown
 
 State = Literal["committed", "aborted", "open", "hanging", "unknown"]
@@ -79,7 +79,7 @@ def transactions_of(
     A batch whose checksum does not match counts as not there, and so does its marker.
 
     Args:
-        files: its segments, as `logsegment.segments.find_segments` returns them.
+        files: its segments, as `logsegment.segment_files.discovery.find_segments` returns them.
         longest_ms: what is open for longer hangs; 15 minutes are `transaction.max.timeout.ms` of a broker.
         now: the time up to which open transactions last, milliseconds since the epoch or an aware datetime; by default the newest
             timestamp of the partition. An idle partition needs the time of the clock, since its newest timestamp gets old.
@@ -96,7 +96,7 @@ def transactions_of(
         OSError: when a file cannot be read.
 
     Example:
-        >>> from logsegment.segments import find_segments
+        >>> from logsegment.segment_files.discovery import find_segments
         >>> from logsegment.transacting import transactions_of
         >>> sum(one.state == "aborted" for one in transactions_of(find_segments("payments-0")))
         11

@@ -17,7 +17,7 @@ from cli_process import run, start
 from counted_bytes import bytes_read, counting
 from growing import GrowingLog
 from logsegment.following import Follower, Piece
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 
 #: Longer than any look takes on a machine that is busy; nothing waits for it when all is well.
 PATIENCE = 60

@@ -15,7 +15,7 @@ import pytest
 import corpus
 import logsegment as ls
 from cli_process import run
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 from logsegment.transacting import transactions_of
 
 DATA = corpus.CORPUS / "modern-4.1.0" / "data"

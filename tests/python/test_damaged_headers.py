@@ -14,7 +14,7 @@ import corpus
 import logsegment as ls
 from cli_process import run
 from logsegment.searching import Search, Wanted
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 
 SOURCE = corpus.CORPUS / "modern-4.1.0/data/multi-segment-0"
 NAME = f"{64:020}.log"

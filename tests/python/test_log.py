@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import corpus
 import logsegment as ls
 from logsegment.neighbours import validate_files
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 
 MODERN = corpus.CORPUS / "modern-4.1.0"
 DATA, TRUTH = MODERN / "data", MODERN / "truth/segments"

@@ -19,7 +19,7 @@ import logsegment as ls
 from cli_process import run
 from logsegment.cli.app import program
 from logsegment.searching import Search, Wanted
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.write.ends import log_end
 from made_logs import make_partition

@@ -16,7 +16,7 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from logsegment.searching import Search, Wanted
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 from logsegment.stores import filesystems
 from logsegment.tiered.chunks import CACHE
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from logsegment.segments import SegmentFile, find_segments, partition_of, segments_beside
+from logsegment.segment_files.discovery import SegmentFile, find_segments, partition_of, segments_beside
 
 FIRST, SECOND = "00000000000000000000.log", "00000000000000000100.log"
 

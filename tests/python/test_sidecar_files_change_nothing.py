@@ -16,7 +16,7 @@ import pytest
 import building
 import logsegment as ls
 from logsegment.searching import Search, Wanted
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import LogSegmentSource
 
 pytest.importorskip("pyspark.sql.datasource")

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import corpus
 import logsegment as ls
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import record_schema
 from spark_session import spark_session
 

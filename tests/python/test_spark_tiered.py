@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, DataFrameReader, Row, SparkSession
 import corpus
 import logsegment as ls
 import tiered_corpus as tiered
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 from logsegment.tiered.places import tiered as placed
 from spark_session import spark_session
 

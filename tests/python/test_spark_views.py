@@ -19,7 +19,7 @@ import hostile
 import logsegment as ls
 from corpus import Row, rows_of
 from logsegment.neighbours import validate_segment
-from logsegment.segments import SegmentFile, find_segments
+from logsegment.segment_files.discovery import SegmentFile, find_segments
 from logsegment.spark import LogSegmentSource, views
 from logsegment.spark.packing import TASK_FILES
 from logsegment.spark.plugins import ABSENT

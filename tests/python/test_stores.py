@@ -14,7 +14,7 @@ from pyarrow.fs import FileInfo, FileType, LocalFileSystem
 import corpus
 import logsegment as ls
 from logsegment import stores
-from logsegment.segments import absolute, find_segments, size_of
+from logsegment.segment_files.discovery import absolute, find_segments, size_of
 from logsegment.stores import StoreUri, filesystems, is_stored, placed, shown
 from logsegment.stores.uri import parts_of, scrubbed
 

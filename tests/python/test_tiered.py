@@ -17,7 +17,7 @@ import tiered_corpus as tiered
 from cli_process import run
 from logsegment import stores
 from logsegment._log_paths import object_name, place_of
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 from logsegment.tiered.chunk_table import parse_chunk_table, parse_sizes
 from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError

@@ -11,7 +11,7 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
-from logsegment.segments import is_gap
+from logsegment.segment_files.discovery import is_gap
 from logsegment.tiered import intact
 from tiered_leaders import local_upload, resegmented, upload
 

@@ -17,7 +17,7 @@ import tiered_corpus as tiered
 from cli_process import run
 from logsegment import stores
 from logsegment.searching import Search, Wanted
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 from logsegment.tiered import objects
 from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.errors import ChunkError

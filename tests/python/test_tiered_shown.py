@@ -13,7 +13,7 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
-from logsegment.segments import absolute, find_segments
+from logsegment.segment_files.discovery import absolute, find_segments
 from logsegment.stores.uri import here, shown, untiered
 from logsegment.tiered.places import tiered as keyed
 from tiered_leaders import two_leaders, upload

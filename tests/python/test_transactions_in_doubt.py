@@ -15,7 +15,7 @@ import logsegment as ls
 import made_logs
 import tiered_corpus as tiered
 from cli_process import run
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 from logsegment.tiered.chunks import CACHE
 from logsegment.transacting import transactions_of
 

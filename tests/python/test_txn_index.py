@@ -14,7 +14,7 @@ import corpus
 import logsegment as ls
 import made_logs
 from logsegment.neighbours import committed_transactions
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import LogSegmentSource
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"

@@ -10,7 +10,7 @@ import building
 import corpus
 import logsegment as ls
 from cli_process import run
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 from logsegment.transacting import transactions_of
 from test_isolation import ABORTED, TRANSACTIONS
 

@@ -39,7 +39,7 @@ from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
 from logsegment.neighbours import committed_transactions
 from logsegment.redacting import Redactor
-from logsegment.segments import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:

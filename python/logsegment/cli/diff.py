@@ -29,7 +29,7 @@ from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.diffing import Comparison, Damage, Difference
 from logsegment.diffing import diff as compared
 from logsegment.redacting import Redactor
-from logsegment.segments import is_gap
+from logsegment.segment_files.discovery import is_gap
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 

@@ -32,7 +32,7 @@ from logsegment.cli.paths import STDIN, Segment, segments_of
 from logsegment.cli.placing import Place, places_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.segments import is_gap
+from logsegment.segment_files.discovery import is_gap
 from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:

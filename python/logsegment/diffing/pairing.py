@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 
 from logsegment._core import Finding
-from logsegment.segments import SegmentFile, absolute, directory_of, found_in
+from logsegment.segment_files.discovery import SegmentFile, absolute, directory_of, found_in
 from logsegment.stores.uri import is_tiered, placed, shown, untiered
 
 

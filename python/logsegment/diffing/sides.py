@@ -20,7 +20,7 @@ from logsegment.diffing.differences import Damage, Which
 from logsegment.diffing.headers import headers_of
 from logsegment.faults import SWALLOWED, TORN
 from logsegment.log.reader import arranged
-from logsegment.segments import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile
 
 #: Of two batches for which all this is the same, the records are the same: the checksum is of them.
 SAME = ("baseOffset", "lastOffset", "count", "magic", "size", "crc", "isValid")

@@ -10,19 +10,28 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from logsegment import _core
 from logsegment._core import FileSource, Limits, RecordStream
-from logsegment._internal import ensure_topics, warn_of_others
 from logsegment._log_paths import SNAPSHOT
 from logsegment._options import Isolation, OnError
 from logsegment._text import count
 from logsegment._times import Timestamp
-from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
 from logsegment.log.reader import arranged, in_range
 from logsegment.log.segment import Segment
 from logsegment.log.time_lookup import TimeLookup, bounds, first_offset_at
 from logsegment.neighbours import committed_transactions
 from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options
-from logsegment.segments import SegmentFile, absolute, directory_of, found_in, is_directory, is_gap, names_in, segments_beside
+from logsegment.segment_files.discovery import (
+    SegmentFile,
+    absolute,
+    directory_of,
+    found_in,
+    is_directory,
+    is_gap,
+    names_in,
+    segments_beside,
+)
+from logsegment.segment_files.internal_topics import ensure_topics, warn_of_others
+from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.places import tiered
 

@@ -14,10 +14,8 @@ from logsegment._core import FileSource, Limits, RecordStream, Transactions
 from logsegment._decode import decode
 from logsegment._errors import naming_file
 from logsegment._inspect.inspect import Field, inspect
-from logsegment._internal import ensure_topics, warn_of_others
 from logsegment._options import Isolation
 from logsegment._times import Timestamp, milliseconds
-from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.entries import Entries
 from logsegment.log.reader import alone
 from logsegment.log.time_lookup import TimeLookup, bounds
@@ -25,7 +23,9 @@ from logsegment.log.valid_times import decoding, first_late
 from logsegment.neighbours import committed_transactions
 from logsegment.ranges import Ranges
 from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options, takes_v3
-from logsegment.segments import SegmentFile, absolute, find_segments, segments_beside
+from logsegment.segment_files.discovery import SegmentFile, absolute, find_segments, segments_beside
+from logsegment.segment_files.internal_topics import ensure_topics, warn_of_others
+from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.places import tiered

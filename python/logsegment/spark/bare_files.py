@@ -5,7 +5,7 @@ from __future__ import annotations
 import logsegment as ls
 from logsegment._errors import without_file
 from logsegment.faults import TORN
-from logsegment.segments import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown
 
 

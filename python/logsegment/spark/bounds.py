@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import logsegment as ls
 from logsegment.log.time_lookup import TimeLookup, first_offset_at
-from logsegment.segments import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
 from logsegment.spark.positions import ensure_boundary
 from logsegment.spark.stream_ends import Checkpoints, base_of, earliest

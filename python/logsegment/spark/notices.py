@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Iterable
 
 import logsegment as ls
-from logsegment._internal import INTERNAL, only_others
-from logsegment.segments import is_gap
+from logsegment.segment_files.discovery import is_gap
+from logsegment.segment_files.internal_topics import INTERNAL, only_others
 
 #: Files that are named; of the others the number is told.
 NAMED = 3

@@ -14,9 +14,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from logsegment._internal import INTERNAL
 from logsegment._options import Isolation
-from logsegment.segments import absolute
+from logsegment.segment_files.discovery import absolute
+from logsegment.segment_files.internal_topics import INTERNAL
 from logsegment.spark.entry_limits import ENTRY_LIMITS, limits_option
 from logsegment.spark.modes import MODE_OPTIONS, ReadMode, parse_mode
 from logsegment.spark.offsets import OffsetLimit, batch_limits

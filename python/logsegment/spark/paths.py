@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from logsegment.segments import absolute, matching
+from logsegment.segment_files.discovery import absolute, matching
 
 
 def local_paths(paths: tuple[str, ...]) -> list[str]:

@@ -15,7 +15,7 @@ from pyspark.sql.datasource import InputPartition
 import logsegment as ls
 from logsegment.log.reader import with_followers
 from logsegment.neighbours import committed_transactions
-from logsegment.segments import SegmentFile, is_gap, segments_beside
+from logsegment.segment_files.discovery import SegmentFile, is_gap, segments_beside
 from logsegment.spark.bare_files import ensure_entries
 from logsegment.spark.bounds import LogRange, ranges_of
 from logsegment.spark.cutting import Piece, cut_up, parts_of, shared

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import logsegment as ls
-from logsegment.segments import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.offsets import Edge
 from logsegment.spark.topics import TopicPartition
 

@@ -24,10 +24,10 @@ from pyspark.sql.datasource import (
 
 import logsegment as ls
 from logsegment._errors import in_file
-from logsegment._internal import with_internal
 from logsegment._text import count
 from logsegment.neighbours import committed_transactions
-from logsegment.segments import find_segments, segments_beside
+from logsegment.segment_files.discovery import find_segments, segments_beside
+from logsegment.segment_files.internal_topics import with_internal
 from logsegment.spark.damage import Share, told_by
 from logsegment.spark.filters import Wanted, wanted_by
 from logsegment.spark.modes import CorruptColumn, parse_mode

@@ -16,7 +16,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 import logsegment as ls
 from logsegment.log.time_lookup import TimeLookup, first_offset_at
-from logsegment.segments import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.modes import CorruptColumn
 from logsegment.spark.notices import warn_of_topics, warn_of_uploads
 from logsegment.spark.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, ensure_assigned, parse_offsets, write_offsets

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import logsegment as ls
 from logsegment import _core
 from logsegment.log.reader import with_followers
-from logsegment.segments import SegmentFile
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.stream_ends import base_of
 from logsegment.spark.stream_segments import byte_range
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from logsegment import _core
-from logsegment.segments import SegmentFile, directory_of
+from logsegment.segment_files.discovery import SegmentFile, directory_of
 from logsegment.spark.stream_options import UpTo
 from logsegment.spark.topics import TopicPartition
 from logsegment.stores.uri import shown

@@ -14,7 +14,7 @@ from pyspark.sql.datasource import InputPartition
 
 from logsegment._core import Finding
 from logsegment.log.reader import with_followers
-from logsegment.segments import SegmentFile, directory_of, is_gap, size_of
+from logsegment.segment_files.discovery import SegmentFile, directory_of, is_gap, size_of
 from logsegment.spark.offsets import Offsets
 from logsegment.spark.packing import OWN_TASKS, at_least, packed, task_files
 from logsegment.spark.stream_ends import base_of, earliest

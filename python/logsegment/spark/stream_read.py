@@ -16,7 +16,7 @@ import logsegment as ls
 from logsegment._errors import in_file
 from logsegment.log.reader import lower_bounded, with_followers
 from logsegment.neighbours import committed_transactions
-from logsegment.segments import SegmentFile, is_directory
+from logsegment.segment_files.discovery import SegmentFile, is_directory
 from logsegment.spark.damage import Share, told_by
 from logsegment.spark.modes import CorruptColumn
 from logsegment.spark.stream_ends import base_of

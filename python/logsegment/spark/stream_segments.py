@@ -10,7 +10,7 @@ import time
 
 from logsegment import _core
 from logsegment.log.reader import arranged
-from logsegment.segments import SegmentFile, segments_beside
+from logsegment.segment_files.discovery import SegmentFile, segments_beside
 from logsegment.spark.stream_ends import base_of
 from logsegment.stores.uri import is_stored
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from logsegment._core import Finding
 from logsegment._text import listed
 from logsegment.log.reader import arranged
-from logsegment.segments import SegmentFile, directory_of, found_in
+from logsegment.segment_files.discovery import SegmentFile, directory_of, found_in
 from logsegment.spark.paths import local_paths
 from logsegment.stores.uri import shown
 

@@ -18,7 +18,7 @@ from logsegment._core import findings_table
 from logsegment._errors import in_file
 from logsegment._options import Depth
 from logsegment.neighbours import validate_segment
-from logsegment.segments import SegmentFile, directory_of
+from logsegment.segment_files.discovery import SegmentFile, directory_of
 from logsegment.spark.entry_limits import limits_option
 from logsegment.spark.modes import CorruptColumn, ReadMode, parse_mode
 from logsegment.spark.notices import warn_of_gaps

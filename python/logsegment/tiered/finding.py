@@ -1,4 +1,4 @@
-"""The uploads that `logsegment.segments` finds on its way through folders: where each is read, its topic, its partition, its size."""
+"""The uploads that `logsegment.segment_files.discovery` finds on its way through folders: where each is read, its topic, its partition, its size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from logsegment._core import Finding
 from logsegment._log_paths import LOG, MANIFEST, SEGMENT, WATERMARK, object_name, place_of
-from logsegment.segments import partition_of
+from logsegment.segment_files.discovery import partition_of
 from logsegment.stores.uri import cut_name, cut_of, is_stored, shown, untiered
 from logsegment.tiered.errors import ManifestError
 from logsegment.tiered.folder import Found, Upload

@@ -12,7 +12,7 @@ from logsegment._core import Finding, RecordBatchError
 from logsegment._log_paths import object_name, place_of
 from logsegment._options import OnError
 from logsegment._output import output_directory
-from logsegment.segments import SegmentFile, find_segments, found_in, is_directory, is_gap
+from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, is_directory, is_gap
 from logsegment.stores.uri import shown, uncut_name, untiered
 from logsegment.tiered.errors import ChunkError, ManifestError
 from logsegment.tiered.keys import Keys

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from logsegment import _core
 from logsegment._errors import in_file
 from logsegment.log.reader import ensure_named
-from logsegment.segments import SegmentFile, find_segments, size_of
+from logsegment.segment_files.discovery import SegmentFile, find_segments, size_of
 from logsegment.stores.uri import is_stored, shown
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import logsegment as ls
 from logsegment._options import Compression, WrittenFormat, plugins
 from logsegment.policy import CompressionPolicy
-from logsegment.segments import absolute
+from logsegment.segment_files.discovery import absolute
 from logsegment.spark.options import KAFKA_COMPRESSION, POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
 from logsegment.spark.plugins import plugins_option
 

@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from logsegment import stores
 from logsegment._log_paths import SEGMENT
-from logsegment.segments import is_directory, names_in
+from logsegment.segment_files.discovery import is_directory, names_in
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.columns import written_columns
 from logsegment.spark.write.commit import commit, finish_interrupted

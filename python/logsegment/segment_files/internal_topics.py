@@ -9,7 +9,7 @@ from typing import Any
 from logsegment import _core
 from logsegment._core import FileSource
 from logsegment._options import names
-from logsegment.segments import SegmentFile, segment_at
+from logsegment.segment_files.discovery import SegmentFile, segment_at
 from logsegment.stores.uri import shown
 
 #: The column, and what `decode` may be: there is one kind of records that say what they are.

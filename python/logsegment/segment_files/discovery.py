@@ -89,7 +89,7 @@ def find_segments(path: str | os.PathLike[str]) -> list[SegmentFile]:
         OSError: when a directory cannot be listed.
 
     Example:
-        >>> from logsegment.segments import find_segments
+        >>> from logsegment.segment_files.discovery import find_segments
         >>> find_segments("00000000000000000000.log")[0].base_offset
         0
 
