@@ -15,7 +15,7 @@ from logsegment._errors import naming_file
 from logsegment._options import Format, OnError
 from logsegment._validate import validate
 from logsegment.counted_segment import CountedSegment, Counters
-from logsegment.faults import TORN, error_of, faults_of
+from logsegment.log.faults import TORN, error_of, faults_of
 from logsegment.log.reader import arranged, in_range
 from logsegment.segment_files.discovery import SegmentFile
 

@@ -16,7 +16,7 @@ import logsegment as ls
 from cli_process import run, start
 from counted_bytes import bytes_read, counting
 from growing import GrowingLog
-from logsegment.following import Follower, Piece
+from logsegment.log.follow import Follower, Piece
 from logsegment.segment_files.discovery import find_segments
 
 #: Longer than any look takes on a machine that is busy; nothing waits for it when all is well.

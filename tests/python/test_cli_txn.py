@@ -15,8 +15,8 @@ import pytest
 import corpus
 import logsegment as ls
 from cli_process import run
+from logsegment.log.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
-from logsegment.transacting import transactions_of
 
 DATA = corpus.CORPUS / "modern-4.1.0" / "data"
 PARTITIONS = sorted({*DATA.glob("transactions-*"), DATA / "compacted-transactions-0"})

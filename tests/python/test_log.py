@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import corpus
 import logsegment as ls
-from logsegment.neighbours import validate_files
+from logsegment.log.neighbours import validate_files
 from logsegment.segment_files.discovery import find_segments
 
 MODERN = corpus.CORPUS / "modern-4.1.0"

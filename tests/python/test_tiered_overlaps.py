@@ -14,9 +14,9 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
+from logsegment.log.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
 from logsegment.tiered.errors import ManifestError
-from logsegment.transacting import transactions_of
 from tiered_leaders import resegmented, upload, whole_bytes
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"

@@ -16,8 +16,8 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment.cli.app import program
+from logsegment.log.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
-from logsegment.transacting import transactions_of
 
 TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
 LZ4 = corpus.CORPUS / "modern-4.1.0/data/codec-lz4-0"

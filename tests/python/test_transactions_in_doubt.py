@@ -15,9 +15,9 @@ import logsegment as ls
 import made_logs
 import tiered_corpus as tiered
 from cli_process import run
+from logsegment.log.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
 from logsegment.tiered.chunks import CACHE
-from logsegment.transacting import transactions_of
 
 A, B, C = 7, 8, 9
 ABORT, COMMIT = 0, 1

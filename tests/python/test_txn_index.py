@@ -13,7 +13,7 @@ import building
 import corpus
 import logsegment as ls
 import made_logs
-from logsegment.neighbours import committed_transactions
+from logsegment.log.neighbours import committed_transactions
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import LogSegmentSource
 

@@ -10,8 +10,8 @@ import building
 import corpus
 import logsegment as ls
 from cli_process import run
+from logsegment.log.transactions import transactions_of
 from logsegment.segment_files.discovery import find_segments
-from logsegment.transacting import transactions_of
 from test_isolation import ABORTED, TRANSACTIONS
 
 V3 = ls.convert(TRANSACTIONS, to="v3").data

@@ -37,7 +37,7 @@ from logsegment.cli.progress import Progress
 from logsegment.cli.records import Form, JsonLines, RecordSink, RecordTable, Rows
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
-from logsegment.neighbours import committed_transactions
+from logsegment.log.neighbours import committed_transactions
 from logsegment.redacting import Redactor
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.tiered import SegmentKeyError

@@ -15,7 +15,7 @@ import logsegment
 from logsegment._errors import without_file
 from logsegment._validate import WANTING
 from logsegment.cli.messages import say
-from logsegment.faults import SWALLOWED
+from logsegment.log.faults import SWALLOWED
 from logsegment.redacting import Redactor
 from logsegment.tiered import ManifestError, SegmentKeyError
 

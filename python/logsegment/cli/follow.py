@@ -32,7 +32,7 @@ from logsegment.cli.paths import STDIN, ensure_topic, tell_gaps
 from logsegment.cli.progress import Progress
 from logsegment.cli.records import Form, JsonLines, Rows
 from logsegment.cli.redact import redact_options, redactor_of
-from logsegment.following import Follower, Piece
+from logsegment.log.follow import Follower, Piece
 from logsegment.redacting import Redactor
 from logsegment.segment_files.discovery import SegmentFile, directory_of, find_segments, found_in, is_gap
 from logsegment.stores.uri import here, is_stored, shown

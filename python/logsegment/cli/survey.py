@@ -10,7 +10,7 @@ from typing import Any
 import logsegment as ls
 from logsegment import _core
 from logsegment._validate import is_experimental
-from logsegment.faults import SWALLOWED, TORN
+from logsegment.log.faults import SWALLOWED, TORN
 
 #: Damaged places after which the intact batches between them are no longer listed; each costs a look at the file.
 MOST_PLACES = 10_000

@@ -19,9 +19,9 @@ from logsegment.cli.options import InstantType, examples, experimental_option, j
 from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.counting.text import duration
+from logsegment.log.transactions import LONGEST_MS, Transaction, transactions_of
 from logsegment.segment_files.discovery import SegmentFile, directory_of
 from logsegment.stores.uri import shown
-from logsegment.transacting import LONGEST_MS, Transaction, transactions_of
 
 #: Damaged places of a partition that are told one by one.
 SHOWN = 100

@@ -15,7 +15,7 @@ from logsegment.cli.findings import folded, more_like_it
 from logsegment.cli.messages import count, show_json, show_json_lines
 from logsegment.cli.paper import Paper
 from logsegment.cli.survey import Intact, Lost, Survey
-from logsegment.faults import SWALLOWED, TORN
+from logsegment.log.faults import SWALLOWED, TORN
 
 #: Findings, runs and places of a file that people are shown; JSON lines have all.
 SHOWN = 20

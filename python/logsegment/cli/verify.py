@@ -24,7 +24,7 @@ from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
 from logsegment.cli.survey import Survey, survey
 from logsegment.cli.verdict import Verdict, write_json, write_words
-from logsegment.neighbours import validate_files
+from logsegment.log.neighbours import validate_files
 from logsegment.segment_files.discovery import directory_of
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError

@@ -18,7 +18,7 @@ from logsegment._inspect.inspect import Field, inspect
 from logsegment._validate import validate
 from logsegment.diffing.differences import Damage, Which
 from logsegment.diffing.headers import headers_of
-from logsegment.faults import SWALLOWED, TORN
+from logsegment.log.faults import SWALLOWED, TORN
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
 

@@ -14,12 +14,12 @@ from logsegment._log_paths import SNAPSHOT
 from logsegment._options import Isolation, OnError
 from logsegment._text import count
 from logsegment._times import Timestamp
-from logsegment.entries import Entries
+from logsegment.log.entries import Entries
+from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import arranged, in_range
+from logsegment.log.record_options import RecordOptions, ensure_known, lookup_options, shared_options
 from logsegment.log.segment import Segment
 from logsegment.log.time_lookup import TimeLookup, bounds, first_offset_at
-from logsegment.neighbours import committed_transactions
-from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options
 from logsegment.segment_files.discovery import (
     SegmentFile,
     absolute,

@@ -16,13 +16,13 @@ from logsegment._errors import naming_file
 from logsegment._inspect.inspect import Field, inspect
 from logsegment._options import Isolation
 from logsegment._times import Timestamp, milliseconds
-from logsegment.entries import Entries
+from logsegment.log.entries import Entries
+from logsegment.log.neighbours import committed_transactions
+from logsegment.log.ranges import Ranges
 from logsegment.log.reader import alone
+from logsegment.log.record_options import RecordOptions, ensure_known, lookup_options, shared_options, takes_v3
 from logsegment.log.time_lookup import TimeLookup, bounds
 from logsegment.log.valid_times import decoding, first_late
-from logsegment.neighbours import committed_transactions
-from logsegment.ranges import Ranges
-from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options, takes_v3
 from logsegment.segment_files.discovery import SegmentFile, absolute, find_segments, segments_beside
 from logsegment.segment_files.internal_topics import ensure_topics, warn_of_others
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry

@@ -11,10 +11,10 @@ from logsegment import _core
 from logsegment._core import Finding
 from logsegment._options import Isolation
 from logsegment.log.log import Log, parts_of
+from logsegment.log.record_options import RecordOptions, ensure_known, lookup_options, shared_options
 from logsegment.log.segment import Segment
 from logsegment.polars.bounds import ANYTHING, Bounds
 from logsegment.polars.predicates import condition_of
-from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options
 from logsegment.segment_files.discovery import absolute, is_gap
 from logsegment.segment_files.internal_topics import COLUMNS, INTERNAL, columns_with, ensure_topics, warn_of_others
 from logsegment.stores.uri import shown

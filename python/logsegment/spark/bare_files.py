@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logsegment as ls
 from logsegment._errors import without_file
-from logsegment.faults import TORN
+from logsegment.log.faults import TORN
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown
 

@@ -13,8 +13,8 @@ from itertools import groupby
 from pyspark.sql.datasource import InputPartition
 
 import logsegment as ls
+from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import with_followers
-from logsegment.neighbours import committed_transactions
 from logsegment.segment_files.discovery import SegmentFile, is_gap, segments_beside
 from logsegment.spark.bare_files import ensure_entries
 from logsegment.spark.bounds import LogRange, ranges_of

@@ -25,7 +25,7 @@ from pyspark.sql.datasource import (
 import logsegment as ls
 from logsegment._errors import in_file
 from logsegment._text import count
-from logsegment.neighbours import committed_transactions
+from logsegment.log.neighbours import committed_transactions
 from logsegment.segment_files.discovery import find_segments, segments_beside
 from logsegment.segment_files.internal_topics import with_internal
 from logsegment.spark.damage import Share, told_by

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import logsegment as ls
 from logsegment._errors import in_file
+from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import lower_bounded, with_followers
-from logsegment.neighbours import committed_transactions
 from logsegment.segment_files.discovery import SegmentFile, is_directory
 from logsegment.spark.damage import Share, told_by
 from logsegment.spark.modes import CorruptColumn

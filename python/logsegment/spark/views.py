@@ -17,7 +17,7 @@ import logsegment as ls
 from logsegment._core import findings_table
 from logsegment._errors import in_file
 from logsegment._options import Depth
-from logsegment.neighbours import validate_segment
+from logsegment.log.neighbours import validate_segment
 from logsegment.segment_files.discovery import SegmentFile, directory_of
 from logsegment.spark.entry_limits import limits_option
 from logsegment.spark.modes import CorruptColumn, ReadMode, parse_mode

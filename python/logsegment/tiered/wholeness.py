@@ -10,7 +10,7 @@ from logsegment._core import FileSource, Finding, RecordBatchError
 from logsegment._errors import renamed
 from logsegment._options import entry_options
 from logsegment._validate import validated
-from logsegment.faults import TORN, error_of, faults_of
+from logsegment.log.faults import TORN, error_of, faults_of
 from logsegment.log.segment import Segment
 
 #: First and last offset of each log, by the name of its file; None for a last offset that no manifest has.

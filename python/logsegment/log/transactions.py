@@ -10,7 +10,7 @@ from typing import Any, Literal
 from logsegment._core import FileSource, Finding, scan_markers
 from logsegment._decode import batch_stream
 from logsegment._times import Timestamp, milliseconds
-from logsegment.faults import SWALLOWED, TORN
+from logsegment.log.faults import SWALLOWED, TORN
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown
@@ -97,7 +97,7 @@ def transactions_of(
 
     Example:
         >>> from logsegment.segment_files.discovery import find_segments
-        >>> from logsegment.transacting import transactions_of
+        >>> from logsegment.log.transactions import transactions_of
         >>> sum(one.state == "aborted" for one in transactions_of(find_segments("payments-0")))
         11
 

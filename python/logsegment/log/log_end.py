@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from logsegment import _core
 from logsegment._core import FileSource, RecordBatchError, RecordStream
 from logsegment._decode import batch_stream
-from logsegment.faults import error_of
+from logsegment.log.faults import error_of
 from logsegment.segment_files.discovery import SegmentFile
 
 #: Position, checksum and last offset of a batch, by which it is known again.

@@ -10,7 +10,7 @@ from logsegment._core import Limits, RecordStream
 from logsegment._decode import BatchTable
 from logsegment._options import Depth, Format, OnError, entry_options
 from logsegment._validate import Report
-from logsegment.neighbours import named, with_lost_indexes
+from logsegment.log.neighbours import named, with_lost_indexes
 from logsegment.segment_files.discovery import SegmentFile
 
 if TYPE_CHECKING:

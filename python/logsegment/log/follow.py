@@ -14,10 +14,10 @@ from typing import NamedTuple
 from logsegment import _core
 from logsegment._core import RecordBatchError
 from logsegment._options import OnError
+from logsegment.log.log_end import NO_ZEROS, Last, Tail, damage_at, last_intact, stands, tail_of
 from logsegment.log.reader import arranged, lower_bounded
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import cut_of, is_stored, is_tiered, untiered
-from logsegment.tails import NO_ZEROS, Last, Tail, damage_at, last_intact, stands, tail_of
 from logsegment.tiered.errors import SegmentKeyError
 
 #: Batches that are remembered, one for each look that found something, to know how far back a log was cut.
