@@ -15,7 +15,7 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, run
-from logsegment.searching import Place, Search, Wanted
+from logsegment.analysis.search import Place, Search, Wanted
 from logsegment.segment_files.discovery import find_segments
 from logsegment.stores import filesystems
 from made_logs import START, make_partition

@@ -1,4 +1,4 @@
-"""`logsegment.diffing` and `logsegment diff`: the same records at the same offsets, and if not, which, where, and what is damage."""
+"""`logsegment.analysis.diff` and `logsegment diff`: the same records at the same offsets, and if not, which, where, and what is damage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from building import crc32c
 from cli_process import run
-from logsegment.diffing import Comparison, Damage, Difference, diff, headers
+from logsegment.analysis.diff import Comparison, Damage, Difference, diff, headers
 from made_logs import make_partition
 
 DATA = corpus.CORPUS / "modern-4.1.0" / "data"

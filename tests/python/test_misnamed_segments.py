@@ -17,8 +17,8 @@ import pytest
 
 import logsegment as ls
 from cli_process import run
+from logsegment.analysis.search import Search, Wanted
 from logsegment.cli.app import program
-from logsegment.searching import Search, Wanted
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.write.ends import log_end

@@ -15,7 +15,7 @@ import pytest
 import corpus
 import logsegment as ls
 import tiered_corpus as tiered
-from logsegment.searching import Search, Wanted
+from logsegment.analysis.search import Search, Wanted
 from logsegment.segment_files.discovery import find_segments
 from logsegment.stores import filesystems
 from logsegment.tiered.chunks import CACHE

@@ -18,9 +18,9 @@ import cli_process
 import corpus
 import logsegment as ls
 from cli_process import Done
+from logsegment.analysis.train_dictionary import _Samples, _trained
 from logsegment.cli import app
 from logsegment.plugins import FileRegistry, MemoryRegistry, Plugin, train
-from logsegment.plugins.training import _Samples, _trained
 
 #: Written by Kafka 4.1 with every codec: 15 batches of all kinds each.
 SEGMENTS = [cli_process.MODERN / f"codec-{codec}-0/00000000000000000000.log" for codec in ("none", "gzip", "snappy", "lz4", "zstd")]

@@ -19,9 +19,9 @@ import pytest
 import corpus
 import logsegment as ls
 from cli_process import MODERN, run
+from logsegment.analysis.redacted_fields import begins_entry, is_intact, redacted
+from logsegment.analysis.redaction import OPEN, Redactor
 from logsegment.cli.options import RECORD_COLUMNS
-from logsegment.redacted_fields import begins_entry, is_intact, redacted
-from logsegment.redacting import OPEN, Redactor
 
 KEY = b"a key of more than sixteen bytes"
 #: No four letters of them stand in anything else that is shown.

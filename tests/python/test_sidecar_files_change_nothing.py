@@ -15,7 +15,7 @@ import pytest
 
 import building
 import logsegment as ls
-from logsegment.searching import Search, Wanted
+from logsegment.analysis.search import Search, Wanted
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import LogSegmentSource
 

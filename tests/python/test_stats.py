@@ -15,8 +15,10 @@ import corpus
 import headless
 import logsegment as ls
 from cli_process import CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, run
+from logsegment.analysis.collect_stats import Collector
+from logsegment.analysis.stats import Stats
 from logsegment.cli import stats as stats_verb
-from logsegment.counting import Collector, Stats, plots
+from logsegment.counting import plots
 from logsegment.counting.page import STYLE, page
 
 needs_browser = pytest.mark.skipif(

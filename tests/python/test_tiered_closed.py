@@ -9,7 +9,7 @@ import pytest
 
 import logsegment as ls
 from cli_process import run
-from logsegment.searching import Search, Wanted
+from logsegment.analysis.search import Search, Wanted
 from logsegment.segment_files.discovery import find_segments
 from tiered_layouts import DAMAGE, LAST, SECOND, middle, of_kafka, of_pinterest, source
 

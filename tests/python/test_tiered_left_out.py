@@ -11,7 +11,7 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
-from logsegment.diffing import diff
+from logsegment.analysis.diff import diff
 
 TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
 #: Told of each upload below, with the rule of the state that it is in.

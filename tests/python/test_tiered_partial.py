@@ -16,7 +16,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment import stores
-from logsegment.searching import Search, Wanted
+from logsegment.analysis.search import Search, Wanted
 from logsegment.segment_files.discovery import find_segments
 from logsegment.tiered import objects
 from logsegment.tiered.chunks import CACHE

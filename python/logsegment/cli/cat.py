@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import logsegment as ls
+from logsegment.analysis.redaction import Redactor
 from logsegment.cli.decoding import decode_option, decoded, ensure_topics, json_columns, say_others, with_control
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
 from logsegment.cli.files import ensure_output
@@ -38,7 +39,6 @@ from logsegment.cli.records import Form, JsonLines, RecordSink, RecordTable, Row
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
 from logsegment.log.neighbours import committed_transactions
-from logsegment.redacting import Redactor
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.tiered import SegmentKeyError
 

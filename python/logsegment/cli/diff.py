@@ -11,6 +11,9 @@ import click
 
 import logsegment as ls
 from logsegment._validate import is_unopened
+from logsegment.analysis.diff import Comparison, Damage, Difference
+from logsegment.analysis.diff import diff as compared
+from logsegment.analysis.redaction import Redactor
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.findings import more_like_it
 from logsegment.cli.messages import count, say, show, show_json
@@ -26,9 +29,6 @@ from logsegment.cli.options import (
 )
 from logsegment.cli.paths import STDIN, tell_gaps
 from logsegment.cli.redact import redact_messages_option, withholding
-from logsegment.diffing import Comparison, Damage, Difference
-from logsegment.diffing import diff as compared
-from logsegment.redacting import Redactor
 from logsegment.segment_files.discovery import is_gap
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError

@@ -13,6 +13,8 @@ import logsegment as ls
 from logsegment._inspect.html import page
 from logsegment._inspect.inspect import RECORDS
 from logsegment._inspect.text import lines
+from logsegment.analysis.redacted_fields import begins_entry, is_intact, is_proven, redacted
+from logsegment.analysis.redaction import Redactor
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.files import ensure_output, whole_file
 from logsegment.cli.findings import tell
@@ -34,8 +36,6 @@ from logsegment.cli.plugin_registries import noted, told
 from logsegment.cli.progress import Progress
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
-from logsegment.redacted_fields import begins_entry, is_intact, is_proven, redacted
-from logsegment.redacting import Redactor
 from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:

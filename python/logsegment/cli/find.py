@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import logsegment as ls
+from logsegment.analysis.counted_segment import Counters
+from logsegment.analysis.redaction import Redactor
+from logsegment.analysis.search import Place, Search, Wanted
 from logsegment.cli.batch_rows import instant
 from logsegment.cli.ending import CLEAN, UNREADABLE, UNREADABLES, Damaged, ending, words_of
 from logsegment.cli.findings import tell
@@ -34,9 +37,6 @@ from logsegment.cli.paths import Segment, segments_of
 from logsegment.cli.progress import Progress
 from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.cli.txn import partitions
-from logsegment.counted_segment import Counters
-from logsegment.redacting import Redactor
-from logsegment.searching import Place, Search, Wanted
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

@@ -15,6 +15,7 @@ import click
 
 import logsegment as ls
 from logsegment._options import OnError
+from logsegment.analysis.redaction import Redactor
 from logsegment.cli.decoding import decode_option, ensure_topics, json_columns, say_others
 from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
 from logsegment.cli.findings import tell
@@ -33,7 +34,6 @@ from logsegment.cli.progress import Progress
 from logsegment.cli.records import Form, JsonLines, Rows
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.log.follow import Follower, Piece
-from logsegment.redacting import Redactor
 from logsegment.segment_files.discovery import SegmentFile, directory_of, find_segments, found_in, is_gap
 from logsegment.stores.uri import here, is_stored, shown
 from logsegment.tiered import SegmentKeyError

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 import logsegment as ls
+from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, Trained, train
 from logsegment.cli.ending import CLEAN, Damaged, ending
 from logsegment.cli.files import ensure_output, whole_file
 from logsegment.cli.messages import count, say
@@ -22,7 +23,6 @@ from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
 from logsegment.plugins import Catalog, Plugin, Registry
 from logsegment.plugins.rules import registration
-from logsegment.plugins.training import LEAST_SAMPLES, LEAST_SIZE, Trained, train
 from logsegment.tiered import SegmentKeyError
 
 ADVICE = "name other segments: a dictionary is made of whole ones"

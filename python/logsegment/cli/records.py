@@ -12,10 +12,10 @@ from itertools import islice
 from typing import Any, Literal, Protocol
 
 import logsegment as ls
+from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import show_json_lines
 from logsegment.cli.options import Output
 from logsegment.cli.tables import BATCH_BYTES, BATCH_SIZE, TableFile, pyarrow_for
-from logsegment.redacting import Redactor
 
 #: How bytes stand in JSON.
 Form = Literal["auto", "utf8", "base64", "hex"]

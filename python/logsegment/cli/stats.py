@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import logsegment as ls
+from logsegment.analysis.collect_stats import Collector
+from logsegment.analysis.stats import Stats
+from logsegment.analysis.v3_savings import V3Savings, v3_savings
 from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
 from logsegment.cli.files import ensure_output, whole_file
 from logsegment.cli.messages import count, printable, say, show, show_json
@@ -25,12 +28,10 @@ from logsegment.cli.paths import Segment, in_range, segments_of
 from logsegment.cli.plugin_registries import noted, told
 from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.counting import Collector, Stats
 from logsegment.counting.page import page
 from logsegment.counting.text import lines
 from logsegment.counting.what_if import lines as what_if_lines
 from logsegment.stores.uri import shown
-from logsegment.what_if import V3Savings, v3_savings
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

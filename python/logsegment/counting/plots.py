@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from logsegment.analysis.stats import Histogram, Series, Stats
 from logsegment.counting import text
-from logsegment.counting.stats import Histogram, Series, Stats
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 640, 200, 64, 12, 22
 ROOM = HEIGHT - BOTTOM - TOP

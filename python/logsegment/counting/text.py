@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from logsegment._text import count as counted
-from logsegment.counting.stats import Histogram, Series, Stats
+from logsegment.analysis.stats import Histogram, Series, Stats
 
 #: Rows of a table that people are shown.
 SHOWN = 20

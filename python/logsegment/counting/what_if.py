@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsegment._text import count as counted
+from logsegment.analysis.v3_savings import V2_HEADER, V3Savings
 from logsegment.counting import text
-from logsegment.what_if import V2_HEADER, V3Savings
 
 #: Columns of the table: what is, and the two proposals.
 COLUMNS = ("", "magic 2", "v3", "metadata first")

@@ -9,6 +9,7 @@ A batch says only a number from 0 to 15. What stands behind it is told by entrie
 clients. This package holds entries, the places where they are kept, and the rules for them; the numbers on the wire are the native core's.
 """
 
+from logsegment.analysis.train_dictionary import Trained, train
 from logsegment.plugins.catalog import Catalog, Change
 from logsegment.plugins.codec import Codec
 from logsegment.plugins.entries import Entry, EntryError
@@ -17,7 +18,6 @@ from logsegment.plugins.known import RegistryError
 from logsegment.plugins.registry import MemoryRegistry, Registry
 from logsegment.plugins.rules import RegistrationError
 from logsegment.plugins.topic_registry import TopicRegistry
-from logsegment.plugins.training import Trained, train
 from logsegment.plugins.wanted import Plugin
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The uploads that `logsegment.segment_files.discovery` finds on its way through folders: where each is read, its topic, its partition, its size."""
+"""Find the uploads in folders: where each is read, its topic, its partition, its size."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any
 import logsegment as ls
 from logsegment import _core
 from logsegment._validate import UNOPENED, is_experimental
-from logsegment.counting.stats import Sampled, Stats
+from logsegment.analysis.stats import Sampled, Stats
 from logsegment.plugins.absent import is_given
 
 #: Batches of each codec that are unpacked for its ratio.

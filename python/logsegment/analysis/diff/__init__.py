@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 from logsegment._core import Limits
 from logsegment._options import Format
-from logsegment.diffing.comparing import Comparing
-from logsegment.diffing.differences import Damage, Difference, Totals
-from logsegment.diffing.pairing import Pair, pairs_of
-from logsegment.diffing.sides import SAME, UNCOVERED, Options, Side
+from logsegment.analysis.diff.comparing import Comparing
+from logsegment.analysis.diff.differences import Damage, Difference, Totals
+from logsegment.analysis.diff.pairing import Pair, pairs_of
+from logsegment.analysis.diff.sides import SAME, UNCOVERED, Options, Side
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -101,7 +101,7 @@ def diff(
         OSError: when a file cannot be read.
 
     Example:
-        >>> from logsegment.diffing import diff
+        >>> from logsegment.analysis.diff import diff
         >>> for partition in diff("orders-0", "orders-0"):
         ...     print(list(partition), partition.state, partition.totals.same_records)
         [] same 240

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from logsegment._core import ArrowBatch
-from logsegment.diffing.sides import LAST
+from logsegment.analysis.diff.sides import LAST
 
 OFFSET_AT = len(b'{"offset":')
 

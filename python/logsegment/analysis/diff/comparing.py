@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from logsegment._validate import is_unopened
-from logsegment.diffing.differences import Damage, Difference, Runs, Totals
-from logsegment.diffing.records import Records
-from logsegment.diffing.sides import BATCHING, FIRST, LAST, RECORD, SAME, Chunk, Piece, Row, Side
+from logsegment.analysis.diff.differences import Damage, Difference, Runs, Totals
+from logsegment.analysis.diff.records import Records
+from logsegment.analysis.diff.sides import BATCHING, FIRST, LAST, RECORD, SAME, Chunk, Piece, Row, Side
 
 COUNT = re.compile(rb'"count":(\d+)')
 #: Bytes of a stretch from which on pyarrow is worth the time that its import takes.

@@ -14,7 +14,7 @@ from logsegment._decode import decode
 from logsegment._errors import naming_file
 from logsegment._options import Format, OnError
 from logsegment._validate import validate
-from logsegment.counted_segment import CountedSegment, Counters
+from logsegment.analysis.counted_segment import CountedSegment, Counters
 from logsegment.log.faults import TORN, error_of, faults_of
 from logsegment.log.reader import arranged, in_range
 from logsegment.segment_files.discovery import SegmentFile
@@ -105,7 +105,7 @@ class Search:
         findings (list of (str, Finding)): what was left out with `on_error="skip"`, and tails, each with the path of its segment.
 
     Example:
-        >>> from logsegment.searching import Search, Wanted
+        >>> from logsegment.analysis.search import Search, Wanted
         >>> from logsegment.segment_files.discovery import find_segments
         >>> search = Search(Wanted(start_offset=100, end_offset=101))
         >>> [(place.offset, place.entry_position) for place in search.places(find_segments("orders-0"))]

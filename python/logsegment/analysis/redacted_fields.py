@@ -13,11 +13,11 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from logsegment.redacting import WITHHELD
+from logsegment.analysis.redaction import WITHHELD
 
 if TYPE_CHECKING:
     from logsegment._inspect.inspect import Field, Problem
-    from logsegment.redacting import Redactor
+    from logsegment.analysis.redaction import Redactor
 
 #: Fields of a batch and of a message that stand at a fixed place, in front of keys and values.
 HEADER = frozenset(

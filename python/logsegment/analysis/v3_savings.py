@@ -96,7 +96,7 @@ def v3_savings(source: Any, **options: Any) -> V3Savings:
 
     Example:
         >>> import logsegment as ls
-        >>> from logsegment.what_if import v3_savings
+        >>> from logsegment.analysis.v3_savings import v3_savings
         >>> saved = v3_savings(ls.FileSource("00000000000000000000.log"))
         >>> saved.per_record >= 1, saved.plain_main < saved.plain
         (True, True)
@@ -118,7 +118,7 @@ def v3_header_len(batch: dict[str, Any]) -> int:
         batch: its row of `logsegment.batches`.
 
     Example:
-        >>> from logsegment.what_if import v3_header_len
+        >>> from logsegment.analysis.v3_savings import v3_header_len
         >>> v3_header_len({"baseOffset": 0, "lastOffset": 160, "baseTimestamp": 1600000000000, "maxTimestamp": 1600000016000})
         51
     """
