@@ -51,10 +51,10 @@ from logsegment.policy import CompressionPolicy
 
 if TYPE_CHECKING:
     from logsegment import broker, plugins, polars, tiered
-    from logsegment.tiered.restoring import restore
+    from logsegment._restore.restore import restore
 
 _PLACES = {name: f"logsegment.{name}" for name in ("broker", "plugins", "polars", "tiered")}
-__getattr__, __dir__ = lazily(__name__, {**_PLACES, "restore": "logsegment.tiered.restoring"})
+__getattr__, __dir__ = lazily(__name__, {**_PLACES, "restore": "logsegment._restore.restore"})
 
 __all__ = [
     "ArrowArray",

@@ -16,7 +16,7 @@ import tiered_corpus as tiered
 from cli_process import run
 from growing import GrowingLog
 from logsegment.stores import filesystems
-from logsegment.tiered.places import tiered as keyed
+from logsegment.tiered.uri import tiered as keyed
 from tiered_leaders import local_upload, upload
 from watching import Watch
 
@@ -76,7 +76,7 @@ def test_a_listing_that_did_not_change_opens_nothing(
     aiven(tmp_path, replicas[0], 0)
     watched = watch(tmp_path)
     assert watched.look()[0]
-    monkeypatch.setattr("logsegment.tiered.overlay.open_file", None)
+    monkeypatch.setattr("logsegment.tiered.filesystem.open_file", None)
     assert watched.look() == ([], "")
     aiven(tmp_path, replicas[0], 1)
     with pytest.raises(TypeError):

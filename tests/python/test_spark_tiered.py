@@ -15,7 +15,7 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from logsegment.segment_files.discovery import find_segments
-from logsegment.tiered.places import tiered as placed
+from logsegment.tiered.uri import tiered as placed
 from spark_session import spark_session
 
 pytestmark = pytest.mark.spark

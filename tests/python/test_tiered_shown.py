@@ -15,7 +15,7 @@ import tiered_corpus as tiered
 from cli_process import run
 from logsegment.segment_files.discovery import absolute, find_segments
 from logsegment.stores.uri import here, shown, untiered
-from logsegment.tiered.places import tiered as keyed
+from logsegment.tiered.uri import tiered as keyed
 from tiered_leaders import two_leaders, upload
 
 TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"

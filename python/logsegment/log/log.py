@@ -33,7 +33,7 @@ from logsegment.segment_files.discovery import (
 from logsegment.segment_files.internal_topics import ensure_topics, warn_of_others
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.tiered.keys import Keys
-from logsegment.tiered.places import tiered
+from logsegment.tiered.uri import tiered
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

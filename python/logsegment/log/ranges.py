@@ -10,8 +10,8 @@ from logsegment import _core
 from logsegment._options import Format, OnError
 from logsegment.segment_files.discovery import SegmentFile, size_of
 from logsegment.stores.uri import is_stored
+from logsegment.tiered.catalog import latest_timestamp
 from logsegment.tiered.errors import ChunkError
-from logsegment.tiered.finding import latest_timestamp
 
 
 class Ranges:

@@ -262,20 +262,20 @@ class _Uploads:
         match = SEGMENT.fullmatch(os.path.basename(path[:]))
         if match is None or match[2] is None:
             return None
-        from logsegment.tiered.finding import uploaded_at
+        from logsegment.tiered.catalog import uploaded_at
 
         found = uploaded_at(path, self.keys_of)
         return None if found is None else SegmentFile(*found)
 
     def plain(self, segment: SegmentFile) -> SegmentFile:
         """The same as one that was uploaded as it is."""
-        from logsegment.tiered.places import ring_of, tiered
+        from logsegment.tiered.uri import ring_of, tiered
 
         return replace(segment, path=tiered(segment.path, ring_of(self.keys_of or "")))
 
     def directory(self, path: str, infos: list[Info] | None = None) -> list[SegmentFile]:
         """All that are read of a directory."""
-        from logsegment.tiered.finding import uploaded_in
+        from logsegment.tiered.catalog import uploaded_in
 
         found, findings = uploaded_in(path, self.keys_of, infos)
         self.findings += findings

@@ -249,7 +249,7 @@ def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
     keys = keys_option(options)
     if keys is None:
         return tuple(paths)
-    from logsegment.tiered.places import tiered
+    from logsegment.tiered.uri import tiered
 
     return tuple(tiered(absolute(path), keys) for path in paths)
 

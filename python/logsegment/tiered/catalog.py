@@ -14,8 +14,8 @@ from logsegment.tiered.errors import ManifestError
 from logsegment.tiered.folder import Found, Upload
 from logsegment.tiered.keys import KeyRing, Keys
 from logsegment.tiered.objects import Info, info_of, joined_path, listed
-from logsegment.tiered.places import ring_of, tiered
 from logsegment.tiered.segment_objects import read_manifest
+from logsegment.tiered.uri import ring_of, tiered
 from logsegment.tiered.views import view_of
 
 

@@ -12,14 +12,14 @@ from logsegment._core import Finding, RecordBatchError
 from logsegment._log_paths import object_name, place_of
 from logsegment._options import OnError
 from logsegment._output import output_directory
+from logsegment._restore.rebuild_sidecars import make_anew
+from logsegment._restore.verify_restored import Offsets, damage_of, faults_in, gaps_in
 from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, is_directory, is_gap
 from logsegment.stores.uri import shown, uncut_name, untiered
 from logsegment.tiered.errors import ChunkError, ManifestError
+from logsegment.tiered.filesystem import entries, open_file
 from logsegment.tiered.keys import Keys
-from logsegment.tiered.making_anew import make_anew
-from logsegment.tiered.overlay import entries, open_file
-from logsegment.tiered.places import ring_of, tiered
-from logsegment.tiered.wholeness import Offsets, damage_of, faults_in, gaps_in
+from logsegment.tiered.uri import ring_of, tiered
 
 #: Bytes that are in memory at a time, and a chunk.
 _STEP = 8 << 20

@@ -22,8 +22,8 @@ from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 from logsegment.tiered.folder import Found
 from logsegment.tiered.lost import LostFile
 from logsegment.tiered.objects import Info, info_of, joined_path, open_object, read_object
-from logsegment.tiered.places import ring_of, tiered
 from logsegment.tiered.segment_objects import SegmentObjects
+from logsegment.tiered.uri import ring_of, tiered
 from logsegment.tiered.views import View, view_of
 
 #: Indexes under the name of their segment, as a manifest calls them.
