@@ -17,8 +17,8 @@ import test_transactions_in_doubt as in_doubt
 from growing import GrowingLog
 from logsegment import _core
 from logsegment.spark import LogSegmentSource
-from logsegment.spark.packing import OWN_TASKS
-from logsegment.spark.refused import RefusedStreamReader
+from logsegment.spark.read.packing import OWN_TASKS
+from logsegment.spark.stream.refused import RefusedStreamReader
 
 pytest.importorskip("pyspark.sql.streaming.datasource")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from logsegment.spark.offsets import EARLIEST, LATEST, OffsetLimit, batch_limits, ensure_assigned, parse_offsets, write_offsets
-from logsegment.spark.options import BATCH, STREAM, WRITE, ensure_known, ensure_known_somewhere, parse_options
-from logsegment.spark.topics import Selection, TopicPartition, discover, parse_selection
+from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, batch_limits, ensure_assigned, parse_offsets, write_offsets
+from logsegment.spark.options.read import BATCH, STREAM, WRITE, ensure_known, ensure_known_somewhere, parse_options
+from logsegment.spark.options.topics import Selection, TopicPartition, discover, parse_selection
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 

@@ -15,12 +15,12 @@ import corpus
 import logsegment as ls
 from corpus import CONSUMED_COLUMNS, Partition, rows_of
 from logsegment.spark import LogSegmentSource, record_schema
-from logsegment.spark.offsets import EARLIEST, LATEST, OffsetLimit
-from logsegment.spark.options import ReadOptions, parse_options
-from logsegment.spark.packing import OWN_TASKS
-from logsegment.spark.paths import local_paths
-from logsegment.spark.plan import SegmentPart, SegmentTask
-from logsegment.spark.plugins import ABSENT
+from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit
+from logsegment.spark.options.paths import local_paths
+from logsegment.spark.options.plugins import ABSENT
+from logsegment.spark.options.read import ReadOptions, parse_options
+from logsegment.spark.read.packing import OWN_TASKS
+from logsegment.spark.read.plan import SegmentPart, SegmentTask
 from logsegment.spark.source import transactions_of
 from made_logs import make_partition
 

@@ -29,8 +29,8 @@ from logsegment.spark import (
     register,
     validate_udf,
 )
-from logsegment.spark.options import parse_options
-from logsegment.spark.plugins import HIDDEN, REDACTION
+from logsegment.spark.options.plugins import HIDDEN, REDACTION
+from logsegment.spark.options.read import parse_options
 from spark_cluster import free_port
 from spark_session import spark_session
 
@@ -261,7 +261,7 @@ def test_functions_carry_a_registry(spark: SparkSession, registry: FileRegistry,
 
 def test_large_values_take_plugins_too(spark: SparkSession, registry: FileRegistry, monkeypatch: pytest.MonkeyPatch):
     """A value that is streamed is validated before, with the same registry."""
-    from logsegment.spark import map_batches
+    from logsegment.spark import map_in_arrow as map_batches
 
     monkeypatch.setattr(map_batches, "LARGE_BYTES", 10)
     packed = ls.encode(pa.table({"value": VALUES}), compression="bz", codecs=registry)

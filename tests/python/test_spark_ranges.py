@@ -22,7 +22,7 @@ from pyspark.sql import datasource as filters_of_spark
 import corpus
 import logsegment as ls
 from logsegment.spark import LogSegmentSource, record_schema
-from logsegment.spark.plan import SegmentPart, SegmentTask
+from logsegment.spark.read.plan import SegmentPart, SegmentTask
 from made_logs import START, Made, index, make_partition
 from rights import closed
 

@@ -20,9 +20,10 @@ import logsegment as ls
 from corpus import Row, rows_of
 from logsegment.log.neighbours import validate_segment
 from logsegment.segment_files.discovery import SegmentFile, find_segments
-from logsegment.spark import LogSegmentSource, views
-from logsegment.spark.packing import TASK_FILES
-from logsegment.spark.plugins import ABSENT
+from logsegment.spark import LogSegmentSource
+from logsegment.spark.options.plugins import ABSENT
+from logsegment.spark.read import views
+from logsegment.spark.read.packing import TASK_FILES
 from spark_session import spark_session
 
 pytestmark = pytest.mark.spark

@@ -15,7 +15,8 @@ import pytest
 from pyspark.sql.types import BinaryType, StructType
 
 import logsegment as ls
-from logsegment.spark.write import SegmentStreamWriter, SegmentWriter, journal, making, places
+from logsegment.spark.write import SegmentStreamWriter, SegmentWriter, journal, places
+from logsegment.spark.write import segments as making
 from logsegment.spark.write import task as tasks
 from logsegment.spark.write.journal import Mark, Move
 from logsegment.spark.write.task import StagedMessage

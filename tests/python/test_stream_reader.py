@@ -16,13 +16,16 @@ import corpus
 import logsegment as ls
 from counted_bytes import bytes_read, counting
 from growing import TIME, GrowingLog
-from logsegment.spark import LogSegmentSource, stream_limits, stream_read, stream_segments
-from logsegment.spark.packing import OWN_TASKS
-from logsegment.spark.refused import RefusedStreamReader
-from logsegment.spark.stream import SegmentStreamReader
-from logsegment.spark.stream_limits import Admission, shares
-from logsegment.spark.stream_plan import DataLossError
-from logsegment.spark.topics import TopicPartition
+from logsegment.spark import LogSegmentSource
+from logsegment.spark.options.topics import TopicPartition
+from logsegment.spark.read.packing import OWN_TASKS
+from logsegment.spark.stream import limits as stream_limits
+from logsegment.spark.stream import read as stream_read
+from logsegment.spark.stream import segments as stream_segments
+from logsegment.spark.stream.limits import Admission, shares
+from logsegment.spark.stream.plan import DataLossError
+from logsegment.spark.stream.reader import SegmentStreamReader
+from logsegment.spark.stream.refused import RefusedStreamReader
 
 pyspark_streaming = pytest.importorskip("pyspark.sql.streaming.datasource")
 
@@ -580,7 +583,7 @@ def test_the_latest_offsets_are_reported(log: GrowingLog):
 
 def test_pyspark_4_1_reads_all_and_says_so_of_limits(log: GrowingLog, monkeypatch: pytest.MonkeyPatch):
     """It calls latestOffset without arguments."""
-    monkeypatch.setattr("logsegment.spark.stream.supports_limits", lambda: False)
+    monkeypatch.setattr("logsegment.spark.stream.reader.supports_limits", lambda: False)
     log.append(4)
     with pytest.raises(ValueError, match=r"option maxOffsetsPerTrigger: .* need PySpark 4\.2 or newer, and this is"):
         from_the_start(log, maxOffsetsPerTrigger="3")

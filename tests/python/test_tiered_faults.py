@@ -18,7 +18,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment import stores
-from logsegment.spark.options import keys_option
+from logsegment.spark.options.read import keys_option
 from logsegment.tiered.choice import Span, chosen
 from logsegment.tiered.chunk_table import ChunkTable
 from logsegment.tiered.chunks import CACHE, ChunkedFile

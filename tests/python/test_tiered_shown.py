@@ -112,7 +112,7 @@ def test_a_path_and_its_uri_lead_to_each_other(path: str):
 
 @pytest.mark.spark
 def test_spark_gives_its_workers_absolute_paths(place: Path):
-    from logsegment.spark.options import paths_of
+    from logsegment.spark.options.read import paths_of
 
     (path,) = paths_of({"path": "bucket", "keys": json.dumps({"key1": str(place / "key1")})})
     assert shown(path) == str(place / "bucket")

@@ -28,11 +28,9 @@ from logsegment._text import count
 from logsegment.log.neighbours import committed_transactions
 from logsegment.segment_files.discovery import find_segments, segments_beside
 from logsegment.segment_files.internal_topics import with_internal
-from logsegment.spark.damage import Share, told_by
-from logsegment.spark.filters import Wanted, wanted_by
-from logsegment.spark.modes import CorruptColumn, parse_mode
-from logsegment.spark.notices import warn_of_shared_plan, warn_of_topics
-from logsegment.spark.options import (
+from logsegment.spark.options.modes import CorruptColumn, parse_mode
+from logsegment.spark.options.paths import local_paths
+from logsegment.spark.options.read import (
     ReadOptions,
     boolean,
     columns_option,
@@ -43,11 +41,13 @@ from logsegment.spark.options import (
     parse_options,
     paths_of,
 )
-from logsegment.spark.paths import local_paths
-from logsegment.spark.plan import SegmentPart, SegmentTask, plan_tasks
+from logsegment.spark.read.damage import Share, told_by
+from logsegment.spark.read.filters import Wanted, wanted_by
+from logsegment.spark.read.plan import SegmentPart, SegmentTask, plan_tasks
+from logsegment.spark.read.task_stats import TaskStats
+from logsegment.spark.read.views import view_of, view_reader, view_schema
+from logsegment.spark.read.warnings import warn_of_shared_plan, warn_of_topics
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, columns_of, record_schema
-from logsegment.spark.task_stats import TaskStats
-from logsegment.spark.views import view_of, view_reader, view_schema
 from logsegment.stores.uri import is_stored
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class LogSegmentSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """A reader that follows partitions, of the columns in `schema`."""
-        from logsegment.spark.refused import RefusedStreamReader
+        from logsegment.spark.stream.refused import RefusedStreamReader
 
         try:
             return self._stream_reader(schema)
@@ -114,7 +114,7 @@ class LogSegmentSource(DataSource):
 
     def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
         # Not for batch queries, whose every process would wait for it.
-        from logsegment.spark.stream import stream_reader
+        from logsegment.spark.stream.reader import stream_reader
 
         if (view := view_of(self.given)) != "records":
             raise ValueError(f"option view: a stream gives records, and {view} only a batch query")

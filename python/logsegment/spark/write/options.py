@@ -10,8 +10,8 @@ import logsegment as ls
 from logsegment._options import Compression, WrittenFormat, plugins
 from logsegment.policy import CompressionPolicy
 from logsegment.segment_files.discovery import absolute
-from logsegment.spark.options import KAFKA_COMPRESSION, POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
-from logsegment.spark.plugins import plugins_option
+from logsegment.spark.options.plugins import plugins_option
+from logsegment.spark.options.read import KAFKA_COMPRESSION, POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

@@ -19,8 +19,8 @@ from logsegment.segment_files.discovery import is_directory, names_in
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.columns import written_columns
 from logsegment.spark.write.commit import commit, finish_interrupted
-from logsegment.spark.write.ends import log_end
 from logsegment.spark.write.journal import Mark
+from logsegment.spark.write.log_end import log_end
 from logsegment.spark.write.options import WriteOptions, parse_options
 from logsegment.spark.write.stored import stage
 from logsegment.spark.write.task import StagedMessage, Staging

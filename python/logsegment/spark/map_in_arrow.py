@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import logsegment as ls
 from logsegment._options import OnBadValue, OnError
 from logsegment.spark.errors import located
-from logsegment.spark.plugins import carrying
+from logsegment.spark.options.plugins import carrying
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, record_schema
 
 if TYPE_CHECKING:

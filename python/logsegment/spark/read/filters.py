@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import datasource as spark
 from pyspark.sql.datasource import Filter
 
-from logsegment.spark.topics import TopicPartition
+from logsegment.spark.options.topics import TopicPartition
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

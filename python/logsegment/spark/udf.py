@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 import logsegment as ls
 from logsegment._options import Depth, OnBadValue
 from logsegment.spark.errors import located
-from logsegment.spark.plugins import carrying
+from logsegment.spark.options.plugins import carrying
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, type_of
 
 Kind = Literal["arrow", "pandas"]

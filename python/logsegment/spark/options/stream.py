@@ -11,13 +11,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from logsegment._options import Isolation
-from logsegment.spark.entry_limits import limits_option
-from logsegment.spark.modes import ReadMode, parse_mode
-from logsegment.spark.offsets import LATEST, OffsetLimit, parse_limit
-from logsegment.spark.options import BATCH_BYTES, STREAM, boolean, ensure_known, integer, isolation_of, lowered, paths_of, warn_of_ignored
-from logsegment.spark.plugins import plugins_option
-from logsegment.spark.task_stats import io_stats_option
-from logsegment.spark.topics import Selection, parse_selection
+from logsegment.spark.options.entry_limits import limits_option
+from logsegment.spark.options.modes import ReadMode, parse_mode
+from logsegment.spark.options.offsets import LATEST, OffsetLimit, parse_limit
+from logsegment.spark.options.plugins import plugins_option
+from logsegment.spark.options.read import (
+    BATCH_BYTES,
+    STREAM,
+    boolean,
+    ensure_known,
+    integer,
+    isolation_of,
+    lowered,
+    paths_of,
+    warn_of_ignored,
+)
+from logsegment.spark.options.topics import Selection, parse_selection
+from logsegment.spark.read.task_stats import io_stats_option
 
 if TYPE_CHECKING:
     import logsegment as ls

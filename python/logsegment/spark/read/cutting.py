@@ -12,9 +12,9 @@ from itertools import chain
 from typing import TypeAlias
 
 import logsegment as ls
-from logsegment.spark.options import ReadOptions
-from logsegment.spark.packing import OWN_TASKS, at_least, packed, task_files
-from logsegment.spark.topics import TopicPartition
+from logsegment.spark.options.read import ReadOptions
+from logsegment.spark.options.topics import TopicPartition
+from logsegment.spark.read.packing import OWN_TASKS, at_least, packed, task_files
 
 #: Below this a task costs more than it does: Spark needs about 0.1 s for one.
 LEAST_TASK_BYTES = 16 << 20

@@ -9,8 +9,8 @@ import logsegment as ls
 from logsegment import _core
 from logsegment.log.reader import with_followers
 from logsegment.segment_files.discovery import SegmentFile
-from logsegment.spark.stream_ends import base_of
-from logsegment.spark.stream_segments import byte_range
+from logsegment.spark.stream.ends import base_of
+from logsegment.spark.stream.segments import byte_range
 
 #: A piece of a segment: its first byte, the byte behind it, and the offset behind it.
 Piece = tuple[SegmentFile, int, int, int]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from logsegment._text import listed
-from logsegment.spark.topics import TopicPartition
+from logsegment.spark.options.topics import TopicPartition
 
 #: In Spark's JSON: the first offset that is there.
 EARLIEST = -2
@@ -81,8 +81,8 @@ def write_offsets(offsets: Mapping[TopicPartition, int]) -> str:
     """Write Spark's JSON of offsets per topic and partition, in order.
 
     Example:
-        >>> from logsegment.spark.offsets import write_offsets
-        >>> from logsegment.spark.topics import TopicPartition
+        >>> from logsegment.spark.options.offsets import write_offsets
+        >>> from logsegment.spark.options.topics import TopicPartition
         >>> write_offsets({TopicPartition("orders", 1): 7, TopicPartition("orders", 0): -1})
         '{"orders":{"0":-1,"1":7}}'
 

@@ -19,7 +19,7 @@ def task_files(total: int) -> int:
     """Return how many files a task may have where there are `total` in all: very many small files do not make very many tasks.
 
     Example:
-        >>> from logsegment.spark.packing import task_files
+        >>> from logsegment.spark.read.packing import task_files
         >>> [task_files(total) for total in (1000, 20_000, 10**6)]
         [64, 313, 1024]
     """
@@ -35,7 +35,7 @@ def packed(items: Iterable[T], sizes: Callable[[T], Sequence[int]], most: Sequen
         most: the limits of the sums.
 
     Example:
-        >>> from logsegment.spark.packing import packed
+        >>> from logsegment.spark.read.packing import packed
         >>> list(packed([10, 10, 100, 10, 0], lambda size: [size], [20]))
         [(10, 10), (100,), (10, 0)]
     """
@@ -57,7 +57,7 @@ def at_least(least: int, most: int, pack: Callable[[int], list[T]]) -> list[T]:
     """What is packed up to the limit `most`, or up to the half of it, and so on, until there are `least` or the limit is 0.
 
     Example:
-        >>> from logsegment.spark.packing import at_least, packed
+        >>> from logsegment.spark.read.packing import at_least, packed
         >>> at_least(3, 40, lambda most: list(packed([10, 10, 10, 10], lambda size: [size], [most])))
         [(10,), (10,), (10,), (10,)]
     """

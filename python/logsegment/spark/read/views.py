@@ -19,15 +19,25 @@ from logsegment._errors import in_file
 from logsegment._options import Depth
 from logsegment.log.neighbours import validate_segment
 from logsegment.segment_files.discovery import SegmentFile, directory_of
-from logsegment.spark.entry_limits import limits_option
-from logsegment.spark.modes import CorruptColumn, ReadMode, parse_mode
-from logsegment.spark.notices import warn_of_gaps
-from logsegment.spark.options import BATCHES_VIEW, FINDINGS_VIEW, Door, boolean, ensure_known, integer, lowered, paths_of, warn_of_ignored
-from logsegment.spark.packing import packed, task_files
-from logsegment.spark.plugins import plugins_option
+from logsegment.spark.options.entry_limits import limits_option
+from logsegment.spark.options.modes import CorruptColumn, ReadMode, parse_mode
+from logsegment.spark.options.plugins import plugins_option
+from logsegment.spark.options.read import (
+    BATCHES_VIEW,
+    FINDINGS_VIEW,
+    Door,
+    boolean,
+    ensure_known,
+    integer,
+    lowered,
+    paths_of,
+    warn_of_ignored,
+)
+from logsegment.spark.options.topics import Selection, TopicPartition, discover, parse_selection
+from logsegment.spark.read.packing import packed, task_files
+from logsegment.spark.read.task_stats import TaskStats, io_stats_option
+from logsegment.spark.read.warnings import warn_of_gaps
 from logsegment.spark.schema import chosen_of
-from logsegment.spark.task_stats import TaskStats, io_stats_option
-from logsegment.spark.topics import Selection, TopicPartition, discover, parse_selection
 from logsegment.stores.uri import shown
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import logsegment as ls
 from logsegment.log.log_end import last_intact
 from logsegment.log.time_lookup import TimeLookup, first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
-from logsegment.spark.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
-from logsegment.spark.positions import ensure_boundary
-from logsegment.spark.stream_ends import Checkpoints, base_of, earliest
-from logsegment.spark.topics import TopicPartition
+from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
+from logsegment.spark.options.topics import TopicPartition
+from logsegment.spark.read.positions import ensure_boundary
+from logsegment.spark.stream.ends import Checkpoints, base_of, earliest
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

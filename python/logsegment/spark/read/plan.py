@@ -16,13 +16,13 @@ import logsegment as ls
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import with_followers
 from logsegment.segment_files.discovery import SegmentFile, is_gap, segments_beside
-from logsegment.spark.bare_files import ensure_entries
-from logsegment.spark.bounds import LogRange, ranges_of
-from logsegment.spark.cutting import Piece, cut_up, parts_of, shared
-from logsegment.spark.filters import Wanted
-from logsegment.spark.notices import warn_of_gaps, warn_of_indexes
-from logsegment.spark.options import ReadOptions
-from logsegment.spark.topics import discover
+from logsegment.spark.options.read import ReadOptions
+from logsegment.spark.options.topics import discover
+from logsegment.spark.read.bare_files import ensure_entries
+from logsegment.spark.read.bounds import LogRange, ranges_of
+from logsegment.spark.read.cutting import Piece, cut_up, parts_of, shared
+from logsegment.spark.read.filters import Wanted
+from logsegment.spark.read.warnings import warn_of_gaps, warn_of_indexes
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import logsegment as ls
 from logsegment.segment_files.discovery import SegmentFile
-from logsegment.spark.offsets import Edge
-from logsegment.spark.topics import TopicPartition
+from logsegment.spark.options.offsets import Edge
+from logsegment.spark.options.topics import TopicPartition
 
 
 def ensure_boundary(name: TopicPartition, segments: Sequence[SegmentFile], offset: int, edge: Edge) -> None:

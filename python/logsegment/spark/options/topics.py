@@ -15,7 +15,7 @@ from logsegment._core import Finding
 from logsegment._text import listed
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile, directory_of, found_in
-from logsegment.spark.paths import local_paths
+from logsegment.spark.options.paths import local_paths
 from logsegment.stores.uri import shown
 
 #: The options, of which at most one may be given.

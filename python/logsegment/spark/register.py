@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from logsegment.spark.functions import batch_info_udf, convert_udf, decode_udf, encode_udf, validate_udf
-from logsegment.spark.plugins import hide_settings
+from logsegment.spark.options.plugins import hide_settings
 from logsegment.spark.source import LogSegmentSource
+from logsegment.spark.udf import batch_info_udf, convert_udf, decode_udf, encode_udf, validate_udf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,13 +17,13 @@ from logsegment._errors import in_file
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import lower_bounded, with_followers
 from logsegment.segment_files.discovery import SegmentFile, is_directory
-from logsegment.spark.damage import Share, told_by
-from logsegment.spark.modes import CorruptColumn
-from logsegment.spark.stream_ends import base_of
-from logsegment.spark.stream_options import StreamOptions
-from logsegment.spark.stream_plan import RangePart, report_loss
-from logsegment.spark.stream_segments import byte_range, intact_range, settled_segments, version_of
-from logsegment.spark.task_stats import TaskStats
+from logsegment.spark.options.modes import CorruptColumn
+from logsegment.spark.options.stream import StreamOptions
+from logsegment.spark.read.damage import Share, told_by
+from logsegment.spark.read.task_stats import TaskStats
+from logsegment.spark.stream.ends import base_of
+from logsegment.spark.stream.plan import RangePart, report_loss
+from logsegment.spark.stream.segments import byte_range, intact_range, settled_segments, version_of
 from logsegment.stores.uri import shown
 
 if TYPE_CHECKING:

@@ -17,18 +17,18 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 import logsegment as ls
 from logsegment.log.time_lookup import TimeLookup, first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
-from logsegment.spark.modes import CorruptColumn
-from logsegment.spark.notices import warn_of_topics, warn_of_uploads
-from logsegment.spark.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, ensure_assigned, parse_offsets, write_offsets
-from logsegment.spark.options import TRIGGERS
-from logsegment.spark.stream_bytes import offset_within, pieces, size_of
-from logsegment.spark.stream_ends import Reach, Reaches, bounded
-from logsegment.spark.stream_limits import Admission, shares, supports_limits
-from logsegment.spark.stream_options import StreamOptions, parse_stream_options
-from logsegment.spark.stream_plan import RangeTask, gaps_of, plan_ranges, plan_tasks, report_gone, report_loss
-from logsegment.spark.stream_read import read_range
-from logsegment.spark.task_stats import TaskStats
-from logsegment.spark.topics import TopicPartition, discover
+from logsegment.spark.options.modes import CorruptColumn
+from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, ensure_assigned, parse_offsets, write_offsets
+from logsegment.spark.options.read import TRIGGERS
+from logsegment.spark.options.stream import StreamOptions, parse_stream_options
+from logsegment.spark.options.topics import TopicPartition, discover
+from logsegment.spark.read.task_stats import TaskStats
+from logsegment.spark.read.warnings import warn_of_topics, warn_of_uploads
+from logsegment.spark.stream.bytes import offset_within, pieces, size_of
+from logsegment.spark.stream.ends import Reach, Reaches, bounded
+from logsegment.spark.stream.limits import Admission, shares, supports_limits
+from logsegment.spark.stream.plan import RangeTask, gaps_of, plan_ranges, plan_tasks, report_gone, report_loss
+from logsegment.spark.stream.read import read_range
 from logsegment.stores.errors import ChangedError
 
 if TYPE_CHECKING:

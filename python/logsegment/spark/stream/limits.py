@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from logsegment.spark.stream_options import StreamOptions
-from logsegment.spark.topics import TopicPartition
+from logsegment.spark.options.stream import StreamOptions
+from logsegment.spark.options.topics import TopicPartition
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit

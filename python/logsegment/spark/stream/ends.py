@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from logsegment import _core
 from logsegment.log.log_end import NO_ZEROS, Last, last_intact
 from logsegment.segment_files.discovery import SegmentFile, directory_of
-from logsegment.spark.stream_options import UpTo
-from logsegment.spark.topics import TopicPartition
+from logsegment.spark.options.stream import UpTo
+from logsegment.spark.options.topics import TopicPartition
 from logsegment.stores.uri import shown
 
 #: The offset up to which each partition is on all of its replicas, and so is never cut off again (SEG-9).

@@ -11,7 +11,7 @@ import time
 from logsegment import _core
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile, segments_beside
-from logsegment.spark.stream_ends import base_of
+from logsegment.spark.stream.ends import base_of
 from logsegment.stores.uri import is_stored
 
 #: How long a cleaner is waited for. One that was killed leaves its file until its broker starts again.

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from logsegment._options import Isolation
 from logsegment.segment_files.discovery import absolute
 from logsegment.segment_files.internal_topics import INTERNAL
-from logsegment.spark.entry_limits import ENTRY_LIMITS, limits_option
-from logsegment.spark.modes import MODE_OPTIONS, ReadMode, parse_mode
-from logsegment.spark.offsets import OffsetLimit, batch_limits
-from logsegment.spark.plugins import PLUGINS, is_plugin_setting, plugins_option
-from logsegment.spark.task_stats import IO_STATS, io_stats_option
-from logsegment.spark.topics import STRATEGIES, Selection, parse_selection
+from logsegment.spark.options.entry_limits import ENTRY_LIMITS, limits_option
+from logsegment.spark.options.modes import MODE_OPTIONS, ReadMode, parse_mode
+from logsegment.spark.options.offsets import OffsetLimit, batch_limits
+from logsegment.spark.options.plugins import PLUGINS, is_plugin_setting, plugins_option
+from logsegment.spark.options.topics import STRATEGIES, Selection, parse_selection
+from logsegment.spark.read.task_stats import IO_STATS, io_stats_option
 
 if TYPE_CHECKING:
     import logsegment as ls
