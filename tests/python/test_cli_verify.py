@@ -14,7 +14,7 @@ import hostile
 import logsegment as ls
 from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TORN, run
 from logsegment.cli.plugin_registries import ABSENT
-from logsegment.cli.survey import survey
+from logsegment.cli.verify_survey import survey
 
 #: Readable, but a timestamp is below -1.
 WARNED = MODERN / "edge-records-0/00000000000000000009.log"

@@ -18,8 +18,8 @@ from cli_process import CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, run
 from logsegment.analysis.collect_stats import Collector
 from logsegment.analysis.stats import Stats
 from logsegment.cli import stats as stats_verb
-from logsegment.counting import plots
-from logsegment.counting.page import STYLE, page
+from logsegment.cli.output import stats_plots as plots
+from logsegment.cli.output.stats_page import STYLE, page
 
 needs_browser = pytest.mark.skipif(
     headless.chromium() is None and not os.environ.get("REQUIRE_BROWSER"),

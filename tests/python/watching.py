@@ -9,7 +9,7 @@ from typing import Any
 
 from logsegment._options import OnError
 from logsegment.cli.follow import Following
-from logsegment.cli.records import JsonLines, Rows
+from logsegment.cli.output.records import JsonLines, Rows
 
 COLUMNS = ["topic", "partition", "offset", "value"]
 

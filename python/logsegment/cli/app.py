@@ -8,7 +8,7 @@ import sys
 import click
 
 import logsegment
-from logsegment.cli.ending import UNREADABLE, Ended, stop_on_signals
+from logsegment.cli.exit_codes import UNREADABLE, Ended, stop_on_signals
 from logsegment.cli.messages import printable, say
 from logsegment.cli.options import examples
 from logsegment.cli.verbs import Verbs

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 
 import logsegment as ls
-from logsegment.cli.batch_rows import BatchLines, BatchTable, BatchText
-from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.files import ensure_output
-from logsegment.cli.findings import tell
+from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.inputs import Segment, in_range, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import (
     examples,
@@ -25,9 +23,11 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import Segment, in_range, segments_of
+from logsegment.cli.output.batch_rows import BatchLines, BatchTable, BatchText
+from logsegment.cli.output.files import ensure_output
+from logsegment.cli.output.findings import tell
+from logsegment.cli.output.progress import Progress
 from logsegment.cli.plugin_registries import noted, told
-from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
 
 if TYPE_CHECKING:

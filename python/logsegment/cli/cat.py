@@ -12,9 +12,8 @@ import click
 import logsegment as ls
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.decoding import decode_option, decoded, ensure_topics, json_columns, say_others, with_control
-from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
-from logsegment.cli.files import ensure_output
-from logsegment.cli.findings import tell
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
+from logsegment.cli.inputs import Segment, ensure_topic, in_range, segments_of, whole_partition
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import (
     Base64Type,
@@ -33,9 +32,10 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import Segment, ensure_topic, in_range, segments_of, whole_partition
-from logsegment.cli.progress import Progress
-from logsegment.cli.records import Form, JsonLines, RecordSink, RecordTable, Rows
+from logsegment.cli.output.files import ensure_output
+from logsegment.cli.output.findings import tell
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.output.records import Form, JsonLines, RecordSink, RecordTable, Rows
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
 from logsegment.log.neighbours import committed_transactions

@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 import logsegment as ls
-from logsegment.cli.directories import begun_directory, ensure_own_directories, file_name, rebuild_beside, whole_directory
-from logsegment.cli.ending import CLEAN, LOST, Damaged, ending
-from logsegment.cli.files import ensure_output, whole_file
-from logsegment.cli.findings import tell
+from logsegment.cli.exit_codes import CLEAN, LOST, Damaged, ending
+from logsegment.cli.inputs import STDIN, Segment, segments_of
 from logsegment.cli.messages import count, say
-from logsegment.cli.offset_map import OffsetMap, offset_map
 from logsegment.cli.options import (
     CodecType,
     examples,
@@ -27,8 +24,11 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import STDIN, Segment, segments_of
-from logsegment.cli.progress import Progress
+from logsegment.cli.output.directories import begun_directory, ensure_own_directories, file_name, rebuild_beside, whole_directory
+from logsegment.cli.output.files import ensure_output, whole_file
+from logsegment.cli.output.findings import tell
+from logsegment.cli.output.offset_map import OffsetMap, offset_map
+from logsegment.cli.output.progress import Progress
 from logsegment.cli.sources import opened
 from logsegment.log.reader import ensure_named
 from logsegment.tiered import SegmentKeyError

@@ -14,8 +14,8 @@ from logsegment._validate import is_unopened
 from logsegment.analysis.diff import Comparison, Damage, Difference
 from logsegment.analysis.diff import diff as compared
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.findings import more_like_it
+from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.inputs import STDIN, tell_gaps
 from logsegment.cli.messages import count, say, show, show_json
 from logsegment.cli.options import (
     examples,
@@ -27,7 +27,7 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import STDIN, tell_gaps
+from logsegment.cli.output.findings import more_like_it
 from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.segment_files.discovery import is_gap
 from logsegment.stores.uri import shown

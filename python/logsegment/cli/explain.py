@@ -15,9 +15,8 @@ from logsegment._inspect.inspect import RECORDS
 from logsegment._inspect.text import lines
 from logsegment.analysis.redacted_fields import begins_entry, is_intact, is_proven, redacted
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.files import ensure_output, whole_file
-from logsegment.cli.findings import tell
+from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.inputs import STDIN, Segment, segments_of
 from logsegment.cli.intact import Intact, next_intact
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import (
@@ -30,10 +29,11 @@ from logsegment.cli.options import (
     path_argument,
     registry_option,
 )
-from logsegment.cli.paper import Paper
-from logsegment.cli.paths import STDIN, Segment, segments_of
+from logsegment.cli.output.files import ensure_output, whole_file
+from logsegment.cli.output.findings import tell
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.output.text import Paper
 from logsegment.cli.plugin_registries import noted, told
-from logsegment.cli.progress import Progress
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
 from logsegment.tiered import SegmentKeyError

@@ -14,9 +14,8 @@ import logsegment as ls
 from logsegment.analysis.counted_segment import Counters
 from logsegment.analysis.redaction import Redactor
 from logsegment.analysis.search import Place, Search, Wanted
-from logsegment.cli.batch_rows import instant
-from logsegment.cli.ending import CLEAN, UNREADABLE, UNREADABLES, Damaged, ending, words_of
-from logsegment.cli.findings import tell
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, Damaged, ending, words_of
+from logsegment.cli.inputs import Segment, segments_of
 from logsegment.cli.messages import count, say, show, show_json
 from logsegment.cli.options import (
     Base64Type,
@@ -33,8 +32,9 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import Segment, segments_of
-from logsegment.cli.progress import Progress
+from logsegment.cli.output.batch_rows import instant
+from logsegment.cli.output.findings import tell
+from logsegment.cli.output.progress import Progress
 from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.cli.txn import partitions
 

@@ -17,8 +17,8 @@ import logsegment as ls
 from logsegment._options import OnError
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.decoding import decode_option, ensure_topics, json_columns, say_others
-from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
-from logsegment.cli.findings import tell
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
+from logsegment.cli.inputs import STDIN, ensure_topic, tell_gaps
 from logsegment.cli.messages import say
 from logsegment.cli.options import (
     ColumnsType,
@@ -29,9 +29,9 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import STDIN, ensure_topic, tell_gaps
-from logsegment.cli.progress import Progress
-from logsegment.cli.records import Form, JsonLines, Rows
+from logsegment.cli.output.findings import tell
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.output.records import Form, JsonLines, Rows
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.log.follow import Follower, Piece
 from logsegment.segment_files.discovery import SegmentFile, directory_of, find_segments, found_in, is_gap

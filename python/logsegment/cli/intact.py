@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import logsegment as ls
-from logsegment.cli.paths import Segment
+from logsegment.cli.inputs import Segment
 
 #: Headers that are looked at together: one of the first few is what is searched for, or none.
 _BATCH_SIZE = 64

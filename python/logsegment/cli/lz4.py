@@ -10,13 +10,13 @@ import click
 
 import logsegment as ls
 from logsegment import _core
-from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.files import ensure_output, whole_file
+from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.inputs import Segment, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, overwrite_option, path_argument, paths_argument, quiet_option
-from logsegment.cli.paper import Paper
-from logsegment.cli.paths import Segment, segments_of
-from logsegment.cli.progress import Progress
+from logsegment.cli.output.files import ensure_output, whole_file
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.output.text import Paper
 from logsegment.cli.sources import opened
 
 #: At damage: a new checksum would hide it.

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 import logsegment as ls
-from logsegment.cli.paths import Segment
+from logsegment.cli.inputs import Segment
 from logsegment.stores.uri import is_tiered
 
 _FIELDS = [("baseOffset", "first"), ("lastOffset", "last")]

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 import click
 
 import logsegment as ls
-from logsegment.cli.ending import CLEAN, FOUND, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, ending
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import examples, quiet_option
-from logsegment.cli.paper import Paper
+from logsegment.cli.output.text import Paper
 from logsegment.cli.plugin_answers import ask_plugins
 from logsegment.cli.plugin_files import plugins_of
 from logsegment.cli.plugin_registries import OpenRegistry, allow_option, registry_options

@@ -14,9 +14,8 @@ import click
 
 import logsegment as ls
 from logsegment import _core
-from logsegment.cli.directories import begun_directory, directory_name, ensure_own_directories, file_name, rebuild_beside, whole_directory
-from logsegment.cli.ending import CLEAN, LOST, UNREADABLE, Damaged, ending, words_of
-from logsegment.cli.files import ensure_output, output_file
+from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, Damaged, ending, words_of
+from logsegment.cli.inputs import STDIN, Segment, segments_of
 from logsegment.cli.messages import count, say, show_json, show_json_lines
 from logsegment.cli.options import (
     examples,
@@ -28,9 +27,17 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import STDIN, Segment, segments_of
+from logsegment.cli.output.directories import (
+    begun_directory,
+    directory_name,
+    ensure_own_directories,
+    file_name,
+    rebuild_beside,
+    whole_directory,
+)
+from logsegment.cli.output.files import ensure_output, output_file
+from logsegment.cli.output.progress import Progress
 from logsegment.cli.placing import Place, places_of
-from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
 from logsegment.segment_files.discovery import is_gap
 from logsegment.tiered import SegmentKeyError

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import logsegment as ls
-from logsegment.cli.paths import STDIN, Segment
+from logsegment.cli.inputs import STDIN, Segment
 
 #: Told how many bytes of the input are behind.
 Seen = Callable[[int], None]

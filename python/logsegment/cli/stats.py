@@ -11,8 +11,8 @@ import logsegment as ls
 from logsegment.analysis.collect_stats import Collector
 from logsegment.analysis.stats import Stats
 from logsegment.analysis.v3_savings import V3Savings, v3_savings
-from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.files import ensure_output, whole_file
+from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.inputs import Segment, in_range, segments_of
 from logsegment.cli.messages import count, printable, say, show, show_json
 from logsegment.cli.options import (
     examples,
@@ -24,13 +24,13 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import Segment, in_range, segments_of
+from logsegment.cli.output.files import ensure_output, whole_file
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.output.stats_page import page
+from logsegment.cli.output.stats_text import lines
+from logsegment.cli.output.v3_savings_text import lines as what_if_lines
 from logsegment.cli.plugin_registries import noted, told
-from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.counting.page import page
-from logsegment.counting.text import lines
-from logsegment.counting.what_if import lines as what_if_lines
 from logsegment.stores.uri import shown
 
 if TYPE_CHECKING:

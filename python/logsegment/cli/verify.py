@@ -14,16 +14,16 @@ import click
 import logsegment as ls
 from logsegment._options import Depth, entry_options
 from logsegment._validate import validated
-from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
+from logsegment.cli.inputs import Segment, in_range, segments_of
 from logsegment.cli.messages import count, say
-from logsegment.cli.names import border_findings
 from logsegment.cli.options import examples, experimental_option, format_option, json_option, paths_argument, quiet_option, registry_option
-from logsegment.cli.paper import Paper
-from logsegment.cli.paths import Segment, in_range, segments_of
-from logsegment.cli.progress import Progress
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.output.text import Paper
 from logsegment.cli.sources import opened
-from logsegment.cli.survey import Survey, survey
-from logsegment.cli.verdict import Verdict, write_json, write_words
+from logsegment.cli.verify_borders import border_findings
+from logsegment.cli.verify_survey import Survey, survey
+from logsegment.cli.verify_verdict import Verdict, write_json, write_words
 from logsegment.log.neighbours import validate_files
 from logsegment.segment_files.discovery import directory_of
 from logsegment.stores.uri import shown

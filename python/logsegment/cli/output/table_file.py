@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from logsegment.cli.files import whole_file
 from logsegment.cli.options import Output
+from logsegment.cli.output.files import whole_file
 
 #: Rows and bytes of an Arrow batch on its way into a file; a Parquet row group is one. pyarrow holds about ten of them while it writes.
 BATCH_SIZE = 1 << 16

@@ -12,8 +12,8 @@ from typing import Any
 import logsegment as ls
 from logsegment.cli.messages import show_json_lines
 from logsegment.cli.options import Output
-from logsegment.cli.paper import Paper
-from logsegment.cli.tables import TableFile, pyarrow_for
+from logsegment.cli.output.table_file import TableFile, pyarrow_for
+from logsegment.cli.output.text import Paper
 
 Row = dict[str, Any]
 

@@ -12,7 +12,7 @@ import click
 
 from logsegment import _core
 from logsegment._output import local_path, output_directory
-from logsegment.cli.paths import STDIN, Segment
+from logsegment.cli.inputs import STDIN, Segment
 from logsegment.stores.files import read_file
 from logsegment.stores.uri import is_tiered
 

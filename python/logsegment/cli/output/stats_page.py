@@ -8,7 +8,9 @@ from html import escape
 from logsegment._text import count as counted
 from logsegment.analysis.stats import Stats
 from logsegment.analysis.v3_savings import V3Savings
-from logsegment.counting import plots, text, what_if
+from logsegment.cli.output import stats_plots as plots
+from logsegment.cli.output import stats_text as text
+from logsegment.cli.output import v3_savings_text as what_if
 
 STYLE = """
 :root{color-scheme:light dark;--ink:#1a1c20;--dim:#5b6270;--back:#fff;--card:#f4f5f8;--line:#d5d8e0;--bar:#2f6fde;--bad:#b3261e}

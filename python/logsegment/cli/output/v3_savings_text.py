@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from logsegment._text import count as counted
 from logsegment.analysis.v3_savings import V2_HEADER, V3Savings
-from logsegment.counting import text
+from logsegment.cli.output import stats_text as text
 
 #: Columns of the table: what is, and the two proposals.
 COLUMNS = ("", "magic 2", "v3", "metadata first")

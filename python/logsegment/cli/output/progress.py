@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from logsegment.cli.inputs import Segment
 from logsegment.cli.messages import printable
-from logsegment.cli.paths import Segment
 
 
 class Progress:

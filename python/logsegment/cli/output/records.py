@@ -15,7 +15,7 @@ import logsegment as ls
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import show_json_lines
 from logsegment.cli.options import Output
-from logsegment.cli.tables import BATCH_BYTES, BATCH_SIZE, TableFile, pyarrow_for
+from logsegment.cli.output.table_file import BATCH_BYTES, BATCH_SIZE, TableFile, pyarrow_for
 
 #: How bytes stand in JSON.
 Form = Literal["auto", "utf8", "base64", "hex"]

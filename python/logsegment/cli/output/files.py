@@ -9,7 +9,7 @@ from typing import BinaryIO
 import click
 
 from logsegment._output import OutputFile, ensure_writable, is_same
-from logsegment.cli.paths import Segment
+from logsegment.cli.inputs import Segment
 from logsegment.stores.uri import here
 
 #: How a caller of the command line allows to replace an existing file.

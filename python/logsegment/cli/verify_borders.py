@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import logsegment as ls
 from logsegment._log_paths import object_name
-from logsegment.cli.paths import Segment
-from logsegment.cli.survey import Survey
+from logsegment.cli.inputs import Segment
+from logsegment.cli.verify_survey import Survey
 from logsegment.stores.uri import uncut_name
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import logsegment as ls
 from logsegment._validate import Why, is_unopened, why
-from logsegment.cli.findings import folded, more_like_it
 from logsegment.cli.messages import count, show_json, show_json_lines
-from logsegment.cli.paper import Paper
-from logsegment.cli.survey import Intact, Lost, Survey
+from logsegment.cli.output.findings import folded, more_like_it
+from logsegment.cli.output.text import Paper
+from logsegment.cli.verify_survey import Intact, Lost, Survey
 from logsegment.log.faults import SWALLOWED, TORN
 
 #: Findings, runs and places of a file that people are shown; JSON lines have all.

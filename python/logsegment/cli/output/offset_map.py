@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from logsegment._convert import MapTaker
-from logsegment.cli.files import whole_file
-from logsegment.cli.paths import Segment
+from logsegment.cli.inputs import Segment
+from logsegment.cli.output.files import whole_file
 
 #: `position` counts in the partition, as offsets of Kafka 0.7 do: a consumer that stopped there goes on at the `offset` beside it.
 COLUMNS = ("file", "position", "index", "offset")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from logsegment.analysis.stats import Histogram, Series, Stats
-from logsegment.counting import text
+from logsegment.cli.output import stats_text as text
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 640, 200, 64, 12, 22
 ROOM = HEIGHT - BOTTOM - TOP

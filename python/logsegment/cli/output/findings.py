@@ -9,7 +9,7 @@ from logsegment import Finding
 from logsegment._validate import is_unopened
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import count, say
-from logsegment.cli.progress import Progress
+from logsegment.cli.output.progress import Progress
 
 #: Findings of a file that are told one by one.
 SHOWN = 10
