@@ -22,7 +22,7 @@ from logsegment.spark import (
     decode_batches,
     decode_udf,
     encode_udf,
-    map_batches,
+    map_in_arrow,
     record_schema,
     register,
     validate_udf,
@@ -389,7 +389,7 @@ def decoded(values: list[bytes | None], **options: Any) -> list[Row]:
     batch = pa.record_batch({"id": pa.array(range(len(values)), pa.int32()), "batch": pa.array(values, pa.binary())})
     decode = decode_batches(keep=["id"], **options)
     made = list(decode(iter([batch])))
-    assert all(0 < one.num_rows <= map_batches.ROWS for one in made)
+    assert all(0 < one.num_rows <= map_in_arrow.ROWS for one in made)
     return [row for one in made for row in rows_of(pa.Table.from_batches([one]))]
 
 
@@ -397,13 +397,13 @@ def decoded(values: list[bytes | None], **options: Any) -> list[Row]:
 def another_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each way that values may take, with limits lowered so that small ones take it."""
     if request.param == "large values are streamed":
-        monkeypatch.setattr(map_batches, "LARGE_BYTES", 1000)
+        monkeypatch.setattr(map_in_arrow, "LARGE_BYTES", 1000)
     if request.param == "short batches":
-        monkeypatch.setattr(map_batches, "ROWS", 7)
+        monkeypatch.setattr(map_in_arrow, "ROWS", 7)
     if request.param == "more than a column holds":
-        monkeypatch.setattr(map_batches.ls, "explode_array", refuse_full_columns)
+        monkeypatch.setattr(map_in_arrow.ls, "explode_array", refuse_full_columns)
     else:
-        monkeypatch.setattr(map_batches, "GROUP_BYTES", 1000)
+        monkeypatch.setattr(map_in_arrow, "GROUP_BYTES", 1000)
 
 
 def refuse_full_columns(array: pa.Array, **options: Any) -> Any:
@@ -432,7 +432,7 @@ def test_a_giant_input_becomes_batches_that_fit_the_cache():
     batch = pa.record_batch({"batch": pa.array([GOOD] * 500, pa.binary())})
     sizes = [one.num_rows for one in decode_batches(columns=["offset", "value"])(iter([batch]))]
     assert sum(sizes) == 500 * 240
-    assert max(sizes) * len(GOOD) / 240 <= map_batches.GROUP_BYTES
+    assert max(sizes) * len(GOOD) / 240 <= map_in_arrow.GROUP_BYTES
 
 
 @pytest.mark.parametrize("name", [None, *logsegment.spark.__all__])
