@@ -39,22 +39,24 @@ from logsegment._core import (
     scan_transactions,
 )
 from logsegment._decode import BatchTable, batch_stream, batches, decode
-from logsegment._encode import encode, encode_array
-from logsegment._inspect.inspect import Field, Problem, inspect
+from logsegment._encode import CompressionPolicy, encode, encode_array
+from logsegment._inspect import Field, Problem, inspect
 from logsegment._lazy import lazily
 from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
 from logsegment._salvage import Kept, Lost, Salvage, salvage
 from logsegment._validate import Report, validate
 from logsegment.log.log import Log
 from logsegment.log.segment import Segment
-from logsegment.policy import CompressionPolicy
 
 if TYPE_CHECKING:
     from logsegment import broker, plugins, polars, tiered
     from logsegment._restore.restore import restore
+    from logsegment.analysis.train_dictionary import train_dictionary
 
 _PLACES = {name: f"logsegment.{name}" for name in ("broker", "plugins", "polars", "tiered")}
-__getattr__, __dir__ = lazily(__name__, {**_PLACES, "restore": "logsegment._restore.restore"})
+__getattr__, __dir__ = lazily(
+    __name__, {**_PLACES, "restore": "logsegment._restore.restore", "train_dictionary": "logsegment.analysis.train_dictionary"}
+)
 
 __all__ = [
     "ArrowArray",
@@ -114,6 +116,7 @@ __all__ = [
     "salvage",
     "scan_transactions",
     "tiered",
+    "train_dictionary",
     "validate",
     "validate_array",
 ]

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from logsegment import _core
 from logsegment._core import ArrowArray, ArrowBatch, Limits, Transactions
-from logsegment._options import Binary, Depth, Format, Isolation, OnBadValue, entry_options, names
+from logsegment._core import batch_info_array as core_batch_info_array
+from logsegment._core import decode_array as core_decode_array
+from logsegment._core import explode_array as core_explode_array
+from logsegment._core import validate_array as core_validate_array
+from logsegment._decode import entry_options
+from logsegment._options import Binary, Depth, Format, Isolation, OnBadValue, names
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -63,7 +67,7 @@ def decode_array(
 
     Source: KIP-98.
     """
-    return _core.decode_array(array, _record_options(locals()))
+    return core_decode_array(array, _record_options(locals()))
 
 
 def explode_array(
@@ -109,7 +113,7 @@ def explode_array(
 
     Source: KIP-98.
     """
-    return _core.explode_array(array, _record_options(locals()))
+    return core_explode_array(array, _record_options(locals()))
 
 
 def batch_info_array(
@@ -147,7 +151,7 @@ def batch_info_array(
     Source: `DumpLogSegments` in Kafka's tools.
     """
     options = entry_options(check_crc=check_crc, on_error=on_error, format=format, experimental=experimental, codecs=codecs, limits=limits)
-    return _core.batch_info_array(array, options)
+    return core_batch_info_array(array, options)
 
 
 def validate_array(
@@ -187,7 +191,7 @@ def validate_array(
     Source: docs/findings in this project.
     """
     options = {name: value for name, value in locals().items() if name not in ("array", "depth")}
-    return _core.validate_array(array, depth, entry_options(**options))
+    return core_validate_array(array, depth, entry_options(**options))
 
 
 def _record_options(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -7,9 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
-from logsegment import _core, compat
+from logsegment import compat
 from logsegment._core import ArrowArray, Finding, Limits, LossError
-from logsegment._options import CompressionName, Format, OnBadValue, entry_options
+from logsegment._core import convert as core_convert
+from logsegment._core import convert_array as core_convert_array
+from logsegment._decode import entry_options
+from logsegment._options import CompressionName, Format, OnBadValue
 from logsegment._output import ensure_apart, staged_output
 
 if TYPE_CHECKING:
@@ -171,7 +174,7 @@ def convert(
     ensure_apart(source, out=out)
     try:
         with staged_output(out, overwrite=overwrite) as output:
-            data, losses, stopped, findings, rows, next_offset = _core.convert(
+            data, losses, stopped, findings, rows, next_offset = core_convert(
                 source, entry_options(**options | {"offset_map": bool(offset_map)}), output.target, taker
             )
     except LossError as refused:
@@ -238,4 +241,4 @@ def convert_array(
     Source: `RecordsUtil.downConvert` in Kafka's clients 3.9.
     """
     options = {name: value for name, value in locals().items() if name != "array"} | {"offset_map": False}
-    return _core.convert_array(array, entry_options(**options))
+    return core_convert_array(array, entry_options(**options))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from logsegment import _core
 from logsegment._core import ArrowTable, Limits, RecordStream, Transactions
-from logsegment._options import Binary, Decode, Format, Isolation, OnError, dictionaries, entry_options, plugins
+from logsegment._core import batch_stream as core_batch_stream
+from logsegment._core import decode as core_decode
+from logsegment._options import Binary, Decode, Format, Isolation, OnError, dictionaries
+from logsegment.plugins.selection import resolver
 from logsegment.segment_files.internal_topics import INTERNAL, columns_with, topic_of, warn_of_others
 
 if TYPE_CHECKING:
@@ -145,12 +147,12 @@ def decode(
         "ignore_lz4_header_checksum": ignore_lz4_header_checksum,
         "allow_dependent_lz4_blocks": allow_dependent_lz4_blocks,
         "zstd_dictionaries": dictionaries(zstd_dictionaries),
-        "codecs": plugins(codecs),
+        "codecs": resolver(codecs),
         "limits": limits,
         "null_headers": null_headers,
         "transactions": transactions,
     }
-    return _core.decode(source, options)
+    return core_decode(source, options)
 
 
 def batches(
@@ -284,4 +286,26 @@ def batch_stream(
         codecs=codecs,
         limits=limits,
     )
-    return _core.batch_stream(source, options)
+    return core_batch_stream(source, options)
+
+
+def entry_options(**options: Any) -> dict[str, Any]:
+    """Options of the core's verbs about entries, with defaults for those that a verb does not have."""
+    defaults: dict[str, Any] = {
+        "check_crc": True,
+        "on_error": "raise",
+        "strict_tail": False,
+        "batch_size": 65536,
+        "format": "auto",
+        "experimental": False,
+        "base_position": None,
+        "resolve": False,
+        "lz4_in_07": False,
+        "ignore_lz4_header_checksum": False,
+        "allow_dependent_lz4_blocks": False,
+        "zstd_dictionaries": None,
+        "codecs": None,
+        "limits": None,
+    }
+    taken = defaults | options
+    return taken | {"zstd_dictionaries": dictionaries(taken["zstd_dictionaries"]), "codecs": resolver(taken["codecs"])}

@@ -5,8 +5,9 @@ They are Kafka's (`LogFileUtils`, `LocalLog.parseTopicPartitionName`) and those 
 
 from __future__ import annotations
 
+import os
 import re
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 #: 16 bytes as base64url without padding; they may hold a `-`, so a name is split by length, never at a `-` (TS-4).
 ID = r"[A-Za-z0-9_-]{22}"
@@ -15,12 +16,15 @@ _TOPIC = r"[A-Za-z0-9._-]{1,249}"
 SEGMENT = re.compile(r"([0-9]{20})(-[A-Za-z0-9_-]+)?\.(?:log|kafka)")
 #: The third group marks a partition that is being deleted, moved to another disk, or given up.
 PARTITION = re.compile(rf"({_TOPIC})-([0-9]{{1,10}})(\.[0-9a-f]{{32}}-(?:delete|future|stray))?")
-MOST_PARTITION = 2**31 - 1
+_MOST_PARTITION = 2**31 - 1
 _OBJECT = re.compile(rf"([0-9]{{20}})-({ID})\.([a-z_-]+)")
 #: Aiven's plug-in has a directory for each topic (TS-1), Kafka's LocalTieredStorage puts the id of the topic behind the partition (TS-60).
 _AIVEN_TOPIC = re.compile(rf"({_TOPIC})-({ID})")
 _LOCAL_PARTITION = re.compile(rf"({_TOPIC})-([0-9]{{1,10}})-({ID})")
 SNAPSHOT = re.compile(r"([0-9]{20})\.snapshot")
+
+#: Topic and partition; None for both if no name says them.
+Partition: TypeAlias = tuple[str, int] | tuple[None, None]
 
 LOG = "log"
 MANIFEST = "rsm-manifest"
@@ -83,13 +87,21 @@ def place_of(directory: str) -> Place:
     """Topic, its id and partition, as the last one or two names of a directory of uploads tell."""
     above, _, name = directory.rstrip("/").rpartition("/")
     topic = _AIVEN_TOPIC.fullmatch(above.rpartition("/")[2])
-    if topic and name.isdecimal() and int(name) <= MOST_PARTITION:
+    if topic and name.isdecimal() and int(name) <= _MOST_PARTITION:
         return Place(topic[1], topic[2], int(name))
     local = _LOCAL_PARTITION.fullmatch(name)
-    return Place(local[1], local[3], int(local[2])) if local and int(local[2]) <= MOST_PARTITION else Place()
+    return Place(local[1], local[3], int(local[2])) if local and int(local[2]) <= _MOST_PARTITION else Place()
 
 
 def is_of_aiven(directory: str) -> bool:
     """True for the folder of a partition as Aiven's plug-in names it: there a segment without a manifest is none (TS-8)."""
     above, _, name = directory.rstrip("/").rpartition("/")
     return name.isdecimal() and _AIVEN_TOPIC.fullmatch(above.rpartition("/")[2]) is not None
+
+
+def partition_of(directory: str) -> Partition:
+    """Return the topic and the partition that the name of a directory gives; (None, None) if it is not a partition's name."""
+    match = PARTITION.fullmatch(os.path.basename(directory))
+    if match is None or int(match[2]) > _MOST_PARTITION:
+        return None, None
+    return match[1], int(match[2])

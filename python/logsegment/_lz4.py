@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from logsegment import _core
-from logsegment._core import Limits
+from logsegment._core import Limits, Lz4Rewriter, lz4_survey
+from logsegment._core import lz4_header_checksum as core_lz4_header_checksum
 
 Form: TypeAlias = Literal["correct", "broken"]
 
@@ -57,7 +57,7 @@ def lz4_header_checksum(frame: Any, *, form: Form) -> int:
 
     Source: KIP-57; `Lz4BlockOutputStream` in Kafka's clients.
     """
-    return _core.lz4_header_checksum(frame, form)
+    return core_lz4_header_checksum(frame, form)
 
 
 def fix_lz4(buffer: Any, *, limits: Limits | None = None) -> bytes:
@@ -86,7 +86,7 @@ def fix_lz4(buffer: Any, *, limits: Limits | None = None) -> bytes:
 
     Source: KIP-57; `rd_kafka_lz4_decompress` of librdkafka repairs frames the same way.
     """
-    return b"".join(_core.Lz4Rewriter(buffer, "correct", limits, True))
+    return b"".join(Lz4Rewriter(buffer, "correct", limits, True))
 
 
 def break_lz4(buffer: Any, *, limits: Limits | None = None) -> bytes:
@@ -112,7 +112,7 @@ def break_lz4(buffer: Any, *, limits: Limits | None = None) -> bytes:
 
     Source: KIP-57; `KafkaLZ4BlockInputStream` of Kafka 0.9.
     """
-    return b"".join(_core.Lz4Rewriter(buffer, "broken", limits, True))
+    return b"".join(Lz4Rewriter(buffer, "broken", limits, True))
 
 
 def check_lz4(source: Any, *, limits: Limits | None = None) -> list[Lz4Frames]:
@@ -134,4 +134,4 @@ def check_lz4(source: Any, *, limits: Limits | None = None) -> list[Lz4Frames]:
 
     Source: KIP-57.
     """
-    return [Lz4Frames(*row) for row in _core.lz4_survey(source, limits)]
+    return [Lz4Frames(*row) for row in lz4_survey(source, limits)]

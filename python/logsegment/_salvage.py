@@ -6,9 +6,10 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
-from logsegment import _core
 from logsegment._core import Finding, Limits
-from logsegment._options import Format, entry_options
+from logsegment._core import salvage as core_salvage
+from logsegment._decode import entry_options
+from logsegment._options import Format
 from logsegment._output import ensure_apart, staged_output
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def salvage(
     options |= {"first_offset": first_offset, "end_offset": end_offset}
     place = None if isinstance(aside, bool) else aside
     with staged_output(out, overwrite=overwrite) as output, staged_output(place, overwrite=overwrite) as rest:
-        data, aside_data, kept, lost, is_listed, findings, totals = _core.salvage(source, options, output.target, rest.target)
+        data, aside_data, kept, lost, is_listed, findings, totals = core_salvage(source, options, output.target, rest.target)
         kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful = totals
         if not aside_bytes:
             rest.discard()

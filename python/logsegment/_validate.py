@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from logsegment import _core
-from logsegment._core import ArrowTable, FileSource, Finding, Limits
-from logsegment._options import Depth, Format, entry_options
+from logsegment._core import ArrowTable, FileSource, Finding, Limits, findings_table, validate_findings
+from logsegment._decode import entry_options
+from logsegment._options import Depth, Format
 from logsegment._text import count
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Report:
 
     def to_arrow(self) -> ArrowTable:
         """The findings as an Arrow table, one row each."""
-        return _core.findings_table(self.findings)
+        return findings_table(self.findings)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python, ready for JSON."""
@@ -220,5 +220,5 @@ def validated(source: Any, depth: Depth, options: dict[str, Any], *, file: FileS
     Raises:
         As `validate`.
     """
-    found = _core.validate_findings(source, depth, options, file=file, is_followed=is_followed)
+    found = validate_findings(source, depth, options, file=file, is_followed=is_followed)
     return Report(*found, has_checksums=options["check_crc"])

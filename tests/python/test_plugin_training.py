@@ -1,4 +1,4 @@
-"""`logsegment plugins train` and `logsegment.plugins.train`: a zstd dictionary out of real segments, and the codec that uses it."""
+"""`logsegment plugins train` and `logsegment.train_dictionary`: a zstd dictionary out of real segments, and the codec that uses it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import logsegment as ls
 from cli_process import Done
 from logsegment.analysis.train_dictionary import _Samples, _trained
 from logsegment.cli import app
-from logsegment.plugins import FileRegistry, MemoryRegistry, Plugin, train
+from logsegment.plugins import FileRegistry, MemoryRegistry, Plugin
 
 #: Written by Kafka 4.1 with every codec: 15 batches of all kinds each.
 SEGMENTS = [cli_process.MODERN / f"codec-{codec}-0/00000000000000000000.log" for codec in ("none", "gzip", "snappy", "lz4", "zstd")]
@@ -46,8 +46,8 @@ def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_dictionary_of_real_segments_serves_the_codec_it_is_for():
-    trained = train(sources())
-    assert trained == train(sources()), "the same segments give the same dictionary"
+    trained = ls.train_dictionary(sources())
+    assert trained == ls.train_dictionary(sources()), "the same segments give the same dictionary"
     assert len(trained.dictionary) <= 112_640
     assert trained.held_out == (trained.samples + trained.held_out) // 5 > 5
     assert trained.dictionary_bytes < trained.zstd_bytes < trained.plain_bytes
@@ -60,7 +60,7 @@ def test_a_dictionary_of_real_segments_serves_the_codec_it_is_for():
     columns = ["offset", "key", "value", "headers", "timestampMs"]
     expected = corpus.rows_of(ls.decode(sources()[0], columns=columns))
     assert corpus.rows_of(ls.decode(packed, columns=columns, codecs=codecs)) == expected
-    again = train([packed], samples=20, codecs=codecs)
+    again = ls.train_dictionary([packed], samples=20, codecs=codecs)
     assert 10 <= again.samples + again.held_out <= 20
 
 
@@ -69,7 +69,7 @@ def test_from_segments_to_a_registered_plugin(here, tmp_path):
     made, registry = tmp_path / "orders.json", tmp_path / "plugins.json"
     done = here("plugins", "train", *SEGMENTS, *CLASSES, "-o", made)
     assert done.code == 0, done.err
-    trained = train(sources())
+    trained = ls.train_dictionary(sources())
     [fields] = json.loads(made.read_text())
     assert b64decode(fields["dictionary"]) == trained.dictionary
     assert done.text.startswith(f"dictionary: {len(trained.dictionary):,} bytes from {trained.samples} batches\n")
@@ -85,7 +85,7 @@ def test_from_segments_to_a_registered_plugin(here, tmp_path):
 def test_the_dictionary_itself_is_of_the_size_that_was_asked_for(here, tmp_path):
     made = tmp_path / "orders.dict"
     assert here("plugins", "train", *SEGMENTS, "-o", made, "--size", 1024, "--samples", 30, "-q") == Done(0, b"", "")
-    assert made.read_bytes() == train(sources(), size=1024, samples=30).dictionary
+    assert made.read_bytes() == ls.train_dictionary(sources(), size=1024, samples=30).dictionary
     assert len(made.read_bytes()) <= 1024
     assert made.read_bytes()[:4] == bytes.fromhex("37a430ec"), "the magic of zstd's dictionaries"
 
@@ -112,7 +112,7 @@ def test_without_a_dictionary_there_is_no_file(here, tmp_path):
 
 def test_the_dictionary_goes_to_stdout_and_what_is_told_of_it_to_stderr(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    trained = train(sources())
+    trained = ls.train_dictionary(sources())
     done = cli_process.run("plugins", "train", *SEGMENTS, "-o", "-")
     assert (done.code, done.out) == (0, trained.dictionary)
     assert done.err.startswith(f"dictionary: {len(trained.dictionary):,} bytes from {trained.samples} batches\n")
@@ -137,7 +137,7 @@ def test_segments_that_plugins_wrote_are_learnt_from_with_their_registry(here, t
     small = Plugin("small", {"java": "org.example.Bzip2", "python": "logsegment.plugins.ready.bzip2:Bzip2"}, "v1.0")
     FileRegistry(registry).register([small])
     assert here("convert", SEGMENTS[0], "-o", packed, "--compression", "small", "--registry", registry).code == 0
-    expected = train([ls.FileSource(str(SEGMENTS[0]))]).dictionary
+    expected = ls.train_dictionary([ls.FileSource(str(SEGMENTS[0]))]).dictionary
     done = here("plugins", "train", packed, "-o", made, "-q")
     assert (done.code, made.exists()) == (1, False)
     assert "[S-P19]" in done.err
@@ -167,13 +167,13 @@ def test_an_alias_that_register_would_refuse_is_refused_before_anything_is_read(
 @pytest.mark.parametrize(("size", "samples"), [(255, 1000), (None, 19)])
 def test_what_can_be_no_dictionary_is_refused(size, samples):
     with pytest.raises(ValueError, match="needs 20 samples and 256 bytes at least"):
-        train(sources(), size=size, samples=samples)
+        ls.train_dictionary(sources(), size=size, samples=samples)
 
 
 def test_batches_with_too_little_in_them():
     tiny = ls.encode(pa.table({"value": [b""]}))
     with pytest.raises(ValueError, match=r"a dictionary is made from .* bytes at least, not from 56 bytes in 8 batches"):
-        train([tiny] * 10)
+        ls.train_dictionary([tiny] * 10)
 
 
 def test_the_least_that_is_learnt_from():

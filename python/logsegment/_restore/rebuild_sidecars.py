@@ -7,8 +7,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from logsegment import _core
-from logsegment._core import RecordBatchError
+from logsegment._core import RecordBatchError, rebuild_indexes
 from logsegment._log_paths import snapshot_offset
 
 
@@ -32,7 +31,7 @@ def make_anew(directory: Path, names: Iterable[str]) -> dict[str, str | None]:
     why = "the batches tell of no transaction that was aborted there"
     with tempfile.TemporaryDirectory(prefix="logsegment-") as place:
         try:
-            _core.rebuild_indexes(logs, Path(place))
+            rebuild_indexes(logs, Path(place))
         except RecordBatchError as error:
             # Of the segments in front of the damage they are there.
             why = f"the log was damaged when it was uploaded: {str(error).removeprefix(f'{directory}{os.sep}')}"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from logsegment._core import FileSource, Finding, RecordBatchError
+from logsegment._decode import entry_options
 from logsegment._errors import renamed
-from logsegment._options import entry_options
 from logsegment._validate import validated
 from logsegment.log.faults import TORN, error_of, faults_of
 from logsegment.log.segment import Segment

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import logsegment as ls
-from logsegment import _core
+from logsegment._core import BatchCounter, Finding
+from logsegment._decode import batch_stream
+from logsegment._inspect import Field, inspect
 from logsegment._validate import UNOPENED, is_experimental
 from logsegment.analysis.stats import Sampled, Stats
 from logsegment.plugins.absent import is_given
@@ -26,7 +27,7 @@ class Collector:
     """
 
     def __init__(self, *, is_sampling: bool = True) -> None:
-        self._counter = _core.BatchCounter()
+        self._counter = BatchCounter()
         self._is_sampling = is_sampling
         self._partition: object = None
         self._files = 0
@@ -57,7 +58,7 @@ class Collector:
         self._counter.enter(name, options.get("format") == "0.7", partition != self._partition)
         self._partition = partition
         self._files += 1
-        with ls.batch_stream(source, check_crc=False, on_error="skip", **options) as stream:
+        with batch_stream(source, check_crc=False, on_error="skip", **options) as stream:
             for rows in stream:
                 looks = self._counter.add(rows)
                 for position, codec, is_control in looks if is_repeatable else ():
@@ -80,7 +81,7 @@ class Collector:
                 self._tell(finding, name, _place(finding))
 
     def _look_for_type(self, position: int, source: Any, options: dict[str, Any]) -> None:
-        entry = ls.inspect(source, at=position, records=1, value_bytes=0, **options)
+        entry = inspect(source, at=position, records=1, value_bytes=0, **options)
         kinds = [field.note for _, field in entry.walk() if field.name == "type"]
         _add(self._markers, kinds[0] if kinds else "EMPTY")
 
@@ -89,7 +90,7 @@ class Collector:
         sampled = self._sampled.setdefault(codec, Sampled())
         if sampled.batches >= SAMPLE:
             return
-        entry = ls.inspect(source, at=position, records=0, value_bytes=0, **options)
+        entry = inspect(source, at=position, records=0, value_bytes=0, **options)
         parts = {part.name: part for part in entry}
         if "unpacked" in parts and entry.ok:
             packed = next(parts[part] for part in ("records", "value", "payload") if part in parts)
@@ -99,7 +100,7 @@ class Collector:
         elif is_given(options.get("codecs")):
             self._blame_plugin(position, name, entry)
 
-    def _blame_plugin(self, position: int, name: str, entry: ls.Field) -> None:
+    def _blame_plugin(self, position: int, name: str, entry: Field) -> None:
         """Tell why a plugin of the registry that was given has no ratio; other damage is for `validate`."""
         for problem in (problem for _, field in entry.walk() for problem in field.problems):
             if problem.rule in UNOPENED:
@@ -112,7 +113,7 @@ class Collector:
             self._damage.append({"severity": found.severity, "rule": found.rule, "file": name} | place)
 
 
-def _place(finding: ls.Finding) -> dict[str, Any]:
+def _place(finding: Finding) -> dict[str, Any]:
     return {"position": finding.position, "length": finding.length, "message": finding.message}
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from logsegment.analysis.redaction import WITHHELD
 
 if TYPE_CHECKING:
-    from logsegment._inspect.inspect import Field, Problem
+    from logsegment._inspect import Field, Problem
     from logsegment.analysis.redaction import Redactor
 
 #: Fields of a batch and of a message that stand at a fixed place, in front of keys and values.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from logsegment import Finding, RecordBatchError
+    from logsegment._core import Finding, RecordBatchError
 
 #: Columns that say nothing of a payload. A list of its own, not what is left of all columns: a new one is held back until it is named here.
 OPEN = frozenset(

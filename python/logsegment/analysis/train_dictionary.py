@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-import logsegment as ls
+from logsegment._convert import convert
 from logsegment._text import count
 from logsegment.plugins.wanted import Plugin
 
@@ -27,7 +27,7 @@ HELD_OUT = 5
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedDictionary:
     """A dictionary, and what it gains on batches that it was not made of.
 
     Attributes:
@@ -61,9 +61,9 @@ class Trained:
         return Plugin(alias, classes, version, extra={"dictionary": b64encode(self.dictionary).decode()})
 
 
-def train(
+def train_dictionary(
     sources: Iterable[Any], *, size: int | None = None, samples: int = 1000, level: int = 3, codecs: Registry | None = None
-) -> Trained:
+) -> TrainedDictionary:
     """Make a zstd dictionary from segments. The same segments give the same dictionary.
 
     All batches are read, of any format and codec, one source after the other; those that are kept as samples lie evenly among them.
@@ -77,7 +77,7 @@ def train(
         codecs: as in `decode`, for batches that plugins packed.
 
     Returns:
-        A `Trained`.
+        A `TrainedDictionary`.
 
     Raises:
         ValueError: when there are fewer than 10 batches, or too little in them to learn from.
@@ -87,9 +87,9 @@ def train(
 
     Example:
         >>> import logsegment as ls, pyarrow as pa
-        >>> from logsegment.plugins import MemoryRegistry, train
+        >>> from logsegment.plugins import MemoryRegistry
         >>> orders = pa.table({"value": [f'{{"order": {n}, "customer": {n * 7919 % 97}, "state": "paid"}}' for n in range(9000)]})
-        >>> trained = train([ls.encode(orders, batch_bytes=1000)])
+        >>> trained = ls.train_dictionary([ls.encode(orders, batch_bytes=1000)])
         >>> trained.samples, trained.held_out, trained.dictionary_bytes < trained.zstd_bytes
         (320, 80, True)
         >>> entry = trained.plugin("orders", "org.example.OrdersZstd").entry("python", 0)
@@ -103,7 +103,7 @@ def train(
         raise ValueError(f"a dictionary needs {LEAST_SAMPLES} samples and {LEAST_SIZE} bytes at least, not {samples} and {size}")
     kept = _Samples(samples)
     for source in sources:
-        ls.convert(source, compression="none", allow_loss=True, codecs=codecs, out=cast("BinaryIO", kept))
+        convert(source, compression="none", allow_loss=True, codecs=codecs, out=cast("BinaryIO", kept))
         kept.begin()
     if len(kept.records) < LEAST_BATCHES:
         raise ValueError(f"a dictionary is made from {LEAST_BATCHES} batches at least, not from {count(len(kept.records), 'batch')}")
@@ -169,7 +169,7 @@ class _Samples:
             self._stride *= 2
 
 
-def _trained(records: list[bytes], size: int | None, level: int) -> Trained:
+def _trained(records: list[bytes], size: int | None, level: int) -> TrainedDictionary:
     import zstandard
 
     from logsegment.plugins.ready.zstd import ZstdDictionary
@@ -187,7 +187,7 @@ def _trained(records: list[bytes], size: int | None, level: int) -> Trained:
     except zstandard.ZstdError as error:
         raise ValueError(f"no dictionary of {count(most, 'byte')} can be made from {given}: {error}") from None
     packer, codec = zstandard.ZstdCompressor(level=level), ZstdDictionary(dictionary)
-    return Trained(
+    return TrainedDictionary(
         dictionary,
         len(samples),
         len(held_out),

@@ -8,7 +8,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-import logsegment as ls
+from logsegment._convert import convert
+from logsegment._core import FileSource, RecordBatchError
+from logsegment._decode import batch_stream
+from logsegment._salvage import salvage
+from logsegment._validate import validate
 
 #: Bytes of the header of magic 2, and of the part of magic 3 that does not vary with its fields.
 V2_HEADER, V3_FIXED = 61, 37 + 4
@@ -105,7 +109,7 @@ def v3_savings(source: Any, **options: Any) -> V3Savings:
     """
     total = V3Savings()
     for piece in _pieces(source, options):
-        found = ls.salvage(piece, **_only(options, "format", "experimental", "base_position", "codecs", "limits"))
+        found = salvage(piece, **_only(options, "format", "experimental", "base_position", "codecs", "limits"))
         total += V3Savings(left_out=sum(lost.length for lost in found.lost if not lost.is_harmless))
         total += _of_intact(found.data or b"", options)
     return total
@@ -147,14 +151,14 @@ def _places(source: Any, options: dict[str, Any]) -> Iterator[tuple[int, int]]:
 
 def _rows(source: Any, *names: str, **options: Any) -> Iterator[dict[str, Any]]:
     """Columns of `logsegment.batches`, without pyarrow."""
-    for rows in ls.batch_stream(source, check_crc=False, **options):
+    for rows in batch_stream(source, check_crc=False, **options):
         for line in rows.to_jsonl(fields=[(name, name) for name in names]).splitlines():
             yield json.loads(line)
 
 
 def _part(source: Any, start: int, end: int | None) -> Any:
-    if isinstance(source, ls.FileSource):
-        return ls.FileSource(source.path, max(start, source.start), source.end if end is None else end)
+    if isinstance(source, FileSource):
+        return FileSource(source.path, max(start, source.start), source.end if end is None else end)
     return memoryview(source)[start:end]
 
 
@@ -162,7 +166,7 @@ def _of_intact(data: bytes, options: dict[str, Any]) -> V3Savings:
     """The savings of entries whose checksums are right; of those with bad records only how many bytes they have."""
     try:
         return _savings(data, options)
-    except ls.RecordBatchError:
+    except RecordBatchError:
         starts = [start for start, _ in _places(data, options)]
         if len(starts) < 2:
             return V3Savings(left_out=len(data))
@@ -199,7 +203,7 @@ def _savings(data: bytes, options: dict[str, Any]) -> V3Savings:
 
 
 def _converted(data: bytes, options: dict[str, Any], **into: Any) -> bytes:
-    return ls.convert(data, allow_loss=True, **options | into).data or b""
+    return convert(data, allow_loss=True, **options | into).data or b""
 
 
 def _validated(data: bytes, options: dict[str, Any]) -> tuple[int, float]:
@@ -207,7 +211,7 @@ def _validated(data: bytes, options: dict[str, Any]) -> tuple[int, float]:
     least, unpacked = float("inf"), 0
     for _ in range(TIMES):
         start = time.perf_counter()
-        report = ls.validate(data, depth="metadata", experimental=True, **_only(options, "codecs", "limits", "zstd_dictionaries"))
+        report = validate(data, depth="metadata", experimental=True, **_only(options, "codecs", "limits", "zstd_dictionaries"))
         least = min(least, time.perf_counter() - start)
         unpacked = report.io_stats["bytes_inflated"]
     return unpacked, least

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-import logsegment
+from logsegment._core import __version__
 from logsegment.cli.exit_codes import UNREADABLE, Ended, stop_on_signals
 from logsegment.cli.messages import printable, say
 from logsegment.cli.options import examples
@@ -25,7 +25,7 @@ PROGRAM = "logsegment"
         "logsegment cat --help",
     ),
 )
-@click.version_option(logsegment.__version__, prog_name=PROGRAM)
+@click.version_option(__version__, prog_name=PROGRAM)
 def program() -> None:
     """Look into the log segments of Apache Kafka, without a broker.
 

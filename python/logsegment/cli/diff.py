@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import logsegment as ls
+from logsegment._core import RecordBatchError
 from logsegment._validate import is_unopened
 from logsegment.analysis.diff import Comparison, Damage, Difference
 from logsegment.analysis.diff import diff as compared
@@ -83,7 +83,7 @@ def diff(
 ) -> int:
     """Compare the records of A with those of B: segments, partition directories, or trees of them.
 
-    Segment borders, batches, codecs and formats do not count. With --quiet only partitions that are not the same are told.
+    InputSegment borders, batches, codecs and formats do not count. With --quiet only partitions that are not the same are told.
     """
     if STDIN in (a, b):
         raise click.UsageError("diff reads its inputs twice: standard input can be read only once")
@@ -95,7 +95,7 @@ def diff(
     try:
         partitions = compared(keyed(ctx, a), keyed(ctx, b), **options)
         states = [_told(partition, write) for partition in partitions]
-    except ls.RecordBatchError as error:
+    except RecordBatchError as error:
         raise Damaged(error.path or f"{a} or {b}", error, "`logsegment verify` tells what is lost", redactor) from None
     except SegmentKeyError:
         raise

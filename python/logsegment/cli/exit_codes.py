@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import ParamSpec
 
-import logsegment
+from logsegment._core import RecordBatchError
 from logsegment._errors import without_file
 from logsegment._validate import WANTING
 from logsegment.analysis.redaction import Redactor
@@ -45,7 +45,7 @@ class Damaged(Exception):
     #: Of a file that is none, the first bytes are wrong already.
     AT_ITS_START = "nothing can be read at its start: is this a log segment at all? "
 
-    def __init__(self, name: str, error: logsegment.RecordBatchError, advice: str = SKIPPING, redactor: Redactor | None = None) -> None:
+    def __init__(self, name: str, error: RecordBatchError, advice: str = SKIPPING, redactor: Redactor | None = None) -> None:
         words = without_file(error) if redactor is None else redactor.error(error)
         super().__init__(f"{name}: {_without_place(words, name)}")
         is_framed = error.base_offset is not None or error.rule == SWALLOWED

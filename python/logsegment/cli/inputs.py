@@ -22,7 +22,7 @@ STDIN = "-"
 
 
 @dataclass(frozen=True)
-class Segment:
+class InputSegment:
     """One input.
 
     Attributes:
@@ -75,7 +75,7 @@ class Segment:
         return self.file.base_offset if self.file else None
 
 
-def segments_of(paths: Iterable[str], left_out: list[Finding] | None = None) -> list[Segment]:
+def segments_of(paths: Iterable[str], left_out: list[Finding] | None = None) -> list[InputSegment]:
     """All segments that the paths name, in their order; of a directory in the order of topic, partition and offset.
 
     Args:
@@ -112,7 +112,7 @@ def ensure_topic(topic: str | None, told: Iterable[str | None]) -> None:
         raise click.UsageError(f"--topic {topic}: the directories tell the topic ({known}); name those that are to be read")
 
 
-def whole_partition(segment: Segment) -> list[SegmentFile]:
+def whole_partition(segment: InputSegment) -> list[SegmentFile]:
     """The segments of the partition that a segment belongs to: its neighbours if its directory is a partition's, else itself."""
     if segment.file is None:
         return []
@@ -121,13 +121,13 @@ def whole_partition(segment: Segment) -> list[SegmentFile]:
     return segments_beside(segment.file)
 
 
-def in_range(segments: Sequence[Segment], start: int | None, end: int | None) -> list[Segment]:
+def in_range(segments: Sequence[InputSegment], start: int | None, end: int | None) -> list[InputSegment]:
     """Return the inputs that may hold offsets from `start` to before `end`.
 
     Those of a directory are in the order of the offsets that they hold. A file that was named itself is always among them. A segment that
     contradicts its name has a finding.
     """
-    found: list[Segment] = []
+    found: list[InputSegment] = []
     for directory, group in groupby(segments, lambda one: one.directory if one.is_listed else None):
         inputs = list(group)
         if directory is None:
@@ -139,20 +139,20 @@ def in_range(segments: Sequence[Segment], start: int | None, end: int | None) ->
     return found
 
 
-def _named(path: str, left_out: list[Finding]) -> list[Segment]:
+def _named(path: str, left_out: list[Finding]) -> list[InputSegment]:
     if path == STDIN:
-        return [Segment(STDIN)]
+        return [InputSegment(STDIN)]
     is_listed = is_directory(path)
     files, told = found_in(path)
     left_out += told
     return [_input(file, is_listed) for file in files]
 
 
-def _input(file: SegmentFile, is_listed: bool) -> Segment:
+def _input(file: SegmentFile, is_listed: bool) -> InputSegment:
     if is_stored(file.path):
-        return Segment(file.path, file, is_listed, is_regular=True, size=_size(file))
+        return InputSegment(file.path, file, is_listed, is_regular=True, size=_size(file))
     status = os.stat(file.path)
-    return Segment(file.path, file, is_listed, is_regular=stat.S_ISREG(status.st_mode), size=status.st_size)
+    return InputSegment(file.path, file, is_listed, is_regular=stat.S_ISREG(status.st_mode), size=status.st_size)
 
 
 def _size(file: SegmentFile) -> int:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from logsegment import RecordBatchError
+from logsegment._core import RecordBatchError
 from logsegment._restore.restore import restore as restored
 from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, ending
 from logsegment.cli.messages import count, say

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import logsegment as ls
+from logsegment._core import UnsupportedError
 from logsegment.analysis.collect_stats import Collector
 from logsegment.analysis.stats import Stats
 from logsegment.analysis.v3_savings import V3Savings, v3_savings
 from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.inputs import Segment, in_range, segments_of
+from logsegment.cli.inputs import InputSegment, in_range, segments_of
 from logsegment.cli.messages import count, printable, say, show, show_json
 from logsegment.cli.options import (
     examples,
@@ -105,7 +105,7 @@ def stats(
     return told(noting, FOUND if errors else CLEAN)
 
 
-def _collect(collector: Collector, segment: Segment, reading: dict[str, Any], saved: V3Savings | None) -> V3Savings | None:
+def _collect(collector: Collector, segment: InputSegment, reading: dict[str, Any], saved: V3Savings | None) -> V3Savings | None:
     is_of_0_7 = segment.is_of_0_7 and reading["format"] == "auto"
     options = reading | ({"format": "0.7"} if is_of_0_7 else {})
     partition = (segment.directory, segment.topic, segment.partition) if segment.is_listed else segment.path
@@ -113,7 +113,7 @@ def _collect(collector: Collector, segment: Segment, reading: dict[str, Any], sa
         collector.add(source, segment.name, partition, is_repeatable=segment.is_regular or saved is not None, **options)
         try:
             return None if saved is None else saved + v3_savings(source, **options)
-        except ls.UnsupportedError as error:
+        except UnsupportedError as error:
             raise Damaged(segment.name, error) from error
 
 

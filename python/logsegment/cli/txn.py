@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-import logsegment as ls
-from logsegment import Finding
+from logsegment._core import Finding, UnsupportedError
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, Damaged, ending, words_of
-from logsegment.cli.inputs import Segment, segments_of
+from logsegment.cli.inputs import InputSegment, segments_of
 from logsegment.cli.messages import say, show, show_json
 from logsegment.cli.options import InstantType, examples, experimental_option, json_option, paths_argument
 from logsegment.cli.output.batch_rows import instant
@@ -88,7 +87,7 @@ def txn(paths: tuple[str, ...], is_all: bool, longest_ms: int, now: int | None, 
             say(words_of(error))
             is_read = False
             continue
-        except ls.UnsupportedError as error:
+        except UnsupportedError as error:
             refused = Damaged(name, error)
             say(f"{refused}; {refused.advice}")
             is_sound = False
@@ -118,7 +117,7 @@ class _Damage:
             say(f"{name}: and {self.count - len(self._first):,} damaged places more; `logsegment verify` lists them")
 
 
-def partitions(segments: Sequence[Segment]) -> Iterator[tuple[str, list[SegmentFile]]]:
+def partitions(segments: Sequence[InputSegment]) -> Iterator[tuple[str, list[SegmentFile]]]:
     """The segments that belong together in the order of their offsets, with the name of what holds them: a directory or a file.
 
     They may be given in any order; who comes first is first.
@@ -131,7 +130,7 @@ def partitions(segments: Sequence[Segment]) -> Iterator[tuple[str, list[SegmentF
         yield name, sorted(files.values(), key=lambda file: file.base_offset or 0)
 
 
-def _place(segment: Segment) -> str:
+def _place(segment: InputSegment) -> str:
     return segment.name if segment.partition is None and not segment.is_listed else directory_of(segment.name)
 
 

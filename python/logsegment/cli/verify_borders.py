@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-import logsegment as ls
+from logsegment._core import Finding
 from logsegment._log_paths import object_name
-from logsegment.cli.inputs import Segment
+from logsegment.cli.inputs import InputSegment
 from logsegment.cli.verify_survey import Survey
 from logsegment.stores.uri import uncut_name
 
 
-def border_findings(before: Survey, segment: Segment, survey: Survey) -> Iterator[ls.Finding]:
+def border_findings(before: Survey, segment: InputSegment, survey: Survey) -> Iterator[Finding]:
     """What is wrong between a segment and the one before it, when the end of that and the beginning of this are intact.
 
     Kafka uploads no segment of a compacted topic, so that offsets which are missing between two uploads are a warning.
@@ -22,10 +22,10 @@ def border_findings(before: Survey, segment: Segment, survey: Survey) -> Iterato
         return
     last, first = before.intact[-1].last_offset, survey.intact[0].first_offset
     if first <= last:
-        yield ls.Finding("ORD-1", "warning", f"the segment before ends at offset {last}", "baseOffset", 0, 0, baseOffset=first)
+        yield Finding("ORD-1", "warning", f"the segment before ends at offset {last}", "baseOffset", 0, 0, baseOffset=first)
     elif last + 1 < segment.base_offset:
         is_upload = object_name(os.path.basename(uncut_name(segment.path))) is not None
         why = "an upload is gone" if is_upload else "usual where a topic is compacted, otherwise a segment is gone"
         text = f"offsets {last + 1} to {segment.base_offset - 1} are missing before the segment: {why}"
         severity = "warning" if is_upload else "info"
-        yield ls.Finding("ORD-3", severity, text, "baseOffset", 0, 0, baseOffset=last + 1, lastOffset=segment.base_offset - 1)
+        yield Finding("ORD-3", severity, text, "baseOffset", 0, 0, baseOffset=last + 1, lastOffset=segment.base_offset - 1)

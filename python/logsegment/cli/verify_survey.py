@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import logsegment as ls
-from logsegment import _core
-from logsegment._validate import is_experimental
+from logsegment._core import FileSource, Finding, header_totals
+from logsegment._decode import batch_stream, decode
+from logsegment._validate import Report, is_experimental
 from logsegment.log.faults import SWALLOWED, TORN
 
 #: Damaged places after which the intact batches between them are no longer listed; each costs a look at the file.
@@ -63,7 +63,7 @@ class Survey:
         return sum(place.length for place in self.lost)
 
 
-def survey(path: str, report: ls.Report, validate_from: Callable[[int], ls.Report], **reading: Any) -> Survey:
+def survey(path: str, report: Report, validate_from: Callable[[int], Report], **reading: Any) -> Survey:
     """Look at the headers of everything that validation did not find damaged; nothing is decompressed.
 
     Args:
@@ -90,7 +90,7 @@ def survey(path: str, report: ls.Report, validate_from: Callable[[int], ls.Repor
     return found
 
 
-def _damaged(report: ls.Report, validate_from: Callable[[int], ls.Report]) -> tuple[list[tuple[int, int]], bool]:
+def _damaged(report: Report, validate_from: Callable[[int], Report]) -> tuple[list[tuple[int, int]], bool]:
     """Byte ranges that cannot be read, those that touch joined; and whether these are all."""
     places: list[tuple[int, int]] = []
     for _ in range(MOST_SWALLOWED):
@@ -108,7 +108,7 @@ def _damaged(report: ls.Report, validate_from: Callable[[int], ls.Report]) -> tu
     return _joined(places), False
 
 
-def _is_damage(report: ls.Report, found: ls.Finding) -> bool:
+def _is_damage(report: Report, found: Finding) -> bool:
     """A last entry that is not whole is an information where somebody may still write the rest of it."""
     is_error = found.severity == "error" and not report._is_unopened(found)
     return is_error or found.rule == SWALLOWED or (found.rule == TORN and found.severity == "warning")
@@ -154,9 +154,9 @@ def _last(found: Survey) -> int | None:
 
 def _headers(path: str, start: int, end: int | None, reading: dict[str, Any]) -> Iterator[tuple[int, int, int, int]]:
     """First and last offset, entries, and how many records they hold, of some entries after the other."""
-    with ls.batch_stream(ls.FileSource(path, start, end), check_crc=False, on_error="skip", **reading) as stream:
+    with batch_stream(FileSource(path, start, end), check_crc=False, on_error="skip", **reading) as stream:
         for batch in stream:
-            totals = _core.header_totals(batch)
+            totals = header_totals(batch)
             if totals:
                 first, last, records = totals
                 yield first, last, batch.num_rows, records
@@ -171,10 +171,10 @@ def _headers(path: str, start: int, end: int | None, reading: dict[str, Any]) ->
 def _unpacked(path: str, row: dict[str, int | None], reading: dict[str, Any]) -> tuple[int, int, int]:
     """The same of a compressed message of a format whose headers do not tell it (L8-28)."""
     begin, last = row["position"] or 0, row["last"] or 0
-    source = ls.FileSource(path, begin, begin + (row["size"] or 0))
+    source = FileSource(path, begin, begin + (row["size"] or 0))
     offsets = [
         json.loads(line)["offset"]
-        for rows in ls.decode(source, columns=["offset"], check_crc=False, on_error="skip", **reading)
+        for rows in decode(source, columns=["offset"], check_crc=False, on_error="skip", **reading)
         for line in rows.to_jsonl().splitlines()
     ]
     first = row["first"] if row["first"] is not None else min(offsets, default=last)

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-import logsegment as ls
-from logsegment._validate import Why, is_unopened, why
+from logsegment._core import Finding
+from logsegment._validate import Report, Why, is_unopened, why
 from logsegment.cli.messages import count, show_json, show_json_lines
 from logsegment.cli.output.findings import folded, more_like_it
 from logsegment.cli.output.text import Paper
@@ -34,7 +34,7 @@ class Verdict:
     """A validated file. The survey is None for a stream, which cannot be looked at twice, and for the files beside logs."""
 
     name: str
-    report: ls.Report
+    report: Report
     survey: Survey | None
     is_beside: bool = False
 
@@ -133,7 +133,7 @@ def _headline(verdict: Verdict) -> str:
     return f"clean. {whole}"
 
 
-def _unopened(findings: Sequence[ls.Finding]) -> str:
+def _unopened(findings: Sequence[Finding]) -> str:
     batches = Counter(map(why, findings))
     return ", ".join(f"{count(batches[reason], 'batch')} {words}" for reason, words in _REASONS.items() if batches[reason])
 
@@ -163,7 +163,7 @@ def _damage(verdict: Verdict) -> Iterable[str]:
         yield "No batch is intact. Is this a log segment at all?"
 
 
-def _ends(findings: Sequence[ls.Finding]) -> Iterable[str]:
+def _ends(findings: Sequence[Finding]) -> Iterable[str]:
     """What an end means that is no error."""
     for finding in findings:
         if finding.rule == TORN and finding.severity == "warning":
@@ -195,7 +195,7 @@ def _shown(lines: list[str], noun: str) -> Iterable[str]:
         yield f"  and {count(len(lines) - SHOWN, noun)} more; --json has all of them"
 
 
-def _row(finding: ls.Finding, batches: int = 1) -> tuple[str, ...]:
+def _row(finding: Finding, batches: int = 1) -> tuple[str, ...]:
     offset = "-" if finding.baseOffset is None else str(finding.baseOffset)
     where = f" ({finding.field})" if finding.field else ""
     record = f"record {finding.recordIndex}: " if finding.recordIndex is not None else ""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from logsegment import _core
-from logsegment._core import Limits, RecordStream
-from logsegment._decode import BatchTable
-from logsegment._options import Depth, Format, OnError, entry_options
+from logsegment._core import Finding, Limits, RecordStream, validate_log
+from logsegment._decode import BatchTable, entry_options
+from logsegment._options import Depth, Format, OnError
 from logsegment._validate import Report
 from logsegment.log.neighbours import named, with_lost_indexes
 from logsegment.segment_files.discovery import SegmentFile
@@ -108,7 +107,7 @@ class Entries(ABC):
             check_crc=check_crc, strict_tail=strict_tail, format=format, experimental=experimental, codecs=codecs, limits=limits
         )
         files, above = self._validated()
-        findings, stats = _core.validate_log(list(map(named, files)), above, depth, options)
+        findings, stats = validate_log(list(map(named, files)), above, depth, options)
         misnamed = [file.finding for file in files if file.finding is not None]
         found = with_lost_indexes([*findings, *misnamed], [file.path for file in files])
         return Report([*found, *self._left_out()], stats, has_checksums=check_crc)
@@ -121,6 +120,6 @@ class Entries(ABC):
     def _validated(self) -> tuple[list[SegmentFile], list[str]]:
         """Return the files with the offsets that they may hold, and directories above whose checkpoints are validated too."""
 
-    def _left_out(self) -> list[_core.Finding]:
+    def _left_out(self) -> list[Finding]:
         """What is told of files that belong to the log and are not read."""
         return []

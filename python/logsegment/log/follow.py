@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from logsegment import _core
-from logsegment._core import RecordBatchError
+from logsegment._core import RecordBatchError, SegmentIndex
 from logsegment._options import OnError
 from logsegment.log.log_end import NO_ZEROS, Last, Tail, damage_at, last_intact, stands, tail_of
 from logsegment.log.reader import arranged, lower_bounded
@@ -188,7 +187,7 @@ class Follower:
         """Where a batch begins in front of all that is new."""
         if known is not None or self._next is None or self._next <= _base(segment):
             return known[0] if known else 0
-        index = _core.SegmentIndex(segment.path, _base(segment))
+        index = SegmentIndex(segment.path, _base(segment))
         if self._skips:
             return index.intact_range(self._next)[0]
         try:
@@ -239,7 +238,7 @@ def _found(stood: _Stood, segments: Sequence[SegmentFile], *, experimental: bool
     try:
         if holder.path == stood.path and stands(holder, stood.last, experimental=experimental):
             return stood
-        position, batch, _ = _core.SegmentIndex(holder.path, _base(holder)).find_offset(stood.last[2])
+        position, batch, _ = SegmentIndex(holder.path, _base(holder)).find_offset(stood.last[2])
         last = (position, *stood.last[1:])
         return _Stood(holder.path, last) if batch is not None and stands(holder, last, experimental=experimental) else None
     except RecordBatchError:

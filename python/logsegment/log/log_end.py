@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from logsegment import _core
-from logsegment._core import FileSource, RecordBatchError, RecordStream
+from logsegment._core import FileSource, RecordBatchError, RecordStream, follow_log
 from logsegment._decode import batch_stream
 from logsegment.log.faults import error_of
 from logsegment.segment_files.discovery import SegmentFile
@@ -53,7 +52,7 @@ def tail_of(segment: SegmentFile, since: Last | None, zeros: tuple[int, int] = N
         OSError: when the file cannot be read.
     """
     base = segment.base_offset or 0
-    walked = _core.follow_log(segment.path, base, since=since, zeros=zeros, is_checked=True, experimental=experimental)
+    walked = follow_log(segment.path, base, since=since, zeros=zeros, is_checked=True, experimental=experimental)
     # Cut between two steps of one look: the next one sees it.
     return Tail(since) if walked is None else Tail(walked.last or since, walked.unfinished, walked.zeros)
 
@@ -65,7 +64,7 @@ def stands(segment: SegmentFile, last: Last, *, experimental: bool = False) -> b
         OSError: when the file cannot be read.
     """
     # Nothing behind it is looked at.
-    return _core.follow_log(segment.path, segment.base_offset or 0, since=last, until=_LEAST, experimental=experimental) is not None
+    return follow_log(segment.path, segment.base_offset or 0, since=last, until=_LEAST, experimental=experimental) is not None
 
 
 def last_intact(segment: SegmentFile, since: Last | None, stop: int | None = None, *, experimental: bool = False) -> Last | None:

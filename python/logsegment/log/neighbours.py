@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from logsegment import _core
-from logsegment._core import FileSource, Finding, Limits, Transactions
-from logsegment._options import Depth, entry_options
+from logsegment._core import FileSource, Finding, Limits, RecordBatchError, SegmentIndex, Transactions, validate_log
+from logsegment._core import committed_transactions as core_committed_transactions
+from logsegment._decode import entry_options
+from logsegment._options import Depth
 from logsegment._validate import Report
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
@@ -42,9 +43,7 @@ def committed_transactions(
         OSError: when a file cannot be read.
     """
     numbered = list(map(_numbered, arranged(segments, reports=True)))
-    return _core.committed_transactions(
-        numbered, start_offset=start, end_offset=end, is_recovering=is_recovering, experimental=experimental
-    )
+    return core_committed_transactions(numbered, start_offset=start, end_offset=end, is_recovering=is_recovering, experimental=experimental)
 
 
 def validate_segment(
@@ -77,7 +76,7 @@ def validate_segment(
     """
     options = entry_options(check_crc=check_crc, experimental=experimental, codecs=codecs, limits=limits)
     around: dict[str, Any] = {"previous": _end_of(previous), "is_followed": is_followed}
-    findings, stats = _core.validate_log([named(file)], [], depth, options, tells_shared=tells_shared, **around)
+    findings, stats = validate_log([named(file)], [], depth, options, tells_shared=tells_shared, **around)
     found = with_lost_indexes(findings, [file.path])
     return Report(found if file.finding is None else [*found, file.finding], stats, has_checksums=check_crc)
 
@@ -91,7 +90,7 @@ def validate_files(files: Sequence[SegmentFile]) -> Report:
     Raises:
         OSError: when a file cannot be read.
     """
-    findings, stats = _core.validate_log(list(map(named, files)), [], None, entry_options())
+    findings, stats = validate_log(list(map(named, files)), [], None, entry_options())
     # Damage of an upload is told of its log.
     beside = [finding for finding in findings if not finding.rule.startswith("TS-")]
     return Report(with_lost_indexes(beside, [file.path for file in files]), stats)
@@ -121,8 +120,8 @@ def _end_of(file: SegmentFile | None) -> FileSource | None:
     if file is None or named(file)[1] is None:
         return None
     try:
-        last = _core.SegmentIndex(*_numbered(file)).last_batch()
-    except _core.RecordBatchError:
+        last = SegmentIndex(*_numbered(file)).last_batch()
+    except RecordBatchError:
         return FileSource(file.path)
     except OSError:
         return None

@@ -6,7 +6,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from logsegment import _core
+from logsegment._core import Finding, RecordBatchError, SegmentIndex
 from logsegment._options import Format, OnError
 from logsegment.segment_files.discovery import SegmentFile, size_of
 from logsegment.stores.uri import is_stored
@@ -28,9 +28,9 @@ class Ranges:
         def base_offset(self) -> int | None:
             """As in `Segment`."""
 
-        def _own(self, suffix: str) -> list[_core.Finding]: ...
+        def _own(self, suffix: str) -> list[Finding]: ...
         @property
-        def _index(self) -> _core.SegmentIndex: ...
+        def _index(self) -> SegmentIndex: ...
         @property
         def _is_kafka_07(self) -> bool: ...
 
@@ -51,12 +51,12 @@ class Ranges:
         return os.path.join(os.path.dirname(self.path), f"{self.base_offset:020d}.snapshot")
 
     @property
-    def index_findings(self) -> list[_core.Finding]:
+    def index_findings(self) -> list[Finding]:
         """Return what is wrong with the `.index` alone (missing, cut, out of order), and what look-ups have shown: it led nowhere."""
         return [] if self._is_kafka_07 else [*self._own(".index"), *self._misled]
 
     @cached_property
-    def _misled(self) -> list[_core.Finding]:
+    def _misled(self) -> list[Finding]:
         """What look-ups have shown of an `.index` that is sound by itself."""
         return []
 
@@ -93,7 +93,7 @@ class Ranges:
             position, batch = self._find_offset(end_offset - 1)
         except ChunkError:
             return first or self._index.intact_range(start_offset)[0], None
-        except _core.RecordBatchError:
+        except RecordBatchError:
             return first, None
         return first, max(first, position + batch[0]) if batch else None
 
@@ -160,7 +160,7 @@ class Ranges:
             return 0
         try:
             position, batch = self._find_timestamp(timestamp)
-        except _core.RecordBatchError:
+        except RecordBatchError:
             return 0
         return None if batch is None else position
 
@@ -174,7 +174,7 @@ class Ranges:
             return None
         try:
             last = self._index.last_batch()
-        except _core.RecordBatchError:
+        except RecordBatchError:
             return None
         return self.base_offset if last is None else last[2] + 1
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from logsegment._core import Limits
 from logsegment._decode import decode
-from logsegment._options import Binary, Decode, Format, Isolation, OnError, plugins
+from logsegment._options import Binary, Decode, Format, Isolation, OnError
+from logsegment.plugins.selection import resolver
 from logsegment.segment_files.internal_topics import columns_with
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def lookup_options(options: RecordOptions) -> dict[str, Any]:
 def shared_options(options: RecordOptions, isolation: Isolation) -> dict[str, Any]:
     """What `decode_files` is told about all parts, with the defaults of `decode`."""
     columns = columns_with(options.get("decode"), options.get("columns"))
-    own = {"columns": columns, "isolation": isolation, "codecs": plugins(options.get("codecs"))}
+    own = {"columns": columns, "isolation": isolation, "codecs": resolver(options.get("codecs"))}
     return dict(_defaults(), **options) | own
 
 

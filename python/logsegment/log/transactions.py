@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from logsegment._core import FileSource, Finding, scan_markers
 from logsegment._decode import batch_stream
-from logsegment._times import Timestamp, milliseconds
+from logsegment._options import Timestamp, milliseconds
 from logsegment.log.faults import SWALLOWED, TORN
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile

@@ -9,7 +9,6 @@ A batch says only a number from 0 to 15. What stands behind it is told by entrie
 clients. This package holds entries, the places where they are kept, and the rules for them; the numbers on the wire are the native core's.
 """
 
-from logsegment.analysis.train_dictionary import Trained, train
 from logsegment.plugins.catalog import Catalog, Change
 from logsegment.plugins.codec import Codec
 from logsegment.plugins.entries import Entry, EntryError
@@ -33,6 +32,4 @@ __all__ = [
     "Registry",
     "RegistryError",
     "TopicRegistry",
-    "Trained",
-    "train",
 ]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import glob
 import os
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from logsegment._core import FileSource
-from logsegment._log_paths import MOST_PARTITION, PARTITION, SEGMENT, WATERMARK, is_upload, object_name, place_of
+from logsegment._log_paths import PARTITION, SEGMENT, WATERMARK, Partition, is_upload, object_name, partition_of, place_of
 from logsegment.stores.directories import Listing, list_directory
 from logsegment.stores.uri import StoreUri, cut_of, is_stored, is_tiered, placed, settled, shown, untiered
 
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from logsegment._core import Finding
     from logsegment.stores import Entry
     from logsegment.tiered.objects import Info
-
-Partition = tuple[str, int] | tuple[None, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +161,6 @@ def segments_beside(segment: SegmentFile) -> list[SegmentFile]:
 def segment_at(path: str | os.PathLike[str]) -> SegmentFile:
     """A file as a segment, whatever its name; nothing is looked at."""
     return _segment(placed(path))
-
-
-def partition_of(directory: str) -> Partition:
-    """Topic and partition that the name of a directory tells; (None, None) when it is no partition's."""
-    return _partition(PARTITION.fullmatch(os.path.basename(directory)))
 
 
 def directory_of(path: str) -> str:
@@ -366,12 +358,6 @@ def _tiered(directory: str) -> Partition:
     """Topic and partition that the directory of an uploaded segment tells."""
     place = place_of(directory[:])
     return (place.topic, place.partition) if place.topic is not None and place.partition is not None else (None, None)
-
-
-def _partition(match: re.Match[str] | None) -> Partition:
-    if match is None or int(match[2]) > MOST_PARTITION:
-        return None, None
-    return match[1], int(match[2])
 
 
 def _single_uploads(segments: list[SegmentFile]) -> list[SegmentFile]:

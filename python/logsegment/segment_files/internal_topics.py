@@ -6,8 +6,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from logsegment import _core
-from logsegment._core import FileSource
+from logsegment._core import FileSource, internal_topics
 from logsegment._options import names
 from logsegment.segment_files.discovery import SegmentFile, segment_at
 from logsegment.stores.uri import shown
@@ -76,12 +75,12 @@ def warn_of_others(decode: str | None, topics: Iterable[str | None], *, control:
 def only_others(topics: Iterable[str | None]) -> str | None:
     """What is told of topics of which none is internal; None when one is, or there are none."""
     named = dict.fromkeys(topics)
-    return None if any(name in _core.internal_topics() for name in named) else told_of_others(named)
+    return None if any(name in internal_topics() for name in named) else told_of_others(named)
 
 
 def told_of_others(topics: Iterable[str | None]) -> str | None:
     """What is told of those topics that are not internal; None when there are none."""
-    known = _core.internal_topics()
+    known = internal_topics()
     others = [name for name in dict.fromkeys(topics) if name is not None and name not in known]
     if not others:
         return None

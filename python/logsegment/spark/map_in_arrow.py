@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import logsegment as ls
+from logsegment._arrays import explode_array
+from logsegment._core import ArrowBatch, LimitError, RecordBatchError
+from logsegment._decode import decode
 from logsegment._options import OnBadValue, OnError
+from logsegment._validate import validate
 from logsegment.spark.errors import located
 from logsegment.spark.options.plugins import carrying
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, record_schema
@@ -115,12 +118,12 @@ class BatchDecoder:
     def _exploded(self, batch: pa.RecordBatch, first_row: int) -> Iterator[pa.RecordBatch]:
         """Records of all values in one piece; of one value after the other if they are more than an Arrow column holds."""
         try:
-            rows, parents = ls.explode_array(batch.column(self.column), on_error=self.on_error, **self.settings)
-        except ls.LimitError:
+            rows, parents = explode_array(batch.column(self.column), on_error=self.on_error, **self.settings)
+        except LimitError:
             for index in range(batch.num_rows):
                 yield from self._streamed(batch.slice(index, 1), first_row + index)
             return
-        except ls.RecordBatchError as error:
+        except RecordBatchError as error:
             raise located(error, f"column {self.column}", first_row) from None
         whole = self._with_kept(batch, rows, parents)
         for start in range(0, whole.num_rows, ROWS):
@@ -135,17 +138,17 @@ class BatchDecoder:
             return
         on_error: OnError = "skip" if self.on_error == "skip" else "raise"
         try:
-            for rows in ls.decode(value, on_error=on_error, batch_size=ROWS, batch_bytes=GROUP_BYTES, **self.settings):
+            for rows in decode(value, on_error=on_error, batch_size=ROWS, batch_bytes=GROUP_BYTES, **self.settings):
                 yield self._with_kept(batch, rows, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows))
-        except ls.RecordBatchError as error:
+        except RecordBatchError as error:
             raise located(error, f"column {self.column}, row {row}") from None
 
     def _is_readable(self, value: pa.Buffer) -> bool:
         """Whether all of a value can be decoded. Rows that were given cannot be taken back, so this is a pass of its own."""
         options = {name: setting for name, setting in self.settings.items() if name in VALIDATED}
-        return ls.validate(value, **options).ok
+        return validate(value, **options).ok
 
-    def _with_kept(self, batch: pa.RecordBatch, rows: ls.ArrowBatch, parents: Any) -> pa.RecordBatch:
+    def _with_kept(self, batch: pa.RecordBatch, rows: ArrowBatch, parents: Any) -> pa.RecordBatch:
         import pyarrow as pa
 
         records = rows.to_pyarrow()
@@ -174,4 +177,4 @@ def _ensure_options(settings: dict[str, Any]) -> None:
     """Fail on the driver, not in a task."""
     import pyarrow as pa
 
-    ls.explode_array(pa.array([], pa.binary()), **settings)
+    explode_array(pa.array([], pa.binary()), **settings)

@@ -11,7 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from typing import Any, Literal, cast
 
-import logsegment as ls
+from logsegment._arrays import batch_info_array, decode_array, validate_array
+from logsegment._convert import convert_array
+from logsegment._core import ArrowArray, RecordBatchError
+from logsegment._encode import encode_array
 from logsegment._options import Depth, OnBadValue
 from logsegment.spark.errors import located
 from logsegment.spark.options.plugins import carrying
@@ -19,7 +22,7 @@ from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, type_of
 
 Kind = Literal["arrow", "pandas"]
 #: An Arrow array in, one with a result for each value out.
-ArrayVerb = Callable[..., ls.ArrowArray]
+ArrayVerb = Callable[..., ArrowArray]
 
 
 def decode_udf(*, columns: Sequence[str] | None = None, on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
@@ -47,7 +50,7 @@ def decode_udf(*, columns: Sequence[str] | None = None, on_error: OnBadValue = "
     Source: KIP-98.
     """
     chosen = list(columns) if columns is not None else [*KAFKA_COLUMNS, HEADERS]
-    return _arrow("kafka_decode", partial(ls.decode_array, columns=chosen, null_headers=True, on_error=on_error, **carrying(options)))
+    return _arrow("kafka_decode", partial(decode_array, columns=chosen, null_headers=True, on_error=on_error, **carrying(options)))
 
 
 def encode_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
@@ -79,7 +82,7 @@ def encode_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[...
     from pyspark.sql.pandas.functions import arrow_udf
     from pyspark.sql.types import BinaryType
 
-    verb: ArrayVerb = partial(ls.encode_array, on_error=on_error, **carrying(options))
+    verb: ArrayVerb = partial(encode_array, on_error=on_error, **carrying(options))
     # An empty column fails now if an option is none.
     verb(pa.array([], pa.list_(pa.struct([("value", pa.binary())]))))
 
@@ -115,7 +118,7 @@ def convert_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..
 
     Source: `RecordsUtil.downConvert` in Kafka's clients 3.9.
     """
-    return _arrow("kafka_convert", partial(ls.convert_array, on_error=on_error, **carrying(options)))
+    return _arrow("kafka_convert", partial(convert_array, on_error=on_error, **carrying(options)))
 
 
 def batch_info_udf(*, kind: Kind = "arrow", on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
@@ -140,7 +143,7 @@ def batch_info_udf(*, kind: Kind = "arrow", on_error: OnBadValue = "null", **opt
 
     Source: `DumpLogSegments` in Kafka's tools.
     """
-    return _of_kind(kind)("kafka_batch_info", partial(ls.batch_info_array, on_error=on_error, **carrying(options)))
+    return _of_kind(kind)("kafka_batch_info", partial(batch_info_array, on_error=on_error, **carrying(options)))
 
 
 def validate_udf(*, kind: Kind = "arrow", depth: Depth = "full", **options: Any) -> Callable[..., Any]:
@@ -164,7 +167,7 @@ def validate_udf(*, kind: Kind = "arrow", depth: Depth = "full", **options: Any)
 
     Source: docs/findings in this project.
     """
-    return _of_kind(kind)("kafka_validate", partial(ls.validate_array, depth=depth, **carrying(options)))
+    return _of_kind(kind)("kafka_validate", partial(validate_array, depth=depth, **carrying(options)))
 
 
 def _of_kind(kind: Kind) -> Callable[[str, ArrayVerb], Callable[..., Any]]:
@@ -216,10 +219,10 @@ def _pandas(name: str, verb: ArrayVerb) -> Callable[..., Any]:
     return null_for_null
 
 
-def _called(verb: ArrayVerb, name: str, values: Any) -> ls.ArrowArray:
+def _called(verb: ArrayVerb, name: str, values: Any) -> ArrowArray:
     try:
         return verb(values)
-    except ls.RecordBatchError as error:
+    except RecordBatchError as error:
         raise located(error, name) from None
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from logsegment._core import Finding
-from logsegment._log_paths import LOG, MANIFEST, SEGMENT, WATERMARK, object_name, place_of
-from logsegment.segment_files.discovery import partition_of
+from logsegment._log_paths import LOG, MANIFEST, SEGMENT, WATERMARK, object_name, partition_of, place_of
 from logsegment.stores.uri import cut_name, cut_of, is_stored, shown, untiered
 from logsegment.tiered.errors import ManifestError
 from logsegment.tiered.folder import Found, Upload

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from logsegment import _core
-from logsegment._core import ArrowBatch, FileSource, Finding
+from logsegment._core import ArrowBatch, FileSource, Finding, header_totals
 from logsegment._decode import batches, decode
 from logsegment._errors import naming_file
-from logsegment._inspect.inspect import Field, inspect
+from logsegment._inspect import Field, inspect
 from logsegment._validate import validate
 from logsegment.analysis.diff.differences import Damage, Which
 from logsegment.analysis.diff.headers import headers_of
@@ -145,7 +144,7 @@ class Side:
                 elif gaps or self._is_lost or one.has_invalid:
                     yield from self._intact(one.path, one.lines, one.rows, gaps)
                 else:
-                    totals = _core.header_totals(one.rows)
+                    totals = header_totals(one.rows)
                     self._last = totals[1] if totals else json.loads(one.lines[-1])["lastOffset"]
                     yield Chunk(one.path, one.lines, one.rows)
         if self._is_lost:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
 
-import logsegment as ls
+from logsegment._core import ArrowBatch, RecordStream
 from logsegment.cli.messages import show_json_lines
 from logsegment.cli.options import Output
 from logsegment.cli.output.table_file import TableFile, pyarrow_for
@@ -27,11 +27,11 @@ class BatchLines:
         self.invalid = 0
         self._constants: list[tuple[str, str]] = []
 
-    def begin(self, name: str, stream: ls.RecordStream) -> None:
+    def begin(self, name: str, stream: RecordStream) -> None:
         """The rows that come are of this file."""
         self._constants = [("file", name)]
 
-    def write(self, batch: ls.ArrowBatch) -> None:
+    def write(self, batch: ArrowBatch) -> None:
         """Write some rows."""
         lines = batch.to_jsonl(constants=self._constants)
         # Quotation marks inside of a string are escaped, so this is never part of one.
@@ -52,14 +52,14 @@ class BatchTable:
         self._table = TableFile(output, stack)
         self._name = ""
 
-    def begin(self, name: str, stream: ls.RecordStream) -> None:
+    def begin(self, name: str, stream: RecordStream) -> None:
         """The rows that come are of this file."""
         self._name = name
         fields = [self._pa.field("file", self._pa.string()), *self._pa.schema(stream.schema)]
         self._schema = self._pa.schema(fields)
         self._table.begin(self._schema)
 
-    def write(self, batch: ls.ArrowBatch) -> None:
+    def write(self, batch: ArrowBatch) -> None:
         """Write some rows."""
         rows = batch.to_pyarrow()
         names = self._pa.repeat(self._pa.scalar(self._name, self._pa.string()), rows.num_rows)
@@ -78,12 +78,12 @@ class BatchText:
         self.invalid = 0
         self._paper = Paper()
 
-    def begin(self, name: str, stream: ls.RecordStream) -> None:
+    def begin(self, name: str, stream: RecordStream) -> None:
         """The rows that come are of this file."""
         self._paper.line(name, "bold")
         self._paper.line("  ".join(_cell(title, width) for title, width, _ in COLUMNS).rstrip(), "dim")
 
-    def write(self, batch: ls.ArrowBatch) -> None:
+    def write(self, batch: ArrowBatch) -> None:
         """Write some rows."""
         for line in batch.to_jsonl().splitlines():
             row = json.loads(line)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from logsegment import _core
+from logsegment._core import rebuild_indexes
 from logsegment._output import local_path, output_directory
-from logsegment.cli.inputs import STDIN, Segment
+from logsegment.cli.inputs import STDIN, InputSegment
 from logsegment.stores.files import read_file
 from logsegment.stores.uri import is_tiered
 
@@ -35,7 +35,7 @@ def whole_directory(output: str) -> AbstractContextManager[Path]:
         raise click.UsageError(str(mistake)) from None
 
 
-def ensure_own_directories(segments: Iterable[Segment]) -> None:
+def ensure_own_directories(segments: Iterable[InputSegment]) -> None:
     """Refuse segments that have no name of a segment, and partitions that would share a directory of the output.
 
     Raises:
@@ -51,7 +51,7 @@ def ensure_own_directories(segments: Iterable[Segment]) -> None:
             raise click.UsageError(f"{owner} and {directory} would become one directory; give them one at a time")
 
 
-def begun_directory(segment: Segment, output: Path) -> Path:
+def begun_directory(segment: InputSegment, output: Path) -> Path:
     """The directory of a segment's partition in the output, with the small files that stay true."""
     target = output / directory_name(segment)
     target.mkdir(parents=True, exist_ok=True)
@@ -61,14 +61,14 @@ def begun_directory(segment: Segment, output: Path) -> Path:
     return target
 
 
-def directory_name(segment: Segment) -> str:
+def directory_name(segment: InputSegment) -> str:
     """The name of a partition's directory; tiered storage has others than brokers."""
     if is_tiered(segment.path) and segment.topic is not None:
         return f"{segment.topic}-{segment.partition}"
     return os.path.basename(os.path.abspath(segment.directory))
 
 
-def file_name(segment: Segment) -> str:
+def file_name(segment: InputSegment) -> str:
     """The name of a segment; tiered storage puts an id into it."""
     is_upload = is_tiered(segment.path) and segment.base_offset is not None
     return f"{segment.base_offset:020d}.log" if is_upload else Path(segment.path).name
@@ -78,10 +78,10 @@ def rebuild_beside(output: Path) -> None:
     """Make the indexes, snapshots and epochs of every partition in an output directory."""
     for target in sorted(path for path in output.iterdir() if path.is_dir()):
         logs = sorted(target.glob("*.log"))
-        _core.rebuild_indexes([(path, int(path.name[:20])) for path in logs], target)
+        rebuild_indexes([(path, int(path.name[:20])) for path in logs], target)
 
 
-def _keep(segment: Segment, name: str, target: Path) -> None:
+def _keep(segment: InputSegment, name: str, target: Path) -> None:
     """Copy a small file that lies beside a segment, if there is one."""
     source = os.path.join(segment.directory, name)
     if segment.is_stored:

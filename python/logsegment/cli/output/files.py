@@ -9,7 +9,7 @@ from typing import BinaryIO
 import click
 
 from logsegment._output import OutputFile, ensure_writable, is_same
-from logsegment.cli.inputs import Segment
+from logsegment.cli.inputs import InputSegment
 from logsegment.stores.uri import here
 
 #: How a caller of the command line allows to replace an existing file.
@@ -28,7 +28,7 @@ def whole_file(path: str, overwrite: bool) -> Iterator[BinaryIO]:
         yield output.file
 
 
-def ensure_output(path: str, inputs: Iterable[Segment], overwrite: bool) -> None:
+def ensure_output(path: str, inputs: Iterable[InputSegment], overwrite: bool) -> None:
     """Raise an error, before anything is read, if a file cannot be an output.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from logsegment import Finding
+from logsegment._core import Finding
 from logsegment._validate import is_unopened
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import count, say

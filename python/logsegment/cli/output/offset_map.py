@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from logsegment._convert import MapTaker
-from logsegment.cli.inputs import Segment
+from logsegment.cli.inputs import InputSegment
 from logsegment.cli.output.files import whole_file
 
 #: `position` counts in the partition, as offsets of Kafka 0.7 do: a consumer that stopped there goes on at the `offset` beside it.
@@ -22,7 +22,7 @@ class OffsetMap:
         self._lines = csv.writer(file, lineterminator="\n")
         self._lines.writerow(COLUMNS)
 
-    def of(self, segment: Segment, base_position: int | None) -> MapTaker:
+    def of(self, segment: InputSegment, base_position: int | None) -> MapTaker:
         """What takes the rows of one segment.
 
         Args:

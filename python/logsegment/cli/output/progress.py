@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from logsegment.cli.inputs import Segment
+from logsegment.cli.inputs import InputSegment
 from logsegment.cli.messages import printable
 
 
@@ -18,7 +18,7 @@ class Progress:
         is_shown: there is a bar.
     """
 
-    def __init__(self, segments: Sequence[Segment], *, is_wanted: bool) -> None:
+    def __init__(self, segments: Sequence[InputSegment], *, is_wanted: bool) -> None:
         self.is_shown = is_wanted and sys.stderr is not None and sys.stderr.isatty()
         self._total = sum(segment.size for segment in segments)
         self._before = 0
@@ -35,7 +35,7 @@ class Progress:
         if self._bar:
             self._bar.stop()
 
-    def begin(self, segment: Segment) -> None:
+    def begin(self, segment: InputSegment) -> None:
         """The next segment; the one before is done with."""
         self._before += self._size
         self._size = segment.size

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, Protocol
 
-import logsegment as ls
+from logsegment._core import ArrowBatch, RecordBatchError, RecordStream
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import show_json_lines
 from logsegment.cli.options import Output
@@ -65,7 +65,7 @@ class RecordSink(Protocol):
     def is_full(self) -> bool:
         """No more records are wanted."""
 
-    def write(self, stream: ls.RecordStream, seen: Callable[[], None]) -> None:
+    def write(self, stream: RecordStream, seen: Callable[[], None]) -> None:
         """Take all records of a stream; `seen` is called now and then."""
 
 
@@ -93,7 +93,7 @@ class JsonLines:
         """No more records are wanted."""
         return self._rows.limit is not None and self.written >= self._rows.limit
 
-    def write(self, stream: ls.RecordStream, seen: Callable[[], None]) -> None:
+    def write(self, stream: RecordStream, seen: Callable[[], None]) -> None:
         """Write all records of a stream."""
         for lines in self._lines(stream):
             show_json_lines(lines)
@@ -103,7 +103,7 @@ class JsonLines:
                 if self.is_full:
                     return
 
-    def _lines(self, stream: ls.RecordStream) -> Iterator[bytes]:
+    def _lines(self, stream: RecordStream) -> Iterator[bytes]:
         # How many of the next batch are wanted depends on this one.
         if self._threads == 1 or self._rows.limit is not None:
             yield from map(self._lines_of, stream)
@@ -111,7 +111,7 @@ class JsonLines:
             with ThreadPoolExecutor(self._threads) as pool:
                 yield from in_order(pool, self._lines_of, iter(stream), ahead=2 * self._threads)
 
-    def _lines_of(self, batch: ls.ArrowBatch) -> bytes:
+    def _lines_of(self, batch: ArrowBatch) -> bytes:
         limit = None if self._rows.limit is None else self._rows.limit - self.written
         chosen = self._rows
         lines = batch.to_jsonl(
@@ -147,7 +147,7 @@ class RecordTable:
         """No more records are wanted."""
         return self._rows.limit is not None and self.written >= self._rows.limit
 
-    def write(self, stream: ls.RecordStream, seen: Callable[[], None]) -> None:
+    def write(self, stream: RecordStream, seen: Callable[[], None]) -> None:
         """Write all records of a stream."""
         pa = self._pa
         schema = pa.schema([pa.schema(stream.schema).field(name) for name in self._names])
@@ -185,7 +185,7 @@ def in_order(pool: ThreadPoolExecutor, work: Callable[[Any], bytes], items: Iter
     while True:
         try:
             under_way.extend(pool.submit(work, item) for item in islice(items, 0 if failed else wanted))
-        except (ls.RecordBatchError, OSError) as error:
+        except (RecordBatchError, OSError) as error:
             failed = error
         if not under_way:
             break

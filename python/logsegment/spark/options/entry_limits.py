@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import logsegment as ls
+from logsegment._core import Limits
 
 _PREFIX = "limits."
 _NAMES = ("max_batch_bytes", "max_decompressed_bytes", "max_ratio", "max_records", "max_headers", "max_nesting")
@@ -14,7 +14,7 @@ ENTRY_LIMITS = tuple(f"{_PREFIX}{name}" for name in _NAMES)
 _UNLIMITED = "unlimited"
 
 
-def limits_option(options: Mapping[str, str]) -> ls.Limits | None:
+def limits_option(options: Mapping[str, str]) -> Limits | None:
     """The limits of a query; None when no option sets one.
 
     Args:
@@ -27,7 +27,7 @@ def limits_option(options: Mapping[str, str]) -> ls.Limits | None:
     if not given:
         return None
     try:
-        return ls.Limits(**given)
+        return Limits(**given)
     except ValueError as error:
         raise ValueError(f"option {_PREFIX}{error}") from None
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import logsegment as ls
+from logsegment._core import Finding, RecordStream
 from logsegment._options import OnError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Columns in, others out.
 Shape: TypeAlias = Callable[["pa.RecordBatch"], "pa.RecordBatch"]
 #: Findings in, those that are told out.
-Choice: TypeAlias = Callable[[list[ls.Finding]], list[ls.Finding]]
+Choice: TypeAlias = Callable[[list[Finding]], list[Finding]]
 Mode: TypeAlias = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 MODES: tuple[Mode, ...] = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
 #: Names of the options.
@@ -116,7 +116,7 @@ class CorruptColumn:
 
     def batches(
         self,
-        stream: ls.RecordStream,
+        stream: RecordStream,
         place: Mapping[str, Any],
         *,
         is_cut: bool = False,
@@ -160,7 +160,7 @@ def _same(rows: pa.RecordBatch) -> pa.RecordBatch:
     return rows
 
 
-def _rows_of(schema: pa.Schema, found: Sequence[ls.Finding], place: Mapping[str, Any]) -> pa.RecordBatch:
+def _rows_of(schema: pa.Schema, found: Sequence[Finding], place: Mapping[str, Any]) -> pa.RecordBatch:
     """A row for each finding: where it is, as far as that is known, else null."""
     import pyarrow as pa
 
@@ -168,7 +168,7 @@ def _rows_of(schema: pa.Schema, found: Sequence[ls.Finding], place: Mapping[str,
     return pa.RecordBatch.from_arrays([pa.array([row.get(one.name) for row in rows], one.type) for one in schema], schema=schema)
 
 
-def _known_of(one: ls.Finding) -> dict[str, Any]:
+def _known_of(one: Finding) -> dict[str, Any]:
     """What is known of the place of a finding, under the names of record columns and batch columns."""
     return {
         "offset": one.baseOffset,
@@ -181,6 +181,6 @@ def _known_of(one: ls.Finding) -> dict[str, Any]:
     }
 
 
-def _text(one: ls.Finding, place: Mapping[str, Any]) -> str:
+def _text(one: Finding, place: Mapping[str, Any]) -> str:
     """The finding as JSON, with the file as its path, as in the view of findings."""
     return json.dumps(one.to_dict() | {"path": place.get("path")}, ensure_ascii=False)

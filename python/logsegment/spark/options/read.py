@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from logsegment._core import Limits
 from logsegment._options import Isolation
 from logsegment.segment_files.discovery import absolute
 from logsegment.segment_files.internal_topics import INTERNAL
@@ -25,7 +26,6 @@ from logsegment.spark.options.topics import STRATEGIES, Selection, parse_selecti
 from logsegment.spark.read.task_stats import IO_STATS, io_stats_option
 
 if TYPE_CHECKING:
-    import logsegment as ls
     from logsegment.plugins import Registry
 
 #: Of Spark's Kafka source; they say how to talk to brokers.
@@ -143,7 +143,7 @@ class ReadOptions:
     mode: ReadMode = field(default_factory=ReadMode)
     io_stats: str | None = None
     codecs: Registry | None = None
-    limits: ls.Limits | None = None
+    limits: Limits | None = None
 
 
 def parse_options(given: Mapping[str, str]) -> ReadOptions:

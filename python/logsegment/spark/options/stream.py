@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from logsegment._core import Limits
 from logsegment._options import Isolation
 from logsegment.spark.options.entry_limits import limits_option
 from logsegment.spark.options.modes import ReadMode, parse_mode
@@ -30,7 +31,6 @@ from logsegment.spark.options.topics import Selection, parse_selection
 from logsegment.spark.read.task_stats import io_stats_option
 
 if TYPE_CHECKING:
-    import logsegment as ls
     from logsegment.plugins import Registry
 
 #: How far a partition is read: to the high watermark where a broker tells one, or to the end of the log in any case.
@@ -90,7 +90,7 @@ class StreamOptions:
     mode: ReadMode = field(default_factory=ReadMode)
     io_stats: str | None = None
     codecs: Registry | None = None
-    limits: ls.Limits | None = None
+    limits: Limits | None = None
 
 
 def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import logsegment as ls
+from logsegment._core import FileSource, Limits, RecordBatchError
+from logsegment._decode import batch_stream
 from logsegment._errors import without_file
 from logsegment.log.faults import TORN
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown
 
 
-def ensure_entries(file: SegmentFile, *, recovers: bool, limits: ls.Limits | None = None) -> None:
+def ensure_entries(file: SegmentFile, *, recovers: bool, limits: Limits | None = None) -> None:
     """Fail for a file that holds not one whole entry, or does not begin with one; what is empty or zeros passes.
 
     Args:
@@ -22,11 +23,11 @@ def ensure_entries(file: SegmentFile, *, recovers: bool, limits: ls.Limits | Non
         OSError: when it cannot be read.
     """
     # Whether batches of magic 3 are read, and by which plugins, is for the read to say.
-    stream = ls.batch_stream(ls.FileSource(file.path), check_crc=False, batch_size=1, experimental=True, limits=limits)
+    stream = batch_stream(FileSource(file.path), check_crc=False, batch_size=1, experimental=True, limits=limits)
     with stream:
         try:
             found = next(iter(stream), None)
-        except ls.RecordBatchError as error:
+        except RecordBatchError as error:
             if recovers or error.position != 0:
                 return
             raise ValueError(f"{shown(file.path)}: no log segment, or damaged where it begins: {without_file(error)}") from None

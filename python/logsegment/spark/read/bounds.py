@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import logsegment as ls
+from logsegment._core import Limits
 from logsegment.log.log_end import last_intact
+from logsegment.log.segment import Segment
 from logsegment.log.time_lookup import TimeLookup, first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
@@ -39,7 +40,7 @@ class LogRange:
     segments: Sequence[SegmentFile]
     start: int | None = None
     end: int | None = None
-    looked_up: tuple[ls.Segment, ...] = ()
+    looked_up: tuple[Segment, ...] = ()
 
 
 def ranges_of(
@@ -50,7 +51,7 @@ def ranges_of(
     fail_on_data_loss: bool = True,
     codecs: Registry | None = None,
     experimental: bool = False,
-    limits: ls.Limits | None = None,
+    limits: Limits | None = None,
     recovers: bool = False,
 ) -> list[LogRange]:
     """Resolve both limits. Topic-partitions of which nothing is wanted are left out.
@@ -81,7 +82,7 @@ def ranges_of(
         first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
         # Records that were deleted on request stay in the file until the segment goes.
         after_deleted = first if first is not None and first > base_of(segments[0]) else None
-        looked_up: list[ls.Segment] = []
+        looked_up: list[Segment] = []
         find = _finder(segments, looked_up, replace(asked, start_offset=after_deleted))
         start, end = _place(name, starting, "starting", find), _place(name, ending, "ending", find)
         if start >= 0:
@@ -106,11 +107,11 @@ def ranges_of(
     return ranges
 
 
-def _finder(segments: Sequence[SegmentFile], looked_up: list[ls.Segment], lookup: TimeLookup) -> Callable[[int], int | None]:
+def _finder(segments: Sequence[SegmentFile], looked_up: list[Segment], lookup: TimeLookup) -> Callable[[int], int | None]:
     """Finds the offset for a time; `looked_up` gets the segments whose indexes were asked."""
 
-    def opened() -> Iterator[ls.Segment]:
-        for segment in map(ls.Segment, segments):
+    def opened() -> Iterator[Segment]:
+        for segment in map(Segment, segments):
             if not lookup.recovers:
                 looked_up.append(segment)
             yield segment
@@ -156,7 +157,7 @@ def _lost_end(one: LogRange, recovers: bool) -> str | None:
 
 def _end_before(one: LogRange, offset: int, recovers: bool) -> int | None:
     """Where the log ends, when that is before an offset; a damaged header may have claimed the bytes of intact batches up to its end."""
-    behind = ls.Segment(one.segments[-1]).next_offset()
+    behind = Segment(one.segments[-1]).next_offset()
     if behind is None or offset <= behind:
         return None
     last = last_intact(one.segments[-1], None, experimental=True) if recovers else None

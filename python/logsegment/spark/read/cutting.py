@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeAlias
 
-import logsegment as ls
+from logsegment._core import LimitError
+from logsegment.log.segment import Segment
 from logsegment.spark.options.read import ReadOptions
 from logsegment.spark.options.topics import TopicPartition
 from logsegment.spark.read.packing import OWN_TASKS, at_least, packed, task_files
@@ -27,7 +28,7 @@ class Piece:
     `follower` is the first offset of the next segment; `resumes` says that another piece has the offsets before `start`.
     """
 
-    segment: ls.Segment
+    segment: Segment
     name: TopicPartition
     size: int
     begin: int
@@ -110,7 +111,7 @@ def cut_up(piece: Piece, parts: dict[str, int], options: ReadOptions) -> list[Pi
         pieces = [piece] if options.max_records is None else _cut_by_offsets(piece, options.max_records, recovers=recovers)
         step = -(-piece.bytes // count)
         return [cut for one in pieces for cut in (_cut_by_bytes(one, step, recovers=recovers) if count > 1 else [one])]
-    except (FileNotFoundError, ls.LimitError):
+    except (FileNotFoundError, LimitError):
         # The task tells of it; one with other limits than a look-up has reads on.
         return [piece]
 

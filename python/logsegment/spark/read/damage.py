@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-import logsegment as ls
+from logsegment._core import FileSource, Finding, Limits
+from logsegment._decode import batch_stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ class Share:
 
 
 def told_by(
-    found: Sequence[ls.Finding], source: ls.FileSource, share: Share, *, limits: ls.Limits | None = None, experimental: bool = False
-) -> list[ls.Finding]:
+    found: Sequence[Finding], source: FileSource, share: Share, *, limits: Limits | None = None, experimental: bool = False
+) -> list[Finding]:
     """The findings that a task tells.
 
     Args:
@@ -64,7 +65,7 @@ def told_by(
 class _Intact:
     """The intact batches of a source, and the one behind it."""
 
-    def __init__(self, source: ls.FileSource, **options: Any) -> None:
+    def __init__(self, source: FileSource, **options: Any) -> None:
         self._positions: list[int] = []
         self._firsts: list[int | None] = []
         self._lasts: list[int] = []
@@ -85,9 +86,9 @@ class _Intact:
         return least, last if first is None else first
 
 
-def _walked(source: ls.FileSource, **options: Any) -> Iterator[tuple[int, int | None, int]]:
+def _walked(source: FileSource, **options: Any) -> Iterator[tuple[int, int | None, int]]:
     """Position, first offset where the header tells it, and last offset of intact batches."""
-    for rows in ls.batch_stream(source, on_error="skip", **options):
+    for rows in batch_stream(source, on_error="skip", **options):
         table = rows.to_pyarrow()
         columns = (table.column(name).to_pylist() for name in ("isValid", "position", "baseOffset", "lastOffset"))
         for is_valid, position, first, last in zip(*columns, strict=True):
@@ -95,7 +96,7 @@ def _walked(source: ls.FileSource, **options: Any) -> Iterator[tuple[int, int | 
                 yield position, first, last
 
 
-def _behind(source: ls.FileSource, **options: Any) -> Iterator[tuple[int, int | None, int]]:
+def _behind(source: FileSource, **options: Any) -> Iterator[tuple[int, int | None, int]]:
     """The intact batch behind a source that is cut, which tells how far damage in front of it reaches."""
     if source.end is not None:
-        yield from islice(_walked(ls.FileSource(source.path, source.end), batch_size=1, **options), 1)
+        yield from islice(_walked(FileSource(source.path, source.end), batch_size=1, **options), 1)

@@ -12,9 +12,10 @@ from itertools import groupby
 
 from pyspark.sql.datasource import InputPartition
 
-import logsegment as ls
+from logsegment._core import FileSource, Finding, LimitError, Transactions
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import with_followers
+from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile, is_gap, segments_beside
 from logsegment.spark.options.read import ReadOptions
 from logsegment.spark.options.topics import discover
@@ -39,12 +40,12 @@ class SegmentPart:
         resumes: another part has the offsets before `start`.
     """
 
-    source: ls.FileSource
+    source: FileSource
     topic: str | None
     partition: int | None
     start: int | None = None
     end: int | None = None
-    transactions: ls.Transactions | None = None
+    transactions: Transactions | None = None
     resumes: bool = False
 
 
@@ -68,7 +69,7 @@ def plan_tasks(options: ReadOptions, wanted: Wanted | None = None) -> list[Input
         RecordBatchError: when bytes on the way to a time cannot be read.
     """
     wanted = wanted or Wanted()
-    left_out: list[ls.Finding] = []
+    left_out: list[Finding] = []
     logs = discover(
         options.paths, options.selection, topic=options.topic, partition=options.partition, reports=options.mode.skips, left_out=left_out
     )
@@ -87,7 +88,7 @@ def plan_tasks(options: ReadOptions, wanted: Wanted | None = None) -> list[Input
     return plan_ranges([one for one in ranges if wanted.has(one.name)], options, wanted.timestamp, (wanted.start, wanted.end))
 
 
-def _ensure_none_skipped(left_out: Sequence[ls.Finding], options: ReadOptions) -> None:
+def _ensure_none_skipped(left_out: Sequence[Finding], options: ReadOptions) -> None:
     """Fail for an entry of a directory that has the name of a segment and cannot be read (SEG-15), unless what is left shall be read."""
     skipped = next((one for one in left_out if one.rule == "SEG-15" and is_gap(one)), None)
     if skipped is not None and options.fail_on_data_loss:
@@ -147,7 +148,7 @@ def _pieces(log: LogRange, timestamp: int | None, options: ReadOptions) -> list[
 
 
 def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: ReadOptions) -> Piece | None:
-    segment, recovers = ls.Segment(file), options.mode.skips
+    segment, recovers = Segment(file), options.mode.skips
     try:
         size = segment.size
         if file.base_offset is None:
@@ -168,7 +169,7 @@ def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: Rea
             if first is None:
                 return None
             begin = max(begin, first)
-    except ls.LimitError:
+    except LimitError:
         # A look-up keeps to the usual limits; the task, which may have others, reads all of it.
         begin, stop = 0, None
     except FileNotFoundError:
@@ -182,28 +183,28 @@ def _is_looked_up(piece: Piece, parts: dict[str, int]) -> bool:
     return piece.begin > 0 or piece.stop is not None or parts[piece.segment.path] > 1
 
 
-def _known(pieces: Iterable[tuple[LogRange, Sequence[Piece]]], options: ReadOptions) -> dict[str, ls.Transactions | None]:
+def _known(pieces: Iterable[tuple[LogRange, Sequence[Piece]]], options: ReadOptions) -> dict[str, Transactions | None]:
     """By the path of each segment."""
     told = ((_transactions(log, own, options), own) for log, own in pieces)
     return {piece.segment.path: known for known, own in told for piece in own}
 
 
-def _transactions(log: LogRange, pieces: Sequence[Piece], options: ReadOptions) -> ls.Transactions | None:
+def _transactions(log: LogRange, pieces: Sequence[Piece], options: ReadOptions) -> Transactions | None:
     """Return the transactions that the tasks of a log must know. Each task would read all headers before its segment for them."""
     if not pieces:
         return None
     if log.segments[0].path.endswith(".kafka"):
-        return ls.Transactions([])
+        return Transactions([])
     beside = segments_beside(log.segments[0])
     wanted = pieces[0].start, pieces[-1].end
     return committed_transactions(beside, *wanted, is_recovering=options.mode.skips, experimental=options.experimental)
 
 
-def _task(pieces: Iterable[Piece], known: Mapping[str, ls.Transactions | None], reported: set[str]) -> SegmentTask:
+def _task(pieces: Iterable[Piece], known: Mapping[str, Transactions | None], reported: set[str]) -> SegmentTask:
     return SegmentTask(tuple(_part(piece, known.get(piece.segment.path), reported) for piece in pieces))
 
 
-def _part(piece: Piece, known: ls.Transactions | None, reported: set[str]) -> SegmentPart:
+def _part(piece: Piece, known: Transactions | None, reported: set[str]) -> SegmentPart:
     """Return what a task reads of a segment. One task reports the finding of a segment: `reported` has those of other tasks."""
     file = piece.segment._file
     source = (replace(file, finding=None) if file.path in reported else file).source(piece.begin, piece.stop)
@@ -211,11 +212,11 @@ def _part(piece: Piece, known: ls.Transactions | None, reported: set[str]) -> Se
     return SegmentPart(source, *piece.name, piece.start, piece.end, known and _touching(known, piece), piece.resumes)
 
 
-def _touching(known: ls.Transactions, piece: Piece) -> ls.Transactions:
+def _touching(known: Transactions, piece: Piece) -> Transactions:
     """The transactions that a part must know: a partition may have very many."""
     first = piece.start if piece.start is not None else piece.segment.base_offset or 0
     aborted, doubtful = (
         [found for found in ranges if found[2] >= first and (piece.end is None or found[1] < piece.end)]
         for ranges in (known.aborted, known.doubtful)
     )
-    return ls.Transactions(aborted, known.last_stable_offset, doubtful)
+    return Transactions(aborted, known.last_stable_offset, doubtful)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-import logsegment as ls
+from logsegment._core import FileSource, RecordBatchError
+from logsegment._decode import batch_stream
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.offsets import Edge
 from logsegment.spark.options.topics import TopicPartition
@@ -48,10 +49,10 @@ def _entry_starts(segment: SegmentFile) -> list[int]:
     """Where entries start in a file, and where the last whole one ends; as far as they can be read, since the query will tell the rest."""
     starts = [0]
     try:
-        for rows in ls.batch_stream(ls.FileSource(segment.path), check_crc=False):
+        for rows in batch_stream(FileSource(segment.path), check_crc=False):
             table = rows.to_pyarrow()
             for position, size in zip(table["position"].to_pylist(), table["size"].to_pylist(), strict=True):
                 starts.append(position + size)
-    except ls.RecordBatchError:
+    except RecordBatchError:
         pass
     return starts

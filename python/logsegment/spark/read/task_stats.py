@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import logsegment as ls
+from logsegment._core import RecordStream
 from logsegment.stores.uri import is_stored, placed, shown
 
 #: Name of the option.
@@ -64,7 +64,7 @@ class TaskStats:
             self._write()
 
     @contextmanager
-    def counting(self, stream: ls.RecordStream, path: str, topic: str | None, partition: int | None) -> Iterator[ls.RecordStream]:
+    def counting(self, stream: RecordStream, path: str, topic: str | None, partition: int | None) -> Iterator[RecordStream]:
         """Note what the stream has done by the end of the block."""
         try:
             yield stream

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-import logsegment as ls
-from logsegment._core import findings_table
+from logsegment._core import FileSource, Finding, Limits, RecordBatchError, findings_table
+from logsegment._decode import batch_stream, batches
 from logsegment._errors import in_file
 from logsegment._options import Depth
+from logsegment._validate import validate
 from logsegment.log.neighbours import validate_segment
+from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile, directory_of
 from logsegment.spark.options.entry_limits import limits_option
 from logsegment.spark.options.modes import CorruptColumn, ReadMode, parse_mode
@@ -74,7 +76,7 @@ class ViewOptions:
     batch_size: int
     io_stats: str | None
     codecs: Registry | None
-    limits: ls.Limits | None
+    limits: Limits | None
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Part:
     topic: str | None
     partition: int | None
     is_first: bool
-    left_out: tuple[ls.Finding, ...] = ()
+    left_out: tuple[Finding, ...] = ()
     previous: SegmentFile | None = None
     is_followed: bool = False
 
@@ -170,7 +172,7 @@ def _columns(view: View) -> StructType:
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    own = pa.schema(ls.batches(b"").schema if view == "batches" else findings_table([]).schema)
+    own = pa.schema(batches(b"").schema if view == "batches" else findings_table([]).schema)
     place = [("path", pa.string()), ("topic", pa.string()), ("partition", pa.int32())]
     return from_arrow_schema(pa.schema([*place, *(one for one in own if one.name not in PLACE)]))
 
@@ -187,7 +189,7 @@ class ViewReader(DataSourceReader):
         """The tasks: a segment each, or several small ones."""
         options = self.options
         # Which replica of a partition is damaged is worth asking, so all of them are looked at.
-        told: list[ls.Finding] = []
+        told: list[Finding] = []
         logs = discover(
             options.paths,
             options.selection,
@@ -201,7 +203,7 @@ class ViewReader(DataSourceReader):
             # The view of findings has a row for each.
             warn_of_gaps(told)
         firsts = {file.directory: file for files in logs.values() for file in reversed(files)}
-        left_out: dict[str, list[ls.Finding]] = {}
+        left_out: dict[str, list[Finding]] = {}
         known = {shown(directory) for directory in firsts}
         for finding in told:
             directory = directory_of(finding.path)
@@ -252,7 +254,7 @@ class BatchesReader(ViewReader):
         path = str(source.path)
         place = {"path": path, "topic": part.topic, "partition": part.partition}
         try:
-            stream = ls.batch_stream(
+            stream = batch_stream(
                 source,
                 check_crc=self.options.check_crc,
                 on_error=self.options.mode.on_error,
@@ -263,7 +265,7 @@ class BatchesReader(ViewReader):
             )
             with stats.counting(stream, path, part.topic, part.partition):
                 yield from self.corrupt.batches(stream, place, shape=lambda rows: self._placed(rows, path, part))
-        except ls.RecordBatchError as error:
+        except RecordBatchError as error:
             raise in_file(error, path) from None
 
 
@@ -278,12 +280,12 @@ class FindingsReader(ViewReader):
         for rows in pa.table(findings_table(found)).combine_chunks().to_batches():
             yield self._placed(rows, files, part)
 
-    def _found(self, part: Part, stats: TaskStats) -> list[ls.Finding]:
+    def _found(self, part: Part, stats: TaskStats) -> list[Finding]:
         """Findings of a segment and of the files beside it; what cannot be read is a finding too."""
         asked: dict[str, Any] = {"depth": self.options.depth, "check_crc": self.options.check_crc}
         asked |= {"experimental": self.options.experimental, "codecs": self.options.codecs, "limits": self.options.limits}
         path = part.file.path
-        unreadable: list[ls.Finding] = []
+        unreadable: list[Finding] = []
         try:
             around: dict[str, Any] = {"previous": part.previous, "is_followed": part.is_followed}
             report = validate_segment(part.file, tells_shared=part.is_first, **around, **asked)
@@ -291,7 +293,7 @@ class FindingsReader(ViewReader):
             unreadable = [_unreadable(error, path)]
             # A file beside it may be the one that cannot be read.
             try:
-                report = ls.validate(ls.FileSource(path), **asked)
+                report = validate(FileSource(path), **asked)
             except OSError as other:
                 return [_unreadable(other, path)]
         stats.note(report.io_stats, path, part.topic, part.partition)
@@ -311,22 +313,22 @@ def _packed(parts: Sequence[Part], most_bytes: int) -> Iterator[ViewTask]:
 def _size_of(part: Part) -> int:
     """Bytes of a file; 0 when nobody can tell. Its task will say why."""
     try:
-        return ls.Segment(part.file).size
+        return Segment(part.file).size
     except OSError:
         return 0
 
 
-def _unreadable(error: OSError, path: str) -> ls.Finding:
-    return ls.Finding(UNREADABLE, "error", f"the file cannot be read: {error.strerror or error}", f"{error.filename or path}@0", 0, 0)
+def _unreadable(error: OSError, path: str) -> Finding:
+    return Finding(UNREADABLE, "error", f"the file cannot be read: {error.strerror or error}", f"{error.filename or path}@0", 0, 0)
 
 
-def _file_of(one: ls.Finding, part: Part) -> str:
+def _file_of(one: Finding, part: Part) -> str:
     """The file that a finding is about: the segment, or one beside it (`<file>@<position>`)."""
     file, at, _ = one.path.rpartition("@")
     return file if at and not file.endswith(("/entry", "entry")) else shown(part.file.path)
 
 
-def _is_told_here(one: ls.Finding, part: Part) -> bool:
+def _is_told_here(one: Finding, part: Part) -> bool:
     """Files that belong to no segment alone (snapshots, epochs) are looked at with each; what they hold by themselves is told once."""
     stem, file = shown(part.file.path).rpartition(".")[0], _file_of(one, part)
     return part.is_first or one.rule.startswith("IDX-") or (file.startswith(stem) and not file.endswith(".snapshot"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 
-import logsegment as ls
+from logsegment._core import Finding
+from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import is_gap
 from logsegment.segment_files.internal_topics import INTERNAL, only_others
 
@@ -13,7 +14,7 @@ from logsegment.segment_files.internal_topics import INTERNAL, only_others
 NAMED = 3
 
 
-def warn_of_indexes(segments: Iterable[ls.Segment]) -> None:
+def warn_of_indexes(segments: Iterable[Segment]) -> None:
     """Say once which segments were looked up without sound indexes: their plan took longer, and gives the same."""
     found = {finding.path: f"{finding.path}: [{finding.rule}] {finding.message}" for one in segments for finding in _findings(one)}
     if found:
@@ -22,7 +23,7 @@ def warn_of_indexes(segments: Iterable[ls.Segment]) -> None:
         warnings.warn(f"indexes do not help, batch headers were read instead: {'; '.join(told[:NAMED])}{more}", UserWarning, stacklevel=4)
 
 
-def warn_of_gaps(left_out: Iterable[ls.Finding]) -> None:
+def warn_of_gaps(left_out: Iterable[Finding]) -> None:
     """Say once which offsets no upload of tiered storage has that can be read: they are missing among the rows."""
     warn_of_uploads(filter(is_gap, left_out))
 
@@ -39,7 +40,7 @@ def warn_of_shared_plan() -> None:
     warnings.warn(f"option pushFilters: {told}", UserWarning, stacklevel=3)
 
 
-def warn_of_uploads(left_out: Iterable[ls.Finding]) -> None:
+def warn_of_uploads(left_out: Iterable[Finding]) -> None:
     """Warn once of the segments that are not read whose offsets are missing among the rows."""
     told = [f"{one.path.rpartition('@')[0]}: [{one.rule}] {one.message}" for one in left_out]
     if told:
@@ -47,13 +48,13 @@ def warn_of_uploads(left_out: Iterable[ls.Finding]) -> None:
         warnings.warn(f"segments are left out: {'; '.join(told[:NAMED])}{more}", UserWarning, stacklevel=4)
 
 
-def _findings(segment: ls.Segment) -> list[ls.Finding]:
+def _findings(segment: Segment) -> list[Finding]:
     try:
         return [one for one in segment.index_findings if not _is_of_active_segment(one)]
     except OSError:
         return []
 
 
-def _is_of_active_segment(finding: ls.Finding) -> bool:
+def _is_of_active_segment(finding: Finding) -> bool:
     """The zeros behind the entries are the room that a broker keeps for more of them: they are in nobody's way."""
     return finding.rule == "SEG-5" and finding.severity == "info"

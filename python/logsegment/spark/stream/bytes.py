@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-import logsegment as ls
-from logsegment import _core
+from logsegment._core import FileSource, SegmentIndex
+from logsegment._decode import batch_stream, batches
 from logsegment.log.reader import with_followers
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.stream.ends import base_of
@@ -57,7 +57,7 @@ def offset_within(found: Sequence[Piece], budget: int) -> int | None:
 
 def _last_within(segment: SegmentFile, first: int, last: int, budget: int) -> int | None:
     """The offset behind the last batch that ends at most `budget` bytes behind `first`: the index leads near it, headers to it."""
-    index = _core.SegmentIndex(segment.path, base_of(segment))
+    index = SegmentIndex(segment.path, base_of(segment))
     entries = index.offset_index()
     at = bisect_right([position for _, position in entries], first + budget) - 1
     start = first
@@ -74,18 +74,18 @@ def _last_within(segment: SegmentFile, first: int, last: int, budget: int) -> in
 
 
 def _first_batch(segment: SegmentFile, first: int, last: int) -> int | None:
-    for rows in ls.batch_stream(ls.FileSource(segment.path, first, last), check_crc=False, batch_size=1):
+    for rows in batch_stream(FileSource(segment.path, first, last), check_crc=False, batch_size=1):
         return int(rows.to_pyarrow()["lastOffset"][0].as_py()) + 1
     return None
 
 
 def _offset_at(segment: SegmentFile, position: int) -> int:
     """The first offset of the batch at `position`."""
-    for rows in ls.batch_stream(ls.FileSource(segment.path, position), check_crc=False, batch_size=1):
+    for rows in batch_stream(FileSource(segment.path, position), check_crc=False, batch_size=1):
         row = rows.to_pyarrow().slice(0, 1).to_pylist()[0]
         return int(row["lastOffset"] if row["baseOffset"] is None else row["baseOffset"])
     raise FileNotFoundError(segment.path)
 
 
 def _headers(segment: SegmentFile, start: int, end: int) -> list[dict[str, int]]:
-    return ls.batches(ls.FileSource(segment.path, start, end), check_crc=False).to_pylist() if end > start else []
+    return batches(FileSource(segment.path, start, end), check_crc=False).to_pylist() if end > start else []

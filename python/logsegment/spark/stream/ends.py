@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from logsegment import _core
+from logsegment._core import RecordBatchError, follow_log, open_transactions, read_offset_checkpoint
 from logsegment.log.log_end import NO_ZEROS, Last, last_intact
 from logsegment.segment_files.discovery import SegmentFile, directory_of
 from logsegment.spark.options.stream import UpTo
@@ -130,10 +130,10 @@ class _LogEnd:
         """The last batch, looked for behind `since`."""
         base = base_of(segment)
         try:
-            followed = _core.follow_log(
+            followed = follow_log(
                 segment.path, base, since=since, zeros=self._zeros, is_checked=is_checked, experimental=self._experimental
             )
-        except _core.RecordBatchError:
+        except RecordBatchError:
             if not self._recovers:
                 raise
             return last_intact(segment, since, experimental=self._experimental)
@@ -164,7 +164,7 @@ class _StableOffset:
         if at is None or not self._walk(segments[at:], until):
             at = max((index for index, one in enumerate(segments) if base_of(one) <= until), default=0)
             before = [(one.path, base_of(one)) for one in segments[:at]]
-            self._open, self._since = _core.open_transactions(before, experimental=self._experimental), None
+            self._open, self._since = open_transactions(before, experimental=self._experimental), None
             is_done = self._walk(segments[at:], until)
             assert is_done, "a walk from the beginning of a segment is never turned away"
         return min((first for _, first in self._open if first < until), default=until)
@@ -173,7 +173,7 @@ class _StableOffset:
         since = self._since
         for segment in segments:
             path, zeros = self._zeros
-            walked = _core.follow_log(
+            walked = follow_log(
                 segment.path,
                 base_of(segment),
                 since=since,
@@ -218,7 +218,7 @@ def base_of(segment: SegmentFile) -> int:
 
 
 def _offsets(path: str) -> Checkpoint | None:
-    found = _core.read_offset_checkpoint(path)
+    found = read_offset_checkpoint(path)
     if found is None:
         return None
     rows, findings = found

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import logsegment as ls
+from logsegment._core import FileSource, RecordBatchError, RecordStream, Transactions
+from logsegment._decode import decode
 from logsegment._errors import in_file
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import lower_bounded, with_followers
@@ -45,9 +46,9 @@ class Opened:
     """
 
     segment: SegmentFile
-    source: ls.FileSource
+    source: FileSource
     share: Share
-    stream: ls.RecordStream
+    stream: RecordStream
 
 
 def read_range(
@@ -89,7 +90,7 @@ def read_range(
         try:
             with stats.counting(opened.stream, path, *part.name) as stream:
                 yield from corrupt.batches(stream, place, choose=told)
-        except ls.RecordBatchError as error:
+        except RecordBatchError as error:
             raise in_file(error, path) from None
 
 
@@ -166,7 +167,7 @@ class _Reading:
         self._at = self._part.end
 
 
-def _transactions(part: RangePart, *, experimental: bool) -> ls.Transactions:
+def _transactions(part: RangePart, *, experimental: bool) -> Transactions:
     """What a committed read must know; all transactions that began before the last stable offset have ended."""
     for attempt in range(ATTEMPTS):
         try:
@@ -177,7 +178,7 @@ def _transactions(part: RangePart, *, experimental: bool) -> ls.Transactions:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _opened(segment: SegmentFile, start: int, end: int, decoding: dict[str, Any]) -> tuple[ls.FileSource, ls.RecordStream, bool]:
+def _opened(segment: SegmentFile, start: int, end: int, decoding: dict[str, Any]) -> tuple[FileSource, RecordStream, bool]:
     """The bytes that are read, the records, and whether the segment goes on to `end`.
 
     Raises:
@@ -187,11 +188,11 @@ def _opened(segment: SegmentFile, start: int, end: int, decoding: dict[str, Any]
     look_up = intact_range if decoding["on_error"] == "skip" else byte_range
     try:
         first, last, is_whole = look_up(segment, start, end)
-    except ls.RecordBatchError:
+    except RecordBatchError:
         # A decode says more of what is wrong, and gives the records before it.
         first, last, is_whole = 0, None, True
     source = lower_bounded(segment).source(first, last)
-    stream = ls.decode(source, start_offset=start, end_offset=end, **decoding)
+    stream = decode(source, start_offset=start, end_offset=end, **decoding)
     if version_of(segment) != before:
         stream.close()
         raise FileNotFoundError(errno.ENOENT, "the segment was replaced while it was opened", shown(segment.path))

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-import logsegment as ls
+from logsegment._core import Finding, RecordBatchError
+from logsegment.log.segment import Segment
 from logsegment.log.time_lookup import TimeLookup, first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.modes import CorruptColumn
@@ -121,7 +122,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if is_first:
             # The first micro-batch again: it took nothing where the beginning has moved on since.
             begin = {name: min(offset, until[name]) for name, offset in begin.items() if name in until}
-        left_out: list[ls.Finding] = []
+        left_out: list[Finding] = []
         logs = _again(partial(self._logs, left_out))
         ranges = plan_ranges(logs, begin, until, self.options)
         warn_of_uploads(gaps_of(logs, ranges, left_out))
@@ -154,13 +155,13 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         reaches = self._reaches.look(logs)
         return {name: _starting(name, self.options, logs[name], reach) for name, reach in reaches.items()}
 
-    def _logs(self, left_out: list[ls.Finding] | None = None) -> Logs:
+    def _logs(self, left_out: list[Finding] | None = None) -> Logs:
         logs = {name: segments for name, segments in self._all_logs(left_out).items() if self.options.selection.has(name)}
         for name, segments in logs.items():
             _ensure_followed(name, segments)
         return logs
 
-    def _all_logs(self, left_out: list[ls.Finding] | None = None) -> Logs:
+    def _all_logs(self, left_out: list[Finding] | None = None) -> Logs:
         return discover(
             self.options.paths,
             topic=self.options.topic,
@@ -219,7 +220,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """What headers tell; None where they are damaged and the query is to go on: then no limit of bytes is kept."""
         try:
             return look()
-        except ls.RecordBatchError:
+        except RecordBatchError:
             if not self.options.mode.skips:
                 raise
             return None
@@ -281,7 +282,7 @@ def _by_time(name: TopicPartition, options: StreamOptions, segments: Sequence[Se
     assert wanted is not None, "a limit says one of four things"
     if wanted in (EARLIEST, LATEST):
         return wanted
-    found = first_offset_at(map(ls.Segment, segments), wanted, _time_lookup(options, reach))
+    found = first_offset_at(map(Segment, segments), wanted, _time_lookup(options, reach))
     if found is not None:
         return found
     if limit.no_match == "latest":

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from logsegment import _core
+from logsegment._core import SegmentIndex
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile, segments_beside
 from logsegment.spark.stream.ends import base_of
@@ -61,7 +61,7 @@ def byte_range(segment: SegmentFile, start: int, end: int) -> tuple[int, int, bo
         FileNotFoundError: when the segment is gone.
         RecordBatchError: when its headers cannot be read.
     """
-    index = _core.SegmentIndex(segment.path, base_of(segment))
+    index = SegmentIndex(segment.path, base_of(segment))
     first = 0 if start <= base_of(segment) else index.find_offset(start)[0]
     position, batch, _ = index.find_offset(end - 1)
     return first, max(first, position + batch[0] if batch else position), batch is not None
@@ -76,7 +76,7 @@ def intact_range(segment: SegmentFile, start: int, end: int) -> tuple[int, int |
     Raises:
         FileNotFoundError: when the segment is gone.
     """
-    first, last = _core.SegmentIndex(segment.path, base_of(segment)).intact_range(start, end)
+    first, last = SegmentIndex(segment.path, base_of(segment)).intact_range(start, end)
     return first, last, True
 
 

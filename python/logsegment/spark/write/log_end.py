@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from logsegment import _core
+from logsegment._core import RecordBatchError, SegmentIndex, segment_end
 from logsegment._errors import in_file
 from logsegment.log.reader import ensure_named
 from logsegment.segment_files.discovery import SegmentFile, find_segments, size_of
@@ -38,8 +38,8 @@ def log_end(directory: str, *, is_07: bool, by_index: bool = False) -> LogEnd:
         size = size_of(last)
         return LogEnd(base + size, size == 0)
     try:
-        end, valid, size = _indexed_end(last, base) if by_index or is_stored(last.path) else _core.segment_end(last.path, base)
-    except _core.RecordBatchError as error:
+        end, valid, size = _indexed_end(last, base) if by_index or is_stored(last.path) else segment_end(last.path, base)
+    except RecordBatchError as error:
         raise in_file(error, last.path) from None
     if valid != size:
         told = f"the log ends inside an entry at byte {valid} of {size}; cut it there, or salvage it, before more is written"
@@ -49,7 +49,7 @@ def log_end(directory: str, *, is_07: bool, by_index: bool = False) -> LogEnd:
 
 def _indexed_end(segment: SegmentFile, base: int) -> tuple[int, int, int]:
     """The same by an index, which leads near to the end, so that the segment is not fetched."""
-    size, last = size_of(segment), _core.SegmentIndex(segment.path, base).last_batch()
+    size, last = size_of(segment), SegmentIndex(segment.path, base).last_batch()
     if last is None:
         return base, 0, size
     position, length, last_offset = last

@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Sequence
 
-from logsegment import _core
+from logsegment._core import place_staged
 from logsegment.spark.write.options import WriteOptions
 from logsegment.spark.write.task import StagedPart
 
@@ -34,7 +34,7 @@ def make_segments(options: WriteOptions, staged: Sequence[tuple[str, StagedPart]
             told = "what a task staged is not here: the path must lead to one directory on the driver and on all executors"
             raise FileNotFoundError(errno.ENOENT, told, path)
     files = [(path, part.bytes) for path, part in staged]
-    segments, end = _core.place_staged(
+    segments, end = place_staged(
         files, directory, base_offset, format=options.format, level=options.level, segment_bytes=options.segment_bytes
     )
     expected = sum(part.bytes if options.format == "0.7" else part.records for _, part in staged)

@@ -1,14 +1,17 @@
-"""Every field of one entry: `inspect`, `Field`, `Problem`."""
+"""One entry as a tree of fields, with its text and its HTML: `inspect`, `Field`, `Problem`."""
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from logsegment import _core
-from logsegment._core import Limits
-from logsegment._options import Depth, Format, entry_options
+from logsegment._core import Limits, inspect_entry
+from logsegment._decode import entry_options
+from logsegment._options import Depth, Format
+from logsegment._text import count
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -110,14 +113,10 @@ class Field:
         return told
 
     def __repr__(self) -> str:
-        from logsegment._inspect.text import lines
-
-        return "\n".join("".join(text for text, _ in line) for line in lines(self))
+        return "\n".join("".join(text for text, _ in line) for line in text_lines(self))
 
     def _repr_html_(self) -> str:
-        from logsegment._inspect.html import fragment
-
-        return fragment(self)
+        return html_fragment(self)
 
 
 def inspect(
@@ -191,10 +190,128 @@ def inspect(
         codecs=codecs,
         limits=limits,
     )
-    return _field(_core.inspect_entry(source, at or 0, offset, depth, records, value_bytes, options))
+    return _field(inspect_entry(source, at or 0, offset, depth, records, value_bytes, options))
 
 
 def _field(told: tuple[Any, ...]) -> Field:
     name, value, start, length, note, inside, problems, raw, children = told
     marked = tuple(Problem(*problem) for problem in problems)
     return Field(name, value, start, length, note, inside, marked, raw, tuple(map(_field, children)))
+
+
+#: Bytes on a line, and lines of bytes of one field; what is left is counted.
+WIDTH = 8
+HEIGHT = 4
+#: Letters of a text that are shown as the value of bytes.
+LETTERS = 40
+#: A piece of a line and how it is coloured: "problem-error", "problem-warning", "problem-info", "dim", "name", "group", or nothing.
+Piece = tuple[str, str]
+
+
+def text_lines(root: Field) -> Iterator[list[Piece]]:
+    """All lines of the dump; each is a list of pieces, which a terminal may colour."""
+    fields = list(root.walk())
+    name_width = min(max((2 * depth + len(field.name) for depth, field in fields), default=0), 44)
+    place_width = max(len(str(field.start + field.length)) for _, field in fields)
+    hex_width = 3 * WIDTH - 1
+    inside: str | None = None
+    for depth, field in fields:
+        if field.inside != inside and field.inside is not None:
+            yield [(f"{'':{place_width}}  positions from here on count in: {field.inside}", "dim")]
+        inside = field.inside
+        label = "  " * depth + field.name
+        style = "group" if field.children or depth == 0 else "name"
+        rows = hex_rows(field)
+        first = rows[0] if rows else ""
+        right = "  ".join(part for part in (value_text(field), field.note) if part)
+        place = f"{field.start:>{place_width}}"
+        named = f"{label:{name_width}}" if right else label
+        yield [(place, "dim"), (f"  {first:{hex_width}}  ", ""), (named, style), (f"  {right}".rstrip(), "")]
+        for number, row in enumerate(rows[1:], 1):
+            is_count = not row[:2].strip() or row.startswith("...")
+            at = "" if is_count else str(field.start + number * WIDTH)
+            yield [(f"{at:>{place_width}}", "dim"), (f"  {row}", "")]
+        for problem in field.problems:
+            indent = f"{'':{place_width}}  {'^' * min(hex_width, max(2, 3 * field.length - 1)):{hex_width}}  {'  ' * depth}"
+            yield [(f"{indent}{problem}", f"problem-{problem.severity}")]
+
+
+def hex_rows(field: Field) -> list[str]:
+    """The bytes of a field without children, a few on a line; the last line counts those that are left out."""
+    if field.children or (field.length and not field.raw):
+        return [f"({count(field.length, 'byte')})"]
+    shown = field.raw[: WIDTH * HEIGHT]
+    rows = [shown[at : at + WIDTH].hex(" ") for at in range(0, len(shown), WIDTH)]
+    left = field.length - len(shown)
+    return [*rows, f"... {count(left, 'more byte')}"] if left > 0 else rows
+
+
+def value_text(field: Field) -> str:
+    """The value as people read it: numbers, checksums in hex, bytes as text where they are some."""
+    if isinstance(field.value, int):
+        return f"{field.value:#010x}" if field.name in ("crc", "CRC32", "magic") and field.length == 4 else str(field.value)
+    if not isinstance(field.value, bytes) or not field.value:
+        return ""
+    head = field.value[: 4 * LETTERS]
+    is_part = len(head) < field.length
+    try:
+        # A part may end inside of a character, the whole may not.
+        text = getincrementaldecoder("utf-8")().decode(head, final=not is_part)
+    except UnicodeDecodeError:
+        return ""
+    if not text.isprintable():
+        return ""
+    is_cut = len(text) > LETTERS or is_part
+    return repr(text[:LETTERS]) + ("..." if is_cut else "")
+
+
+STYLE = """
+.ls-inspect{--line:#8884;--dim:#667;--mark:#b3261e;--warn:#8a5a00;--back:#b3261e14;color:inherit;font:13px/1.5 system-ui,sans-serif}
+@media(prefers-color-scheme:dark){.ls-inspect{--dim:#9aa;--mark:#ff8a80;--warn:#ffc46b;--back:#ff8a8022}}
+[data-theme=dark] .ls-inspect,[data-jp-theme-light=false] .ls-inspect{--dim:#9aa;--mark:#ff8a80;--warn:#ffc46b;--back:#ff8a8022}
+.ls-inspect details{margin-left:1.2em}.ls-inspect summary{cursor:pointer}
+.ls-inspect summary,.ls-inspect .f{border-top:1px solid var(--line);padding:1px 0}
+.ls-inspect .f{margin-left:1.2em;padding-left:1.1em}
+.ls-inspect code{font:12px ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere;background:none;color:inherit}
+.ls-inspect .p,.ls-inspect .n,.ls-inspect .b{color:var(--dim)}.ls-inspect .v{margin:0 .6em}
+.ls-inspect .error{color:var(--mark)}.ls-inspect .warning{color:var(--warn)}
+.ls-inspect .hurt{background:var(--back)}
+"""
+
+
+def html_fragment(root: Field) -> str:
+    """The tree as a piece of HTML that stands by itself: no request, no script."""
+    return f'<div class="ls-inspect"><style>{STYLE}</style>{"".join(_html_field(root, is_open=True))}</div>'
+
+
+def html_page(root: Field, title: str, behind: Field | None = None) -> str:
+    """The same as a whole page, perhaps with another tree behind it."""
+    head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>{escape(title)}</title>'
+    rest = f"<h2>the next intact batch, byte {behind.start}</h2>{html_fragment(behind)}" if behind else ""
+    return f"<!doctype html><html lang=en><head>{head}</head><body><h1>{escape(title)}</h1>{html_fragment(root)}{rest}</body></html>\n"
+
+
+def _html_field(field: Field, *, is_open: bool = False) -> list[str]:
+    hurt = " hurt" if field.problems else ""
+    row = _html_row(field)
+    if not field.children:
+        return [f'<div class="f{hurt}">{row}</div>']
+    inside = "".join("".join(_html_field(child, is_open=_is_opened(child))) for child in field.children)
+    return [f"<details{' open' if is_open else ''}><summary class='{hurt.strip()}'>{row}</summary>{inside}</details>"]
+
+
+def _is_opened(field: Field) -> bool:
+    """Open what is damaged, and what holds the records."""
+    return field.name in ("records", "unpacked") or any(below.problems for _, below in field.walk())
+
+
+def _html_row(field: Field) -> str:
+    raw_bytes = "" if field.children else f' <code class="b">{escape(" ".join(hex_rows(field)))}</code>'
+    value = value_text(field)
+    parts = [
+        f'<span class="p">{field.start}+{field.length}</span> <b>{escape(field.name)}</b>{raw_bytes}',
+        f' <code class="v">{escape(value)}</code>' if value else "",
+        f' <span class="n">{escape(field.note)}</span>' if field.note else "",
+        "".join(f'<div class="{escape(problem.severity)}">{escape(str(problem))}</div>' for problem in field.problems),
+    ]
+    return "".join(parts)
