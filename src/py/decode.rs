@@ -8,7 +8,7 @@ use super::stream::RecordStream;
 use super::{source, store, transactions};
 use crate::columns::{OnError, stream};
 use crate::decode::{ChecksumJudge, Checksums};
-use crate::internal::Topic;
+use crate::internal_topics::Topic;
 
 /// The names of the topics whose records the column `internal` is for.
 #[pyfunction]

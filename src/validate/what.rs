@@ -7,7 +7,7 @@ pub use producer::ProducerFault;
 
 use crate::codec::Remark;
 use crate::error::ErrorKind;
-use crate::internal::Undecoded;
+use crate::internal_topics::Undecoded;
 use crate::model::RecordFormat;
 use crate::sidecar::Fault;
 

@@ -2,7 +2,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
 use crate::columns::jsonl::text;
-use crate::internal::{Scalar, Visitor};
+use crate::internal_topics::{Scalar, Visitor};
 
 /// Writes one value as JSON without spaces, behind what is there, as far as there is room for it.
 ///

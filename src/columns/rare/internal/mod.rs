@@ -13,7 +13,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Fields};
 
 use self::json::{Json, MOST_BYTES};
-use crate::internal::{Identified, Topic, Undecoded, identify};
+use crate::internal_topics::{Identified, Topic, Undecoded, identify};
 use crate::limits::Limits;
 use crate::model::BatchHeader;
 use crate::validate::{Finding, Severity, What};
