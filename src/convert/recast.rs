@@ -6,8 +6,8 @@
 use crate::codec::{Packer, Packing};
 use crate::decode::{Opened, records_at};
 use crate::error::{Error, Result};
-use crate::format::v2::write::{self as v2, Deltas};
-use crate::format::v3::write as v3;
+use crate::format::v2::encode::{self as v2, Deltas};
+use crate::format::v3::encode as v3;
 use crate::model::{
     Attributes, BatchHeader, CompressionType, HeaderRef, NewHeader, NewRecord, RecordFormat, RecordRef, RecordSink, Section,
 };

@@ -3,7 +3,7 @@
 use super::BatchBuilder;
 use crate::encode::refusal::{mixed_control, negative_timestamp, not_increasing, refused, too_far, too_many, too_old, untellable};
 use crate::error::Result;
-use crate::format::v2::write::Deltas;
+use crate::format::v2::encode::Deltas;
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{NewRecord, RecordFormat};
 

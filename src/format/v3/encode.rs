@@ -2,12 +2,12 @@
 
 use super::layout::MAGIC;
 use crate::error::Result;
+use crate::format::v2::encode as v2;
 use crate::format::v2::layout::{CHECKSUMMED, CRC, LENGTH_END};
-use crate::format::v2::write as v2;
 use crate::model::{BatchHeader, NewRecord};
 use crate::wire::{Fields, Sink, checksum};
 
-pub use crate::format::v2::write::{Deltas, record_len};
+pub use crate::format::v2::encode::{Deltas, record_len};
 
 /// Bytes of a record behind its length field.
 #[inline]
