@@ -3,12 +3,14 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::options::{option, positive};
-use super::{errors, plugins, writers};
 use crate::codec::{ChecksumForm, Packing, Plugins};
 use crate::encode::{BatchSettings, RecordWriter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Producer, RecordFormat, TimestampType};
+use crate::py::errors;
+use crate::py::options::{option, positive};
+use crate::py::plugins;
+use crate::py::writer_pool;
 
 /// Options of the verbs that write records.
 pub struct EncodeArguments {
@@ -56,7 +58,7 @@ impl EncodeArguments {
     pub fn to_writer(&self, py: Python<'_>) -> PyResult<RecordWriter> {
         let batch_bytes = self.batch_bytes()?;
         let settings = self.to_settings().map_err(|error| errors::to_py(py, &error))?;
-        let mut writer = writers::take(settings, batch_bytes, self.base_offset).map_err(|error| errors::to_py(py, &error))?;
+        let mut writer = writer_pool::take(settings, batch_bytes, self.base_offset).map_err(|error| errors::to_py(py, &error))?;
         writer.bring(self.plugins.clone());
         Ok(writer)
     }

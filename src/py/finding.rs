@@ -1,8 +1,8 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::interrupt::Fetches;
 use crate::columns::findings::FindingRow;
+use crate::py::interrupt::Fetches;
 use crate::validate as core;
 
 /// One thing worth knowing about the bytes: what is wrong, where, how bad.

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-use super::errors;
-use super::finding::Finding;
 use crate::error::{Error, ErrorKind};
 use crate::interrupt::Interrupt;
+use crate::py::errors;
+use crate::py::finding::Finding;
 
 /// Looks at Python's signals, keeps what Python code raised, and counts what it fetched.
 #[derive(Default)]

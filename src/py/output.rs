@@ -10,10 +10,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyMemoryView, PySlice};
 
-use super::chunk::Chunk;
-use super::errors;
-use super::interrupt::Signals;
 use crate::error::{Result, counted};
+use crate::py::errors;
+use crate::py::interrupt::Signals;
+use crate::py::lent_bytes::Chunk;
 use crate::wire::Sink;
 
 /// Takes bytes as they come.

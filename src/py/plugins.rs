@@ -9,10 +9,11 @@ use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
-use super::chunk::{Chunk, Lent};
-use super::{buffer, native};
 use crate::codec::{NativeCodec, PluginCodecs, Plugins};
 use crate::error::{Error, ErrorKind, Result, foreign};
+use crate::py::lent_bytes::{Chunk, Lent};
+use crate::py::native_codec;
+use crate::py::source::buffer;
 use crate::wire::Sink;
 
 /// The codecs that a `Resolver` finds.
@@ -151,7 +152,7 @@ impl Resolver {
     /// What of a codec is called; a text for one that cannot be.
     fn doors(&self, py: Python<'_>, codec: &Bound<'_, PyAny>) -> PyResult<std::result::Result<Doors, String>> {
         let asked = || -> PyResult<std::result::Result<Doors, String>> {
-            let native = match native::of(codec)? {
+            let native = match native_codec::of(codec)? {
                 Ok(native) => native,
                 Err(reason) => return Ok(Err(reason)),
             };

@@ -1,0 +1,64 @@
+//! Findings of bytes, and what stores have told of those that they lost, as one list. Other bytes stand in the place of lost ones; what is
+//! wrong with those says nothing that the loss does not say, but for the bytes that are left out with it.
+
+use std::ops::Range;
+
+use crate::py::finding::Finding;
+use crate::validate as core;
+
+/// The rule of lost bytes.
+pub const RULE: &str = "TS-45";
+
+/// Findings in the order of the input, a loss before what comes behind it, without what only speaks of bytes in the place of lost ones: a loss
+/// is then about all that is left out because of it. What else stores told comes last.
+pub fn told(findings: &[core::Finding], notes: Vec<Finding>) -> Vec<Finding> {
+    let (mut losses, others): (Vec<_>, Vec<_>) = notes.into_iter().partition(|note| note.rule() == RULE);
+    let files: Vec<_> = losses.iter().map(|loss| loss.file().to_owned()).collect();
+    losses.sort_by_cached_key(|loss| (files.iter().position(|file| file == loss.file()), loss.bytes().start));
+    let kept: Vec<_> = findings.iter().filter(|finding| !is_taken(finding, &mut losses)).collect();
+    let mut told = Vec::with_capacity(kept.len() + losses.len() + others.len());
+    for finding in kept {
+        let (before, behind): (Vec<_>, _) = losses.into_iter().partition(|loss| stands_before(loss, finding));
+        losses = behind;
+        told.extend(before);
+        told.push(finding.into());
+    }
+    told.extend(losses);
+    told.extend(others);
+    told
+}
+
+/// True for bytes of which some were lost.
+pub fn is_among(bytes: &Range<u64>, notes: &[Finding]) -> bool {
+    notes.iter().any(|note| note.rule() == RULE && overlaps(&note.bytes(), bytes))
+}
+
+/// Whether a finding is about bytes some of which are lost, as no intact entry is. Its bytes then go to the losses, without a gap in between.
+fn is_taken(finding: &core::Finding, losses: &mut [Finding]) -> bool {
+    let bytes = finding.position..finding.position.saturating_add(finding.length);
+    let mut own = losses.iter_mut().filter(|loss| overlaps(&loss.bytes(), &bytes) && is_in_log(loss, finding)).peekable();
+    let Some(first) = own.peek_mut() else { return false };
+    first.widen(bytes.start..bytes.start);
+    while let Some(loss) = own.next() {
+        let end = own.peek().map_or(bytes.end, |next| next.bytes().start);
+        loss.widen(end..end);
+    }
+    true
+}
+
+/// What is found beside a log comes behind everything that is found in one.
+fn stands_before(loss: &Finding, finding: &core::Finding) -> bool {
+    is_beside(finding) || (loss.bytes().start <= finding.position && is_in_log(loss, finding))
+}
+
+fn is_in_log(loss: &Finding, finding: &core::Finding) -> bool {
+    !is_beside(finding) && finding.file.as_deref().is_none_or(|file| loss.file() == file)
+}
+
+fn is_beside(finding: &core::Finding) -> bool {
+    matches!(finding.what, core::What::Beside(_))
+}
+
+fn overlaps(one: &Range<u64>, other: &Range<u64>) -> bool {
+    one.start < other.end && other.start < one.end
+}
