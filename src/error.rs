@@ -2,19 +2,19 @@
 //!
 //! Errors are data; text is made only when somebody prints them.
 
-mod blame;
+mod cause;
 mod codes;
-mod counted;
-mod foreign;
+mod escape;
 mod kind;
+mod plural;
 mod position;
 mod text;
 
 use std::sync::Arc;
 
-pub use counted::{Counted, counted};
-pub use foreign::foreign;
+pub use escape::foreign;
 pub use kind::ErrorKind;
+pub use plural::{Counted, counted};
 pub use position::Position;
 
 /// Shorthand for results of this crate.

@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, Fields};
 
 use super::bitmap::Bits;
 use super::perbatch::texts;
-use super::slots::Slots;
+use super::pooled_vec::Slots;
 use crate::codec::Plugins;
 use crate::model::{BatchHeader, CompressionType, TimestampType};
 

@@ -9,7 +9,7 @@ use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
 use bytes::Bytes;
 
 use super::bitmap;
-use super::slots::{Slot, Slots};
+use super::pooled_vec::{Slot, Slots};
 use crate::model::Section;
 
 /// A column of nullable runs of bytes, written row by row.

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::binary::{BytesColumn, Copied};
 use super::bitmap;
-use super::slots::Slots;
+use super::pooled_vec::Slots;
 use crate::model::{HeaderRef, Section};
 use crate::wire::java_text;
 

@@ -6,9 +6,9 @@ use arrow_array::builder::{BooleanBuilder, StringBuilder};
 use arrow_array::{ArrayRef, Int8Array, Int16Array, Int32Array, Int64Array, StringArray};
 use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 
+use super::pooled_vec::{Slot, Slots};
 use super::records::timestamp_type_id;
 use super::schema::{Column, Projection};
-use super::slots::{Slot, Slots};
 use crate::codec::Plugins;
 use crate::model::BatchHeader;
 

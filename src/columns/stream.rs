@@ -6,9 +6,9 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::binary::{BytesColumn, Copied, Views};
+use super::chunks::Unroller;
 use super::parallel::Parallel;
 use super::schema::{BinaryKind, Projection};
-use super::unroller::Unroller;
 use crate::decode::{ChecksumJudge, DecodeOptions, OffsetGuard, Stats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Damage, Piece, Runs, Source, Tail};

@@ -10,14 +10,14 @@ use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use bytes::Bytes;
 
+use super::array_checks::{bad_offsets, bad_views};
 use super::batch_columns::{BatchColumns, batch_fields};
 use super::binary::{BytesColumn, Copied, Views};
 use super::bitmap;
-use super::claims::{bad_offsets, bad_views};
+use super::chunks::Unroller;
 use super::findings::{FindingRow, finding_fields, findings_array};
 use super::schema::BinaryKind;
 use super::stream::{OnError, StreamOptions, runs_of, tail_finding};
-use super::unroller::Unroller;
 use crate::decode::{DecodeOptions, parse_header, sniff, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse};

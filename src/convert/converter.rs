@@ -1,11 +1,11 @@
 //! Drives a conversion: entry after entry, in bounded memory.
 
 use super::ConvertOptions;
+use super::action::{Action, action, count_losses};
 use super::loss::Losses;
 use super::rebuild::{Rebuilder, Target};
-use super::recast::{Recaster, Wanted};
+use super::relayout::{Recaster, Wanted};
 use super::repack::repack;
-use super::step::{Action, action, count_losses};
 use crate::codec::Packing;
 use crate::decode::{Bundle, DecodeOptions, Decoder, OffsetGuard, OffsetRange, Opened, parse_header};
 use crate::encode::BatchSettings;

@@ -7,7 +7,7 @@ use super::{Bundle, DecodeOptions, Isolation, OffsetRange, Stats, Walk};
 use crate::codec::{Codec, HeaderChecksum, Memory, Place, Plain, Remark, Unpacked, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse};
-use crate::format::v3::metadata::{Metadata, Prefix};
+use crate::format::v3::records::{Metadata, Prefix};
 use crate::framing::Frame;
 use crate::limits::Budget;
 use crate::model::{BatchHeader, CompressionType, ControlType, Formats, HeaderRef, RecordFormat, RecordRef, RecordSink, Section};

@@ -1,8 +1,8 @@
 //! Any number of records to batches, which end where those of Kafka's producer do.
 
 use super::builder::Measure;
+use super::errors::{not_increasing, refused};
 use super::estimate::Estimate;
-use super::refusal::{not_increasing, refused};
 use super::{BatchBuilder, BatchSettings};
 use crate::codec::{Packer, Plugins};
 use crate::error::Result;

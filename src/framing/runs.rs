@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::plausible::{Guard, Judge};
 use super::search::Search;
 use super::source::Source;
+use super::verifier::{Guard, Judge};
 use super::{Step, Tail, step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;

@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::plausible::{Claim, Judge};
 use super::source::Source;
+use super::verifier::{Claim, Judge};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::wire::as_u64;

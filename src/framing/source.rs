@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 
-use super::losses::Losses;
+use super::lost_ranges::Losses;
 use crate::error::Result;
 use crate::model::UploadOffsets;
 use crate::pool::Pool;

@@ -1,6 +1,6 @@
 //! A record batch: its header, then its records or the stream that packs them.
 
-use super::scribe::Scribe;
+use super::field_writer::Scribe;
 use super::unpack::Unpacking;
 use super::{Stretch, Wanted, meaning, record};
 use crate::error::counted;

@@ -1,7 +1,7 @@
 //! The keys and values of control records (CTL-2 to CTL-8; the message schemas of Kafka's clients).
 
+use super::field_writer::Scribe;
 use super::meaning;
-use super::scribe::Scribe;
 use crate::model::ControlType;
 use crate::wire::{Field, Kind};
 

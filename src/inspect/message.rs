@@ -1,6 +1,6 @@
 //! A message of magic 0 or 1: plain, or a wrapper whose value packs others.
 
-use super::scribe::Scribe;
+use super::field_writer::Scribe;
 use super::unpack::Unpacking;
 use super::{Wanted, meaning};
 use crate::error::counted;

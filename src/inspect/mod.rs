@@ -7,12 +7,12 @@ mod batch;
 mod codecs;
 mod control;
 mod entry;
+mod field_writer;
+mod marks;
 mod meaning;
 mod message;
 mod node;
-mod place;
 mod record;
-mod scribe;
 mod unpack;
 mod v07;
 
@@ -28,7 +28,7 @@ use crate::framing::LOG_OVERHEAD;
 use crate::model::{CompressionType, RecordFormat};
 use crate::validate::Depth;
 use crate::wire::{Field, Kind, as_u64};
-use scribe::{Book, Scribe};
+use field_writer::{Book, Scribe};
 use unpack::Unpacking;
 
 /// What is shown of an entry.
@@ -83,7 +83,7 @@ pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Res
         children,
     };
     root.note = root.child("magic").map_or_else(String::new, |magic| magic.note.clone());
-    place::place(&mut root, &stretch.findings(options, shown.depth)?);
+    marks::place(&mut root, &stretch.findings(options, shown.depth)?);
     Ok(Inspection { root, areas: book.into_areas() })
 }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::batch::Base;
-use super::scribe::Scribe;
+use super::field_writer::Scribe;
 use super::{Wanted, control, meaning};
 use crate::error::counted;
 use crate::format::v2::layout::{HEADER_FIELDS, RECORD_FIELDS};

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
+use super::field_writer::{Book, Scribe};
 use super::node::{Mark, Node, Value};
-use super::scribe::{Book, Scribe};
 use super::{Wanted, area_name, codecs, owned};
 use crate::codec::{Codec, HeaderChecksum, Memory, Place, Plain, Unpacked, Unpacker};
 use crate::decode::entry_len;

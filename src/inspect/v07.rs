@@ -1,6 +1,6 @@
 //! A message of Kafka 0.7: plain, or one whose payload packs others, which may pack others again (L7-17).
 
-use super::scribe::Scribe;
+use super::field_writer::Scribe;
 use super::unpack::Unpacking;
 use super::{Wanted, meaning};
 use crate::error::counted;

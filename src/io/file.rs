@@ -6,7 +6,7 @@ use crate::error::{Result, counted};
 use crate::framing::Source;
 use crate::limits::Limits;
 use crate::log::ReadAt;
-use crate::log::intact::first_intact;
+use crate::log::valid_ranges::first_intact;
 use crate::wire::as_u64;
 
 /// A range of bytes of a file, read front to back without moving a shared file position.

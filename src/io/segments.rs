@@ -9,7 +9,7 @@ use crate::broker::Assigner;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Source, Step, step};
 use crate::interrupt::Interrupt;
-use crate::log::rebuild::name;
+use crate::log::sidecar_rebuild::name;
 use crate::model::BatchHeader;
 use crate::sidecar::{IndexBuilder, offset_index, time_index};
 use crate::wire::as_u64;

@@ -8,7 +8,7 @@
 //! No header is believed that one flipped bit would make a lie about a transaction: markers, and entries that may have been some, count when
 //! their checksum matches, and so does the first batch of a transaction that stays open. What is passed over puts transactions in doubt.
 
-use super::entries::{Entries, is_cut};
+use super::transaction_scan::{Entries, is_cut};
 use super::{Headers, ReadAt};
 use crate::decode::transactions::Scan;
 use crate::decode::{ChecksumJudge, Checksums, OffsetRange, Transactions};

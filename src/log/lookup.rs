@@ -1,5 +1,5 @@
-use super::hints::{from_last, position};
-use super::untold_times::{UntoldTimes, may_have_times};
+use super::index_search::{from_last, position};
+use super::wrapper_times::{UntoldTimes, may_have_times};
 use super::{Headers, ReadAt};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2;

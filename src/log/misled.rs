@@ -1,6 +1,6 @@
 //! The error of an `.index` that a look-up shows: the entry that should have led to the batch did not. Validation checks every entry.
 
-use super::check::ends_early;
+use super::sidecar_check::ends_early;
 use crate::sidecar::{Fault, OffsetEntry, Wrong};
 
 /// The fault of a `.index` whose entries led to no batch that fits, or end far before the batch that was found.

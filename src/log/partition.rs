@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::check::{AbortCheck, EpochCheck, IndexCheck};
 use super::committed::Segment;
-use super::{Headers, ReadAt, rebuild};
+use super::sidecar_check::{AbortCheck, EpochCheck, IndexCheck};
+use super::{Headers, ReadAt, sidecar_rebuild};
 use crate::decode::transactions::is_marker;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
@@ -194,7 +194,7 @@ pub fn check_checkpoints(directory: &dyn Directory) -> Result<Vec<Finding>> {
 
 /// The snapshot of the state before a segment, when it is sound.
 pub fn snapshot_before(directory: &dyn Directory, base_offset: i64) -> Option<Vec<crate::sidecar::ProducerEntry>> {
-    let bytes = directory.read(&rebuild::name(base_offset, "snapshot")).ok()??;
+    let bytes = directory.read(&sidecar_rebuild::name(base_offset, "snapshot")).ok()??;
     let parsed = producer_snapshot::parse(&bytes, base_offset);
     parsed.is_sound().then_some(parsed.entries)
 }

@@ -7,12 +7,12 @@ mod account;
 mod cut;
 mod missing;
 mod order;
+mod ordered_log;
 mod records;
 mod salvager;
-mod settled;
 
 pub use account::{Account, Kept, Lost};
 pub use cut::changed;
 pub use order::{Fit, Place};
+pub use ordered_log::{Passes, Settled};
 pub use salvager::{Found, SalvageOptions, Salvager};
-pub use settled::{Passes, Settled};

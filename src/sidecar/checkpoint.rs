@@ -1,6 +1,6 @@
 use super::Parsed;
 use super::epochs::EpochEntry;
-use super::fault::{Faults, Wrong};
+use super::finding::{Faults, Wrong};
 use crate::wire::as_u64;
 
 /// One line of `recovery-point-offset-checkpoint`, `replication-offset-checkpoint` and their like (SEG-9).

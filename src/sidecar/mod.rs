@@ -7,7 +7,7 @@ pub mod checkpoint;
 /// Epochs and where they start.
 pub mod epochs;
 /// What can be wrong with such a file.
-pub mod fault;
+pub mod finding;
 /// The entries of offset and time index, from headers.
 pub mod index_builder;
 /// `.index`.
@@ -24,7 +24,7 @@ pub mod txn_index;
 mod table;
 
 pub use epochs::{EpochEntry, LeaderEpochs};
-pub use fault::{Fault, Faults, Wrong};
+pub use finding::{Fault, Faults, Wrong};
 pub use index_builder::IndexBuilder;
 pub use offset_index::OffsetEntry;
 pub use producer_snapshot::ProducerEntry;

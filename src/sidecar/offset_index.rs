@@ -1,5 +1,5 @@
 use super::Parsed;
-use super::fault::{Faults, Wrong};
+use super::finding::{Faults, Wrong};
 use super::table;
 
 /// One entry of an `.index` (SEG-3).

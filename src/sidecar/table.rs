@@ -1,4 +1,4 @@
-use super::fault::{Faults, Wrong};
+use super::finding::{Faults, Wrong};
 use crate::wire::as_u64;
 
 /// Cuts the bytes of an index into entries of `N` bytes and leaves out a tail of zeros and a piece of an entry (SEG-5).

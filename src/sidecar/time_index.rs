@@ -1,5 +1,5 @@
 use super::Parsed;
-use super::fault::{Faults, Wrong};
+use super::finding::{Faults, Wrong};
 use super::table;
 
 /// One entry of a `.timeindex` (SEG-4): no batch up to this one has a later timestamp.

@@ -1,5 +1,5 @@
 use super::Parsed;
-use super::fault::{Faults, Wrong};
+use super::finding::{Faults, Wrong};
 use crate::error::Result;
 use crate::wire::{Cursor, as_u64};
 

@@ -1,7 +1,7 @@
 //! What a batch header can get wrong and still be readable, alone and beside the batch before it.
 
 use super::finding::{Finding, Severity};
-use super::what::What;
+use super::kind::What;
 use crate::model::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE};
 use crate::model::{BatchHeader, RecordFormat, TimestampType};
 

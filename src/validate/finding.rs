@@ -1,8 +1,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::kind::{Misplaced, What};
 pub use super::severity::Severity;
-use super::what::{Misplaced, What};
 use crate::error::{Error, ErrorKind, Position};
 use crate::framing::{Damage, Piece, Tail};
 use crate::model::{BatchHeader, RecordFormat};

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::finding::{Finding, Severity};
-use super::what::{Missing, What};
+use super::kind::{Missing, What};
 use crate::model::{BatchHeader, RecordFormat};
 
 /// Follows the offsets of a log from batch to batch.

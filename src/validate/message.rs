@@ -1,8 +1,8 @@
 //! What messages of magic 0 and 1 can get wrong and still be readable.
 
 use super::finding::{Finding, Severity};
-use super::told::Told;
-use super::what::What;
+use super::kind::What;
+use super::rule_counts::Told;
 use crate::format::v0_v1::parse::Message;
 use crate::model::{BatchHeader, CompressionType, HeaderRef, RecordFormat, RecordRef, RecordSink, Section};
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::finding::{Finding, Severity};
-use super::what::{ProducerFault, What};
+use super::kind::{ProducerFault, What};
 use crate::model::batch::NO_SEQUENCE;
 use crate::model::{BatchHeader, Marker};
 

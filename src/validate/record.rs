@@ -1,9 +1,9 @@
 //! What a record can get wrong and still be readable.
 
 use super::finding::{Finding, Severity};
-use super::told::Told;
-use super::what::What;
-use crate::format::v3::metadata::Metadata;
+use super::kind::What;
+use super::rule_counts::Told;
+use crate::format::v3::records::Metadata;
 use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
 use crate::wire::{as_u64, varint};
 

@@ -6,11 +6,11 @@ use super::batch::{Neighbours, header_rules, max_timestamp_rule};
 use super::finding::{Finding, Severity};
 use super::findings::Findings;
 use super::gaps::Gaps;
+use super::kind::What;
 use super::message::wrapper_rules;
 use super::producers::ProducerRules;
 use super::record::RecordRules;
 use super::walk::{cut_set_rule, walk, walk_messages};
-use super::what::What;
 use crate::codec::Remark;
 use crate::decode::transactions::{is_marker, marker};
 use crate::decode::{

@@ -2,10 +2,10 @@
 
 use super::batch::max_timestamp_rule;
 use super::finding::{Finding, Severity};
+use super::kind::What;
 use super::message::MessageRules;
 use super::record::RecordRules;
 use super::report::Depth;
-use super::what::What;
 use crate::decode::{Opened, Walk, ensure_count};
 use crate::error::Result;
 use crate::model::{BatchHeader, ControlType, Discard, HeaderRef, RecordRef, RecordSink, Section, control};

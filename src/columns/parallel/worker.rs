@@ -5,8 +5,8 @@ use std::sync::mpsc::Sender;
 
 use super::feed::{Job, Outcome, Shared, internal};
 use crate::columns::binary::BytesColumn;
+use crate::columns::chunks::Unroller;
 use crate::columns::stream::StreamOptions;
-use crate::columns::unroller::Unroller;
 use crate::error::Result;
 use crate::framing::Run;
 

@@ -1,7 +1,7 @@
 //! What a record must be to go into the batch that is open.
 
 use super::BatchBuilder;
-use crate::encode::refusal::{mixed_control, negative_timestamp, not_increasing, refused, too_far, too_many, too_old, untellable};
+use crate::encode::errors::{mixed_control, negative_timestamp, not_increasing, refused, too_far, too_many, too_old, untellable};
 use crate::error::Result;
 use crate::format::v2::encode::Deltas;
 use crate::model::timestamp::NO_TIMESTAMP;

@@ -5,5 +5,5 @@
 pub mod encode;
 pub mod layout;
 pub mod magic;
-pub mod metadata;
 pub mod parse;
+pub mod records;

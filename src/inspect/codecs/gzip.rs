@@ -2,8 +2,8 @@
 
 use super::little;
 use crate::codec::gzip::{flag, measure};
+use crate::inspect::field_writer::Scribe;
 use crate::inspect::meaning;
-use crate::inspect::scribe::Scribe;
 use crate::limits::Budget;
 
 /// Header and trailer around a member's data take 18 bytes; where fewer follow, Java looks for none.

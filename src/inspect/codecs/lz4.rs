@@ -4,7 +4,7 @@ use super::{little, trailing};
 use crate::codec::lz4::descriptor::{Descriptor, flag};
 use crate::codec::{ChecksumForm, FoundChecksum};
 use crate::error::counted;
-use crate::inspect::scribe::Scribe;
+use crate::inspect::field_writer::Scribe;
 
 pub(crate) fn write(scribe: &mut Scribe<'_>) {
     let flags = write_descriptor(scribe);

@@ -5,7 +5,7 @@ pub(super) mod lz4;
 pub(super) mod snappy;
 pub(super) mod zstd;
 
-use super::scribe::Scribe;
+use super::field_writer::Scribe;
 use crate::wire::{Field, Kind};
 
 /// An unsigned little-endian field.

@@ -2,7 +2,7 @@
 
 use crate::codec::snappy::XERIAL_MAGIC;
 use crate::error::counted;
-use crate::inspect::scribe::Scribe;
+use crate::inspect::field_writer::Scribe;
 use crate::wire::{Field, Kind};
 
 pub(crate) fn write(scribe: &mut Scribe<'_>) {

@@ -2,7 +2,7 @@
 
 use super::little;
 use crate::error::counted;
-use crate::inspect::scribe::Scribe;
+use crate::inspect::field_writer::Scribe;
 
 const MAGIC: [u8; 4] = *b"\x28\xb5\x2f\xfd";
 

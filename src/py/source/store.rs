@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Losses, Source};
 use crate::limits::Limits;
 use crate::log::ReadAt;
-use crate::log::intact::first_intact;
+use crate::log::valid_ranges::first_intact;
 use crate::model::UploadOffsets;
 use crate::py::errors::{self, RecordBatchError};
 use crate::py::finding::Finding;

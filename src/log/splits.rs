@@ -1,6 +1,6 @@
 //! Where a log can be cut into pieces that are read apart: always where a batch begins.
 
-use super::hints::{from_last, position};
+use super::index_search::{from_last, position};
 use super::lookup::{Lookup, is_final, no_data_error};
 use super::{Headers, ReadAt};
 use crate::decode::OffsetRange;

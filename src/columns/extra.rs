@@ -8,8 +8,8 @@ use arrow_array::{ArrayRef, Int8Array, Int32Array, StringArray, new_null_array};
 use arrow_buffer::ScalarBuffer;
 
 use self::internal::{InternalColumn, data_type};
+use super::pooled_vec::Slots;
 use super::schema::{Column, Projection};
-use super::slots::Slots;
 use crate::limits::Limits;
 use crate::model::{BatchHeader, ControlType};
 use crate::validate::Finding;

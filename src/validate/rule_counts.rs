@@ -1,7 +1,7 @@
 //! Findings of one batch, rule by rule: the first few are told, the rest is counted.
 
 use super::finding::{Finding, Severity};
-use super::what::What;
+use super::kind::What;
 use crate::model::BatchHeader;
 
 /// How often each rule was broken in each field.

@@ -2,7 +2,7 @@
 //! entry is not intact, since a damaged one may claim any offsets and any length.
 
 use super::Lookup;
-use super::hints::{from_first, from_last, position};
+use super::index_search::{from_first, from_last, position};
 use crate::decode::{ChecksumJudge, Checksums};
 use crate::error::Result;
 use crate::framing::{Piece, Runs, Source};
