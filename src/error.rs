@@ -12,9 +12,9 @@ mod text;
 
 use std::sync::Arc;
 
-pub use escape::foreign;
+pub use escape::escaped;
 pub use kind::ErrorKind;
-pub use plural::{Counted, counted};
+pub use plural::{Plural, plural};
 pub use position::Position;
 
 /// Shorthand for results of this crate.

@@ -21,14 +21,14 @@ pub(super) struct Gathered {
     failed: Option<Error>,
     pub is_done: bool,
     /// The format never shipped, was named and not allowed, and that was not told yet.
-    tells_experimental: bool,
+    reports_experimental: bool,
 }
 
 impl Gathered {
     pub fn new(options: &StreamOptions) -> Self {
         let columns = BatchColumns::new(&options.decode.codecs.plugins);
         let schema = Arc::new(Schema::new(batch_fields()));
-        Self { columns, schema, failed: None, is_done: false, tells_experimental: options.decode.tells_experimental }
+        Self { columns, schema, failed: None, is_done: false, reports_experimental: options.decode.reports_experimental }
     }
 
     pub fn schema(&self) -> SchemaRef {
@@ -37,7 +37,7 @@ impl Gathered {
 
     /// Writes the row of a header; that its format is experimental is told once.
     pub fn push(&mut self, header: &BatchHeader, is_valid: Option<bool>, findings: &mut Findings) {
-        if header.format == RecordFormat::V3 && std::mem::take(&mut self.tells_experimental) {
+        if header.format == RecordFormat::V3 && std::mem::take(&mut self.reports_experimental) {
             findings.push(Finding::of_experimental(header.format, header.position));
         }
         self.columns.push(header, is_valid);

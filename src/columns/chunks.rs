@@ -20,7 +20,7 @@ use crate::wire::as_u64;
 const MOST_BYTES: usize = 0x7fff_ffff;
 
 /// Turns one run after the other into chunks.
-pub(super) struct Unroller<B> {
+pub(super) struct ChunkBuilder<B> {
     pub options: StreamOptions,
     pub findings: Findings,
     pub columns: RecordColumns<B>,
@@ -49,7 +49,7 @@ const BUNDLE_BYTES: usize = 32 << 10;
 /// How many unpacked sections wait in the pool of a stream of views.
 const KEPT_SECTIONS: usize = 64;
 
-impl<B: BytesColumn> Unroller<B> {
+impl<B: BytesColumn> ChunkBuilder<B> {
     pub fn new(options: StreamOptions) -> Self {
         let decoder = Decoder::new(options.decode.clone());
         Self {
@@ -176,7 +176,7 @@ impl<B: BytesColumn> Unroller<B> {
             }
             Ok(None) => Ok(None),
             Err(error) => {
-                let error = self.decoder.judged(&entry.opened.header, error);
+                let error = self.decoder.with_blame(&entry.opened.header, error);
                 let error = error.in_batch(entry.opened.header.base_offset).at_byte(position);
                 step_over(self.options.on_error, &mut self.findings, error, position, entry.end - entry.start)?;
                 Ok(None)
@@ -199,7 +199,7 @@ impl<B: BytesColumn> Unroller<B> {
         };
         let left = section.len().saturating_sub(entry.opened.walk.position());
         let weight = self.columns.weight_of(left);
-        let room = Room::of(&self.options, self.columns.rows(), self.columns.weight());
+        let room = Capacity::of(&self.options, self.columns.rows(), self.columns.weight());
         if room.holds(entry.opened.walk.left(), weight) {
             keep_section(&mut self.columns, entry, run);
             // The next entry is likely as long as this one, and longer bytes than that do not stay in the cache anyway.
@@ -237,12 +237,12 @@ impl<B: BytesColumn> Unroller<B> {
 
 /// What a chunk still takes.
 #[derive(Clone, Copy)]
-struct Room {
+struct Capacity {
     rows: usize,
     bytes: usize,
 }
 
-impl Room {
+impl Capacity {
     /// Whole entries may overshoot the bytes of an empty chunk up to twice, so that batches of the common 1 MiB are not torn apart.
     fn of(options: &StreamOptions, rows: usize, weight: usize) -> Self {
         let bytes = if rows == 0 { options.batch_bytes.saturating_mul(2) } else { options.batch_bytes.saturating_mul(5) / 4 };

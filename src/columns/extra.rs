@@ -8,30 +8,30 @@ use arrow_array::{ArrayRef, Int8Array, Int32Array, StringArray, new_null_array};
 use arrow_buffer::ScalarBuffer;
 
 use self::internal::{InternalColumn, data_type};
-use super::pooled_vec::Slots;
+use super::pooled_vec::PooledVec;
 use super::schema::{Column, Projection};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, ControlType};
 use crate::validate::Finding;
 
 /// Attributes, sequence, index, control type and decoded fields of each record.
-pub struct RareColumns {
-    attributes: Option<Slots<i8>>,
-    sequence: Option<Slots<i32>>,
-    index_in_entry: Option<Slots<i32>>,
+pub struct ExtraColumns {
+    attributes: Option<PooledVec<i8>>,
+    sequence: Option<PooledVec<i32>>,
+    index_in_entry: Option<PooledVec<i32>>,
     control_type: Option<Vec<Option<&'static str>>>,
     internal: Option<InternalColumn>,
 }
 
-impl RareColumns {
+impl ExtraColumns {
     /// The columns that are asked for; `None` when none is.
     pub fn of(projection: &Projection, topic: Option<&str>, limits: &Limits) -> Option<Self> {
         let has = |column| projection.has(column);
         let wanted = [Column::Attributes, Column::Sequence, Column::IndexInEntry, Column::ControlType, Column::Internal];
         wanted.iter().any(|column| has(*column)).then(|| Self {
-            attributes: has(Column::Attributes).then(Slots::new),
-            sequence: has(Column::Sequence).then(Slots::new),
-            index_in_entry: has(Column::IndexInEntry).then(Slots::new),
+            attributes: has(Column::Attributes).then(PooledVec::new),
+            sequence: has(Column::Sequence).then(PooledVec::new),
+            index_in_entry: has(Column::IndexInEntry).then(PooledVec::new),
             control_type: has(Column::ControlType).then(Vec::new),
             internal: has(Column::Internal).then(|| InternalColumn::new(topic, limits)),
         })
@@ -97,7 +97,7 @@ impl RareColumns {
 
     /// One of the columns.
     pub fn array(&mut self, column: Column, rows: usize) -> ArrayRef {
-        let int32 = |slots: &mut Option<Slots<i32>>| -> ArrayRef {
+        let int32 = |slots: &mut Option<PooledVec<i32>>| -> ArrayRef {
             let buffer = slots.as_mut().map(|slots| slots.finish(rows)).unwrap_or_default();
             Arc::new(Int32Array::new(ScalarBuffer::new(buffer, 0, rows), None))
         };

@@ -38,7 +38,7 @@ impl<'a> From<&'a Finding> for FindingRow<'a> {
         Self {
             rule: finding.rule(),
             severity: finding.severity.name(),
-            message: finding.what.to_string().into(),
+            message: finding.kind.to_string().into(),
             path: finding.path().into(),
             position: finding.position,
             length: finding.length,

@@ -11,21 +11,21 @@ use crate::pool::{Pool, Pooled};
 
 /// A run of values of one type. What lies behind the values written is left over from earlier uses and never given away.
 #[derive(Debug)]
-pub struct Slots<T> {
+pub struct PooledVec<T> {
     storage: Vec<T>,
     pool: Pool<T>,
 }
 
 /// A type of slots. The storage of all columns of a type comes from one pool, so that many short streams (a UDF decodes one per batch)
 /// do not meet fresh pages each time.
-pub trait Slot: NoUninit + Zeroable + Send + Sync {
+pub trait PooledValue: NoUninit + Zeroable + Send + Sync {
     /// The pool of this type.
     fn pool() -> Pool<Self>;
 }
 
-macro_rules! slots_of {
+macro_rules! pooled_values {
     ($($slot:ty),*) => {$(
-        impl Slot for $slot {
+        impl PooledValue for $slot {
             fn pool() -> Pool<Self> {
                 static POOL: OnceLock<Pool<$slot>> = OnceLock::new();
                 POOL.get_or_init(|| Pool::new(KEPT).up_to(MOST_KEPT_BYTES)).clone()
@@ -33,7 +33,7 @@ macro_rules! slots_of {
         }
     )*};
 }
-slots_of!(u8, i8, i16, i32, i64, u128);
+pooled_values!(u8, i8, i16, i32, i64, u128);
 
 /// Vectors that wait in the pool of a type at most.
 const KEPT: usize = 16;
@@ -43,7 +43,7 @@ const MOST_KEPT_BYTES: usize = 48 << 20;
 /// Bytes that storage grows by before they are asked for: small storage doubles, large storage must not take twice what it holds.
 const MOST_AHEAD: usize = 64 << 20;
 
-impl<T: Slot> Slots<T> {
+impl<T: PooledValue> PooledVec<T> {
     /// No values yet.
     pub fn new() -> Self {
         let pool = T::pool();
@@ -113,7 +113,7 @@ impl<T: Slot> Slots<T> {
     }
 }
 
-impl<T> Drop for Slots<T> {
+impl<T> Drop for PooledVec<T> {
     fn drop(&mut self) {
         self.pool.give_back(std::mem::take(&mut self.storage));
     }

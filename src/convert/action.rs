@@ -17,7 +17,7 @@ pub enum Action {
     /// Its records are packed anew, and stay byte for byte.
     Repack,
     /// Its header and records are written in the layout of the other batch format (S-C1, S-C2).
-    Recast,
+    Relayout,
     /// Its records are written anew.
     Rebuild,
 }
@@ -33,7 +33,7 @@ pub fn action(header: &BatchHeader, options: &ConvertOptions) -> Action {
         return Action::Drop;
     }
     if from.is_batch() && to.is_batch() {
-        return Action::Recast;
+        return Action::Relayout;
     }
     if options.compression.is_none() && !holds(to, header.compression()) {
         return Action::Stop;
@@ -46,7 +46,7 @@ pub fn action(header: &BatchHeader, options: &ConvertOptions) -> Action {
 
 fn same_format(header: &BatchHeader, options: &ConvertOptions) -> Action {
     if header.format == RecordFormat::V3 && options.is_metadata_first != header.is_metadata_first() {
-        return Action::Recast;
+        return Action::Relayout;
     }
     let found = header.compression();
     let is_same = options.compression.is_none_or(|wanted| wanted == found && options.level.is_none());
@@ -71,7 +71,7 @@ fn holds(format: RecordFormat, compression: CompressionType) -> bool {
 /// Counts what the header says and the target cannot.
 pub fn count_losses(header: &BatchHeader, action: Action, options: &ConvertOptions, losses: &mut Losses) {
     let mut lose = |kind, is_lost: bool| losses.add(kind, u64::from(is_lost), header.position, header.base_offset);
-    if action == Action::Recast {
+    if action == Action::Relayout {
         // Bits that are nobody's in one format and mean something in the other cannot stay.
         let lost = header.attributes.unused() & !header.attributes.unused_in_v3();
         return lose(LossKind::UnusedBits, header.format == RecordFormat::V2 && lost != 0);

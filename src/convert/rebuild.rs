@@ -71,7 +71,7 @@ struct Rebuild<'a, 'b> {
     /// First and last offset of the records.
     bounds: Option<(i64, i64)>,
     records: Lost,
-    fault: Option<Error>,
+    failed: Option<Error>,
 }
 
 /// Records that lose something.
@@ -92,17 +92,17 @@ impl RecordSink for Rebuild<'_, '_> {
 
     #[inline]
     fn record(&mut self, record: RecordRef) {
-        if self.fault.is_none()
+        if self.failed.is_none()
             && let Err(error) = self.take(&record)
         {
-            self.fault = Some(error.in_record(u64::try_from(record.index).unwrap_or(u64::MAX)));
+            self.failed = Some(error.in_record(u64::try_from(record.index).unwrap_or(u64::MAX)));
         }
     }
 }
 
 impl<'a, 'b> Rebuild<'a, 'b> {
     fn new(owner: &'b mut Rebuilder, opened: &'b Opened, section: Section<'a>, target: Target<'b>) -> Self {
-        Self { owner, opened, section, target, bounds: None, records: Lost::default(), fault: None }
+        Self { owner, opened, section, target, bounds: None, records: Lost::default(), failed: None }
     }
 
     #[inline]
@@ -213,7 +213,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     }
 
     fn finish(mut self) -> Result<()> {
-        if let Some(error) = self.fault.take() {
+        if let Some(error) = self.failed.take() {
             return Err(error);
         }
         self.end_batch()?;

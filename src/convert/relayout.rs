@@ -22,7 +22,7 @@ struct Layout {
 
 /// What is kept between batches.
 #[derive(Default)]
-pub struct Recaster {
+pub struct Relayout {
     records: Sink,
     payloads: Sink,
 }
@@ -60,12 +60,12 @@ fn is_same(opened: &Opened, to: Layout) -> bool {
     Layout::of(&opened.header) == to || opened.header.count == Some(0)
 }
 
-impl Recaster {
+impl Relayout {
     /// Writes the batch behind what `out` holds.
     ///
     /// # Errors
     /// What is wrong with its records, `Limit` for a batch that is larger than its length can say.
-    pub fn recast(
+    pub fn relayout(
         &mut self,
         (opened, entry): (&Opened, &[u8]),
         section: &Section<'_>,
@@ -98,7 +98,7 @@ impl Recaster {
         }
     }
 
-    /// Fails where `recast` would because of the records, and writes no batch.
+    /// Fails where `relayout` would because of the records, and writes no batch.
     ///
     /// # Errors
     /// What is wrong with the records.
@@ -111,11 +111,11 @@ impl Recaster {
     fn write(&mut self, opened: &Opened, section: &Section<'_>, from: Layout, to: Layout) -> Result<(&[u8], usize)> {
         self.records.clear();
         self.payloads.clear();
-        let mut sink = Recast { owner: self, section: *section, from, to, headers: Vec::new(), fault: None };
+        let mut sink = RelayoutSink { owner: self, section: *section, from, to, headers: Vec::new(), failed: None };
         let mut walk = opened.walk;
         walk.advance(section, walk.left(), &mut sink)?;
         walk.finish(section)?;
-        sink.fault.map_or(Ok(()), Err)?;
+        sink.failed.map_or(Ok(()), Err)?;
         let metadata_len = if to.is_metadata_first { self.records.len() } else { 0 };
         self.records.put(self.payloads.bytes());
         Ok((self.records.bytes(), metadata_len))
@@ -129,16 +129,16 @@ fn attributes(header: &BatchHeader, format: RecordFormat, to: Layout) -> Attribu
 }
 
 /// Takes the records of one batch.
-struct Recast<'a, 'b> {
-    owner: &'b mut Recaster,
+struct RelayoutSink<'a, 'b> {
+    owner: &'b mut Relayout,
     section: Section<'a>,
     from: Layout,
     to: Layout,
     headers: Vec<NewHeader<'a>>,
-    fault: Option<Error>,
+    failed: Option<Error>,
 }
 
-impl<'a> RecordSink for Recast<'a, '_> {
+impl<'a> RecordSink for RelayoutSink<'a, '_> {
     fn header(&mut self, header: HeaderRef) {
         if !self.is_run() {
             let section: Section<'a> = self.section;
@@ -149,14 +149,14 @@ impl<'a> RecordSink for Recast<'a, '_> {
     }
 
     fn record(&mut self, record: RecordRef) {
-        if self.fault.is_none() {
-            self.fault = self.put(&record).err();
+        if self.failed.is_none() {
+            self.failed = self.put(&record).err();
         }
         self.headers.clear();
     }
 }
 
-impl Recast<'_, '_> {
+impl RelayoutSink<'_, '_> {
     fn put(&mut self, record: &RecordRef) -> Result<()> {
         if self.is_run() { self.put_run(record) } else { self.put_anew(record) }
     }
@@ -184,7 +184,7 @@ impl Recast<'_, '_> {
         };
         let deltas = Deltas { offset: i32::try_from(record.offset_delta).unwrap_or(0), timestamp: record.timestamp_delta };
         let body_len = v3::body_len(&new, deltas, self.to.has_attributes);
-        let Recaster { records, payloads } = &mut *self.owner;
+        let Relayout { records, payloads } = &mut *self.owner;
         match self.to.is_metadata_first {
             true => v3::put_parts((records, payloads), &new, deltas, body_len, self.to.has_attributes),
             false => v3::put_record(records, &new, deltas, body_len, self.to.has_attributes),

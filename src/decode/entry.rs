@@ -197,7 +197,7 @@ impl Decoder {
 
     /// What is wrong with the records of an entry, which the plugin is to blame for that gave them.
     #[cold]
-    pub fn judged(&self, header: &BatchHeader, error: Error) -> Error {
+    pub fn with_blame(&self, header: &BatchHeader, error: Error) -> Error {
         match header.compression().plugin_id().filter(|_| error.is_about_records()) {
             Some(id) => self.options.codecs.plugins.blamed(id, &error),
             None => error,
@@ -240,14 +240,14 @@ impl Decoder {
         let opened = Opened {
             header: *header,
             plainness,
-            walk: walk.map_err(|error| self.judged(header, error))?,
+            walk: walk.map_err(|error| self.with_blame(header, error))?,
             filter,
             append_time: header.append_time(),
             records_at,
             bundled: frame.bytes.len(),
         };
         if header.is_control() {
-            self.ensure_control(&opened, frame.bytes).map_err(|error| self.judged(header, error))?;
+            self.ensure_control(&opened, frame.bytes).map_err(|error| self.with_blame(header, error))?;
             if !self.options.is_control_wanted {
                 return Ok(None);
             }
@@ -282,8 +282,8 @@ impl Decoder {
         match transactions.fate(header) {
             Fate::Committed => Ok(true),
             Fate::Aborted => Ok(false),
-            Fate::InDoubt { behind } => {
-                Err(ErrorKind::InDoubt { producer_id: header.producer.id, last_offset: header.last_offset, behind }.into())
+            Fate::Undecided { behind } => {
+                Err(ErrorKind::Undecided { producer_id: header.producer.id, last_offset: header.last_offset, behind }.into())
             }
         }
     }
@@ -315,7 +315,7 @@ impl Decoder {
         let mut prefix = Prefix::new(ensure_count(header, usize::MAX, true)?, header.has_record_attributes(), &limits);
         let codec = self.accepting(codec_of(header)?);
         let budget = Budget::for_entry(&limits, records.len());
-        let mut fault = None;
+        let mut failed = None;
         let unpacked = self.unpacker.unpack_until(codec, records, &mut self.plain, &budget, &mut |plain| match prefix.read(
             plain.readable(),
             plain.len(),
@@ -324,14 +324,14 @@ impl Decoder {
         ) {
             Ok(is_all) => is_all,
             Err(error) => {
-                fault = Some(error);
+                failed = Some(error);
                 true
             }
         });
         self.stats.entries_unpacked += 1;
         self.stats.bytes_inflated += as_u64(self.plain.len());
         unpacked?;
-        fault.map_or(Ok(()), Err)?;
+        failed.map_or(Ok(()), Err)?;
         prefix.read(self.plain.readable(), self.plain.len(), true, &mut each).map(|_| ())
     }
 
@@ -388,11 +388,11 @@ impl Decoder {
     /// Parses every record of a control batch and the key of each (V2-47).
     fn ensure_control(&self, opened: &Opened, entry: &[u8]) -> Result<()> {
         let section = self.section(opened, entry, entry);
-        let mut keys = ControlKeys { section, fault: None };
+        let mut keys = ControlKeys { section, failed: None };
         let mut walk = opened.walk;
         walk.advance(&section, walk.left(), &mut keys)?;
         walk.finish(&section)?;
-        keys.fault.map_or(Ok(()), Err)
+        keys.failed.map_or(Ok(()), Err)
     }
 }
 
@@ -409,7 +409,7 @@ fn codec_of(header: &BatchHeader) -> Result<Codec> {
 
 struct ControlKeys<'a> {
     section: Section<'a>,
-    fault: Option<Error>,
+    failed: Option<Error>,
 }
 
 impl RecordSink for ControlKeys<'_> {
@@ -417,7 +417,7 @@ impl RecordSink for ControlKeys<'_> {
     fn record(&mut self, record: RecordRef) {
         let key = record.key().map(|(start, len)| self.section.run(start, len));
         if let Err(error) = ControlType::parse(key) {
-            self.fault.get_or_insert(error.in_record(as_u64(record.index)));
+            self.failed.get_or_insert(error.in_record(as_u64(record.index)));
         }
     }
 }

@@ -22,6 +22,6 @@ pub use options::{CodecOptions, DecodeOptions, Isolation, OffsetRange};
 pub use sniff::sniff;
 pub use stats::Stats;
 pub use transactions::Transactions;
-pub use upload_check::OffsetGuard;
-pub use verifier::{ChecksumJudge, Checksums};
+pub use upload_check::UploadCheck;
+pub use verifier::{ChecksumVerifier, Checksums};
 pub use walk::{Walk, entry_len};

@@ -2,21 +2,21 @@
 
 use super::{DecodeOptions, parse_header, verify};
 use crate::error::Error;
-use crate::framing::{Frame, Guard};
+use crate::framing::{Frame, SourceCheck};
 use crate::model::{BatchHeader, Formats, UploadOffsets};
 
 /// The guard of an upload.
 #[derive(Clone, Copy, Debug)]
-pub struct OffsetGuard {
+pub struct UploadCheck {
     upload: UploadOffsets,
     formats: Formats,
     check_crc: bool,
     previous_last: Option<i64>,
 }
 
-impl OffsetGuard {
+impl UploadCheck {
     /// A guard for what a decode with these options reads; `None` for what is no upload.
-    pub fn of(options: &DecodeOptions) -> Option<Box<dyn Guard>> {
+    pub fn of(options: &DecodeOptions) -> Option<Box<dyn SourceCheck>> {
         let upload = options.upload?;
         Some(Box::new(Self { upload, formats: options.formats, check_crc: options.check_crc, previous_last: None }))
     }
@@ -26,9 +26,9 @@ impl OffsetGuard {
     }
 }
 
-impl Guard for OffsetGuard {
+impl SourceCheck for UploadCheck {
     /// A header that cannot be parsed, and a wrong checksum, are left to whoever reads the batch: that error says more.
-    fn fault_of(&self, entry: &[u8], magic: i8) -> Option<Error> {
+    fn error_of(&self, entry: &[u8], magic: i8) -> Option<Error> {
         let header = self.header(entry, magic)?;
         let error = self.upload.ensure_next(self.previous_last, &header).err()?;
         (!self.check_crc || verify(entry, &header).is_ok()).then_some(error)

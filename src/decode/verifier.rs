@@ -4,13 +4,13 @@ use super::transactions::may_be_marker;
 use super::{DecodeOptions, candidates, parse_header, verify};
 use crate::error::Error;
 use crate::format::{v0_v1, v2, v3, v07};
-use crate::framing::{Claim, Frame, Judge, LOG_OVERHEAD};
+use crate::framing::{Claim, Frame, LOG_OVERHEAD, Verifier};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
 
 /// Judges entries by their checksum. Entries of other formats than those that are read cannot be believed at all.
 #[derive(Clone, Copy, Debug)]
-pub struct ChecksumJudge {
+pub struct ChecksumVerifier {
     /// What the entries are.
     pub formats: Formats,
     /// Limits of the decode, so that no candidate is larger than what may be read.
@@ -43,7 +43,7 @@ const MOST_SIZE: u64 = 0x7fff_ffff;
 /// Where the magic stands, counted from the start of an entry.
 const MAGIC_AT: usize = 16;
 
-impl ChecksumJudge {
+impl ChecksumVerifier {
     /// A judge for what a decode with these options reads.
     pub fn of(options: &DecodeOptions) -> Self {
         let checksums = if options.check_crc { Checksums::All } else { Checksums::None };
@@ -74,7 +74,7 @@ impl ChecksumJudge {
     }
 }
 
-impl Judge for ChecksumJudge {
+impl Verifier for ChecksumVerifier {
     fn damage_of(&self, entry: &[u8], magic: i8) -> Option<Error> {
         // Bytes out of step look like an entry of another format now and then: its length needs the same proof as a broken one's.
         match parse_header(Frame { position: 0, magic, bytes: entry }, self.formats, 0) {
@@ -84,7 +84,7 @@ impl Judge for ChecksumJudge {
         }
     }
 
-    fn is_intact(&self, entry: &[u8]) -> bool {
+    fn is_valid(&self, entry: &[u8]) -> bool {
         let Some(magic) = entry.get(self.reach()) else { return false };
         let frame = Frame { position: 0, magic: i8::from_be_bytes([*magic]), bytes: entry };
         parse_header(frame, self.sought(), 0).is_ok_and(|header| verify(entry, &header).is_ok())
@@ -121,7 +121,7 @@ impl Judge for ChecksumJudge {
     }
 }
 
-impl ChecksumJudge {
+impl ChecksumVerifier {
     fn batch_claim(&self, front: &[u8]) -> Claim {
         let Some(head) = front.get(..v2::layout::HEADER_LEN) else { return Claim::Cut };
         let Ok(header) = v2::parse::header(head, 0) else { return Claim::No };
@@ -159,7 +159,7 @@ impl ChecksumJudge {
     }
 }
 
-impl ChecksumJudge {
+impl ChecksumVerifier {
     /// There is little to hold on to in 0.7. An empty payload, whose checksum is 0, could be any zeros, and is not believed.
     fn v07_claim(&self, front: &[u8]) -> Claim {
         let Some(len) = v07::parse::claimed_len(front).filter(|len| *len > v07::layout::PAYLOAD_V1 && self.is_allowed(*len)) else {

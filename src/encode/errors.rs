@@ -44,6 +44,6 @@ pub(super) fn mixed_control() -> Error {
 
 /// Readers take an offset below 0 for a fault of the set (L8-27).
 #[cold]
-pub(super) fn untellable(offset: i64) -> Error {
+pub(super) fn negative_offset(offset: i64) -> Error {
     refused("L8-27", format!("Offset {offset} is negative, which a compressed message set of magic 1 cannot tell"))
 }

@@ -73,7 +73,7 @@ impl RecordWriter {
     }
 
     /// Packs with these plugins too.
-    pub fn bring(&mut self, plugins: Plugins) {
+    pub fn set_plugins(&mut self, plugins: Plugins) {
         self.packer.bring(plugins);
     }
 
@@ -170,7 +170,7 @@ impl RecordWriter {
     fn measure(&mut self, record: &NewRecord<'_>) -> Result<Measure> {
         if self.is_open_to(record) {
             let measure = self.builder.measure(record)?;
-            if self.has_room_for(measure.len) {
+            if self.has_space_for(measure.len) {
                 return Ok(measure);
             }
         }
@@ -193,7 +193,7 @@ impl RecordWriter {
 
     /// Does not reckon that the record will be packed too, as Kafka's producer does not.
     #[inline]
-    fn has_room_for(&self, len: usize) -> bool {
+    fn has_space_for(&self, len: usize) -> bool {
         let plain = self.builder.plain_len();
         let estimated = if self.settings.packing.is_some() { self.estimate.packed(plain) } else { plain };
         header_len(&self.settings) + estimated + len <= self.limit

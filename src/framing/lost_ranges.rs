@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Ranges of an input that hold other bytes than were written there. Who reads adds them, who frames asks.
 #[derive(Debug, Default)]
-pub struct Losses(Mutex<Vec<Range<u64>>>);
+pub struct LostRanges(Mutex<Vec<Range<u64>>>);
 
-impl Losses {
+impl LostRanges {
     /// The bytes of this range are lost.
     pub fn add(&self, bytes: Range<u64>) {
         let mut lost = self.lost();

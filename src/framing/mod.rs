@@ -10,7 +10,7 @@ mod v07;
 pub mod verifier;
 
 pub use entry::{Frame, LOG_OVERHEAD, Step, Tail, step};
-pub use lost_ranges::Losses;
+pub use lost_ranges::LostRanges;
 pub use runs::{Damage, Piece, Run, Runs};
 pub use source::Source;
-pub use verifier::{Claim, Guard, Judge};
+pub use verifier::{Claim, SourceCheck, Verifier};

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::search::Search;
 use super::source::Source;
-use super::verifier::{Guard, Judge};
+use super::verifier::{SourceCheck, Verifier};
 use super::{Step, Tail, step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
@@ -75,7 +75,7 @@ pub struct Runs {
     limits: Limits,
     target: usize,
     search: Option<Search>,
-    guard: Option<Box<dyn Guard>>,
+    guard: Option<Box<dyn SourceCheck>>,
     gives_broken: bool,
     gives_enclosed: bool,
     is_skimmed: bool,
@@ -84,7 +84,7 @@ pub struct Runs {
 
 enum Cut {
     Entries(usize),
-    Fault(Error),
+    Error(Error),
     Broken {
         len: usize,
         magic: i8,
@@ -131,14 +131,14 @@ impl Runs {
     /// Goes on past damage: the next intact entry is searched for. Entries that the judge does not believe count as damage,
     /// and their length is believed only when an intact entry, or the end, follows it.
     #[must_use]
-    pub fn recovering(mut self, judge: Box<dyn Judge>) -> Self {
-        self.search = Some(Search::new(judge, self.source.position()));
+    pub fn recovering(mut self, verifier: Box<dyn Verifier>) -> Self {
+        self.search = Some(Search::new(verifier, self.source.position()));
         self
     }
 
     /// Treats entries that the guard refuses as damage.
     #[must_use]
-    pub fn guarded(self, guard: Option<Box<dyn Guard>>) -> Self {
+    pub fn guarded(self, guard: Option<Box<dyn SourceCheck>>) -> Self {
         Self { guard, ..self }
     }
 
@@ -202,14 +202,14 @@ impl Runs {
         let position = self.source.position();
         match self.cut()? {
             Cut::Entries(len) => Ok(Some(Piece::Run(self.take(len)))),
-            Cut::Fault(error) if self.search.is_none() => {
+            Cut::Error(error) if self.search.is_none() => {
                 self.tail = Some(Tail::Complete);
                 Err(error.at_byte(position))
             }
-            Cut::Fault(error) => self.step_over(error.at_byte(position), position).map(Some),
+            Cut::Error(error) => self.step_over(error.at_byte(position), position).map(Some),
             Cut::Broken { len, magic, error } => self.step_over_broken(error.at_byte(position), len, magic).map(Some),
             // A checksum proves the length, whatever follows the entry or lies inside of it.
-            Cut::Refused { len, error, .. } if self.is_intact(len) => Ok(Some(self.leave_out(error.at_byte(position), len))),
+            Cut::Refused { len, error, .. } if self.is_valid(len) => Ok(Some(self.leave_out(error.at_byte(position), len))),
             Cut::Refused { len, magic, error } => self.step_over_broken(error.at_byte(position), len, magic).map(Some),
             Cut::End(tail) => {
                 if matches!(tail, Tail::Torn { .. })
@@ -241,7 +241,7 @@ impl Runs {
                     }
                     if let Some(error) = self.pass_guard(len, entry, magic) {
                         return Ok(match (len, &self.search) {
-                            (0, None) => Cut::Fault(error),
+                            (0, None) => Cut::Error(error),
                             (0, Some(_)) => Cut::Refused { len: entry, magic, error },
                             _ => Cut::Entries(len),
                         });
@@ -263,7 +263,7 @@ impl Runs {
                         return Ok(Cut::End(self.torn(needed)));
                     }
                 }
-                Step::Fault(error) => return self.zeros_or(error),
+                Step::Error(error) => return self.zeros_or(error),
                 Step::Entry { .. } => {}
             }
         }
@@ -285,11 +285,11 @@ impl Runs {
     fn pass_guard(&mut self, at: usize, len: usize, magic: i8) -> Option<Error> {
         let guard = self.guard.as_mut()?;
         let entry = self.source.front().get(at..)?.get(..len)?;
-        let fault = guard.fault_of(entry, magic);
-        if fault.is_none() || at == 0 {
+        let error = guard.error_of(entry, magic);
+        if error.is_none() || at == 0 {
             guard.pass(entry, magic);
         }
-        fault
+        error
     }
 
     fn take(&mut self, len: usize) -> Run {
@@ -311,18 +311,18 @@ impl Runs {
     /// A size of 0 is the beginning of a zero tail when nothing but zeros follow.
     fn zeros_or(&mut self, error: Error) -> Result<Cut> {
         if !matches!(error.kind(), ErrorKind::Length { declared: 0, .. }) {
-            return Ok(Cut::Fault(error));
+            return Ok(Cut::Error(error));
         }
         match self.source.zeros_to_end()? {
             Some(bytes) => Ok(Cut::End(Tail::Zeros { position: self.source.position(), bytes })),
-            None => Ok(Cut::Fault(error)),
+            None => Ok(Cut::Error(error)),
         }
     }
 
     /// The end of a torn entry that hides an intact one, which is then at the front.
     fn swallowed(&mut self) -> Result<Option<Piece>> {
         let start = self.source.position();
-        let Some((first, _)) = self.intact_before(u64::MAX)? else { return Ok(None) };
+        let Some((first, _)) = self.valid_before(u64::MAX)? else { return Ok(None) };
         self.source.discard_to(first.start);
         Ok(Some(Piece::Swallowed(start..first.start)))
     }
@@ -348,8 +348,8 @@ impl Runs {
                 Step::Incomplete { needed } => {
                     self.source.fill(len.saturating_add(needed))?;
                 }
-                Step::Fault(_) if ends && next.iter().all(|byte| *byte == 0) => return Ok(self.leave_out(error, len)),
-                Step::Fault(_) => return self.step_over(error, start),
+                Step::Error(_) if ends && next.iter().all(|byte| *byte == 0) => return Ok(self.leave_out(error, len)),
+                Step::Error(_) => return self.step_over(error, start),
             }
         }
     }
@@ -362,7 +362,7 @@ impl Runs {
         let end = self.source.position().saturating_add(as_u64(claimed));
         let may_be_set = magic < BATCH && !self.formats.is_v07() && self.adds_up(claimed);
         let end_of_stored = if may_be_set { end } else { end.saturating_sub(1) };
-        Ok(self.intact_before(end)?.is_some_and(|(_, last)| last.end > end_of_stored || self.gives_enclosed))
+        Ok(self.valid_before(end)?.is_some_and(|(_, last)| last.end > end_of_stored || self.gives_enclosed))
     }
 
     fn adds_up(&self, len: usize) -> bool {
@@ -371,12 +371,12 @@ impl Runs {
     }
 
     /// Whether the checksum of the entry of this length at the front matches.
-    fn is_intact(&self, len: usize) -> bool {
+    fn is_valid(&self, len: usize) -> bool {
         let entry = self.source.front().get(..len);
-        entry.zip(self.search.as_ref()).is_some_and(|(entry, search)| search.has_intact(entry))
+        entry.zip(self.search.as_ref()).is_some_and(|(entry, search)| search.has_valid(entry))
     }
 
-    fn intact_before(&mut self, end: u64) -> Result<Option<(Range<u64>, Range<u64>)>> {
+    fn valid_before(&mut self, end: u64) -> Result<Option<(Range<u64>, Range<u64>)>> {
         let Some(search) = &mut self.search else { return Ok(None) };
         search.within(&mut self.source, end, self.target)
     }

@@ -7,14 +7,14 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::source::Source;
-use super::verifier::{Claim, Judge};
+use super::verifier::{Claim, Verifier};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::wire::as_u64;
 
 /// What is known of the bytes at the front of a source and behind it. Positions are those of the input.
 pub struct Search {
-    judge: Box<dyn Judge>,
+    verifier: Box<dyn Verifier>,
     interrupt: Interrupt,
     /// Intact entries ahead of the front, none inside of another.
     found: VecDeque<Range<u64>>,
@@ -57,9 +57,9 @@ const MANY: u32 = 4096;
 
 impl Search {
     /// Nothing is known yet of a source whose front is at `start`.
-    pub fn new(judge: Box<dyn Judge>, start: u64) -> Self {
+    pub fn new(verifier: Box<dyn Verifier>, start: u64) -> Self {
         let effort = Effort { start, reach: start, ..Effort::default() };
-        Self { judge, interrupt: Interrupt::default(), found: VecDeque::new(), frontier: start, broken: None, effort }
+        Self { verifier, interrupt: Interrupt::default(), found: VecDeque::new(), frontier: start, broken: None, effort }
     }
 
     /// Asked now and then while a search goes on.
@@ -70,7 +70,7 @@ impl Search {
     /// Why the entry at `position` cannot be believed; `None` when it can.
     pub fn damage_of(&mut self, position: u64, entry: &[u8], magic: i8) -> Option<Error> {
         let place = position..position.saturating_add(as_u64(entry.len()));
-        if self.judge.reads(magic) && self.is_known(&place) {
+        if self.verifier.reads(magic) && self.is_known(&place) {
             return None;
         }
         if let Some((_, error)) = self.broken.as_ref().filter(|(broken, _)| *broken == place) {
@@ -79,7 +79,7 @@ impl Search {
         if !self.effort.allows(&place) {
             return Some(ErrorKind::Unsearched.into());
         }
-        let error = self.judge.damage_of(entry, magic)?;
+        let error = self.verifier.damage_of(entry, magic)?;
         self.effort.spend(entry.len());
         self.broken = Some((place, error.clone()));
         Some(error)
@@ -138,12 +138,12 @@ impl Search {
 
     /// Whether the lengths inside of an entry add up to its own, whatever its checksum says.
     pub fn adds_up(&self, entry: &[u8]) -> bool {
-        matches!(self.judge.claim(entry), Claim::Whole(len) if len == entry.len())
+        matches!(self.verifier.claim(entry), Claim::Whole(len) if len == entry.len())
     }
 
     /// Whether the checksum of an entry matches.
-    pub fn has_intact(&self, entry: &[u8]) -> bool {
-        self.judge.is_intact(entry)
+    pub fn has_valid(&self, entry: &[u8]) -> bool {
+        self.verifier.is_valid(entry)
     }
 
     fn is_known(&self, entry: &Range<u64>) -> bool {
@@ -158,7 +158,7 @@ impl Search {
         while self.frontier < end {
             let from = usize::try_from(self.frontier.saturating_sub(position)).unwrap_or(usize::MAX);
             let Some(candidate) = self.next_candidate(bytes, from)? else {
-                let unseen = if at_end { 0 } else { self.judge.reach() };
+                let unseen = if at_end { 0 } else { self.verifier.reach() };
                 let seen = as_u64(bytes.len().saturating_sub(unseen));
                 self.frontier = self.frontier.max(position.saturating_add(seen));
                 return Ok(if at_end { Advance::Ended } else { Advance::Starved });
@@ -172,9 +172,9 @@ impl Search {
                 self.interrupt.ensure_wanted()?;
             }
             let front = bytes.get(candidate..).unwrap_or_default();
-            match self.judge.claim(front) {
+            match self.verifier.claim(front) {
                 Claim::Cut if !at_end => return Ok(Advance::Starved),
-                Claim::Whole(len) if self.is_intact(front.get(..len).unwrap_or_default())? => {
+                Claim::Whole(len) if self.is_valid(front.get(..len).unwrap_or_default())? => {
                     let entry = self.frontier..self.frontier.saturating_add(as_u64(len));
                     // What is inside of an intact entry is its own affair.
                     self.frontier = entry.end;
@@ -189,12 +189,12 @@ impl Search {
 
     /// Where an entry may start, from `from` on.
     fn next_candidate(&self, bytes: &[u8], mut from: usize) -> Result<Option<usize>> {
-        let reach = self.judge.reach();
+        let reach = self.verifier.reach();
         loop {
             let rest = bytes.get(from..).unwrap_or_default();
             // What is told by its last bytes alone belongs to the next stretch too.
             let stretch = rest.get(..STRETCH.saturating_add(reach)).unwrap_or(rest);
-            if let Some(skip) = self.judge.next(stretch) {
+            if let Some(skip) = self.verifier.next(stretch) {
                 if skip > FAR {
                     self.interrupt.ensure_wanted()?;
                 }
@@ -209,16 +209,16 @@ impl Search {
     }
 
     /// Whether the entry at the frontier is intact.
-    fn is_intact(&mut self, entry: &[u8]) -> Result<bool> {
+    fn is_valid(&mut self, entry: &[u8]) -> Result<bool> {
         if !self.effort.allows(&(self.frontier..self.frontier.saturating_add(as_u64(entry.len())))) {
             return Ok(false);
         }
         self.interrupt.ensure_wanted()?;
-        let is_intact = self.judge.is_intact(entry);
-        if !is_intact {
+        let is_valid = self.verifier.is_valid(entry);
+        if !is_valid {
             self.effort.spend(entry.len());
         }
-        Ok(is_intact)
+        Ok(is_valid)
     }
 }
 

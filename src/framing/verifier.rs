@@ -3,11 +3,11 @@
 use crate::error::Error;
 
 /// What framing must be told to judge entries: it does not know what is in them.
-pub trait Judge: Send {
+pub trait Verifier: Send {
     /// Why a whole entry cannot be believed; `None` when it can, or when nobody can tell.
     fn damage_of(&self, entry: &[u8], magic: i8) -> Option<Error>;
     /// True when a whole entry is certainly one: its header parses and its checksum matches.
-    fn is_intact(&self, entry: &[u8]) -> bool;
+    fn is_valid(&self, entry: &[u8]) -> bool;
     /// False for entries of this magic, which may be intact, and are refused all the same.
     fn reads(&self, magic: i8) -> bool;
     /// What the bytes at `front` claim to be.
@@ -19,9 +19,9 @@ pub trait Judge: Send {
 }
 
 /// Compares each entry with what is known of the whole source.
-pub trait Guard: Send {
+pub trait SourceCheck: Send {
     /// Why an entry, which the judge trusts, cannot come next in the source.
-    fn fault_of(&self, entry: &[u8], magic: i8) -> Option<Error>;
+    fn error_of(&self, entry: &[u8], magic: i8) -> Option<Error>;
     /// The entry comes next.
     fn pass(&mut self, entry: &[u8], magic: i8);
 }

@@ -7,13 +7,13 @@ use std::cell::{Cell, RefCell};
 use bytes::Bytes;
 
 use super::node::{Area, Mark, Node, Value};
-use crate::error::counted;
-use crate::wire::varint::Fault;
+use crate::error::plural;
+use crate::wire::varint::VarintError;
 use crate::wire::{Field, Kind, as_u64};
 
 /// What the scribes of one inspection share: the areas, and how many fields may still be written.
 #[derive(Default)]
-pub(super) struct Book {
+pub(super) struct Areas {
     areas: RefCell<Vec<Area>>,
     left: Cell<usize>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Book {
 /// Fields of one inspection, some 300 MiB as Python objects. A hostile batch may hold a hundred million.
 const MOST_FIELDS: usize = 300_000;
 
-impl Book {
+impl Areas {
     /// A book whose first area is the input.
     pub(super) fn new(input: Bytes, position: u64) -> Self {
         let area = Area { name: String::new(), start: position, bytes: input };
@@ -48,8 +48,8 @@ impl Book {
     }
 }
 
-pub(super) struct Scribe<'a> {
-    pub(super) book: &'a Book,
+pub(super) struct FieldWriter<'a> {
+    pub(super) areas: &'a Areas,
     area: usize,
     /// Position of the first byte in the area.
     start: u64,
@@ -64,10 +64,10 @@ pub(super) struct Scribe<'a> {
     is_bounded: bool,
 }
 
-impl<'a> Scribe<'a> {
+impl<'a> FieldWriter<'a> {
     /// A scribe at the first of these bytes, which stand at `start` of an area.
-    pub(super) fn new(book: &'a Book, area: usize, start: u64, bytes: Bytes) -> Self {
-        Self { book, area, start, bytes, at: 0, nodes: Vec::new(), is_over: false, is_full: false, is_bounded: false }
+    pub(super) fn new(areas: &'a Areas, area: usize, start: u64, bytes: Bytes) -> Self {
+        Self { areas, area, start, bytes, at: 0, nodes: Vec::new(), is_over: false, is_full: false, is_bounded: false }
     }
 
     /// Bytes not taken yet.
@@ -114,8 +114,8 @@ impl<'a> Scribe<'a> {
         }
         match field.kind.read(self.left()) {
             Ok((value, len)) => self.push(field.name.into(), Value::Number(value), len).then_some(value),
-            Err(fault) => {
-                self.cut(field, fault);
+            Err(problem) => {
+                self.cut(field, problem);
                 None
             }
         }
@@ -140,7 +140,7 @@ impl<'a> Scribe<'a> {
         let bytes = self.bytes.slice(self.at..self.at + here);
         self.push(name.into(), Value::Bytes, here);
         if here < wanted {
-            self.mark(format!("cut short: {here} of {}", counted(wanted, "byte")));
+            self.mark(format!("cut short: {here} of {}", plural(wanted, "byte")));
             self.is_over = true;
         }
         Some(bytes)
@@ -153,24 +153,24 @@ impl<'a> Scribe<'a> {
     }
 
     /// Takes a group of fields: `write` takes them with a scribe of their own, which sees all that is left.
-    pub(super) fn group(&mut self, name: impl Into<Cow<'static, str>>, write: impl FnOnce(&mut Scribe<'a>)) {
+    pub(super) fn group(&mut self, name: impl Into<Cow<'static, str>>, write: impl FnOnce(&mut FieldWriter<'a>)) {
         self.nest(name.into(), self.left().len(), write);
     }
 
     /// The same of the next `len` bytes, and of all of them: what is not taken is written as left over.
-    pub(super) fn group_of(&mut self, name: impl Into<Cow<'static, str>>, len: usize, write: impl FnOnce(&mut Scribe<'a>)) {
+    pub(super) fn group_of(&mut self, name: impl Into<Cow<'static, str>>, len: usize, write: impl FnOnce(&mut FieldWriter<'a>)) {
         self.nest(name.into(), len, |inner| {
             inner.is_bounded = true;
             write(inner);
         });
     }
 
-    fn nest(&mut self, name: Cow<'static, str>, len: usize, write: impl FnOnce(&mut Scribe<'a>)) {
+    fn nest(&mut self, name: Cow<'static, str>, len: usize, write: impl FnOnce(&mut FieldWriter<'a>)) {
         if self.is_over {
             return;
         }
         let end = self.at.saturating_add(len).min(self.bytes.len());
-        let mut inner = Scribe::new(self.book, self.area, self.position(), self.bytes.slice(self.at..end));
+        let mut inner = FieldWriter::new(self.areas, self.area, self.position(), self.bytes.slice(self.at..end));
         write(&mut inner);
         self.is_full = inner.is_full;
         self.is_over = inner.is_full || inner.is_over && !inner.is_bounded;
@@ -193,7 +193,7 @@ impl<'a> Scribe<'a> {
                 Some(())
             }
             _ => {
-                self.mark(format!("it claims {}, and {left} are there", counted(len, "byte")));
+                self.mark(format!("it claims {}, and {left} are there", plural(len, "byte")));
                 None
             }
         }
@@ -229,7 +229,7 @@ impl<'a> Scribe<'a> {
 
     /// Writes a field of the next `len` bytes; false when there are too many.
     fn push(&mut self, name: Cow<'static, str>, value: Value, len: usize) -> bool {
-        if !self.book.takes_one() {
+        if !self.areas.takes_one() {
             (self.is_over, self.is_full) = (true, true);
             return false;
         }
@@ -238,14 +238,14 @@ impl<'a> Scribe<'a> {
         true
     }
 
-    fn cut(&mut self, field: Field, fault: Fault) {
+    fn cut(&mut self, field: Field, problem: VarintError) {
         let left = self.left().len();
-        let message = match (fault, field.kind.fixed_len()) {
-            (Fault::TooLong, _) => "the integer does not end in time".to_owned(),
-            (_, Some(len)) => format!("cut short: {left} of {}", counted(len, "byte")),
+        let message = match (problem, field.kind.fixed_len()) {
+            (VarintError::TooLong, _) => "the integer does not end in time".to_owned(),
+            (_, Some(len)) => format!("cut short: {left} of {}", plural(len, "byte")),
             (_, None) => "cut short: the bytes end inside of the integer".to_owned(),
         };
-        let most = if fault == Fault::TooLong { Self::longest(field.kind) } else { left };
+        let most = if problem == VarintError::TooLong { Self::longest(field.kind) } else { left };
         self.push(field.name.into(), Value::None, most.min(left));
         self.mark(message);
         self.is_over = true;

@@ -6,7 +6,7 @@ use crate::validate::Finding;
 /// Marks the fields that findings are about; the root where none is named or shown.
 pub(super) fn place(root: &mut Node, findings: &[Finding]) {
     for finding in findings {
-        let mark = Mark { rule: finding.rule(), severity: finding.severity.name(), message: finding.what.to_string() };
+        let mark = Mark { rule: finding.rule(), severity: finding.severity.name(), message: finding.kind.to_string() };
         let path = path_of(root, finding);
         mark_at(root, &path, mark);
     }

@@ -1,7 +1,7 @@
 //! What the values of fields mean, in a few words.
 
 use crate::codec::Plugins;
-use crate::error::foreign;
+use crate::error::escaped;
 use crate::model::{Attributes, BatchHeader, CompressionType, Producer, RecordFormat, TimestampType};
 
 /// A time as people read it: `2020-09-13T12:26:40.000Z`; a word for -1 and for times that no calendar holds.
@@ -59,7 +59,7 @@ pub(super) fn attributes(header: &BatchHeader, plugins: &Plugins) -> String {
         CompressionType::Plugin(id) => {
             let unknown = CompressionType::Plugin(id).name();
             plugins.tell_name(CompressionType::Plugin(id), |name| {
-                if name == unknown { name.to_owned() } else { format!("{} ({unknown})", foreign(name)) }
+                if name == unknown { name.to_owned() } else { format!("{} ({unknown})", escaped(name)) }
             })
         }
         known => known.name().to_owned(),

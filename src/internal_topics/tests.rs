@@ -314,8 +314,8 @@ fn int_2_an_array_that_claims_more_elements_than_there_are_bytes_is_refused_at_o
     let record = identify(Some(Topic::TransactionState), false, Some(&[0, 0, 0, 1, b'x']), Some(&value)).unwrap();
     let (key, _, wrong) = told(&record);
     assert_eq!(key, "{transactionalId:Text(\"x\")}");
-    let fault = "an array of more elements than there are bytes";
-    assert_eq!(wrong, Some(Undecoded::Malformed { name: "TRANSACTION_LOG", field: "transactionPartitions", fault }));
+    let problem = "an array of more elements than there are bytes";
+    assert_eq!(wrong, Some(Undecoded::Malformed { name: "TRANSACTION_LOG", field: "transactionPartitions", problem }));
 }
 
 #[test]

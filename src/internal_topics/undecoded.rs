@@ -26,7 +26,7 @@ pub enum Undecoded {
         /// The field where they are not.
         field: &'static str,
         /// What is wrong there.
-        fault: &'static str,
+        problem: &'static str,
     },
     /// INT-2: the fields take more room than the records of a batch may, or than a column has.
     Long {
@@ -53,12 +53,12 @@ impl Undecoded {
 
     /// What an error of a cursor or of the reader says, about a record of this type.
     pub(super) fn of(name: &'static str, error: &Error) -> Self {
-        let fault = match error.kind() {
+        let problem = match error.kind() {
             ErrorKind::Invalid { what, .. } => what,
             ErrorKind::Varint { .. } => "an integer that does not end",
             _ => "fewer bytes than it says",
         };
-        Self::Malformed { name, field: error.position().field.unwrap_or(""), fault }
+        Self::Malformed { name, field: error.position().field.unwrap_or(""), problem }
     }
 }
 
@@ -67,8 +67,8 @@ impl fmt::Display for Undecoded {
         match self {
             Self::Type { topic, id } => write!(f, "no table has a record of type {id} of {topic}: its bytes are given as they are"),
             Self::Version { name, version } => write!(f, "no table has version {version} of {name}: its bytes are given as they are"),
-            Self::Malformed { name, field, fault } => {
-                write!(f, "the bytes are no {name}: {fault}, at {field}; they are given as they are")
+            Self::Malformed { name, field, problem } => {
+                write!(f, "the bytes are no {name}: {problem}, at {field}; they are given as they are")
             }
             Self::Long { name, most } => {
                 write!(

@@ -1,5 +1,5 @@
 use super::index_search::{from_last, position};
-use super::wrapper_times::{UntoldTimes, may_have_times};
+use super::wrapper_times::{WrapperTimes, may_have_times};
 use super::{Headers, ReadAt};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2;
@@ -75,9 +75,9 @@ impl Lookup<'_> {
     /// # Errors
     /// As `Headers::next_header`; `LostBytes` when lost bytes may have had such a record.
     pub fn timestamp(&self, timestamp: i64) -> Result<Place> {
-        let mut untold = UntoldTimes::new(self.limits);
+        let mut wrappers = WrapperTimes::new(self.limits);
         self.scan_reading(0, |headers, header| {
-            Ok(header.max_timestamp >= timestamp || (may_have_times(header) && untold.reach(header, &headers.entry(header)?, timestamp)))
+            Ok(header.max_timestamp >= timestamp || (may_have_times(header) && wrappers.reach(header, &headers.entry(header)?, timestamp)))
         })
     }
 
@@ -147,7 +147,7 @@ impl Lookup<'_> {
     /// The error itself, when it is about something else or nothing is intact behind them; `Io`, `Interrupted`.
     pub(super) fn headers_behind(&self, error: Error) -> Result<Headers<&dyn ReadAt>> {
         let Some(lost) = error.lost_bytes() else { return Err(error) };
-        let next = self.log.intact_from(lost.end, &self.limits)?;
+        let next = self.log.valid_from(lost.end, &self.limits)?;
         next.filter(|next| *next >= lost.end).map_or(Err(error), |next| Ok(self.headers(next)))
     }
 
@@ -159,7 +159,7 @@ impl Lookup<'_> {
         if error.lost_bytes().is_some() || !error.is_about_data() || matches!(error.kind(), ErrorKind::UnsupportedFormat { .. }) {
             return self.headers_behind(error);
         }
-        let next = self.log.intact_from(position.saturating_add(1), &self.limits)?;
+        let next = self.log.valid_from(position.saturating_add(1), &self.limits)?;
         next.filter(|next| *next > position).map_or(Err(error), |next| Ok(self.headers(next)))
     }
 
@@ -174,7 +174,7 @@ impl Lookup<'_> {
         let mut headers = self.headers(position);
         let Some(header) = no_entry(headers.next_header())?.flatten() else { return Ok(None) };
         let entry = headers.entry(&header)?;
-        Ok(is_intact(&header, &entry).then_some(header))
+        Ok(is_valid(&header, &entry).then_some(header))
     }
 }
 
@@ -189,7 +189,7 @@ pub(super) fn is_final<T>(found: &Result<T>) -> bool {
 }
 
 /// True when the checksum of a whole entry matches.
-pub fn is_intact(header: &BatchHeader, entry: &[u8]) -> bool {
+pub fn is_valid(header: &BatchHeader, entry: &[u8]) -> bool {
     let is_whole = u64::try_from(entry.len()) == Ok(header.size);
     is_whole
         && match header.format {

@@ -36,6 +36,6 @@ pub use lookup::{Lookup, Place, no_data_error};
 pub use read_at::ReadAt;
 pub use sidecar_check::{AbortCheck, EpochCheck, IndexCheck};
 pub use sidecar_rebuild::{Rebuild, SegmentFiles};
-pub use splits::Cut;
+pub use splits::Split;
 pub use tail::{LastBatch, Tail};
 pub use transaction_scan::Entries;

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{BatchHeader, ControlType, Marker, RecordFormat};
-use crate::sidecar::{AbortedTxn, EpochEntry, Fault, Faults, OffsetEntry, TimeEntry, Wrong, offset_index, time_index};
+use crate::sidecar::{
+    AbortedTxn, EpochEntry, OffsetEntry, SidecarFinding, SidecarFindings, SidecarProblem, TimeEntry, offset_index, time_index,
+};
 
 /// Holds the entries of sound indexes against the batches of their segment, in order.
 pub struct IndexCheck<'a> {
@@ -19,7 +21,7 @@ pub struct IndexCheck<'a> {
     last_time: Option<TimeEntry>,
     /// Where the first batch begins that is later than all time entries.
     later: Option<u64>,
-    faults: (Faults, Faults),
+    findings: (SidecarFindings, SidecarFindings),
 }
 
 /// Bytes that a log may go on behind the last entry of its index before that is told: many intervals of any broker.
@@ -28,10 +30,10 @@ pub(super) const FAR: u64 = 16 << 20;
 impl<'a> IndexCheck<'a> {
     /// Against entries that are in order.
     pub fn new(offsets: &'a [OffsetEntry], times: &'a [TimeEntry]) -> Self {
-        let faults = (Faults::default(), Faults::default());
+        let findings = (SidecarFindings::default(), SidecarFindings::default());
         let (offsets, times) = (offsets.iter(), times.iter());
         let (previous_last, largest, last_time) = (i64::MIN, i64::MIN, times.as_slice().last().copied());
-        Self { offsets, times, seen: (0, 0), previous_last, largest, last_indexed: 0, last_offset: None, last_time, later: None, faults }
+        Self { offsets, times, seen: (0, 0), previous_last, largest, last_indexed: 0, last_offset: None, last_time, later: None, findings }
     }
 
     /// The next batch.
@@ -54,67 +56,69 @@ impl<'a> IndexCheck<'a> {
     }
 
     /// The faults of offset and time index, for a log whose whole entries end at `end`.
-    pub fn finish(mut self, end: u64) -> (Vec<Fault>, Vec<Fault>) {
+    pub fn finish(mut self, end: u64) -> (Vec<SidecarFinding>, Vec<SidecarFinding>) {
         for entry in self.offsets.as_slice() {
-            no_batch(&mut self.faults.0, self.seen.0, *entry);
+            no_batch(&mut self.findings.0, self.seen.0, *entry);
             self.seen.0 += 1;
         }
         for entry in self.times.as_slice() {
             let what = "offset of a time entry";
-            let wrong = Wrong::Contradiction { rule: "IDX-3", what, stored: entry.offset, found: None };
-            self.faults.1.push(wrong, self.seen.1.saturating_mul(12), 12);
+            let problem = SidecarProblem::Contradiction { rule: "IDX-3", what, stored: entry.offset, found: None };
+            self.findings.1.push(problem, self.seen.1.saturating_mul(12), 12);
             self.seen.1 += 1;
         }
         if let Some(stored) = self.last_offset.filter(|offset| *offset > self.previous_last) {
-            let wrong = Wrong::Contradiction { rule: "IDX-2", what: "offset of the last entry", stored, found: Some(self.previous_last) };
-            self.faults.0.push(wrong, self.seen.0.saturating_sub(1).saturating_mul(8), 8);
+            let problem =
+                SidecarProblem::Contradiction { rule: "IDX-2", what: "offset of the last entry", stored, found: Some(self.previous_last) };
+            self.findings.0.push(problem, self.seen.0.saturating_sub(1).saturating_mul(8), 8);
         }
-        if let Some(wrong) = ends_early(self.last_indexed, end).filter(|_| self.seen.0 > 0) {
-            self.faults.0.push(wrong, self.seen.0.saturating_mul(8), 0);
+        if let Some(problem) = ends_early(self.last_indexed, end).filter(|_| self.seen.0 > 0) {
+            self.findings.0.push(problem, self.seen.0.saturating_mul(8), 0);
         }
-        if let Some(wrong) = self.later.and_then(|later| ends_early(later, end)) {
-            self.faults.1.push(wrong, at::<{ time_index::ENTRY_LEN }>(self.seen.1), 0);
+        if let Some(problem) = self.later.and_then(|later| ends_early(later, end)) {
+            self.findings.1.push(problem, at::<{ time_index::ENTRY_LEN }>(self.seen.1), 0);
         }
-        (self.faults.0.finish(), self.faults.1.finish())
+        (self.findings.0.finish(), self.findings.1.finish())
     }
 
     fn offset_entry(&mut self, entry: OffsetEntry, header: &BatchHeader) {
         self.last_indexed = position(&entry);
         self.last_offset = Some(entry.offset);
         if position(&entry) < header.position {
-            no_batch(&mut self.faults.0, self.seen.0, entry);
+            no_batch(&mut self.findings.0, self.seen.0, entry);
         } else if entry.offset <= self.previous_last {
             // An entry above the batch is sound: what was appended at once has one entry, with the last offset of all of it.
             let (stored, found) = (entry.offset, Some(header.last_offset));
-            let wrong = Wrong::Contradiction { rule: "IDX-2", what: "offset of the batch at an entry's position", stored, found };
-            self.faults.0.push(wrong, at::<{ offset_index::ENTRY_LEN }>(self.seen.0), 8);
+            let problem =
+                SidecarProblem::Contradiction { rule: "IDX-2", what: "offset of the batch at an entry's position", stored, found };
+            self.findings.0.push(problem, at::<{ offset_index::ENTRY_LEN }>(self.seen.0), 8);
         }
     }
 
     fn time_entry(&mut self, entry: TimeEntry, header: &BatchHeader) {
         let exceeded = (self.largest > entry.timestamp).then_some(("timestamp that an earlier batch exceeds", self.largest));
-        let wrong = other_time(entry, header).or_else(|| exceeded.map(|(what, found)| time_wrong(what, entry, found)));
-        if let Some(wrong) = wrong {
-            self.faults.1.push(wrong, at::<{ time_index::ENTRY_LEN }>(self.seen.1), 12);
+        let problem = other_time(entry, header).or_else(|| exceeded.map(|(what, found)| time_contradiction(what, entry, found)));
+        if let Some(problem) = problem {
+            self.findings.1.push(problem, at::<{ time_index::ENTRY_LEN }>(self.seen.1), 12);
         }
     }
 }
 
 /// What is wrong with a time entry for the batch of its offset.
-pub(super) fn other_time(entry: TimeEntry, header: &BatchHeader) -> Option<Wrong> {
+pub(super) fn other_time(entry: TimeEntry, header: &BatchHeader) -> Option<SidecarProblem> {
     // Brokers that kept a topic in the format of 0.9 indexed the times that its messages do not have.
     let is_other = header.max_timestamp != entry.timestamp && header.max_timestamp != NO_TIMESTAMP;
-    is_other.then(|| time_wrong("timestamp of the batch at an entry's offset", entry, header.max_timestamp))
+    is_other.then(|| time_contradiction("timestamp of the batch at an entry's offset", entry, header.max_timestamp))
 }
 
 /// What is wrong with an index that has no entry from position `last` on, for a log that goes on to `end`.
-pub(super) fn ends_early(last: u64, end: u64) -> Option<Wrong> {
+pub(super) fn ends_early(last: u64, end: u64) -> Option<SidecarProblem> {
     let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    (end.saturating_sub(last) > FAR).then(|| Wrong::Stale { last: signed(last), end: signed(end) })
+    (end.saturating_sub(last) > FAR).then(|| SidecarProblem::Stale { last: signed(last), end: signed(end) })
 }
 
-fn time_wrong(what: &'static str, entry: TimeEntry, found: i64) -> Wrong {
-    Wrong::Contradiction { rule: "IDX-3", what, stored: entry.timestamp, found: Some(found) }
+fn time_contradiction(what: &'static str, entry: TimeEntry, found: i64) -> SidecarProblem {
+    SidecarProblem::Contradiction { rule: "IDX-3", what, stored: entry.timestamp, found: Some(found) }
 }
 
 /// Holds a `.txnindex` against the markers of its segment.
@@ -134,44 +138,44 @@ impl AbortCheck {
     }
 
     /// The faults of a sound file. An entry without data before its marker is one whose data was compacted away.
-    pub fn finish(&self, entries: &[AbortedTxn]) -> Vec<Fault> {
-        let mut faults = Faults::default();
+    pub fn finish(&self, entries: &[AbortedTxn]) -> Vec<SidecarFinding> {
+        let mut findings = SidecarFindings::default();
         let rule = "IDX-4";
         for (index, entry) in entries.iter().enumerate() {
             if !self.markers.contains(&(entry.producer_id, entry.last_offset)) {
                 let what = "offset of an ABORT marker";
-                let wrong = Wrong::Contradiction { rule, what, stored: entry.last_offset, found: None };
-                faults.push(wrong, at::<34>(u64::try_from(index).unwrap_or(u64::MAX)), 34);
+                let problem = SidecarProblem::Contradiction { rule, what, stored: entry.last_offset, found: None };
+                findings.push(problem, at::<34>(u64::try_from(index).unwrap_or(u64::MAX)), 34);
             }
         }
         for aborted in &self.expected {
             let key = (aborted.producer_id, aborted.last_offset);
-            let told = entries.iter().find(|entry| (entry.producer_id, entry.last_offset) == key);
+            let named = entries.iter().find(|entry| (entry.producer_id, entry.last_offset) == key);
             let what = "the file lacks the transaction that a marker aborts at offset";
-            match told {
-                None => faults.push(Wrong::Lacks { rule, what, offset: aborted.last_offset }, 0, 0),
+            match named {
+                None => findings.push(SidecarProblem::Lacks { rule, what, offset: aborted.last_offset }, 0, 0),
                 Some(entry) if entry.first_offset > aborted.first_offset => {
                     let (stored, found) = (entry.first_offset, Some(aborted.first_offset));
-                    let wrong = Wrong::Contradiction { rule, what: "first offset of an aborted transaction", stored, found };
-                    faults.push(wrong, 0, 0);
+                    let problem = SidecarProblem::Contradiction { rule, what: "first offset of an aborted transaction", stored, found };
+                    findings.push(problem, 0, 0);
                 }
                 Some(_) => {}
             }
         }
-        faults.finish()
+        findings.finish()
     }
 }
 
 /// Holds a `leader-epoch-checkpoint` against the batches of a partition.
 pub struct EpochCheck<'a> {
     entries: &'a [EpochEntry],
-    faults: Faults,
+    findings: SidecarFindings,
 }
 
 impl<'a> EpochCheck<'a> {
     /// Against entries that are in order.
     pub fn new(entries: &'a [EpochEntry]) -> Self {
-        Self { entries, faults: Faults::default() }
+        Self { entries, findings: SidecarFindings::default() }
     }
 
     /// The next batch. Offsets before the first entry were deleted once.
@@ -183,20 +187,20 @@ impl<'a> EpochCheck<'a> {
         let Some(entry) = after.checked_sub(1).and_then(|index| self.entries.get(index)) else { return };
         if entry.epoch != header.partition_leader_epoch {
             let (stored, found) = (i64::from(entry.epoch), Some(i64::from(header.partition_leader_epoch)));
-            let wrong = Wrong::Contradiction { rule: "IDX-5", what: "leader epoch of a batch", stored, found };
-            self.faults.push(wrong, 0, 0);
+            let problem = SidecarProblem::Contradiction { rule: "IDX-5", what: "leader epoch of a batch", stored, found };
+            self.findings.push(problem, 0, 0);
         }
     }
 
     /// The faults.
-    pub fn finish(self) -> Vec<Fault> {
-        self.faults.finish()
+    pub fn finish(self) -> Vec<SidecarFinding> {
+        self.findings.finish()
     }
 }
 
-fn no_batch(faults: &mut Faults, index: u64, entry: OffsetEntry) {
+fn no_batch(findings: &mut SidecarFindings, index: u64, entry: OffsetEntry) {
     let (what, stored) = ("position of an index entry", i64::from(entry.position));
-    faults.push(Wrong::Contradiction { rule: "IDX-2", what, stored, found: None }, index.saturating_mul(8), 8);
+    findings.push(SidecarProblem::Contradiction { rule: "IDX-2", what, stored, found: None }, index.saturating_mul(8), 8);
 }
 
 fn position(entry: &OffsetEntry) -> u64 {

@@ -10,7 +10,7 @@ use crate::sidecar::OffsetEntry;
 
 /// Where a piece of some offsets begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct Split {
     /// First offset of the piece.
     pub offset: i64,
     /// Where the first batch that it needs stands.
@@ -57,7 +57,7 @@ impl Lookup<'_> {
     ///
     /// # Errors
     /// `Io`.
-    pub fn offset_cuts(&self, start: i64, end: i64, step: i64) -> Result<Vec<Cut>> {
+    pub fn offset_cuts(&self, start: i64, end: i64, step: i64) -> Result<Vec<Split>> {
         let mut cuts = Vec::new();
         let Some(first) = self.batch_of(start, 0)? else { return Ok(cuts) };
         let (mut offset, mut from) = (first_in(&first, start), first.position);
@@ -70,7 +70,7 @@ impl Lookup<'_> {
             }
             let is_shared = batch.format < RecordFormat::V2 || batch.base_offset < wanted;
             let end_before = batch.position.saturating_add(if is_shared { batch.size } else { 0 });
-            cuts.push(Cut { offset, position: batch.position, end_before });
+            cuts.push(Split { offset, position: batch.position, end_before });
             from = batch.position;
         }
         Ok(cuts)
@@ -92,7 +92,7 @@ impl Lookup<'_> {
         let first = match no_data_error(headers.next_header())? {
             Some(first) => first,
             None => {
-                let Some(position) = self.log.intact_from(1, &self.limits)? else { return Ok(None) };
+                let Some(position) = self.log.valid_from(1, &self.limits)? else { return Ok(None) };
                 headers = self.headers(position);
                 no_data_error(headers.next_header())?.flatten()
             }
@@ -125,12 +125,12 @@ impl Lookup<'_> {
     fn last_by<'a>(&'a self, headers: &impl Fn(u64) -> Headers<&'a dyn ReadAt>) -> Result<Option<BatchHeader>> {
         let found = from_last(self.offsets, |hint| {
             let Some(position) = position(hint) else { return Ok(None) };
-            let is_intact = match self.valid_at(position) {
+            let is_valid = match self.valid_at(position) {
                 // Bytes behind those that are lost tell as well.
                 Err(error) if error.lost_bytes().is_some() => true,
                 header => header?.is_some(),
             };
-            Ok(is_intact.then(|| self.last_from(headers(position))).filter(is_final))
+            Ok(is_valid.then(|| self.last_from(headers(position))).filter(is_final))
         })?;
         if let Some(found) = found {
             return found;
@@ -144,7 +144,7 @@ impl Lookup<'_> {
         // Without an index a valid batch near the end leads to the last one.
         let near = self.len.saturating_sub(SEARCHED);
         if near > 0
-            && let Some(position) = self.log.intact_from(near, &self.limits)?
+            && let Some(position) = self.log.valid_from(near, &self.limits)?
             && let Ok(Some(last)) = self.last_from(headers(position))
         {
             return Ok(Some(last));
@@ -169,8 +169,8 @@ impl Lookup<'_> {
         let below = self.offsets.get(..self.offsets.partition_point(is_at_most)).unwrap_or_default();
         let found = from_last(below, |hint| {
             let Some(position) = position(hint).filter(|position| *position > from) else { return Ok(None) };
-            let is_intact = self.valid_at(position)?.is_some();
-            let place = is_intact.then(|| self.scan(position, |header| header.position >= wanted));
+            let is_valid = self.valid_at(position)?.is_some();
+            let place = is_valid.then(|| self.scan(position, |header| header.position >= wanted));
             Ok(place.and_then(Result::ok).and_then(|place| place.header).map(|header| header.position))
         })?;
         if found.is_some() {

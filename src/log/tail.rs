@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::lookup::is_intact;
+use super::lookup::is_valid;
 use super::{Headers, ReadAt};
 use crate::decode::transactions::Scan;
 use crate::decode::verify;
@@ -91,7 +91,7 @@ impl Tail<'_> {
         for place in scan.map(|scan| scan.begun_before(None)).unwrap_or_default() {
             let mut headers = self.headers(place.position);
             if let Some(header) = headers.next_header()? {
-                intact_entry(&headers, &header)?;
+                valid_entry(&headers, &header)?;
             }
         }
         Ok(walked)
@@ -109,12 +109,12 @@ impl Tail<'_> {
                 return Ok(walked);
             }
             held = headers.next_header()?;
-            if held.is_none() && self.is_checked && !is_intact(&header, &headers.entry(&header)?) {
+            if held.is_none() && self.is_checked && !is_valid(&header, &headers.entry(&header)?) {
                 walked.unfinished = Some(header.position);
                 break;
             }
             if let Some(scan) = &mut scan {
-                scan.visit_header(&header, || intact_entry(&headers, &header).map(Some))?;
+                scan.visit_header(&header, || valid_entry(&headers, &header).map(Some))?;
             }
             walked.last = Some(LastBatch::of(&header));
         }
@@ -132,7 +132,7 @@ impl Tail<'_> {
     }
 }
 
-fn intact_entry(headers: &Headers<&dyn ReadAt>, header: &BatchHeader) -> Result<Vec<u8>> {
+fn valid_entry(headers: &Headers<&dyn ReadAt>, header: &BatchHeader) -> Result<Vec<u8>> {
     let entry = headers.entry(header)?;
     verify(&entry, header).map_err(|error| error.in_batch(header.base_offset).at_byte(header.position))?;
     Ok(entry)

@@ -5,10 +5,10 @@
 
 use super::Committed;
 use crate::decode::transactions::Scan;
-use crate::decode::{ChecksumJudge, Checksums, Transactions, parse_header};
+use crate::decode::{ChecksumVerifier, Checksums, Transactions, parse_header};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v3;
-use crate::framing::{Frame, Judge, Piece, Runs, Source, Step, Tail, step};
+use crate::framing::{Frame, Piece, Runs, Source, Step, Tail, Verifier, step};
 use crate::model::Formats;
 
 /// Entries that can be read again, opened when they are needed: a partition may have more segments than a process may have open files.
@@ -19,7 +19,7 @@ pub trait Entries {
     /// When they cannot be opened.
     fn source(&self, start: u64) -> Result<Source>;
     /// An error of these entries, with the name by which people know them.
-    fn told(&self, error: Error) -> Error {
+    fn named(&self, error: Error) -> Error {
         error
     }
 }
@@ -39,8 +39,8 @@ impl Committed<'_> {
         for place in scanned.begun_before(self.wanted.end) {
             let Some(entries) = sources.get(place.segment) else { continue };
             let is_proven = entries.source(place.position).and_then(|source| self.is_proven(source));
-            if !is_proven.map_err(|error| entries.told(error))? {
-                let thorough = Self { judge: ChecksumJudge { checksums: Checksums::All, ..self.judge }, ..*self };
+            if !is_proven.map_err(|error| entries.named(error))? {
+                let thorough = Self { verifier: ChecksumVerifier { checksums: Checksums::All, ..self.verifier }, ..*self };
                 return scan(&thorough);
             }
         }
@@ -49,14 +49,16 @@ impl Committed<'_> {
 
     /// Whether the first entry is one whose checksum matches; always where all are compared.
     fn is_proven(&self, source: Source) -> Result<bool> {
-        if self.judge.checksums == Checksums::All {
+        if self.verifier.checksums == Checksums::All {
             return Ok(true);
         }
-        let mut runs = Runs::new(source, self.judge.limits, 1).of(self.judge.formats);
+        let mut runs = Runs::new(source, self.verifier.limits, 1).of(self.verifier.formats);
         match runs.next_piece() {
             Ok(Some(Piece::Run(run))) => {
-                let Step::Entry { len, .. } = step(run.entries_from(0), self.judge.formats, &self.judge.limits) else { return Ok(false) };
-                Ok(self.judge.is_intact(run.bytes.get(..len).unwrap_or_default()))
+                let Step::Entry { len, .. } = step(run.entries_from(0), self.verifier.formats, &self.verifier.limits) else {
+                    return Ok(false);
+                };
+                Ok(self.verifier.is_valid(run.bytes.get(..len).unwrap_or_default()))
             }
             Err(error) if !error.is_about_data() => Err(error),
             _ => Ok(false),
@@ -68,13 +70,13 @@ impl Committed<'_> {
         let mut before = None;
         for (index, entries) in sources.iter().enumerate() {
             scan.enter(index, None);
-            entries.source(0).and_then(|source| self.visit_source(source, &mut scan)).map_err(|error| entries.told(error))?;
+            entries.source(0).and_then(|source| self.visit_source(source, &mut scan)).map_err(|error| entries.named(error))?;
             let Some(first) = scan.take_first_offset() else { continue };
             if let Some((earlier, start)) = before.replace((index, first)).filter(|(_, start)| first < *start) {
-                let fault = format!(
+                let problem = format!(
                     "they must stand in the order of their offsets: sources[{earlier}] begins at offset {start}, sources[{index}] at {first}"
                 );
-                return Err(ErrorKind::Usage { argument: "sources", fault }.into());
+                return Err(ErrorKind::Usage { argument: "sources", problem }.into());
             }
         }
         Ok(scan)
@@ -87,27 +89,28 @@ impl Committed<'_> {
     /// `UnsupportedFormat` (MAP-3) for an intact batch of magic 3 where they are not read: a transaction may begin or end in it. `Io`, and
     /// when the work is to stop.
     pub fn visit_source(&self, source: Source, scan: &mut Scan) -> Result<u64> {
-        let refuses_v3 = !self.is_recovering && self.judge.formats == Formats::Auto;
+        let refuses_v3 = !self.is_recovering && self.verifier.formats == Formats::Auto;
         // One that is refused must be found first.
-        let formats = if refuses_v3 { Formats::Experimental } else { self.judge.formats };
-        let judge = ChecksumJudge { formats, ..self.judge };
-        let mut runs = Runs::new(source, judge.limits, 1 << 20).of(formats).recovering(Box::new(judge)).asking(self.interrupt.clone());
+        let formats = if refuses_v3 { Formats::Experimental } else { self.verifier.formats };
+        let verifier = ChecksumVerifier { formats, ..self.verifier };
+        let mut runs =
+            Runs::new(source, verifier.limits, 1 << 20).of(formats).recovering(Box::new(verifier)).asking(self.interrupt.clone());
         while let Some(piece) = runs.next_piece()? {
             self.interrupt.ensure_wanted()?;
             let Piece::Run(run) = piece else {
-                scan.doubt();
+                scan.mark_undecided();
                 continue;
             };
             let mut at = 0;
-            while let Step::Entry { len, magic } = step(run.entries_from(at), formats, &judge.limits) {
+            while let Step::Entry { len, magic } = step(run.entries_from(at), formats, &verifier.limits) {
                 let position = run.position.saturating_add(u64::try_from(at).unwrap_or(u64::MAX));
                 let frame = Frame { position, magic, bytes: run.bytes.get(at..at + len).unwrap_or_default() };
                 at += len;
                 if refuses_v3 && magic == v3::layout::MAGIC {
-                    if judge.is_intact(frame.bytes) {
-                        parse_header(frame, self.judge.formats, 0).map_err(|error| error.at_byte(position))?;
+                    if verifier.is_valid(frame.bytes) {
+                        parse_header(frame, self.verifier.formats, 0).map_err(|error| error.at_byte(position))?;
                     }
-                    scan.doubt();
+                    scan.mark_undecided();
                     continue;
                 }
                 scan.visit(frame);

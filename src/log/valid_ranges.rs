@@ -3,7 +3,7 @@
 
 use super::Lookup;
 use super::index_search::{from_first, from_last, position};
-use crate::decode::{ChecksumJudge, Checksums};
+use crate::decode::{ChecksumVerifier, Checksums};
 use crate::error::Result;
 use crate::framing::{Piece, Runs, Source};
 use crate::limits::Limits;
@@ -16,9 +16,9 @@ const SEARCHED: usize = 64 << 10;
 ///
 /// # Errors
 /// `Io`, `Interrupted`.
-pub fn first_intact(source: Source, limits: &Limits) -> Result<Option<u64>> {
-    let judge = ChecksumJudge { formats: Formats::Experimental, limits: *limits, checksums: Checksums::All };
-    let mut runs = Runs::new(source, *limits, SEARCHED).of(judge.formats).recovering(Box::new(judge));
+pub fn first_valid_entry(source: Source, limits: &Limits) -> Result<Option<u64>> {
+    let verifier = ChecksumVerifier { formats: Formats::Experimental, limits: *limits, checksums: Checksums::All };
+    let mut runs = Runs::new(source, *limits, SEARCHED).of(verifier.formats).recovering(Box::new(verifier));
     while let Some(piece) = runs.next_piece()? {
         if let Piece::Run(run) = piece {
             return Ok(Some(run.position));

@@ -8,7 +8,7 @@ use crate::limits::Limits;
 use crate::model::{BatchHeader, CompressionType, HeaderRef, RecordFormat, RecordRef, RecordSink};
 
 /// Unpacks one wrapper after the other.
-pub struct UntoldTimes {
+pub struct WrapperTimes {
     decoder: Decoder,
 }
 
@@ -17,7 +17,7 @@ pub fn may_have_times(header: &BatchHeader) -> bool {
     header.format == RecordFormat::V0 && header.compression() != CompressionType::None
 }
 
-impl UntoldTimes {
+impl WrapperTimes {
     /// Nothing is read before a wrapper is met.
     pub fn new(limits: Limits) -> Self {
         // Who decodes what the look-up finds compares checksums.

@@ -13,12 +13,12 @@ use crate::wire::huge_pages;
 const LONG: usize = 1 << 20;
 
 /// Writes bytes one after the other into memory that has none yet.
-pub struct Pen<'a> {
+pub struct BytesWriter<'a> {
     room: &'a mut [MaybeUninit<u8>],
     at: usize,
 }
 
-impl Pen<'_> {
+impl BytesWriter<'_> {
     /// Writes a run of bytes; what there is no room for is left out.
     pub fn put(&mut self, bytes: &[u8]) {
         let Some(room) = self.room.get_mut(self.at..).and_then(|room| room.get_mut(..bytes.len())) else { return };
@@ -32,7 +32,11 @@ impl Pen<'_> {
 ///
 /// # Errors
 /// MemoryError, and what `write` fails with.
-pub fn written<'py>(py: Python<'py>, len: usize, write: impl FnOnce(&mut Pen<'_>) -> PyResult<()>) -> PyResult<Bound<'py, PyBytes>> {
+pub fn written<'py>(
+    py: Python<'py>,
+    len: usize,
+    write: impl FnOnce(&mut BytesWriter<'_>) -> PyResult<()>,
+) -> PyResult<Bound<'py, PyBytes>> {
     let size = ffi::Py_ssize_t::try_from(len)?;
     // SAFETY: without a source the call gives a new bytes object of this size that nobody else knows, or an error. Its memory stays where
     // it is while `bytes` lives; until it is returned only the pen points into it, as memory that is not initialised.
@@ -42,9 +46,9 @@ pub fn written<'py>(py: Python<'py>, len: usize, write: impl FnOnce(&mut Pen<'_>
         (object.cast_into_unchecked::<PyBytes>(), std::slice::from_raw_parts_mut(start.cast::<MaybeUninit<u8>>(), len))
     };
     huge_pages::advise(room);
-    let mut pen = Pen { room, at: 0 };
-    write(&mut pen)?;
-    let at = pen.at;
+    let mut writer = BytesWriter { room, at: 0 };
+    write(&mut writer)?;
+    let at = writer.at;
     if at == len {
         return Ok(bytes);
     }
@@ -58,11 +62,11 @@ pub fn written<'py>(py: Python<'py>, len: usize, write: impl FnOnce(&mut Pen<'_>
 /// # Errors
 /// MemoryError.
 pub fn copied<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-    written(py, bytes.len(), |pen| {
+    written(py, bytes.len(), |writer| {
         if bytes.len() < LONG {
-            pen.put(bytes)
+            writer.put(bytes)
         } else {
-            py.detach(|| pen.put(bytes))
+            py.detach(|| writer.put(bytes))
         }
         Ok(())
     })

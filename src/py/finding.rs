@@ -42,7 +42,7 @@ impl From<&core::Finding> for Finding {
         Self {
             rule: finding.rule().to_owned(),
             severity: finding.severity.name().to_owned(),
-            message: finding.what.to_string(),
+            message: finding.kind.to_string(),
             path: finding.path(),
             position: finding.position,
             length: finding.length,

@@ -117,7 +117,7 @@ impl Signals {
         let kept = self.raised.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|kept| kept.clone_ref(py));
         let Some(kept) = kept.filter(|_| is_from_python) else { return errors::to_py(py, error) };
         if let Some(path) = error.file() {
-            errors::tell_path(py, &kept, path);
+            errors::set_path(py, &kept, path);
         }
         kept
     }

@@ -11,21 +11,21 @@ pub const RULE: &str = "TS-45";
 
 /// Findings in the order of the input, a loss before what comes behind it, without what only speaks of bytes in the place of lost ones: a loss
 /// is then about all that is left out because of it. What else stores told comes last.
-pub fn told(findings: &[core::Finding], notes: Vec<Finding>) -> Vec<Finding> {
+pub fn merged(findings: &[core::Finding], notes: Vec<Finding>) -> Vec<Finding> {
     let (mut losses, others): (Vec<_>, Vec<_>) = notes.into_iter().partition(|note| note.rule() == RULE);
     let files: Vec<_> = losses.iter().map(|loss| loss.file().to_owned()).collect();
     losses.sort_by_cached_key(|loss| (files.iter().position(|file| file == loss.file()), loss.bytes().start));
     let kept: Vec<_> = findings.iter().filter(|finding| !is_taken(finding, &mut losses)).collect();
-    let mut told = Vec::with_capacity(kept.len() + losses.len() + others.len());
+    let mut merged = Vec::with_capacity(kept.len() + losses.len() + others.len());
     for finding in kept {
         let (before, behind): (Vec<_>, _) = losses.into_iter().partition(|loss| stands_before(loss, finding));
         losses = behind;
-        told.extend(before);
-        told.push(finding.into());
+        merged.extend(before);
+        merged.push(finding.into());
     }
-    told.extend(losses);
-    told.extend(others);
-    told
+    merged.extend(losses);
+    merged.extend(others);
+    merged
 }
 
 /// True for bytes of which some were lost.
@@ -48,15 +48,15 @@ fn is_taken(finding: &core::Finding, losses: &mut [Finding]) -> bool {
 
 /// What is found beside a log comes behind everything that is found in one.
 fn stands_before(loss: &Finding, finding: &core::Finding) -> bool {
-    is_beside(finding) || (loss.bytes().start <= finding.position && is_in_log(loss, finding))
+    is_in_sidecar(finding) || (loss.bytes().start <= finding.position && is_in_log(loss, finding))
 }
 
 fn is_in_log(loss: &Finding, finding: &core::Finding) -> bool {
-    !is_beside(finding) && finding.file.as_deref().is_none_or(|file| loss.file() == file)
+    !is_in_sidecar(finding) && finding.file.as_deref().is_none_or(|file| loss.file() == file)
 }
 
-fn is_beside(finding: &core::Finding) -> bool {
-    matches!(finding.what, core::What::Beside(_))
+fn is_in_sidecar(finding: &core::Finding) -> bool {
+    matches!(finding.kind, core::FindingKind::Sidecar(_))
 }
 
 fn overlaps(one: &Range<u64>, other: &Range<u64>) -> bool {

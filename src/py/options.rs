@@ -129,7 +129,7 @@ impl Reading {
     }
 
     /// A proposal that was named, and not allowed, is told.
-    fn tells_experimental(&self) -> bool {
+    fn reports_experimental(&self) -> bool {
         self.format == "v3" && !self.experimental
     }
 
@@ -146,7 +146,7 @@ impl Reading {
     fn to_decode(&self, check_crc: bool, limits: Option<&Limits>) -> PyResult<DecodeOptions> {
         Ok(DecodeOptions {
             formats: self.formats()?,
-            tells_experimental: self.tells_experimental(),
+            reports_experimental: self.reports_experimental(),
             sniffed_values: self.sniffed_values()?,
             base_position: self.base_position.unwrap_or(0),
             codecs: self.codecs(),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Entries that follow each other in the input and were kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptRange {
     /// Their bytes in the input.
     pub bytes: Range<u64>,
     /// Offset of the first one, as its header tells.
@@ -17,7 +17,7 @@ pub struct Kept {
 
 /// Bytes that were left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostRange {
     /// The bytes in the input.
     pub bytes: Range<u64>,
     /// The rule that says why.
@@ -34,9 +34,9 @@ pub struct Lost {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// What was kept, in the order of the output.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptRange>,
     /// What was lost, in the order of the input.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<LostRange>,
     /// Bytes kept, also of what is not listed.
     pub kept_bytes: u64,
     /// Bytes lost, also of what is not listed.
@@ -71,7 +71,7 @@ impl Account {
             (kept.bytes.end, kept.last_offset) = (bytes.end, last_offset);
             kept.entries = kept.entries.saturating_add(1);
         } else if self.kept.len() < MOST {
-            self.kept.push(Kept { bytes, first_offset, last_offset, entries: 1 });
+            self.kept.push(KeptRange { bytes, first_offset, last_offset, entries: 1 });
         } else {
             self.is_cut = true;
         }
@@ -79,12 +79,12 @@ impl Account {
 
     /// Bytes were left out.
     pub fn lose(&mut self, bytes: Range<u64>, rule: &'static str) {
-        self.list(Lost { bytes, rule, after_offset: self.last_offset, before_offset: None, is_known: false });
+        self.list(LostRange { bytes, rule, after_offset: self.last_offset, before_offset: None, is_known: false });
     }
 
     /// An intact entry was left out, whose own offsets are known.
     pub fn lose_known(&mut self, bytes: Range<u64>, rule: &'static str) {
-        self.list(Lost { bytes, rule, after_offset: None, before_offset: None, is_known: true });
+        self.list(LostRange { bytes, rule, after_offset: None, before_offset: None, is_known: true });
         self.bounded = self.lost.len();
     }
 
@@ -100,7 +100,7 @@ impl Account {
         self.is_cut |= other.is_cut;
     }
 
-    fn list(&mut self, lost: Lost) {
+    fn list(&mut self, lost: LostRange) {
         let len = lost.bytes.end.saturating_sub(lost.bytes.start);
         if len == 0 {
             return;

@@ -11,8 +11,8 @@ mod ordered_log;
 mod records;
 mod salvager;
 
-pub use account::{Account, Kept, Lost};
+pub use account::{Account, KeptRange, LostRange};
 pub use cut::changed;
 pub use order::{Fit, Place};
-pub use ordered_log::{Passes, Settled};
+pub use ordered_log::{OrderedLog, Passes};
 pub use salvager::{Found, SalvageOptions, Salvager};

@@ -3,23 +3,23 @@
 use std::collections::HashMap;
 
 use super::account::Account;
-use super::cut::{Cutter, changed};
+use super::cut::{RangeCopier, changed};
 use super::missing;
-use super::order::{Order, Place, Why, settle};
+use super::order::{Order, Place, Why, order_entries};
 use super::salvager::{Found, SalvageOptions};
-use crate::decode::{ChecksumJudge, DecodeOptions, parse_header};
+use crate::decode::{ChecksumVerifier, DecodeOptions, parse_header};
 use crate::error::Result;
-use crate::framing::{Frame, Judge, Source, Step, step};
+use crate::framing::{Frame, Source, Step, Verifier, step};
 use crate::interrupt::Interrupt;
 use crate::validate::{Finding, Misplaced};
 use crate::wire::Sink;
 
 /// A settled order of entries.
-pub struct Settled {
+pub struct OrderedLog {
     places: Vec<Place>,
     order: Order,
     decode: DecodeOptions,
-    judge: ChecksumJudge,
+    verifier: ChecksumVerifier,
 }
 
 /// The same source three times: for what is moved, for what is left out, for the log.
@@ -33,18 +33,18 @@ pub struct Passes {
 /// Takes bytes as they come.
 pub type Take<'a> = &'a mut dyn FnMut(&[u8]) -> Result<()>;
 
-impl Settled {
+impl OrderedLog {
     /// Settles the order of what was found; its account and its findings tell what is left out from now on.
     pub fn new(found: &mut Found, options: &SalvageOptions) -> Self {
         let places = std::mem::take(&mut found.places);
-        let order = settle(&places, options.fit);
+        let order = order_entries(&places, options.fit);
         let mut account = Account::default();
         for place in order.entries.iter().filter_map(|(index, _)| places.get(*index)) {
             account.keep(place.bytes(), place.base_offset, place.last_offset);
         }
         account.lose_as(&mut found.account);
         for (place, why) in order.left_out.iter().filter_map(|(index, why)| Some((places.get(*index)?, *why))) {
-            let what = if why == Why::Copy { Misplaced::Copy } else { Misplaced::Doubtful };
+            let what = if why == Why::Copy { Misplaced::Copy } else { Misplaced::UnfitOffsets };
             let finding = Finding::of_misplaced(what, place.bytes(), place.base_offset, place.last_offset);
             account.lose_known(place.bytes(), finding.rule());
             found.findings.push(finding);
@@ -53,13 +53,13 @@ impl Settled {
         missing::bound(&mut account);
         found.account = account;
         let decode = DecodeOptions { check_crc: true, ..options.decode.clone() };
-        let judge = ChecksumJudge::of(&decode);
-        Self { places, order, decode, judge }
+        let verifier = ChecksumVerifier::of(&decode);
+        Self { places, order, decode, verifier }
     }
 
     /// Entries that are left out and are in the log under no other position.
-    pub fn doubtful(&self) -> u64 {
-        self.order.left_out.iter().map(|(_, why)| u64::from(*why == Why::Doubtful)).sum()
+    pub fn unfit(&self) -> u64 {
+        self.order.left_out.iter().map(|(_, why)| u64::from(*why == Why::UnfitOffsets)).sum()
     }
 
     /// Writes the log, and the doubtful entries aside.
@@ -68,20 +68,20 @@ impl Settled {
     /// `Io`, also when the source is not what it was when it was read first, `Interrupted`, and what the takers fail with.
     pub fn write(&self, passes: Passes, out: Take<'_>, aside: Take<'_>) -> Result<()> {
         let Passes { sources: [for_moved, for_aside, for_log], interrupt } = passes;
-        let moved = self.moved(Cutter::new(for_moved, interrupt.clone()))?;
-        let mut cutter = Cutter::new(for_aside, interrupt.clone());
+        let moved = self.moved(RangeCopier::new(for_moved, interrupt.clone()))?;
+        let mut copier = RangeCopier::new(for_aside, interrupt.clone());
         let mut entry = Sink::default();
-        for (index, _) in self.order.left_out.iter().filter(|(_, why)| *why == Why::Doubtful) {
+        for (index, _) in self.order.left_out.iter().filter(|(_, why)| *why == Why::UnfitOffsets) {
             let Some(place) = self.places.get(*index) else { continue };
-            self.take(place, &mut cutter, &mut entry)?;
+            self.take(place, &mut copier, &mut entry)?;
             aside(entry.bytes())?;
         }
-        let mut cutter = Cutter::new(for_log, interrupt);
+        let mut copier = RangeCopier::new(for_log, interrupt);
         for (place, is_moved) in self.entries() {
             match moved.get(&place.position).filter(|_| is_moved) {
                 Some(held) => out(held)?,
                 None => {
-                    self.take(place, &mut cutter, &mut entry)?;
+                    self.take(place, &mut copier, &mut entry)?;
                     out(entry.bytes())?;
                 }
             }
@@ -90,13 +90,13 @@ impl Settled {
     }
 
     /// Bytes of the entries that are moved, by position.
-    fn moved(&self, mut cutter: Cutter) -> Result<HashMap<u64, Vec<u8>>> {
+    fn moved(&self, mut copier: RangeCopier) -> Result<HashMap<u64, Vec<u8>>> {
         let mut places: Vec<_> = self.entries().filter(|(_, is_moved)| *is_moved).map(|(place, _)| place).collect();
         places.sort_unstable_by_key(|place| place.position);
         let mut held = HashMap::new();
         for place in places {
             let mut entry = Sink::default();
-            self.take(place, &mut cutter, &mut entry)?;
+            self.take(place, &mut copier, &mut entry)?;
             held.insert(place.position, entry.into_vec());
         }
         Ok(held)
@@ -108,9 +108,9 @@ impl Settled {
     }
 
     /// Takes the bytes of an entry, which is still what it was when it was read first.
-    fn take(&self, place: &Place, cutter: &mut Cutter, entry: &mut Sink) -> Result<()> {
+    fn take(&self, place: &Place, copier: &mut RangeCopier, entry: &mut Sink) -> Result<()> {
         entry.clear();
-        cutter.cut(&place.bytes(), |bytes| {
+        copier.cut(&place.bytes(), |bytes| {
             entry.put(bytes);
             Ok(())
         })?;
@@ -121,7 +121,7 @@ impl Settled {
         let Step::Entry { len, magic } = step(bytes, self.decode.formats, &self.decode.limits) else { return false };
         let frame = Frame { position: place.position, magic, bytes };
         len == bytes.len()
-            && self.judge.damage_of(bytes, magic).is_none()
+            && self.verifier.damage_of(bytes, magic).is_none()
             && parse_header(frame, self.decode.formats, self.decode.base_position).is_ok_and(|header| Place::of(&header) == *place)
     }
 }

@@ -4,9 +4,9 @@ use super::account::Account;
 use super::missing;
 use super::order::{Fit, Place};
 use super::records::Rescue;
-use crate::decode::{ChecksumJudge, DecodeOptions, parse_header};
+use crate::decode::{ChecksumVerifier, DecodeOptions, parse_header};
 use crate::error::Result;
-use crate::framing::{Frame, Judge, Piece, Run, Runs, Source, Step, Tail, step};
+use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, Verifier, step};
 use crate::interrupt::Interrupt;
 use crate::model::{Formats, RecordFormat};
 use crate::validate::{Finding, Findings, Neighbours};
@@ -28,7 +28,7 @@ pub struct SalvageOptions {
 /// Salvages one source, front to back.
 pub struct Salvager {
     runs: Runs,
-    judge: ChecksumJudge,
+    verifier: ChecksumVerifier,
     formats: Formats,
     options: SalvageOptions,
     rescue: Option<Rescue>,
@@ -65,14 +65,14 @@ impl Salvager {
     /// None that an input causes.
     pub fn new(source: Source, options: SalvageOptions) -> Result<Self> {
         let decode = DecodeOptions { check_crc: true, ..options.decode.clone() };
-        let judge = ChecksumJudge::of(&decode);
+        let verifier = ChecksumVerifier::of(&decode);
         let rescue = options.wants_records.then(|| Rescue::new(decode.clone())).transpose()?;
         let runs =
-            Runs::new(source, decode.limits, RUN_LEN).of(decode.formats).recovering(Box::new(judge)).giving_broken().giving_enclosed();
+            Runs::new(source, decode.limits, RUN_LEN).of(decode.formats).recovering(Box::new(verifier)).giving_broken().giving_enclosed();
         let options = SalvageOptions { decode, ..options };
         Ok(Self {
             runs,
-            judge,
+            verifier,
             formats: options.decode.formats,
             options,
             rescue,
@@ -128,7 +128,7 @@ impl Salvager {
             at += len;
             // Framing believes no entry whose header cannot be parsed.
             let Ok(header) = parse_header(frame, self.formats, self.options.decode.base_position) else { continue };
-            if header.format == RecordFormat::V3 && std::mem::take(&mut self.options.decode.tells_experimental) {
+            if header.format == RecordFormat::V3 && std::mem::take(&mut self.options.decode.reports_experimental) {
                 fresh.push(Finding::of_experimental(header.format, frame.position));
             }
             self.neighbours.visit(&header, &mut fresh);
@@ -158,7 +158,7 @@ impl Salvager {
         let bytes = run.bytes.get(..run.len).unwrap_or_default();
         let end = run.position.saturating_add(as_u64(run.len));
         let Step::Entry { magic, .. } = step(bytes, self.formats, &self.options.decode.limits) else { return };
-        let Some(error) = self.judge.damage_of(bytes, magic) else { return };
+        let Some(error) = self.verifier.damage_of(bytes, magic) else { return };
         let error = error.at_byte(run.position);
         let rule = error.kind().rule();
         self.found.findings.push(Finding::of_error(&error, run.position, as_u64(run.len)));

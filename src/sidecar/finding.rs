@@ -1,23 +1,23 @@
 use std::fmt;
 
-use crate::error::counted;
+use crate::error::plural;
 
-/// Something in a file beside a log, and where.
+/// A finding about a sidecar file, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct SidecarFinding {
     /// What it is.
-    pub wrong: Wrong,
+    pub problem: SidecarProblem,
     /// Position in the file, in bytes.
     pub position: u64,
     /// How many bytes it is about.
     pub length: u64,
 }
 
-/// The kinds of faults. `SEG` rules need the file alone, `IDX` rules hold it against the log.
+/// The kinds of findings. `SEG` rules need the file alone, `IDX` rules hold it against the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the numbers are named by the message of their kind")]
-pub enum Wrong {
+pub enum SidecarProblem {
     /// SEG-5: the file ends inside an entry.
     CutEntry { bytes: u64 },
     /// SEG-5: the file ends in zeros, as that of an active segment does.
@@ -32,53 +32,53 @@ pub enum Wrong {
     Missing,
     /// An entry contradicts the log: `found` is what the log says.
     Contradiction { rule: &'static str, what: &'static str, stored: i64, found: Option<i64> },
-    /// Something that the log tells of is not in the file.
+    /// An offset of the log is missing in the file.
     Lacks { rule: &'static str, what: &'static str, offset: i64 },
     /// IDX-6: the log has gone on well past the last entry.
     Stale { last: i64, end: i64 },
-    /// This many more faults of the file, which are not told one by one.
+    /// This many more findings of the file, which are not listed.
     More { rule: &'static str, times: u64 },
 }
 
-/// Collects faults; beyond a number of them they are only counted, since an index of garbage has a million.
+/// Collects findings. Above a number of them they are only counted, since an index of garbage has a million.
 #[derive(Debug, Default)]
-pub struct Faults {
-    told: Vec<Fault>,
-    more: Option<(Fault, u64)>,
+pub struct SidecarFindings {
+    listed: Vec<SidecarFinding>,
+    more: Option<(SidecarFinding, u64)>,
 }
 
-/// Faults of one file that are told one by one.
-const TOLD: usize = 100;
+/// Findings of one file that are listed.
+const MOST_LISTED: usize = 100;
 
-impl Faults {
+impl SidecarFindings {
     /// Adds one.
-    pub fn push(&mut self, wrong: Wrong, position: u64, length: u64) {
-        let fault = Fault { wrong, position, length };
+    pub fn push(&mut self, problem: SidecarProblem, position: u64, length: u64) {
+        let finding = SidecarFinding { problem, position, length };
         match &mut self.more {
-            _ if self.told.len() < TOLD => self.told.push(fault),
+            _ if self.listed.len() < MOST_LISTED => self.listed.push(finding),
             Some((_, times)) => *times += 1,
-            None => self.more = Some((fault, 1)),
+            None => self.more = Some((finding, 1)),
         }
     }
 
     /// All of them.
-    pub fn finish(mut self) -> Vec<Fault> {
+    pub fn finish(mut self) -> Vec<SidecarFinding> {
         if let Some((first, times)) = self.more {
-            let wrong = Wrong::More { rule: first.wrong.rule(), times };
-            self.told.push(Fault { wrong, ..first });
+            let problem = SidecarProblem::More { rule: first.problem.rule(), times };
+            self.listed.push(SidecarFinding { problem, ..first });
         }
-        self.told
+        self.listed
     }
 }
 
-impl Fault {
+impl SidecarFinding {
     /// False for what is only worth knowing.
     pub fn is_harmful(&self) -> bool {
-        !matches!(self.wrong, Wrong::ZeroTail { .. } | Wrong::Missing | Wrong::Stale { .. })
+        !matches!(self.problem, SidecarProblem::ZeroTail { .. } | SidecarProblem::Missing | SidecarProblem::Stale { .. })
     }
 }
 
-impl Wrong {
+impl SidecarProblem {
     /// The id of the rule.
     pub fn rule(&self) -> &'static str {
         match self {
@@ -95,11 +95,11 @@ impl Wrong {
     }
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for SidecarProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::CutEntry { bytes } => write!(f, "the file ends inside an entry: {} left over", counted(*bytes, "byte")),
-            Self::ZeroTail { bytes } => write!(f, "the file ends in {}, as that of an active segment does", counted(*bytes, "zero byte")),
+            Self::CutEntry { bytes } => write!(f, "the file ends inside an entry: {} left over", plural(*bytes, "byte")),
+            Self::ZeroTail { bytes } => write!(f, "the file ends in {}, as that of an active segment does", plural(*bytes, "zero byte")),
             Self::Entry { what, value, bound, .. } => write!(f, "{what}: {value}, with {bound}"),
             Self::Unreadable { what, .. } => write!(f, "{what}"),
             Self::Checksum { stored, computed } => write!(f, "checksum mismatch: stored {stored:#010x}, computed {computed:#010x}"),

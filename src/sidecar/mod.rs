@@ -24,7 +24,7 @@ pub mod txn_index;
 mod table;
 
 pub use epochs::{EpochEntry, LeaderEpochs};
-pub use finding::{Fault, Faults, Wrong};
+pub use finding::{SidecarFinding, SidecarFindings, SidecarProblem};
 pub use index_builder::IndexBuilder;
 pub use offset_index::OffsetEntry;
 pub use producer_snapshot::ProducerEntry;
@@ -32,18 +32,18 @@ pub use producers::Producers;
 pub use time_index::TimeEntry;
 pub use txn_index::AbortedTxn;
 
-/// What a file holds, and what is wrong with it. Entries are given as they stand, also those that a fault is about.
+/// What a file holds, and what is wrong with it. Entries are given as they are in the file, also those that a finding is about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed<T> {
     /// In the order of the file.
     pub entries: Vec<T>,
     /// In the order of the file.
-    pub faults: Vec<Fault>,
+    pub findings: Vec<SidecarFinding>,
 }
 
 impl<T> Parsed<T> {
     /// True when nothing is wrong with it (a zero tail is nothing wrong).
-    pub fn is_sound(&self) -> bool {
-        !self.faults.iter().any(Fault::is_harmful)
+    pub fn is_valid(&self) -> bool {
+        !self.findings.iter().any(SidecarFinding::is_harmful)
     }
 }

@@ -3,25 +3,25 @@
 mod producer;
 mod text;
 
-pub use producer::ProducerFault;
+pub use producer::ProducerProblem;
 
 use crate::codec::Remark;
 use crate::error::ErrorKind;
 use crate::internal_topics::Undecoded;
 use crate::model::RecordFormat;
-use crate::sidecar::Fault;
+use crate::sidecar::SidecarFinding;
 
 /// The kinds of findings.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the numbers are named by the message of their kind")]
-pub enum What {
+pub enum FindingKind {
     /// What `decode` would fail with.
     Failure(ErrorKind),
     /// What the codec passed over.
     Codec(Remark),
     /// A fault of a file beside the log.
-    Beside(Fault),
+    Sidecar(SidecarFinding),
     /// EXPERIMENTAL: batches of a format that never shipped were read because it was named.
     Experimental { format: RecordFormat },
     /// S-C2: batches of a format that never shipped are written in the format that is written when none is named.
@@ -73,7 +73,7 @@ pub enum What {
     /// V2-61: producer fields that contradict each other or the attributes.
     Producer { what: &'static str },
     /// PRD-1, PRD-2, TRX-1 to TRX-4: what a producer gets wrong across batches.
-    AcrossBatches { producer_id: i64, fault: ProducerFault },
+    AcrossBatches { producer_id: i64, problem: ProducerProblem },
     /// CTL-1: a control batch with more than one transaction marker.
     ManyMarkers { count: u64 },
     /// CTL-4: the value of a transaction marker is not a version and a coordinator epoch.
@@ -83,7 +83,7 @@ pub enum What {
     /// INT-1 and INT-2: a record of an internal topic, or a control record, is given as bytes.
     Undecoded(Undecoded),
     /// This many more findings of a rule, which are not told one by one.
-    Untold { rule: &'static str, times: u64 },
+    More { rule: &'static str, times: u64 },
     /// The same rule is broken by this many more records of the batch, which are not told one by one.
     Repeated { rule: &'static str, times: u64 },
 }
@@ -105,16 +105,16 @@ pub enum Misplaced {
     /// The same entry is there already.
     Copy,
     /// Its offsets fit nowhere.
-    Doubtful,
+    UnfitOffsets,
 }
 
-impl What {
+impl FindingKind {
     /// The id of the rule.
     pub fn rule(&self) -> &'static str {
         match self {
             Self::Failure(kind) => kind.rule(),
             Self::Codec(remark) => remark.rule(),
-            Self::Beside(fault) => fault.wrong.rule(),
+            Self::Sidecar(finding) => finding.problem.rule(),
             Self::Experimental { .. } => "EXPERIMENTAL",
             Self::DefaultTarget { .. } => "S-C2",
             Self::TornTail { .. } => "L8-14",
@@ -139,12 +139,12 @@ impl What {
             Self::OffsetGap { .. } => "ORD-3",
             Self::EpochBehind { .. } => "ORD-2",
             Self::Producer { .. } => "V2-61",
-            Self::AcrossBatches { fault, .. } => fault.rule(),
+            Self::AcrossBatches { problem, .. } => problem.rule(),
             Self::ManyMarkers { .. } => "CTL-1",
             Self::MarkerValue => "CTL-4",
             Self::Misplaced(misplaced) => misplaced.rule(),
             Self::Undecoded(undecoded) => undecoded.rule(),
-            Self::Repeated { rule, .. } | Self::Untold { rule, .. } => rule,
+            Self::Repeated { rule, .. } | Self::More { rule, .. } => rule,
         }
     }
 }
@@ -153,7 +153,7 @@ impl Misplaced {
     fn rule(self) -> &'static str {
         match self {
             Self::Copy => "SAL-1",
-            Self::Doubtful => "SAL-2",
+            Self::UnfitOffsets => "SAL-2",
         }
     }
 }

@@ -16,5 +16,5 @@ mod walk;
 pub use batch::Neighbours;
 pub use finding::{Finding, Severity};
 pub use findings::Findings;
-pub use kind::{Misplaced, Missing, ProducerFault, What};
+pub use kind::{FindingKind, Misplaced, Missing, ProducerProblem};
 pub use report::{Before, Depth, Validator};

@@ -114,7 +114,7 @@ impl Prefix {
     /// whose payload was looked for in the wrong place.
     #[cold]
     #[inline(never)]
-    fn judged(&self, section: &Section<'_>, error: Error) -> Error {
+    fn explained(&self, section: &Section<'_>, error: Error) -> Error {
         match self.ensure_whole(section) {
             Err(whole) => whole,
             Ok(_) => error.in_record(as_u64(self.index)),
@@ -271,7 +271,7 @@ impl Walk {
                     payload += metadata.payload_len;
                     prefix.pass(&metadata);
                 }
-                Err(error) => return Err(prefix.judged(section, error)),
+                Err(error) => return Err(prefix.explained(section, error)),
             }
             ahead.step();
         }

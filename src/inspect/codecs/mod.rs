@@ -5,7 +5,7 @@ pub(super) mod lz4;
 pub(super) mod snappy;
 pub(super) mod zstd;
 
-use super::field_writer::Scribe;
+use super::field_writer::FieldWriter;
 use crate::wire::{Field, Kind};
 
 /// An unsigned little-endian field.
@@ -14,9 +14,9 @@ const fn little(name: &'static str, len: usize) -> Field {
 }
 
 /// Bytes that readers pass over behind the end of a stream (FND-8).
-fn trailing(scribe: &mut Scribe<'_>) {
-    if scribe.goes_on() {
-        scribe.rest("trailingBytes");
-        scribe.note("behind the end of the stream; readers pass over them");
+fn trailing(writer: &mut FieldWriter<'_>) {
+    if writer.goes_on() {
+        writer.rest("trailingBytes");
+        writer.note("behind the end of the stream; readers pass over them");
     }
 }

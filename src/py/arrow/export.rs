@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::columns::jsonl::{BytesForm, JsonLines, RowFilter};
-use crate::error::counted;
+use crate::error::plural;
 use crate::py::arrow::libraries;
 use crate::py::errors;
 
@@ -130,7 +130,7 @@ impl ArrowArray {
     }
 
     fn __repr__(&self) -> String {
-        format!("ArrowArray({})", counted(self.0.len(), "value"))
+        format!("ArrowArray({})", plural(self.0.len(), "value"))
     }
 
     #[pyo3(signature = (requested_schema=None))]

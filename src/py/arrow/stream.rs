@@ -101,7 +101,7 @@ impl RecordStream {
     #[getter]
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
         let findings = self.0.look(py, |state| state.findings.clone().into_vec())?;
-        Ok(lost_ranges::told(&findings, self.0.signals.notes()))
+        Ok(lost_ranges::merged(&findings, self.0.signals.notes()))
     }
 
     #[getter]
@@ -121,7 +121,7 @@ impl RecordStream {
         self.ensure_unconsumed(py)?;
         let batches = self.collect(py)?;
         let (findings, stats) = self.0.look(py, |state| (state.findings.clone().into_vec(), state.stats))?;
-        let findings = lost_ranges::told(&findings, self.0.signals.notes());
+        let findings = lost_ranges::merged(&findings, self.0.signals.notes());
         Ok(ArrowTable { schema: Arc::clone(&self.0.schema), batches, findings, stats, fetches: self.0.signals.fetches() })
     }
 

@@ -42,9 +42,9 @@ impl Read for FileObject {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         Python::attach(|py| {
             self.call(py, to).map_err(|error| {
-                let told = io::Error::other(error.to_string());
+                let problem = io::Error::other(error.to_string());
                 self.signals.keep(error);
-                told
+                problem
             })
         })
     }

@@ -232,6 +232,6 @@ fn no_source(object: &Bound<'_, PyAny>) -> PyResult<PyErr> {
         return Ok(PyTypeError::new_err(format!("a path is no source: logsegment.FileSource({path:?}) reads the file")));
     }
     let given = object.get_type().fully_qualified_name()?;
-    let fault = format!("a source is a buffer (bytes, mmap, ...), a logsegment.FileSource or a binary file object, not {given}");
-    Ok(PyTypeError::new_err(fault))
+    let problem = format!("a source is a buffer (bytes, mmap, ...), a logsegment.FileSource or a binary file object, not {given}");
+    Ok(PyTypeError::new_err(problem))
 }

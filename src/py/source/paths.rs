@@ -41,7 +41,7 @@ impl Entries for Segment {
         Ok(range.recovering().into_source())
     }
 
-    fn told(&self, error: Error) -> Error {
+    fn named(&self, error: Error) -> Error {
         in_file(error, &self.path)
     }
 }

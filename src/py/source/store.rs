@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::{Losses, Source};
+use crate::framing::{LostRanges, Source};
 use crate::limits::Limits;
 use crate::log::ReadAt;
-use crate::log::valid_ranges::first_intact;
+use crate::log::valid_ranges::first_valid_entry;
 use crate::model::UploadOffsets;
 use crate::py::errors::{self, RecordBatchError};
 use crate::py::finding::Finding;
@@ -35,7 +35,7 @@ pub struct StoredLog {
 /// What all that ask have in common.
 struct Opened {
     object: Py<PyAny>,
-    losses: Arc<Losses>,
+    losses: Arc<LostRanges>,
     /// The offsets that the batches of an upload must have.
     upload: Option<UploadOffsets>,
     uri: PathBuf,
@@ -144,10 +144,10 @@ impl ReadAt for StoredLog {
         Ok(len)
     }
 
-    fn intact_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
+    fn valid_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
         let log = self.asked_by(&self.signals).recovering();
         let source = StoredRange { log, at: position, is_checked: true }.into_source();
-        first_intact(source, limits)
+        first_valid_entry(source, limits)
     }
 }
 
@@ -302,16 +302,16 @@ pub fn names(uri: &Path, signals: &Signals) -> io::Result<Vec<String>> {
 fn kept<T>(signals: &Signals, uri: &Path, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> io::Result<T> {
     Python::attach(|py| {
         call(py).map_err(|error| {
-            errors::tell_path(py, &error, &shown(uri));
-            let told = told(&error, py);
+            errors::set_path(py, &error, &shown(uri));
+            let as_io_error = as_io_error(&error, py);
             signals.keep(error);
-            told
+            as_io_error
         })
     })
 }
 
 /// What Python code raised, with the bytes that are lost when it says which.
-fn told(error: &PyErr, py: Python<'_>) -> io::Error {
+fn as_io_error(error: &PyErr, py: Python<'_>) -> io::Error {
     let value = error.value(py);
     let number = |name: &str| value.getattr(name).and_then(|number| number.extract::<u64>()).ok();
     let place = if error.is_instance_of::<RecordBatchError>(py) { number("position").zip(number("length")) } else { None };

@@ -2,7 +2,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::columns::{OnError, stream};
-use crate::decode::{ChecksumJudge, Checksums};
+use crate::decode::{ChecksumVerifier, Checksums};
 use crate::internal_topics::Topic;
 use crate::py::arrow::stream::RecordStream;
 use crate::py::interrupt::Signals;
@@ -48,8 +48,8 @@ pub fn decode(
             None => {
                 let skips = stream.on_error == OnError::Skip;
                 let checksums = Checksums::of_scan(skips && stream.decode.check_crc);
-                let judge = ChecksumJudge { checksums, ..ChecksumJudge::of(&stream.decode) };
-                transactions::learned(py, std::slice::from_ref(source), judge, skips)?
+                let verifier = ChecksumVerifier { checksums, ..ChecksumVerifier::of(&stream.decode) };
+                transactions::learned(py, std::slice::from_ref(source), verifier, skips)?
             }
         };
         stream.decode.isolation = committed(transactions);

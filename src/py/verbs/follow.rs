@@ -98,6 +98,6 @@ pub fn follow_log(
 fn near_end(log: &dyn ReadAt, len: u64, (path, base_offset): (&Path, i64), signals: &Signals) -> Result<u64> {
     let bytes = paths::read(&path.with_extension("index"), signals).ok().flatten().unwrap_or_default();
     let parsed = offset_index::parse(&bytes, base_offset);
-    let offsets = if parsed.is_sound() { parsed.entries.as_slice() } else { &[] };
+    let offsets = if parsed.is_valid() { parsed.entries.as_slice() } else { &[] };
     Lookup { log, len, limits: Limits::default(), offsets }.near_end()
 }

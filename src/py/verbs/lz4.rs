@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::framing::{Piece, Run, Runs, Tail};
 use crate::interrupt::Interrupt;
 use crate::limits::Limits as CoreLimits;
-use crate::py::bytes_writer::{self, Pen};
+use crate::py::bytes_writer::{self, BytesWriter};
 use crate::py::errors;
 use crate::py::interrupt::Signals;
 use crate::py::limits::Limits;
@@ -95,20 +95,20 @@ impl Lz4Rewriter {
 
 impl Lz4Rewriter {
     fn rewritten<'py>(&self, py: Python<'py>, run: &Run) -> PyResult<Bound<'py, PyBytes>> {
-        bytes_writer::written(py, run.len, |pen| {
-            py.detach(|| self.rewrite_run(run, pen)).map_err(|error| self.signals.raised(py, &error.from_position(run.position)))
+        bytes_writer::written(py, run.len, |writer| {
+            py.detach(|| self.rewrite_run(run, writer)).map_err(|error| self.signals.raised(py, &error.from_position(run.position)))
         })
     }
 
     /// A few entries at a time, which stay in the caches from one look to the next.
-    fn rewrite_run(&self, run: &Run, pen: &mut Pen<'_>) -> Result<()> {
+    fn rewrite_run(&self, run: &Run, writer: &mut BytesWriter<'_>) -> Result<()> {
         let (mut some, mut read) = (Sink::default(), 0);
         while read < run.len {
             self.interrupt.ensure_wanted()?;
             let entries = run.entries_from(read);
             let position = u64::try_from(read).unwrap_or(u64::MAX);
             read += rewrite(entries, self.form, &self.limits, &mut some, SOME).map_err(|error| error.from_position(position))?;
-            pen.put(some.bytes());
+            writer.put(some.bytes());
             some.clear();
         }
         Ok(())

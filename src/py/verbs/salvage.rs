@@ -15,7 +15,7 @@ use crate::py::lost_ranges;
 use crate::py::options::{EntryArguments, option};
 use crate::py::output::Output;
 use crate::py::source::Snapshot;
-use crate::salvage::{Account, Fit, Found, Lost, Passes, SalvageOptions, Salvager, Settled, changed};
+use crate::salvage::{Account, Fit, Found, LostRange, OrderedLog, Passes, SalvageOptions, Salvager, changed};
 use crate::wire::{Sink, as_u64};
 
 /// Position, bytes, first offset, last offset, entries.
@@ -53,8 +53,8 @@ pub fn salvage<'py>(
     let snapshot = Snapshot::of(source, &signals)?;
     let mut opened = snapshot.open(&signals)?;
     if is_sorted && !opened.is_repeatable {
-        let fault = "order \"offset\" reads the source more than once, which a file object does not allow: give a FileSource or a buffer";
-        return Err(PyValueError::new_err(fault));
+        let problem = "order \"offset\" reads the source more than once, which a file object does not allow: give a FileSource or a buffer";
+        return Err(PyValueError::new_err(problem));
     }
     arguments.reading.resolve(&mut decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
     let fit = Fit { start: option!(options, "first_offset"), end: option!(options, "end_offset") };
@@ -67,7 +67,7 @@ pub fn salvage<'py>(
     let mut log = Outlet::new(Some(Output::of(out, &signals)?));
     let mut beside = Outlet::new(if is_aside_kept || aside.is_some() { Some(Output::of(aside, &signals)?) } else { None });
     let work = Work { py, signals: &signals, interrupt, snapshot, options };
-    let (found, doubtful) = if is_sorted {
+    let (found, unfit) = if is_sorted {
         work.by_offset(opened.source, &mut log, &mut beside)?
     } else {
         (work.pass(opened.source, work.options.clone(), &mut log, &mut beside)?, 0)
@@ -77,9 +77,9 @@ pub fn salvage<'py>(
     let aside = to_py(py, &signals, beside, is_aside_kept && aside.is_none())?;
     let notes = signals.notes();
     let (kept, lost) = ranges(&found.account, &notes);
-    let findings = lost_ranges::told(&found.findings.into_vec(), notes);
+    let findings = lost_ranges::merged(&found.findings.into_vec(), notes);
     let Account { kept_bytes, lost_bytes, harmful_bytes, entries, is_cut, .. } = found.account;
-    let totals = (kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, found.rescued, doubtful);
+    let totals = (kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, found.rescued, unfit);
     Ok((data, aside, kept, lost, !is_cut, findings, totals))
 }
 
@@ -87,7 +87,7 @@ pub fn salvage<'py>(
 fn ranges(account: &Account, notes: &[Finding]) -> (Vec<KeptRow>, Vec<LostRow>) {
     let len = |bytes: &Range<u64>| bytes.end.saturating_sub(bytes.start);
     let kept = account.kept.iter().map(|kept| (kept.bytes.start, len(&kept.bytes), kept.first_offset, kept.last_offset, kept.entries));
-    let rule = |lost: &Lost| if lost_ranges::is_among(&lost.bytes, notes) { lost_ranges::RULE } else { lost.rule };
+    let rule = |lost: &LostRange| if lost_ranges::is_among(&lost.bytes, notes) { lost_ranges::RULE } else { lost.rule };
     let lost = account.lost.iter().map(|lost| (lost.bytes.start, len(&lost.bytes), rule(lost), lost.after_offset, lost.before_offset));
     (kept.collect(), lost.collect())
 }
@@ -118,14 +118,14 @@ impl Work<'_, '_> {
             return if again.account == found.account { Ok((found, 0)) } else { Err(self.raised(&changed())) };
         }
         if found.has_too_many {
-            let fault = "the entries are out of order, and too many to be sorted (4,194,304): use order \"input\", or cut the source";
-            return Err(PyValueError::new_err(fault));
+            let problem = "the entries are out of order, and too many to be sorted (4,194,304): use order \"input\", or cut the source";
+            return Err(PyValueError::new_err(problem));
         }
-        let settled = Settled::new(&mut found, &self.options);
-        let doubtful = settled.doubtful();
+        let ordered = OrderedLog::new(&mut found, &self.options);
+        let unfit = ordered.unfit();
         let passes = Passes { sources: [self.again()?, self.again()?, self.again()?], interrupt: self.interrupt.clone() };
-        let written = self.py.detach(|| settled.write(passes, &mut |bytes| log.put(bytes), &mut |bytes| aside.put(bytes)));
-        written.map_err(|error| self.raised(&error)).map(|()| (found, doubtful))
+        let written = self.py.detach(|| ordered.write(passes, &mut |bytes| log.put(bytes), &mut |bytes| aside.put(bytes)));
+        written.map_err(|error| self.raised(&error)).map(|()| (found, unfit))
     }
 
     fn again(&self) -> PyResult<Source> {

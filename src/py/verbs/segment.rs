@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::decode::{ChecksumJudge, Checksums, OffsetRange};
+use crate::decode::{ChecksumVerifier, Checksums, OffsetRange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::log::{Committed, Lookup, Place, ReadAt, misled, no_data_error};
@@ -16,7 +16,9 @@ use crate::py::interrupt::Signals;
 use crate::py::source::paths::{self, Segment};
 use crate::py::source::store::{self, StoredLog};
 use crate::py::verbs::transactions::Transactions;
-use crate::sidecar::{Fault, OffsetEntry, Parsed, TimeEntry, Wrong, checkpoint, offset_index, producer_snapshot, time_index, txn_index};
+use crate::sidecar::{
+    OffsetEntry, Parsed, SidecarFinding, SidecarProblem, TimeEntry, checkpoint, offset_index, producer_snapshot, time_index, txn_index,
+};
 use crate::validate as core;
 
 /// Bytes of an `.index` that lead to the last batch.
@@ -55,19 +57,19 @@ impl SegmentIndex {
 
     /// What is wrong with the two files alone.
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
-        let mut findings = found(&self.offsets(py)?.faults, &self.path.with_extension("index"));
-        findings.extend(found(&self.times(py)?.faults, &self.path.with_extension("timeindex")));
+        let mut findings = found(&self.offsets(py)?.findings, &self.path.with_extension("index"));
+        findings.extend(found(&self.times(py)?.findings, &self.path.with_extension("timeindex")));
         Ok(finding::to_py(&findings))
     }
 
     /// The first batch that ends at or behind `offset`.
     fn find_offset(&self, py: Python<'_>, offset: i64) -> PyResult<Found> {
-        self.look_up(py, |lookup| lookup.offset(offset)).map(told)
+        self.look_up(py, |lookup| lookup.offset(offset)).map(as_found)
     }
 
     /// The first batch whose largest timestamp is at or after `timestamp` (ms).
     fn find_timestamp(&self, py: Python<'_>, timestamp: i64) -> PyResult<Found> {
-        self.look_up(py, |lookup| lookup.timestamp(timestamp)).map(told)
+        self.look_up(py, |lookup| lookup.timestamp(timestamp)).map(as_found)
     }
 
     /// Positions of batches about every `step` bytes, behind `start`, where a batch begins, and before `end`; only of intact ones if that
@@ -89,8 +91,8 @@ impl SegmentIndex {
     /// What is wrong with a sound `.index`, as a look-up of `offset` has shown that ended at `position`: its entries led to no batch of
     /// the log, or end far before it.
     fn misled_by_offset(&self, py: Python<'_>, offset: i64, position: u64, by_index: bool) -> PyResult<Option<Finding>> {
-        let entries = sound(self.offsets(py)?);
-        Ok(misled::by_offset(entries, offset, position, by_index).and_then(|fault| self.told(fault, "index")))
+        let entries = valid_entries(self.offsets(py)?);
+        Ok(misled::by_offset(entries, offset, position, by_index).and_then(|finding| self.in_file_of(finding, "index")))
     }
 
     /// Cuts into pieces of at most `step` offsets: the first offset of a piece, where it begins, where the bytes of the one before end.
@@ -178,7 +180,7 @@ impl SegmentIndex {
     }
 
     fn look_up_by<T: Send>(&self, py: Python<'_>, at_damage: AtDamage, look_up: impl Fn(&Lookup<'_>) -> Result<T> + Sync) -> PyResult<T> {
-        self.look_up_with(py, at_damage, sound(self.offsets(py)?), look_up)
+        self.look_up_with(py, at_damage, valid_entries(self.offsets(py)?), look_up)
     }
 
     /// Each look-up has its own signals: other threads may look something up in the meantime.
@@ -211,8 +213,8 @@ impl SegmentIndex {
         Ok((Box::new(stored.asked_by(signals)), stored.len()))
     }
 
-    fn told(&self, fault: Fault, suffix: &str) -> Option<Finding> {
-        finding::to_py(&found(&[fault], &self.path.with_extension(suffix))).pop()
+    fn in_file_of(&self, finding: SidecarFinding, suffix: &str) -> Option<Finding> {
+        finding::to_py(&found(&[finding], &self.path.with_extension(suffix))).pop()
     }
 }
 
@@ -223,22 +225,22 @@ enum AtDamage {
     GoOn,
 }
 
-fn told(place: Place) -> Found {
+fn as_found(place: Place) -> Found {
     let batch = place.header.map(|header| (header.size, header.base_offset, header.last_offset));
     (place.position, batch, place.by_index)
 }
 
-fn sound<T>(parsed: &Parsed<T>) -> &[T] {
-    if parsed.is_sound() { &parsed.entries } else { &[] }
+fn valid_entries<T>(parsed: &Parsed<T>) -> &[T] {
+    if parsed.is_valid() { &parsed.entries } else { &[] }
 }
 
 fn missing<T>() -> Parsed<T> {
-    Parsed { entries: Vec::new(), faults: vec![Fault { wrong: Wrong::Missing, position: 0, length: 0 }] }
+    Parsed { entries: Vec::new(), findings: vec![SidecarFinding { problem: SidecarProblem::Missing, position: 0, length: 0 }] }
 }
 
-fn found(faults: &[Fault], path: &Path) -> Vec<core::Finding> {
+fn found(findings: &[SidecarFinding], path: &Path) -> Vec<core::Finding> {
     let path = Arc::from(store::shown(path));
-    faults.iter().map(|fault| core::Finding::of_fault(fault.clone(), &path)).collect()
+    findings.iter().map(|finding| core::Finding::of_sidecar(finding.clone(), &path)).collect()
 }
 
 /// The entries of a file and its findings.
@@ -249,7 +251,7 @@ type Read<T> = Option<(Vec<T>, Vec<Finding>)>;
 pub fn read_txn_index(py: Python<'_>, path: PathBuf) -> PyResult<Read<(i64, i64, i64, i64)>> {
     let Some(parsed) = parse(py, &path, txn_index::parse)? else { return Ok(None) };
     let rows = parsed.entries.iter().map(|txn| (txn.producer_id, txn.first_offset, txn.last_offset, txn.last_stable_offset));
-    Ok(Some((rows.collect(), finding::to_py(&found(&parsed.faults, &path)))))
+    Ok(Some((rows.collect(), finding::to_py(&found(&parsed.findings, &path)))))
 }
 
 /// One producer of a snapshot, in the order of the file.
@@ -263,7 +265,7 @@ pub fn read_producer_snapshot(py: Python<'_>, path: PathBuf, end_offset: i64) ->
         let last = (entry.producer_id, entry.producer_epoch, entry.last_sequence, entry.last_offset, entry.offset_delta);
         (last.0, last.1, last.2, last.3, last.4, entry.timestamp, entry.coordinator_epoch, entry.current_txn_first_offset)
     });
-    Ok(Some((rows.collect(), finding::to_py(&found(&parsed.faults, &path)))))
+    Ok(Some((rows.collect(), finding::to_py(&found(&parsed.findings, &path)))))
 }
 
 /// The entries of a `leader-epoch-checkpoint` and its findings: epoch, startOffset. None when there is no file.
@@ -271,7 +273,7 @@ pub fn read_producer_snapshot(py: Python<'_>, path: PathBuf, end_offset: i64) ->
 pub fn read_leader_epochs(py: Python<'_>, path: PathBuf) -> PyResult<Read<(i32, i64)>> {
     let Some(parsed) = parse(py, &path, checkpoint::parse_epochs)? else { return Ok(None) };
     let rows = parsed.entries.iter().map(|entry| (entry.epoch, entry.start_offset)).collect();
-    Ok(Some((rows, finding::to_py(&found(&parsed.faults, &path)))))
+    Ok(Some((rows, finding::to_py(&found(&parsed.findings, &path)))))
 }
 
 /// The entries of a file of offsets by topic and partition, and its findings. None when there is no file.
@@ -279,7 +281,7 @@ pub fn read_leader_epochs(py: Python<'_>, path: PathBuf) -> PyResult<Read<(i32, 
 pub fn read_offset_checkpoint(py: Python<'_>, path: PathBuf) -> PyResult<Read<(String, i32, i64)>> {
     let Some(parsed) = parse(py, &path, checkpoint::parse_offsets)? else { return Ok(None) };
     let rows = parsed.entries.into_iter().map(|entry| (entry.topic, entry.partition, entry.offset)).collect();
-    Ok(Some((rows, finding::to_py(&found(&parsed.faults, &path)))))
+    Ok(Some((rows, finding::to_py(&found(&parsed.findings, &path)))))
 }
 
 fn parse<T: Send>(py: Python<'_>, path: &Path, parse: impl Fn(&[u8]) -> Parsed<T> + Sync) -> PyResult<Option<Parsed<T>>> {
@@ -339,9 +341,9 @@ fn scanned<T: Send>(
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(is_recovering);
     let checksums = Checksums::of_scan(is_recovering);
-    let judge = ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), checksums };
+    let verifier = ChecksumVerifier { formats: Formats::later(experimental), limits: Limits::default(), checksums };
     let segments: Vec<_> = ordered(segments, &signals)?.into_iter().map(|(_, segment)| segment).collect();
-    let committed = Committed { wanted, judge, is_recovering, interrupt: &interrupt };
+    let committed = Committed { wanted, verifier, is_recovering, interrupt: &interrupt };
     py.detach(|| scan(&committed, &segments)).map_err(|error| signals.raised(py, &error))
 }
 

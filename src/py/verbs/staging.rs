@@ -155,9 +155,9 @@ impl Files {
         let path = self.directory.join(target.to_string());
         let opened = OpenOptions::new().append(true).create(true).open(&path);
         if let Err(error) = opened.and_then(|mut file| file.write_all(bytes)) {
-            let told = Error::from(std::io::Error::new(error.kind(), error.to_string()));
+            let problem = Error::from(std::io::Error::new(error.kind(), error.to_string()));
             self.failed = Some((error, path));
-            return Err(told);
+            return Err(problem);
         }
         if self.lengths.len() <= target {
             self.lengths.resize(target + 1, 0);

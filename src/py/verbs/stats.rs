@@ -43,26 +43,26 @@ impl BatchCounter {
     /// Everything that was counted, by the names of `logsegment.counting.Stats`.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counter = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let told = PyDict::new(py);
-        put_sums(&told, &counter)?;
-        told.set_item("formats", &counter.formats)?;
-        told.set_item("timestamp_types", &counter.timestamp_types)?;
+        let counts = PyDict::new(py);
+        put_sums(&counts, &counter)?;
+        counts.set_item("formats", &counter.formats)?;
+        counts.set_item("timestamp_types", &counter.timestamp_types)?;
         let codecs = counter.codecs.iter().map(|(name, codec)| (name, (codec.batches, codec.records, codec.bytes)));
-        told.set_item("codecs", codecs.collect::<Vec<_>>())?;
-        told.set_item("sizes", histogram(&counter.sizes))?;
-        told.set_item("counts", histogram(&counter.counts))?;
-        told.set_item("by_offset", series(&counter.by_offset))?;
-        told.set_item("by_time", series(&counter.by_time))?;
-        told.set_item("gaps", counter.gaps.iter().map(|(file, first, last)| (&**file, *first, *last)).collect::<Vec<_>>())?;
+        counts.set_item("codecs", codecs.collect::<Vec<_>>())?;
+        counts.set_item("sizes", histogram(&counter.sizes))?;
+        counts.set_item("counts", histogram(&counter.counts))?;
+        counts.set_item("by_offset", series(&counter.by_offset))?;
+        counts.set_item("by_time", series(&counter.by_time))?;
+        counts.set_item("gaps", counter.gaps.iter().map(|(file, first, last)| (&**file, *first, *last)).collect::<Vec<_>>())?;
         let producers = counter.producers.known().into_iter();
         let producers = producers.map(|(id, one)| (id, (one.batches, one.records, one.transactional, one.epoch, one.is_open)));
-        told.set_item("producers", producers.collect::<Vec<_>>())?;
-        told.set_item("other_producers", counter.producers.other_batches())?;
-        Ok(told)
+        counts.set_item("producers", producers.collect::<Vec<_>>())?;
+        counts.set_item("other_producers", counter.producers.other_batches())?;
+        Ok(counts)
     }
 }
 
-fn put_sums(told: &Bound<'_, PyDict>, counter: &Counter) -> PyResult<()> {
+fn put_sums(counts: &Bound<'_, PyDict>, counter: &Counter) -> PyResult<()> {
     let sums = &counter.sums;
     for (name, count) in [
         ("bytes", sums.bytes),
@@ -79,12 +79,12 @@ fn put_sums(told: &Bound<'_, PyDict>, counter: &Counter) -> PyResult<()> {
         ("transactional", sums.transactional),
         ("control", sums.control),
     ] {
-        told.set_item(name, count)?;
+        counts.set_item(name, count)?;
     }
-    told.set_item("first_offset", counter.offsets.map(|(first, _)| first))?;
-    told.set_item("last_offset", counter.offsets.map(|(_, last)| last))?;
-    told.set_item("first_time", counter.times.map(|(first, _)| first))?;
-    told.set_item("last_time", counter.times.map(|(_, last)| last))
+    counts.set_item("first_offset", counter.offsets.map(|(first, _)| first))?;
+    counts.set_item("last_offset", counter.offsets.map(|(_, last)| last))?;
+    counts.set_item("first_time", counter.times.map(|(first, _)| first))?;
+    counts.set_item("last_time", counter.times.map(|(_, last)| last))
 }
 
 fn histogram(histogram: &Histogram) -> Sizes {

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::columns::OnError;
 use crate::decode::transactions::Scan;
-use crate::decode::{ChecksumJudge, Checksums, OffsetRange, transactions as core};
+use crate::decode::{ChecksumVerifier, Checksums, OffsetRange, transactions as core};
 use crate::error::{Error, Result};
 use crate::framing::Source;
 use crate::limits::Limits;
@@ -59,12 +59,12 @@ impl Transactions {
 
     #[getter]
     fn doubtful(&self) -> Vec<(i64, i64, i64)> {
-        self.0.doubtful()
+        self.0.undecided()
     }
 
     fn __repr__(&self) -> String {
         let stable = self.0.last_stable_offset().map_or_else(|| "None".to_owned(), |offset| offset.to_string());
-        let doubtful = self.0.doubtful().len();
+        let doubtful = self.0.undecided().len();
         let doubtful = if doubtful == 0 { String::new() } else { format!(", {doubtful} in doubt") };
         format!("Transactions({} aborted{doubtful}, last_stable_offset={stable})", self.0.aborted().len())
     }
@@ -102,19 +102,20 @@ impl Transactions {
 #[pyo3(signature = (sources, *, experimental=false, on_error="raise"))]
 pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, experimental: bool, on_error: &str) -> PyResult<Transactions> {
     let skips = options::on_error(on_error)? == OnError::Skip;
-    let judge = ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), checksums: Checksums::of_scan(skips) };
-    learned(py, &sources, judge, skips).map(Transactions)
+    let verifier =
+        ChecksumVerifier { formats: Formats::later(experimental), limits: Limits::default(), checksums: Checksums::of_scan(skips) };
+    learned(py, &sources, verifier, skips).map(Transactions)
 }
 
 /// The transactions of sources that can be read again, which are in offset order.
 ///
 /// What the judge does not believe is passed over, as the decode that follows passes over it; batches of magic 3 where they are not read are
 /// only when that one `skips` them.
-pub fn learned(py: Python<'_>, sources: &[Bound<'_, PyAny>], judge: ChecksumJudge, skips: bool) -> PyResult<core::Transactions> {
+pub fn learned(py: Python<'_>, sources: &[Bound<'_, PyAny>], verifier: ChecksumVerifier, skips: bool) -> PyResult<core::Transactions> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let given: Vec<_> = sources.iter().map(|object| Given::new(object, &signals)).collect();
-    let committed = Committed { wanted: OffsetRange::default(), judge, is_recovering: skips, interrupt: &interrupt };
+    let committed = Committed { wanted: OffsetRange::default(), verifier, is_recovering: skips, interrupt: &interrupt };
     py.detach(|| committed.transactions_of(&given)).map_err(|error| signals.raised(py, &error))
 }
 
@@ -149,7 +150,7 @@ impl Entries for Given {
         Python::attach(|py| self.opened(py, start).map_err(|error| self.signals.kept(error)))
     }
 
-    fn told(&self, error: Error) -> Error {
+    fn named(&self, error: Error) -> Error {
         Python::attach(|py| match self.object.bind(py).cast::<FileSource>() {
             Ok(file) => paths::in_file(error, &file.get().path),
             Err(_) => error,
@@ -176,8 +177,8 @@ pub fn scan_markers(py: Python<'_>, source: &Bound<'_, PyAny>, experimental: boo
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let given = Given::new(source, &signals);
-    let judge = ChecksumJudge { formats: Formats::later(experimental), limits: Limits::default(), checksums: Checksums::All };
-    let committed = Committed { wanted: OffsetRange::default(), judge, is_recovering: false, interrupt: &interrupt };
+    let verifier = ChecksumVerifier { formats: Formats::later(experimental), limits: Limits::default(), checksums: Checksums::All };
+    let committed = Committed { wanted: OffsetRange::default(), verifier, is_recovering: false, interrupt: &interrupt };
     let visited = py.detach(|| given.source(0).and_then(|source| committed.visit_source(source, &mut scan)));
     visited.map_err(|error| signals.raised(py, &error))?;
     Ok(scan.into_ends().into_iter().map(|(id, offset, kind)| (id, offset, kind == ControlType::Commit)).collect())

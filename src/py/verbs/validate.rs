@@ -49,7 +49,7 @@ pub fn validate_findings(
         Ok(()) => py.detach(|| run(&mut validator, &interrupt)),
     };
     let findings = findings.map_err(|error| signals.raised(py, &error))?;
-    let findings = lost_ranges::told(&findings, signals.notes());
+    let findings = lost_ranges::merged(&findings, signals.notes());
     let totals = validator.totals().map(|all| (all.first_offset, all.last_offset, all.batches, all.records));
     Ok((findings, finding::counters(py, &validator.stats(), signals.fetches())?, totals))
 }

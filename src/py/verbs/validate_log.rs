@@ -74,7 +74,7 @@ pub fn validate_log(
             let (own, did, seen) = own.map_err(|error| signals.raised(py, &error.in_file(&name)))?;
             before = seen;
             // Told once, however many segments there are.
-            decode.tells_experimental &= !own.iter().any(|finding| finding.rule() == "EXPERIMENTAL");
+            decode.reports_experimental &= !own.iter().any(|finding| finding.rule() == "EXPERIMENTAL");
             findings.extend(own.into_iter().map(|finding| finding.in_file(&name)));
             stats.add(&did);
         }
@@ -82,7 +82,7 @@ pub fn validate_log(
     let scope = if tells_shared { Scope::Directory } else { Scope::Segments };
     let beside = py.detach(|| beside_all(files, &directories, scope, &signals, &interrupt));
     findings.extend(beside.map_err(|error| signals.raised(py, &error))?);
-    let findings = lost_ranges::told(&findings, signals.notes());
+    let findings = lost_ranges::merged(&findings, signals.notes());
     Ok((findings, finding::counters(py, &stats, signals.fetches())?))
 }
 

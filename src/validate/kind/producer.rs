@@ -5,7 +5,7 @@ use std::fmt;
 /// What is wrong with a batch beside those before it of the same producer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the numbers are named by the message of their kind")]
-pub enum ProducerFault {
+pub enum ProducerProblem {
     /// PRD-1: the sequence of an idempotent producer does not follow.
     SequenceGap { expected: i32, found: i32 },
     /// PRD-2: an older epoch of a producer.
@@ -20,7 +20,7 @@ pub enum ProducerFault {
     OutsideTransaction,
 }
 
-impl ProducerFault {
+impl ProducerProblem {
     pub(super) fn rule(self) -> &'static str {
         match self {
             Self::SequenceGap { .. } => "PRD-1",
@@ -32,7 +32,7 @@ impl ProducerFault {
         }
     }
 
-    pub(super) fn tell(self, producer_id: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    pub(super) fn write(self, producer_id: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SequenceGap { expected, found } => {
                 write!(f, "the sequence of producer {producer_id} should go on with {expected}, and is {found}")

@@ -16,7 +16,7 @@ use self::json::{Json, MOST_BYTES};
 use crate::internal_topics::{Identified, Topic, Undecoded, identify};
 use crate::limits::Limits;
 use crate::model::BatchHeader;
-use crate::validate::{Finding, Severity, What};
+use crate::validate::{Finding, FindingKind, Severity};
 use crate::wire::as_u64;
 
 /// The column under construction.
@@ -32,7 +32,7 @@ pub struct InternalColumn {
     entry: Option<Spent>,
 }
 
-/// What was spent on an entry: its position, the last record of it, bytes of JSON.
+/// FindingKind was spent on an entry: its position, the last record of it, bytes of JSON.
 #[derive(Clone, Copy)]
 struct Spent {
     position: u64,
@@ -76,14 +76,14 @@ impl InternalColumn {
         };
         let mut spent = self.spent(header.position, index);
         let mut json = Json::new(&mut self.keys, self.most - spent.bytes);
-        let (key_fault, key_len) = (record.visit(&record.key, &mut json), json.written());
+        let (key_error, key_len) = (record.visit(&record.key, &mut json), json.written());
         let mut json = Json::new(&mut self.values, self.most - spent.bytes - key_len.unwrap_or(0));
-        let (value_fault, value_len) = (record.visit(&record.value, &mut json), json.written());
+        let (value_error, value_len) = (record.visit(&record.value, &mut json), json.written());
         let len = key_len.zip(value_len).map(|(key, value)| key + value);
         spent.bytes += len.unwrap_or(0);
         self.entry = Some(spent);
         let long = self.push(&record, len.is_none());
-        if let Some(undecoded) = record.undecoded.or(key_fault).or(value_fault).or(long) {
+        if let Some(undecoded) = record.undecoded.or(key_error).or(value_error).or(long) {
             self.findings.push((row, finding(undecoded, header, index)));
         }
     }
@@ -122,7 +122,7 @@ impl InternalColumn {
         Arc::new(StructArray::new(fields(), vec![Arc::new(names), Arc::new(versions), keys, values], Some(nulls)))
     }
 
-    /// What was spent on an entry before this record of it.
+    /// FindingKind was spent on an entry before this record of it.
     fn spent(&self, position: u64, index: usize) -> Spent {
         // Values of a column all begin at 0.
         let bytes = self.entry.filter(|entry| entry.position == position && entry.index < index).map_or(0, |entry| entry.bytes);
@@ -137,7 +137,7 @@ impl InternalColumn {
         is_long.then(|| Undecoded::Long { name: record.name.unwrap_or_default(), most: as_u64(self.most.min(MOST_BYTES)) })
     }
 
-    /// Where the text of a key ends. What is null has no text.
+    /// Where the text of a key ends. FindingKind is null has no text.
     fn end_of_keys(&mut self, is_some: bool) -> Text {
         end_of(&mut self.keys, self.rows.last().map(|last| last.key), is_some)
     }
@@ -149,7 +149,7 @@ impl InternalColumn {
 
 fn finding(undecoded: Undecoded, header: &BatchHeader, index: usize) -> Finding {
     let severity = if undecoded.is_unknown() { Severity::Info } else { Severity::Warning };
-    Finding::in_batch(What::Undecoded(undecoded), severity, header).at_record(index)
+    Finding::in_batch(FindingKind::Undecoded(undecoded), severity, header).at_record(index)
 }
 
 fn end_of(texts: &mut Vec<u8>, last: Option<Text>, is_some: bool) -> Text {
