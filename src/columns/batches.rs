@@ -132,7 +132,7 @@ impl BatchRows {
     fn resolved(&mut self, header: BatchHeader, frame: Frame<'_>) -> Result<BatchHeader> {
         let Some(resolver) = self.resolver.as_mut().filter(|_| header.count.is_none()) else { return Ok(header) };
         let opened = resolver.open(frame)?;
-        self.stats.entries_unpacked = resolver.stats.entries_unpacked;
+        self.stats.entries_decompressed = resolver.stats.entries_decompressed;
         self.stats.bytes_inflated = resolver.stats.bytes_inflated;
         Ok(opened.map_or(header, |opened| opened.header))
     }

@@ -8,7 +8,7 @@ use super::binary::BytesColumn;
 use super::records::RecordColumns;
 use super::schema::Column;
 use super::stream::{OnError, StreamOptions, step_over};
-use crate::decode::{Bundle, Decoder, MOST_AHEAD, Opened, Plainness, Stats};
+use crate::decode::{Bundle, Decoder, MOST_AHEAD, Opened, RecordsSource, Stats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Run, Step, step};
 use crate::model::{Discard, Formats, Section};
@@ -138,7 +138,7 @@ impl<B: BytesColumn> ChunkBuilder<B> {
                     self.at = end;
                     let mut entry = Entry { opened, start, end, plain: None, is_walked: false };
                     if B::KEEPS_SECTIONS {
-                        entry.plain = self.kept_plain(opened.plainness);
+                        entry.plain = self.kept_decompressed(opened.records_source);
                     }
                     self.entry = Some(entry);
                     return Ok(true);
@@ -151,12 +151,12 @@ impl<B: BytesColumn> ChunkBuilder<B> {
     }
 
     /// The unpacked records as memory that views may point into.
-    fn kept_plain(&mut self, plainness: Plainness) -> Option<(Bytes, usize)> {
-        match plainness {
-            Plainness::Stored => None,
-            Plainness::Given => Some((self.decoder.given().clone(), self.decoder.given().len())),
-            Plainness::Unpacked => {
-                let (storage, len) = self.decoder.exchange_plain(self.kept.take());
+    fn kept_decompressed(&mut self, records_source: RecordsSource) -> Option<(Bytes, usize)> {
+        match records_source {
+            RecordsSource::Input => None,
+            RecordsSource::Plugin => Some((self.decoder.given().clone(), self.decoder.given().len())),
+            RecordsSource::Decompressed => {
+                let (storage, len) = self.decoder.exchange_decompressed(self.kept.take());
                 Some((Bytes::from_owner(self.kept.guard(storage)), len))
             }
         }
@@ -189,7 +189,7 @@ impl<B: BytesColumn> ChunkBuilder<B> {
         let section = match &entry.plain {
             Some((bytes, len)) => {
                 owned = bytes.clone();
-                Section::new(&owned, *len).unpacked()
+                Section::new(&owned, *len).decompressed()
             }
             None => {
                 let behind = run.bytes.get(entry.start..).unwrap_or_default();

@@ -136,10 +136,11 @@ fn open_as<B: BytesColumn>(source: Source, options: StreamOptions) -> Box<dyn Ba
 
 /// The runs of a source, recovering when damage is to be skipped.
 pub fn runs_of(source: Source, options: &StreamOptions, run_len: usize) -> Runs {
-    let runs = Runs::new(source, options.decode.limits, run_len).of(options.decode.formats).guarded(UploadCheck::of(&options.decode));
+    let runs =
+        Runs::new(source, options.decode.limits, run_len).of(options.decode.formats).with_source_check(UploadCheck::of(&options.decode));
     match options.on_error {
         OnError::Raise => runs,
-        OnError::Skip => runs.recovering(Box::new(ChecksumVerifier::of(&options.decode))).asking(options.interrupt.clone()),
+        OnError::Skip => runs.with_recovery(Box::new(ChecksumVerifier::of(&options.decode))).with_interrupt(options.interrupt.clone()),
     }
 }
 

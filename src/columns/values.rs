@@ -276,7 +276,7 @@ fn findings_of(value: Bytes, options: &DecodeOptions, depth: Depth, interrupt: &
         Err(error) => return Ok(vec![Finding::of_error(&error, 0, 0)]),
     };
     let options = DecodeOptions { formats, ..options.clone() };
-    let mut validator = Validator::new(Source::memory(value), options, depth, false).asking(interrupt.clone());
+    let mut validator = Validator::new(Source::memory(value), options, depth, false).with_interrupt(interrupt.clone());
     while validator.advance()? {}
     Ok(validator.take_findings())
 }

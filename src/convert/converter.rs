@@ -71,7 +71,9 @@ impl Converter {
         rebuilder.packer().bring(options.decode.codecs.plugins.clone());
         let decode = DecodeOptions { is_control_wanted: true, ..options.decode.clone() };
         Ok(Self {
-            runs: Runs::new(source, options.decode.limits, RUN_LEN).of(options.decode.formats).guarded(UploadCheck::of(&options.decode)),
+            runs: Runs::new(source, options.decode.limits, RUN_LEN)
+                .of(options.decode.formats)
+                .with_source_check(UploadCheck::of(&options.decode)),
             decoder: Decoder::new(decode),
             rebuilder,
             relayout: Relayout::default(),
@@ -204,12 +206,12 @@ impl Converter {
     fn relayout(&mut self, frame: Frame<'_>, header: &BatchHeader, out: &mut Sink) -> Result<usize> {
         // Control batches and empty ones are never compressed (CTL-9, V2-9).
         let keeps_codec = self.options.compression.is_none() || header.is_control() || header.count == Some(0);
-        let is_repacked = !keeps_codec && (self.options.compression != Some(header.compression()) || self.options.level.is_some());
+        let is_recompressed = !keeps_codec && (self.options.compression != Some(header.compression()) || self.options.level.is_some());
         let packing = if keeps_codec { Packing::new(header.compression(), None)? } else { self.packing_of(header)? };
         if let Some(opened) = self.decoder.open(frame)? {
             let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
             self.ensure_records(&opened, &section)?;
-            let wanted = Wanted { format: self.options.to, is_metadata_first: self.options.is_metadata_first, packing, is_repacked };
+            let wanted = Wanted { format: self.options.to, is_metadata_first: self.options.is_metadata_first, packing, is_recompressed };
             let relayout = if self.is_dry {
                 self.relayout.ensure(&opened, &section, wanted)
             } else {

@@ -2,7 +2,7 @@
 
 use super::loss::{LossKind, Losses};
 use crate::codec::Packer;
-use crate::decode::{OffsetRange, Opened, Plainness};
+use crate::decode::{OffsetRange, Opened, RecordsSource};
 use crate::encode::{BatchBuilder, BatchSettings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v0_v1::parse::Message;
@@ -132,7 +132,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     /// batch that a broker stamped.
     fn stored_timestamp(&self, record: &RecordRef) -> Option<i64> {
         let is_stamped = self.target.settings.format.is_batch() && self.opened.header.append_time().is_some();
-        if !is_stamped || self.opened.plainness != Plainness::Unpacked {
+        if !is_stamped || self.opened.records_source != RecordsSource::Decompressed {
             return None;
         }
         let entry = self.section.run(record.start, record.end - record.start);
@@ -147,7 +147,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
         *next = next.wrapping_add(1);
         if let Some(map) = self.target.map.as_deref_mut() {
             // Each message of a bundle is an entry of its own.
-            let behind = if self.opened.plainness == Plainness::Stored { record.start } else { 0 };
+            let behind = if self.opened.records_source == RecordsSource::Input { record.start } else { 0 };
             map.push((self.opened.header.position.saturating_add(as_u64(behind)), as_u64(record.index), given));
         }
         given
@@ -186,7 +186,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     #[inline]
     fn must_end(&mut self, offset: i64, read_timestamp: i64) -> bool {
         let builder = &self.owner.builder;
-        if self.opened.plainness == Plainness::Unpacked || self.opened.header.format.is_batch() || builder.is_empty() {
+        if self.opened.records_source == RecordsSource::Decompressed || self.opened.header.format.is_batch() || builder.is_empty() {
             return self.stamp(read_timestamp);
         }
         let is_far = offset <= builder.last_offset() || i32::try_from(offset.saturating_sub(builder.base_offset())).is_err();

@@ -37,7 +37,7 @@ pub struct Wanted {
     /// How to pack.
     pub packing: Option<Packing>,
     /// Pack anew even what stays as it is: another codec or level was asked for.
-    pub is_repacked: bool,
+    pub is_recompressed: bool,
 }
 
 impl Layout {
@@ -82,7 +82,7 @@ impl Relayout {
             RecordFormat::V3 => v3::open(out, &new),
             _ => v2::open(out),
         }
-        if is_same && !wanted.is_repacked {
+        if is_same && !wanted.is_recompressed {
             out.put(entry.get(records_at(&header, entry)..).unwrap_or_default());
         } else {
             let (plain, front) =

@@ -36,7 +36,7 @@ pub struct Opened {
     /// Its header, resolved: base offset and count of a wrapper are those of its messages.
     pub header: BatchHeader,
     /// Where its plain records are.
-    pub plainness: Plainness,
+    pub records_source: RecordsSource,
     /// Its records.
     pub walk: Walk,
     /// Which records to give; `None` for all.
@@ -49,15 +49,15 @@ pub struct Opened {
     pub bundled: usize,
 }
 
-/// Where the plain records of an entry are.
+/// Where the decompressed records of an entry are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plainness {
+pub enum RecordsSource {
     /// In the entry itself.
-    Stored,
+    Input,
     /// In the decoder's storage.
-    Unpacked,
-    /// In memory that a plugin gave.
-    Given,
+    Decompressed,
+    /// In memory that a plugin returned.
+    Plugin,
 }
 
 impl Opened {
@@ -172,10 +172,10 @@ impl Decoder {
     /// The plain records of an opened entry, and what may be read behind them.
     #[inline]
     pub fn section<'a>(&'a self, opened: &Opened, entry: &'a [u8], behind: &'a [u8]) -> Section<'a> {
-        match opened.plainness {
-            Plainness::Unpacked => Section::new(self.plain.readable(), self.plain.bytes().len()).unpacked(),
-            Plainness::Given => Section::new(&self.given, self.given.len()).unpacked(),
-            Plainness::Stored => {
+        match opened.records_source {
+            RecordsSource::Decompressed => Section::new(self.plain.readable(), self.plain.bytes().len()).decompressed(),
+            RecordsSource::Plugin => Section::new(&self.given, self.given.len()).decompressed(),
+            RecordsSource::Input => {
                 // `behind` starts where the entry starts and ends where the run ends.
                 let stored = entry.len().saturating_sub(opened.records_at);
                 Section::new(behind.get(opened.records_at..).unwrap_or_default(), stored)
@@ -184,7 +184,7 @@ impl Decoder {
     }
 
     /// Takes the storage that holds the plain records, so that views of it can outlive the entry. Gives other storage in its place.
-    pub fn exchange_plain(&mut self, storage: Vec<u8>) -> (Vec<u8>, usize) {
+    pub fn exchange_decompressed(&mut self, storage: Vec<u8>) -> (Vec<u8>, usize) {
         let len = self.plain.bytes().len();
         let full = std::mem::replace(&mut self.plain, Plain::from_vec(storage));
         (full.into_vec(), len)
@@ -228,18 +228,18 @@ impl Decoder {
         self.options.limits.ensure_records(u64::try_from(count).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
         let records_at = records_at(header, frame.bytes);
         let records = frame.bytes.get(records_at..).unwrap_or_default();
-        let plainness = self.unpack_batch(header, records, remarks)?;
-        let section = match plainness {
-            Plainness::Unpacked => Section::new(self.plain.readable(), self.plain.bytes().len()),
-            Plainness::Stored => Section::new(records, records.len()),
-            Plainness::Given => Section::new(&self.given, self.given.len()),
+        let records_source = self.decompress_batch(header, records, remarks)?;
+        let section = match records_source {
+            RecordsSource::Decompressed => Section::new(self.plain.readable(), self.plain.bytes().len()),
+            RecordsSource::Input => Section::new(records, records.len()),
+            RecordsSource::Plugin => Section::new(&self.given, self.given.len()),
         };
-        let walk = ensure_count(header, section.len(), plainness != Plainness::Stored)
+        let walk = ensure_count(header, section.len(), records_source != RecordsSource::Input)
             .and_then(|count| Walk::of_batch(header, count, &section, &self.options.limits))
             .and_then(|walk| if self.options.check_crc { Ok(walk) } else { walk.ensure_placed(&section).map(|()| walk) });
         let opened = Opened {
             header: *header,
-            plainness,
+            records_source,
             walk: walk.map_err(|error| self.with_blame(header, error))?,
             filter,
             append_time: header.append_time(),
@@ -288,14 +288,14 @@ impl Decoder {
         }
     }
 
-    fn unpack_batch(&mut self, header: &BatchHeader, records: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<Plainness> {
+    fn decompress_batch(&mut self, header: &BatchHeader, records: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<RecordsSource> {
         let codec = match header.compression() {
-            CompressionType::None => return Ok(Plainness::Stored),
-            CompressionType::Plugin(id) => return self.unpack_plugin(id, records),
+            CompressionType::None => return Ok(RecordsSource::Input),
+            CompressionType::Plugin(id) => return self.decompress_plugin(id, records),
             _ => codec_of(header)?,
         };
         self.unpack(codec, records, remarks)?;
-        Ok(Plainness::Unpacked)
+        Ok(RecordsSource::Decompressed)
     }
 
     /// Gives the metadata of the records of a packed batch whose metadata stands before all payloads; no more is unpacked than it takes
@@ -328,7 +328,7 @@ impl Decoder {
                 true
             }
         });
-        self.stats.entries_unpacked += 1;
+        self.stats.entries_decompressed += 1;
         self.stats.bytes_inflated += as_u64(self.plain.len());
         unpacked?;
         failed.map_or(Ok(()), Err)?;
@@ -350,33 +350,33 @@ impl Decoder {
         let budget = Budget::for_entry(&self.options.limits, packed.len());
         let codec = self.accepting(codec);
         self.unpacker.unpack(codec, packed, &mut self.plain, &budget, remarks)?;
-        self.stats.entries_unpacked += 1;
+        self.stats.entries_decompressed += 1;
         self.stats.bytes_inflated += as_u64(self.plain.bytes().len());
         Ok(())
     }
 
     #[cold]
-    fn unpack_plugin(&mut self, id: u8, packed: &[u8]) -> Result<Plainness> {
+    fn decompress_plugin(&mut self, id: u8, packed: &[u8]) -> Result<RecordsSource> {
         let budget = Budget::for_entry(&self.options.limits, packed.len());
         let to = Unpacked { plain: &mut self.plain, given: &mut self.given };
-        let (plainness, len) = match self.options.codecs.plugins.unpack(id, packed, &self.memory, to, &budget)? {
-            Place::Plain => (Plainness::Unpacked, self.plain.len()),
-            Place::Given => (Plainness::Given, self.given.len()),
+        let (records_source, len) = match self.options.codecs.plugins.unpack(id, packed, &self.memory, to, &budget)? {
+            Place::Plain => (RecordsSource::Decompressed, self.plain.len()),
+            Place::Given => (RecordsSource::Plugin, self.given.len()),
         };
-        self.stats.entries_unpacked += 1;
+        self.stats.entries_decompressed += 1;
         self.stats.bytes_inflated += as_u64(len);
-        Ok(plainness)
+        Ok(records_source)
     }
 
     /// The same, into other storage and within another budget.
-    pub(super) fn unpack_into(&mut self, codec: Codec, packed: &[u8], plain: &mut Plain, budget: &Budget) -> Result<()> {
+    pub(super) fn decompress_into(&mut self, codec: Codec, packed: &[u8], plain: &mut Plain, budget: &Budget) -> Result<()> {
         self.unpacker.unpack(codec, packed, plain, budget, None)?;
         self.stats.bytes_inflated += as_u64(plain.len());
         Ok(())
     }
 
     /// Puts this in the place of what was unpacked last.
-    pub(super) fn replace_plain(&mut self, plain: Plain) {
+    pub(super) fn replace_decompressed(&mut self, plain: Plain) {
         self.plain = plain;
     }
 

@@ -15,7 +15,7 @@ mod verifier;
 mod walk;
 
 pub use bundle::Bundle;
-pub use entry::{Decoder, MOST_AHEAD, Opened, Plainness};
+pub use entry::{Decoder, MOST_AHEAD, Opened, RecordsSource};
 pub(crate) use header::ensure_codec;
 pub use header::{checksummed, ensure_count, parse_header, records_at, verify};
 pub use options::{CodecOptions, DecodeOptions, Isolation, OffsetRange};

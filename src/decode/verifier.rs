@@ -65,7 +65,7 @@ impl ChecksumVerifier {
     }
 
     /// What entries behind damage may be. Whole batches of magic 3 are found where they are not read, too: they are refused then, not lost.
-    fn sought(&self) -> Formats {
+    fn searched_formats(&self) -> Formats {
         if self.formats == Formats::Auto { Formats::Experimental } else { self.formats }
     }
 
@@ -87,12 +87,12 @@ impl Verifier for ChecksumVerifier {
     fn is_valid(&self, entry: &[u8]) -> bool {
         let Some(magic) = entry.get(self.reach()) else { return false };
         let frame = Frame { position: 0, magic: i8::from_be_bytes([*magic]), bytes: entry };
-        parse_header(frame, self.sought(), 0).is_ok_and(|header| verify(entry, &header).is_ok())
+        parse_header(frame, self.searched_formats(), 0).is_ok_and(|header| verify(entry, &header).is_ok())
     }
 
     fn claim(&self, front: &[u8]) -> Claim {
         let magic = front.get(self.reach()).map(|magic| i8::from_be_bytes([*magic]));
-        match magic.and_then(|magic| self.sought().of_magic(magic)) {
+        match magic.and_then(|magic| self.searched_formats().of_magic(magic)) {
             Some(RecordFormat::V2) => self.batch_claim(front),
             Some(RecordFormat::V3) => self.v3_claim(front),
             Some(RecordFormat::V0 | RecordFormat::V1) => self.message_claim(front),

@@ -28,7 +28,7 @@ pub struct BatchBuilder {
     count: i32,
     /// Where the open batch starts in the output.
     start: usize,
-    plain_len: usize,
+    uncompressed_len: usize,
     /// Records that will be packed, or that wait for a header whose length they tell.
     records: Sink,
     /// What stands behind the metadata of all of them.
@@ -60,7 +60,7 @@ impl BatchBuilder {
             max_timestamp: NO_TIMESTAMP,
             count: 0,
             start: 0,
-            plain_len: 0,
+            uncompressed_len: 0,
             records: Sink::default(),
             payloads: Sink::default(),
         })
@@ -116,8 +116,8 @@ impl BatchBuilder {
 
     /// Bytes of the records, plain.
     #[inline]
-    pub fn plain_len(&self) -> usize {
-        if self.is_empty() { 0 } else { self.plain_len }
+    pub fn uncompressed_len(&self) -> usize {
+        if self.is_empty() { 0 } else { self.uncompressed_len }
     }
 
     /// Bytes of `out` before the batch that is open.
@@ -180,7 +180,7 @@ impl BatchBuilder {
         }
         let before = out.len();
         self.put_bytes(record, measure, out).inspect_err(|_| out.truncate(if self.is_empty() { self.start } else { before }))?;
-        self.plain_len += measure.len;
+        self.uncompressed_len += measure.len;
         self.last_offset = record.offset;
         self.max_timestamp = self.max_timestamp.max(record.timestamp);
         self.count += 1;
@@ -248,7 +248,7 @@ impl BatchBuilder {
         self.first_offset = record.offset;
         self.base_timestamp = self.settings.delete_horizon_ms.unwrap_or(record.timestamp);
         self.max_timestamp = NO_TIMESTAMP;
-        (self.start, self.plain_len) = (out.len(), 0);
+        (self.start, self.uncompressed_len) = (out.len(), 0);
         self.records.clear();
         self.payloads.clear();
         if self.settings.packing.is_none() && self.settings.format == RecordFormat::V2 {

@@ -124,7 +124,7 @@ impl RecordWriter {
             return Ok(());
         }
         self.advance_sequence();
-        let (plain_len, base_offset) = (self.builder.plain_len(), self.builder.base_offset());
+        let (uncompressed_len, base_offset) = (self.builder.uncompressed_len(), self.builder.base_offset());
         let is_packed = self.builder.settings().packing.is_some();
         // Mostly it is the next record that ends a batch, which is not to blame.
         let len = self.builder.close(&mut self.packer, &mut self.output).map_err(|error| error.in_batch(base_offset))?;
@@ -133,7 +133,7 @@ impl RecordWriter {
                 RecordFormat::V3 => v3::parse::header_len(self.output.from(self.output.len() - len)),
                 _ => header_len(&self.settings),
             };
-            self.estimate.learn(plain_len, len.saturating_sub(header_len));
+            self.estimate.learn(uncompressed_len, len.saturating_sub(header_len));
         }
         Ok(())
     }
@@ -194,7 +194,7 @@ impl RecordWriter {
     /// Does not reckon that the record will be packed too, as Kafka's producer does not.
     #[inline]
     fn has_space_for(&self, len: usize) -> bool {
-        let plain = self.builder.plain_len();
+        let plain = self.builder.uncompressed_len();
         let estimated = if self.settings.packing.is_some() { self.estimate.packed(plain) } else { plain };
         header_len(&self.settings) + estimated + len <= self.limit
     }

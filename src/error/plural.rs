@@ -32,8 +32,8 @@ mod tests {
 
     #[test]
     fn one_is_one_and_all_others_are_many() {
-        let told = [(1_u64, "byte"), (0, "byte"), (2, "zero byte"), (1, "entry"), (3, "entry"), (4, "batch")];
-        let texts = told.map(|(number, noun)| plural(number, noun).to_string());
+        let texts = [(1_u64, "byte"), (0, "byte"), (2, "zero byte"), (1, "entry"), (3, "entry"), (4, "batch")];
+        let texts = texts.map(|(number, noun)| plural(number, noun).to_string());
         assert_eq!(texts, ["1 byte", "0 bytes", "2 zero bytes", "1 entry", "3 entries", "4 batches"]);
         assert_eq!(plural(-1_i64, "byte").to_string(), "-1 bytes");
     }

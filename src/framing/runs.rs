@@ -75,7 +75,7 @@ pub struct Runs {
     limits: Limits,
     target: usize,
     search: Option<Search>,
-    guard: Option<Box<dyn SourceCheck>>,
+    source_check: Option<Box<dyn SourceCheck>>,
     gives_broken: bool,
     gives_enclosed: bool,
     is_skimmed: bool,
@@ -114,7 +114,7 @@ impl Runs {
             limits,
             target: target.max(1),
             search: None,
-            guard: None,
+            source_check: None,
             gives_broken: false,
             gives_enclosed: false,
             is_skimmed: false,
@@ -131,22 +131,22 @@ impl Runs {
     /// Goes on past damage: the next intact entry is searched for. Entries that the judge does not believe count as damage,
     /// and their length is believed only when an intact entry, or the end, follows it.
     #[must_use]
-    pub fn recovering(mut self, verifier: Box<dyn Verifier>) -> Self {
+    pub fn with_recovery(mut self, verifier: Box<dyn Verifier>) -> Self {
         self.search = Some(Search::new(verifier, self.source.position()));
         self
     }
 
     /// Treats entries that the guard refuses as damage.
     #[must_use]
-    pub fn guarded(self, guard: Option<Box<dyn SourceCheck>>) -> Self {
-        Self { guard, ..self }
+    pub fn with_source_check(self, source_check: Option<Box<dyn SourceCheck>>) -> Self {
+        Self { source_check, ..self }
     }
 
     /// Asked now and then while an intact entry is searched for.
     #[must_use]
-    pub fn asking(mut self, interrupt: Interrupt) -> Self {
+    pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
         if let Some(search) = &mut self.search {
-            search.asking(interrupt);
+            search.with_interrupt(interrupt);
         }
         self
     }
@@ -283,11 +283,11 @@ impl Runs {
 
     /// Why the guard refuses the entry of this length, `at` bytes after the front; a refusal is final once the entry is at the front.
     fn pass_guard(&mut self, at: usize, len: usize, magic: i8) -> Option<Error> {
-        let guard = self.guard.as_mut()?;
+        let source_check = self.source_check.as_mut()?;
         let entry = self.source.front().get(at..)?.get(..len)?;
-        let error = guard.error_of(entry, magic);
+        let error = source_check.error_of(entry, magic);
         if error.is_none() || at == 0 {
-            guard.pass(entry, magic);
+            source_check.pass(entry, magic);
         }
         error
     }

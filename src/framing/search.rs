@@ -63,7 +63,7 @@ impl Search {
     }
 
     /// Asked now and then while a search goes on.
-    pub fn asking(&mut self, interrupt: Interrupt) {
+    pub fn with_interrupt(&mut self, interrupt: Interrupt) {
         self.interrupt = interrupt;
     }
 

@@ -63,7 +63,7 @@ impl Source {
 
     /// The same source, whose reader gives other bytes for those that it has lost, and says so.
     #[must_use]
-    pub fn losing(self, losses: Arc<LostRanges>) -> Self {
+    pub fn with_lost_ranges(self, losses: Arc<LostRanges>) -> Self {
         Self { losses: Some(losses), ..self }
     }
 

@@ -110,13 +110,13 @@ mod tests {
 
     #[test]
     fn s_p5_stray_bits_are_no_plugin() {
-        let told = |bits, format| attributes(&header(bits, format), &Plugins::default());
-        assert_eq!(told(0x0305, RecordFormat::V2), "plugin:3, CreateTime");
-        assert_eq!(told(0x0303, RecordFormat::V2), "lz4, CreateTime, unused bits 0x300");
-        assert_eq!(told(0x38, RecordFormat::V2), "not compressed, LogAppendTime, transactional, control");
-        assert_eq!(told(0x1a, RecordFormat::V1), "snappy, LogAppendTime, unused bits 0x10");
-        assert_eq!(told(0x02, RecordFormat::V07), "snappy");
-        assert_eq!(told(0x1080, RecordFormat::V3), "not compressed, CreateTime, metadata first, no attributes of records");
-        assert_eq!(told(0x1080, RecordFormat::V2), "not compressed, CreateTime, unused bits 0x1080");
+        let attributes_text = |bits, format| attributes(&header(bits, format), &Plugins::default());
+        assert_eq!(attributes_text(0x0305, RecordFormat::V2), "plugin:3, CreateTime");
+        assert_eq!(attributes_text(0x0303, RecordFormat::V2), "lz4, CreateTime, unused bits 0x300");
+        assert_eq!(attributes_text(0x38, RecordFormat::V2), "not compressed, LogAppendTime, transactional, control");
+        assert_eq!(attributes_text(0x1a, RecordFormat::V1), "snappy, LogAppendTime, unused bits 0x10");
+        assert_eq!(attributes_text(0x02, RecordFormat::V07), "snappy");
+        assert_eq!(attributes_text(0x1080, RecordFormat::V3), "not compressed, CreateTime, metadata first, no attributes of records");
+        assert_eq!(attributes_text(0x1080, RecordFormat::V2), "not compressed, CreateTime, unused bits 0x1080");
     }
 }

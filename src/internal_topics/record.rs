@@ -149,7 +149,7 @@ impl<'a> Identified<'a> {
 
     /// Hands the fields of a part to a visitor; what is wrong with its bytes, when they had to be handed over as they are.
     pub fn visit(&self, part: &Part<'_>, visitor: &mut impl super::Visitor) -> Option<Undecoded> {
-        let wrong = part.visit(visitor).err()?;
-        Some(Undecoded::of(self.name.unwrap_or_default(), &wrong))
+        let error = part.visit(visitor).err()?;
+        Some(Undecoded::of(self.name.unwrap_or_default(), &error))
     }
 }

@@ -4,9 +4,9 @@ use super::*;
 
 /// Events as text; every event is one entry, so that marks are counts.
 #[derive(Default, Debug, PartialEq)]
-struct Told(Vec<String>);
+struct Visited(Vec<String>);
 
-impl Visitor for Told {
+impl Visitor for Visited {
     fn open_struct(&mut self) {
         self.0.push("{".into());
     }
@@ -33,11 +33,11 @@ impl Visitor for Told {
     }
 }
 
-fn told(identified: &Identified<'_>) -> (String, String, Option<Undecoded>) {
-    let (mut key, mut value) = (Told::default(), Told::default());
-    let wrong = identified.visit(&identified.key, &mut key);
-    let wrong = identified.visit(&identified.value, &mut value).or(wrong);
-    (key.0.concat(), value.0.concat(), identified.undecoded.or(wrong))
+fn visited(identified: &Identified<'_>) -> (String, String, Option<Undecoded>) {
+    let (mut key, mut value) = (Visited::default(), Visited::default());
+    let error = identified.visit(&identified.key, &mut key);
+    let error = identified.visit(&identified.value, &mut value).or(error);
+    (key.0.concat(), value.0.concat(), identified.undecoded.or(error))
 }
 
 /// Numbers that look random and are the same in every run.
@@ -62,28 +62,28 @@ struct Writer {
     version: i16,
     is_flexible: bool,
     out: Vec<u8>,
-    told: Told,
+    visited: Visited,
 }
 
 impl Writer {
-    fn message(message: &Message, version: i16, seed: u64) -> (Vec<u8>, Told) {
+    fn message(message: &Message, version: i16, seed: u64) -> (Vec<u8>, Visited) {
         let dice = Dice(seed | 1);
-        let mut writer = Self { dice, version, is_flexible: version >= message.flexible, out: Vec::new(), told: Told::default() };
+        let mut writer = Self { dice, version, is_flexible: version >= message.flexible, out: Vec::new(), visited: Visited::default() };
         writer.fields(message.fields);
-        (writer.out, writer.told)
+        (writer.out, writer.visited)
     }
 
     fn fields(&mut self, fields: &[Field]) {
-        self.told.open_struct();
+        self.visited.open_struct();
         let version = self.version;
         for field in fields.iter().filter(|field| field.versions.has(version) && field.tag_in(version).is_none()) {
-            self.told.name(field.name);
+            self.visited.name(field.name);
             self.value(field.kind, field.nullable.has(version));
         }
         if self.is_flexible {
             self.tagged(fields);
         }
-        self.told.close_struct();
+        self.visited.close_struct();
     }
 
     /// Some of the tagged fields, some of them with what they would be anyway, and one that nobody knows.
@@ -98,18 +98,18 @@ impl Writer {
             let before = std::mem::take(&mut self.out);
             match field {
                 Some(field) if self.dice.below(3) > 0 || matches!(field.kind, Kind::Struct(_)) => {
-                    let mark = self.told.mark();
-                    self.told.name(field.name);
+                    let mark = self.visited.mark();
+                    self.visited.name(field.name);
                     self.tagged_value(field);
-                    let same = match (field.default, self.told.0.last().unwrap().as_str()) {
+                    let same = match (field.default, self.visited.0.last().unwrap().as_str()) {
                         (Absent::Null, last) => last == "Null",
                         (Absent::Number(number), "Bool(false)") => number == 0,
                         (Absent::Number(number), last) if last.starts_with("Number") => last == format!("Number({number})"),
                         (Absent::Number(number), last) => number == 0 && (last == "Text(\"\")" || last == "Bytes([])"),
                     };
-                    let is_empty_array = self.told.0.ends_with(&["[".to_owned(), "]".to_owned()]) && self.told.0.len() == mark + 3;
-                    if same && self.told.0.len() == mark + 2 || is_empty_array && field.default == Absent::Number(0) {
-                        self.told.back_to(mark);
+                    let is_empty_array = self.visited.0.ends_with(&["[".to_owned(), "]".to_owned()]) && self.visited.0.len() == mark + 3;
+                    if same && self.visited.0.len() == mark + 2 || is_empty_array && field.default == Absent::Number(0) {
+                        self.visited.back_to(mark);
                     }
                 }
                 Some(field) => self.absent(field),
@@ -127,7 +127,7 @@ impl Writer {
         match field.kind {
             Kind::Struct(_) if may_be_null && self.dice.below(3) == 0 => {
                 self.out.push(0);
-                self.told.scalar(Scalar::Null);
+                self.visited.scalar(Scalar::Null);
             }
             Kind::Struct(fields) => {
                 self.out.extend(may_be_null.then_some(1));
@@ -161,13 +161,13 @@ impl Writer {
                 _ if self.is_flexible => self.out.push(0),
                 _ => self.out.extend((-1_i32).to_be_bytes()),
             }
-            return self.told.scalar(Scalar::Null);
+            return self.visited.scalar(Scalar::Null);
         }
         match kind {
             Kind::Bool => {
                 let is_true = self.dice.below(2) == 1;
                 self.out.push(is_true.into());
-                self.told.scalar(Scalar::Bool(is_true));
+                self.visited.scalar(Scalar::Bool(is_true));
             }
             Kind::Int8 => self.number(1, |bytes| i64::from(bytes[0] as i8)),
             Kind::Int16 => self.number(2, |bytes| i64::from(i16::from_be_bytes(bytes.try_into().unwrap()))),
@@ -178,32 +178,32 @@ impl Writer {
             Kind::Float64 => {
                 let float = self.dice.below(1 << 40) as f64 / 8.0;
                 self.out.extend(float.to_be_bytes());
-                self.told.scalar(Scalar::Float(float));
+                self.visited.scalar(Scalar::Float(float));
             }
             Kind::Uuid => {
                 let bytes: [u8; 16] = self.dice.bytes(16).try_into().unwrap();
                 self.out.extend(bytes);
-                self.told.scalar(Scalar::Uuid(bytes));
+                self.visited.scalar(Scalar::Uuid(bytes));
             }
             Kind::Text => {
                 let text = "\u{e9}\"x".repeat(self.dice.below(60) as usize);
                 self.short_len(text.len());
                 self.out.extend(text.as_bytes());
-                self.told.scalar(Scalar::Text(&text));
+                self.visited.scalar(Scalar::Text(&text));
             }
             Kind::Bytes => {
                 let len = self.dice.below(200) as usize;
                 let bytes = self.dice.bytes(len);
                 self.long_len(bytes.len());
-                self.told.scalar(Scalar::Bytes(&bytes));
+                self.visited.scalar(Scalar::Bytes(&bytes));
                 self.out.extend(bytes);
             }
             Kind::Array(element) => {
                 let count = self.dice.below(4) as usize;
                 self.long_len(count);
-                self.told.open_array();
+                self.visited.open_array();
                 (0..count).for_each(|_| self.value(*element, false));
-                self.told.close_array();
+                self.visited.close_array();
             }
             Kind::Struct(fields) => {
                 if may_be_null {
@@ -216,7 +216,7 @@ impl Writer {
 
     fn number(&mut self, len: usize, of: impl FnOnce(&[u8]) -> i64) {
         let bytes = self.dice.bytes(len);
-        self.told.scalar(Scalar::Number(of(&bytes)));
+        self.visited.scalar(Scalar::Number(of(&bytes)));
         self.out.extend(bytes);
     }
 
@@ -257,7 +257,7 @@ fn every_message_of_every_version_is_read_as_its_table_says() {
         for version in message.versions.first..=message.versions.last {
             for seed in 1..40_u64 {
                 let (bytes, expected) = Writer::message(message, version, seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-                let mut found = Told::default();
+                let mut found = Visited::default();
                 part(message, version, &bytes)
                     .visit(&mut found)
                     .unwrap_or_else(|error| panic!("{} {version} {seed}: {error:?}", message.name));
@@ -276,10 +276,10 @@ fn int_2_a_message_cut_anywhere_or_with_a_byte_behind_it_is_given_as_bytes() {
         let (mut bytes, _) = Writer::message(message, version, 0x1234_5678_9abc);
         bytes.push(0);
         for len in (0..bytes.len() - 1).chain([bytes.len()]) {
-            let mut found = Told::default();
+            let mut found = Visited::default();
             let cut = &bytes[..len];
             assert!(part(message, version, cut).visit(&mut found).is_err(), "{} cut at {len}", message.name);
-            let mut raw = Told::default();
+            let mut raw = Visited::default();
             Part::Raw(cut).visit(&mut raw).unwrap();
             assert_eq!(found, raw);
         }
@@ -302,7 +302,7 @@ fn any_bytes_are_told_in_room_that_their_number_bounds() {
         key.extend(dice.bytes(key_len));
         value.extend(dice.bytes(value_len));
         let Some(record) = identify(topic, topic.is_none(), Some(&key), Some(&value)) else { panic!("every record is one") };
-        let (key_text, value_text, _) = told(&record);
+        let (key_text, value_text, _) = visited(&record);
         assert!(key_text.len() <= 64 * (key.len() + 8) && value_text.len() <= 64 * (value.len() + 8));
     }
 }
@@ -312,10 +312,10 @@ fn int_2_an_array_that_claims_more_elements_than_there_are_bytes_is_refused_at_o
     // TransactionLogValue v0: producerId, producerEpoch, timeout, status, then 2^31 - 1 partitions.
     let value = [&[0_u8; 2][..], &[0; 8 + 2 + 4 + 1], &[0x7f, 0xff, 0xff, 0xff], &[0; 40]].concat();
     let record = identify(Some(Topic::TransactionState), false, Some(&[0, 0, 0, 1, b'x']), Some(&value)).unwrap();
-    let (key, _, wrong) = told(&record);
+    let (key, _, error) = visited(&record);
     assert_eq!(key, "{transactionalId:Text(\"x\")}");
     let problem = "an array of more elements than there are bytes";
-    assert_eq!(wrong, Some(Undecoded::Malformed { name: "TRANSACTION_LOG", field: "transactionPartitions", problem }));
+    assert_eq!(error, Some(Undecoded::Malformed { name: "TRANSACTION_LOG", field: "transactionPartitions", problem }));
 }
 
 #[test]
@@ -323,16 +323,16 @@ fn int_1_types_and_versions_that_no_table_has_are_given_as_bytes() {
     let topic = Some(Topic::ConsumerOffsets);
     let unknown = identify(topic, false, Some(&[0, 99, 1]), Some(&[0, 0, 2])).unwrap();
     let raw = |bytes: &[u8]| format!("{{base64:{:?}}}", Scalar::Bytes(bytes));
-    assert_eq!(told(&unknown), (raw(&[0, 99, 1]), raw(&[0, 0, 2]), Some(Undecoded::Type { topic: "__consumer_offsets", id: 99 })));
+    assert_eq!(visited(&unknown), (raw(&[0, 99, 1]), raw(&[0, 0, 2]), Some(Undecoded::Type { topic: "__consumer_offsets", id: 99 })));
     let key = [0, 2, 0, 1, b'g'];
     let newer = identify(topic, false, Some(&key), Some(&[0, 77, 2])).unwrap();
     let undecoded = Some(Undecoded::Version { name: "GROUP_METADATA", version: 77 });
-    assert_eq!(told(&newer), ("{group:Text(\"g\")}".into(), raw(&[0, 77, 2]), undecoded));
+    assert_eq!(visited(&newer), ("{group:Text(\"g\")}".into(), raw(&[0, 77, 2]), undecoded));
     assert_eq!((newer.name, newer.version), (Some("GROUP_METADATA"), Some(77)));
     let framed = identify(Some(Topic::ClusterMetadata), false, None, Some(&[2, 20, 0, 0])).unwrap();
     assert_eq!(framed.undecoded, Some(Undecoded::Version { name: "frame", version: 2 }));
     let control = identify(None, true, Some(&[0, 0, 0, 9]), Some(&[1])).unwrap();
-    assert_eq!(told(&control), (raw(&[0, 0, 0, 9]), raw(&[1]), Some(Undecoded::Type { topic: "control", id: 9 })));
+    assert_eq!(visited(&control), (raw(&[0, 0, 0, 9]), raw(&[1]), Some(Undecoded::Type { topic: "control", id: 9 })));
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn tombstones_have_a_type_and_no_value_and_ordinary_records_are_none() {
     let key = [0, 1, 0, 1, b'g', 0, 1, b't', 0, 0, 0, 3];
     let tombstone = identify(Some(Topic::ConsumerOffsets), false, Some(&key), None).unwrap();
     assert_eq!((tombstone.name, tombstone.version, tombstone.undecoded), (Some("OFFSET_COMMIT"), None, None));
-    assert_eq!(told(&tombstone).0, "{group:Text(\"g\")topic:Text(\"t\")partition:Number(3)}");
+    assert_eq!(visited(&tombstone).0, "{group:Text(\"g\")topic:Text(\"t\")partition:Number(3)}");
     assert!(tombstone.value.is_null());
     assert!(identify(None, false, Some(&key), None).is_none());
 }
@@ -348,11 +348,11 @@ fn tombstones_have_a_type_and_no_value_and_ordinary_records_are_none() {
 #[test]
 fn ctl_4_and_ctl_8_values_of_control_records_begin_with_their_version() {
     let commit = identify(None, true, Some(&[0, 0, 0, 1]), Some(&[0, 0, 0, 0, 0, 7])).unwrap();
-    assert_eq!(told(&commit), ("{type:Number(1)}".into(), "{coordinatorEpoch:Number(7)}".into(), None));
+    assert_eq!(visited(&commit), ("{type:Number(1)}".into(), "{coordinatorEpoch:Number(7)}".into(), None));
     let value = [0, 0, 0, 0, 0, 3, 2, 0, 0, 0, 3, 0, 1, 0];
     let leader = identify(Some(Topic::ClusterMetadata), true, Some(&[0, 0, 0, 2]), Some(&value)).unwrap();
     let text = "{version:Number(0)leaderId:Number(3)voters:[{voterId:Number(3)}]grantingVoters:[]}";
-    assert_eq!(told(&leader), ("{type:Number(2)}".into(), text.into(), None));
+    assert_eq!(visited(&leader), ("{type:Number(2)}".into(), text.into(), None));
 }
 
 /// An element without bytes would let a count make work that no bytes pay for.

@@ -93,8 +93,10 @@ impl Committed<'_> {
         // One that is refused must be found first.
         let formats = if refuses_v3 { Formats::Experimental } else { self.verifier.formats };
         let verifier = ChecksumVerifier { formats, ..self.verifier };
-        let mut runs =
-            Runs::new(source, verifier.limits, 1 << 20).of(formats).recovering(Box::new(verifier)).asking(self.interrupt.clone());
+        let mut runs = Runs::new(source, verifier.limits, 1 << 20)
+            .of(formats)
+            .with_recovery(Box::new(verifier))
+            .with_interrupt(self.interrupt.clone());
         while let Some(piece) = runs.next_piece()? {
             self.interrupt.ensure_wanted()?;
             let Piece::Run(run) = piece else {

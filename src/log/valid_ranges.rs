@@ -18,7 +18,7 @@ const SEARCHED: usize = 64 << 10;
 /// `Io`, `Interrupted`.
 pub fn first_valid_entry(source: Source, limits: &Limits) -> Result<Option<u64>> {
     let verifier = ChecksumVerifier { formats: Formats::Experimental, limits: *limits, checksums: Checksums::All };
-    let mut runs = Runs::new(source, *limits, SEARCHED).of(verifier.formats).recovering(Box::new(verifier));
+    let mut runs = Runs::new(source, *limits, SEARCHED).of(verifier.formats).with_recovery(Box::new(verifier));
     while let Some(piece) = runs.next_piece()? {
         if let Piece::Run(run) = piece {
             return Ok(Some(run.position));

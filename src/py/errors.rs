@@ -63,7 +63,7 @@ pub fn to_py(py: Python<'_>, error: &Error) -> PyErr {
 pub fn set_path(py: Python<'_>, raised: &PyErr, path: &str) {
     let value = raised.value(py);
     // Those without the attribute, such as OSErrors, name files in their own way.
-    if value.getattr("path").is_ok_and(|told| told.is_none()) {
+    if value.getattr("path").is_ok_and(|path| path.is_none()) {
         let _ = value.setattr("path", path);
     }
 }

@@ -67,8 +67,11 @@ impl Salvager {
         let decode = DecodeOptions { check_crc: true, ..options.decode.clone() };
         let verifier = ChecksumVerifier::of(&decode);
         let rescue = options.wants_records.then(|| Rescue::new(decode.clone())).transpose()?;
-        let runs =
-            Runs::new(source, decode.limits, RUN_LEN).of(decode.formats).recovering(Box::new(verifier)).giving_broken().giving_enclosed();
+        let runs = Runs::new(source, decode.limits, RUN_LEN)
+            .of(decode.formats)
+            .with_recovery(Box::new(verifier))
+            .giving_broken()
+            .giving_enclosed();
         let options = SalvageOptions { decode, ..options };
         Ok(Self {
             runs,
@@ -83,8 +86,8 @@ impl Salvager {
 
     /// Asked while a search goes on inside of `advance`.
     #[must_use]
-    pub fn asking(mut self, interrupt: Interrupt) -> Self {
-        self.runs = self.runs.asking(interrupt);
+    pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
+        self.runs = self.runs.with_interrupt(interrupt);
         self
     }
 

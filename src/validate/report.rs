@@ -77,7 +77,7 @@ pub struct Before {
 impl Before {
     /// The same, in front of another file.
     #[must_use]
-    pub fn entering(mut self, file: &Arc<str>) -> Self {
+    pub fn in_file_named(mut self, file: &Arc<str>) -> Self {
         self.gaps.enter(file);
         self.producers.enter(file);
         self
@@ -92,8 +92,8 @@ impl Validator {
     pub fn new(source: Source, options: DecodeOptions, depth: Depth, is_tail_strict: bool) -> Self {
         let verifier = ChecksumVerifier::of(&options);
         let reports_experimental = options.reports_experimental;
-        let runs = Runs::new(source, options.limits, RUN_LEN).of(options.formats).recovering(Box::new(verifier));
-        let runs = runs.guarded(UploadCheck::of(&options));
+        let runs = Runs::new(source, options.limits, RUN_LEN).of(options.formats).with_recovery(Box::new(verifier));
+        let runs = runs.with_source_check(UploadCheck::of(&options));
         let segment = options.segment;
         let decode = DecodeOptions { is_control_wanted: true, segment: OffsetRange::default(), ..options };
         let decoder = Decoder::new(decode).trusting_framing();
@@ -135,8 +135,8 @@ impl Validator {
 
     /// Asked while a search goes on inside of `advance`.
     #[must_use]
-    pub fn asking(mut self, interrupt: Interrupt) -> Self {
-        self.runs = self.runs.asking(interrupt);
+    pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
+        self.runs = self.runs.with_interrupt(interrupt);
         self
     }
 
@@ -223,7 +223,7 @@ impl Validator {
             self.decoder.count_compared(checksummed(&header));
             return self.ensure_header(&header, frame);
         }
-        if self.depth == Depth::Metadata && has_packed_metadata_first(&header) {
+        if self.depth == Depth::Metadata && has_compressed_metadata_first(&header) {
             self.hold(&header, frame.bytes);
             return self.visit_metadata(frame, &header).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position));
         }
@@ -323,7 +323,7 @@ impl Validator {
 
 /// True for a batch whose metadata can be had by unpacking a part of it. Who made a plugin gives everything or nothing; without records no
 /// part is less than all, and what stands there uncounted is to be told.
-fn has_packed_metadata_first(header: &BatchHeader) -> bool {
+fn has_compressed_metadata_first(header: &BatchHeader) -> bool {
     use CompressionType::{Gzip, Lz4, Snappy, Zstd};
     header.is_metadata_first()
         && !header.is_control()

@@ -101,8 +101,8 @@ fn an_entry_with_lost_bytes_is_not_believed_whatever_is_compared() {
         let losses = Arc::new(LostRanges::default());
         losses.add(lost.clone());
         let verifier = ChecksumVerifier { checksums: Checksums::None, ..ChecksumVerifier::of(&DecodeOptions::default()) };
-        let source = Source::reader(Box::new(Dribble { bytes: bytes.clone(), at: 0, step: 100_000 }), 0).losing(losses);
-        let mut runs = Runs::new(source, Limits::default(), 1).recovering(Box::new(verifier));
+        let source = Source::reader(Box::new(Dribble { bytes: bytes.clone(), at: 0, step: 100_000 }), 0).with_lost_ranges(losses);
+        let mut runs = Runs::new(source, Limits::default(), 1).with_recovery(Box::new(verifier));
         let (mut kept, mut left_out) = (Vec::new(), Vec::new());
         while let Some(piece) = runs.next_piece().unwrap() {
             match piece {
@@ -146,7 +146,7 @@ fn zeros_before_more_data_are_damage_and_the_data_is_found() {
         let bytes = [sample(0, 5), vec![0; 300_000], sample(5, 5)].concat();
         let verifier = ChecksumVerifier::of(&DecodeOptions::default());
         let reader = Source::reader(Box::new(Dribble { bytes, at: 0, step }), 0);
-        let (entries, damage, tail) = collect(Runs::new(reader, Limits::default(), 1).recovering(Box::new(verifier)));
+        let (entries, damage, tail) = collect(Runs::new(reader, Limits::default(), 1).with_recovery(Box::new(verifier)));
         assert_eq!((joined(&entries), damage), ([sample(0, 5), sample(5, 5)].concat(), 1));
         assert_eq!(tail, Some(Tail::Complete));
     }
@@ -161,7 +161,7 @@ fn damage_anywhere_in_the_middle_entry_loses_only_that_entry() {
         let bytes = [first.clone(), damaged.clone(), last.clone()].concat();
         let verifier = ChecksumVerifier::of(&DecodeOptions::default());
         let (entries, damage, _) =
-            collect(Runs::new(Source::memory(Bytes::from(bytes)), Limits::default(), 1).recovering(Box::new(verifier)));
+            collect(Runs::new(Source::memory(Bytes::from(bytes)), Limits::default(), 1).with_recovery(Box::new(verifier)));
         let kept = joined(&entries);
         assert!(kept.starts_with(&first) && kept.ends_with(&last), "byte {at}: {damage} damages, {} entries", entries.len());
         // V2-4: no checksum covers base offset and leader epoch; a changed length or magic is met by framing.

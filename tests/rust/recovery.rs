@@ -68,7 +68,7 @@ fn cost_in(bytes: &[u8], kind: impl Fn(Runs) -> Runs) -> Cost {
     let (checksummed, claims) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let verifier = Counting { verifier: verifier(), checksummed: Arc::clone(&checksummed), claims: Arc::clone(&claims) };
     let source = Source::memory(Bytes::copy_from_slice(bytes));
-    let mut runs = kind(Runs::new(source, Limits::default(), 1).recovering(Box::new(verifier)));
+    let mut runs = kind(Runs::new(source, Limits::default(), 1).with_recovery(Box::new(verifier)));
     let (mut entries, mut unsearched) = (Vec::new(), 0);
     while let Some(piece) = runs.next_piece().unwrap() {
         match piece {
@@ -145,7 +145,7 @@ fn a_search_can_be_stopped() {
         let asks = Arc::clone(&asked);
         let interrupt = Interrupt::new(move || asks.fetch_add(1, Ordering::Relaxed) == 1);
         let source = Source::memory(Bytes::from(vec![filling; 24 << 20]));
-        let mut runs = Runs::new(source, Limits::default(), 1).recovering(Box::new(verifier())).asking(interrupt);
+        let mut runs = Runs::new(source, Limits::default(), 1).with_recovery(Box::new(verifier())).with_interrupt(interrupt);
         let error = runs.next_piece().unwrap_err();
         assert_eq!((error.kind(), asked.load(Ordering::Relaxed)), (&ErrorKind::Interrupted, 2));
     }
@@ -164,8 +164,8 @@ fn every_intact_batch_in_a_claim_that_is_cut_through_is_given() {
 fn refused(bytes: &[u8], start: i64, last: i64) -> (Vec<(&'static str, u64, u64)>, Vec<u64>) {
     let decode = DecodeOptions { upload: Some(UploadOffsets { start, end: Some(last) }), ..DecodeOptions::default() };
     let source = Source::memory(Bytes::copy_from_slice(bytes));
-    let runs = Runs::new(source, Limits::default(), 1).recovering(Box::new(verifier()));
-    let mut runs = runs.guarded(UploadCheck::of(&decode));
+    let runs = Runs::new(source, Limits::default(), 1).with_recovery(Box::new(verifier()));
+    let mut runs = runs.with_source_check(UploadCheck::of(&decode));
     let (mut refused, mut read) = (Vec::new(), Vec::new());
     while let Some(piece) = runs.next_piece().unwrap() {
         match piece {

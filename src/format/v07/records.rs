@@ -67,7 +67,7 @@ impl Walk {
     }
 
     /// Over `count` plain messages that follow each other in the log: each carries the position after it (L7-23).
-    pub fn of_plain(count: usize) -> Self {
+    pub fn of_uncompressed(count: usize) -> Self {
         Self { count, index: 0, position: 0, wrapper: None }
     }
 

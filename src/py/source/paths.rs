@@ -38,7 +38,7 @@ impl Entries for Segment {
             return Ok(source(&self.path, start, None, &self.signals)?);
         }
         let range = store::StoredRange::open(&self.path, start, None, &self.signals)?;
-        Ok(range.recovering().into_source())
+        Ok(range.with_recovery().into_source())
     }
 
     fn named(&self, error: Error) -> Error {

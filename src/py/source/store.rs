@@ -80,7 +80,7 @@ impl StoredLog {
 
     /// The same with other bytes in the place of damaged ones.
     #[must_use]
-    fn recovering(self) -> Self {
+    fn with_recovery(self) -> Self {
         Self { is_recovering: true, ..self }
     }
 
@@ -145,7 +145,7 @@ impl ReadAt for StoredLog {
     }
 
     fn valid_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
-        let log = self.asked_by(&self.signals).recovering();
+        let log = self.asked_by(&self.signals).with_recovery();
         let source = StoredRange { log, at: position, is_checked: true }.into_source();
         first_valid_entry(source, limits)
     }
@@ -199,13 +199,13 @@ impl StoredRange {
     /// The range as a source; only the thread that asks for records may call Python code.
     pub fn into_source(self) -> Source {
         let (start, losses, upload) = (self.at, Arc::clone(&self.log.opened.losses), self.log.opened.upload);
-        Source::reader(Box::new(self), start).losing(losses).of_upload(upload).read_by_caller()
+        Source::reader(Box::new(self), start).with_lost_ranges(losses).of_upload(upload).read_by_caller()
     }
 
     /// The same with other bytes in the place of damaged ones, whether or not who asks goes on past damage.
     #[must_use]
-    pub fn recovering(self) -> Self {
-        Self { log: self.log.recovering(), ..self }
+    pub fn with_recovery(self) -> Self {
+        Self { log: self.log.with_recovery(), ..self }
     }
 }
 

@@ -139,7 +139,7 @@ impl Work<'_, '_> {
 
 /// Runs to the end.
 fn run(source: Source, options: SalvageOptions, log: &mut Outlet, aside: &mut Outlet, interrupt: &Interrupt) -> Result<Found> {
-    let mut salvager = Salvager::new(source, options)?.asking(interrupt.clone());
+    let mut salvager = Salvager::new(source, options)?.with_interrupt(interrupt.clone());
     while salvager.advance(&mut log.pending, &mut aside.pending)? {
         interrupt.ensure_wanted()?;
         log.pass_on()?;

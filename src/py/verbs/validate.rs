@@ -41,7 +41,8 @@ pub fn validate_findings(
         decode.segment = file.segment();
     }
     let is_tail_strict = options.is_tail_strict() || opened.is_closed;
-    let mut validator = core::Validator::new(opened.source, decode, depth, is_tail_strict).followed(is_followed).asking(interrupt.clone());
+    let mut validator =
+        core::Validator::new(opened.source, decode, depth, is_tail_strict).followed(is_followed).with_interrupt(interrupt.clone());
     let findings = match resolved {
         // Nothing of it can be read: that is all there is to say.
         Err(error) if error.is_about_data() => Ok(vec![core::Finding::of_error(&error, 0, 0)]),

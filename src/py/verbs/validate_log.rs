@@ -60,7 +60,7 @@ pub fn validate_log(
                 FileSource::segment_of(path.clone(), *segment).open(&signals).map_err(|error| paths::raised(py, &error, path, &signals))?;
             let mut own_decode = decode.clone();
             let name: Arc<str> = Arc::from(store::shown(path));
-            let behind = std::mem::take(&mut before).entering(&name);
+            let behind = std::mem::take(&mut before).in_file_named(&name);
             let own = match options.reading.resolve(&mut own_decode, &mut opened) {
                 // Nothing of it can be read: that is all there is to say.
                 Err(error) if error.is_about_data() => Ok((vec![core::Finding::of_error(&error, 0, 0)], Stats::default(), behind)),
@@ -68,7 +68,7 @@ pub fn validate_log(
                 Ok(()) => py.detach(|| {
                     let is_tail_strict = options.is_tail_strict() || opened.is_closed;
                     let validator = core::Validator::new(opened.source, own_decode, depth, is_tail_strict).behind(behind);
-                    validate(validator.followed(is_followed).asking(interrupt.clone()), goes_on, &interrupt)
+                    validate(validator.followed(is_followed).with_interrupt(interrupt.clone()), goes_on, &interrupt)
                 }),
             };
             let (own, did, seen) = own.map_err(|error| signals.raised(py, &error.in_file(&name)))?;
@@ -95,7 +95,7 @@ fn left_by(py: Python<'_>, source: &FileSource, options: &EntryArguments) -> PyR
     if options.reading.resolve(&mut decode, &mut opened).is_err() {
         return Ok(core::Before::default());
     }
-    let validator = core::Validator::new(opened.source, decode, core::Depth::Headers, false).asking(interrupt.clone());
+    let validator = core::Validator::new(opened.source, decode, core::Depth::Headers, false).with_interrupt(interrupt.clone());
     let left = py.detach(|| validate(validator, true, &interrupt));
     match left {
         Ok((_, _, before)) => Ok(before),
