@@ -6,7 +6,7 @@ use crate::error::{Result, plural};
 use crate::framing::Source;
 use crate::limits::Limits;
 use crate::log::ReadAt;
-use crate::log::valid_ranges::first_valid_entry;
+use crate::log::bounds::first_valid_entry;
 use crate::wire::as_u64;
 
 /// A range of bytes of a file, read front to back without moving a shared file position.

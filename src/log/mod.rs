@@ -1,6 +1,8 @@
 //! Segments with the files beside them, over anything that can be read by position: batch headers without what lies between them, and
 //! the files that a log should have. Knows no paths.
 
+/// Where a log begins and ends.
+pub mod bounds;
 /// Transactions of a partition.
 pub mod committed;
 /// Batch headers, hopping over the records.
@@ -9,8 +11,6 @@ pub mod headers;
 mod index_search;
 /// The batch of an offset or a timestamp, through the indexes.
 pub mod lookup;
-/// What a look-up shows of an index.
-pub mod misled;
 /// All files of a partition's directory.
 pub mod partition;
 /// What can be read by position.
@@ -25,10 +25,6 @@ pub mod splits;
 pub mod tail;
 /// Transactions by whole entries.
 pub mod transaction_scan;
-/// Ranges and cuts that damage cannot mislead.
-pub mod valid_ranges;
-/// Times that no header tells.
-pub mod wrapper_times;
 
 pub use committed::Committed;
 pub use headers::Headers;

@@ -5,7 +5,6 @@
 
 mod account;
 mod cut;
-mod missing;
 mod order;
 mod ordered_log;
 mod records;

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::account::Account;
+use super::account::{Account, bound_lost_offsets};
 use super::cut::{RangeCopier, changed};
-use super::missing;
 use super::order::{Order, Place, Why, order_entries};
 use super::salvager::{Found, SalvageOptions};
 use crate::decode::{ChecksumVerifier, DecodeOptions, parse_header};
@@ -50,7 +49,7 @@ impl OrderedLog {
             found.findings.push(finding);
         }
         account.sort();
-        missing::bound(&mut account);
+        bound_lost_offsets(&mut account);
         found.account = account;
         let decode = DecodeOptions { check_crc: true, ..options.decode.clone() };
         let verifier = ChecksumVerifier::of(&decode);

@@ -1,7 +1,6 @@
 //! Drives a salvage: piece after piece, in bounded memory, past every damage.
 
-use super::account::Account;
-use super::missing;
+use super::account::{Account, bound_lost_offsets};
 use super::order::{Fit, Place};
 use super::records::Rescue;
 use crate::decode::{ChecksumVerifier, DecodeOptions, parse_header};
@@ -117,7 +116,7 @@ impl Salvager {
     /// What came of it. Call it at the end.
     pub fn finish(mut self) -> Found {
         if self.found.is_disordered {
-            missing::bound(&mut self.found.account);
+            bound_lost_offsets(&mut self.found.account);
         }
         self.found
     }

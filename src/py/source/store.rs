@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{LostRanges, Source};
 use crate::limits::Limits;
 use crate::log::ReadAt;
-use crate::log::valid_ranges::first_valid_entry;
+use crate::log::bounds::first_valid_entry;
 use crate::model::UploadOffsets;
 use crate::py::errors::{self, RecordBatchError};
 use crate::py::finding::Finding;

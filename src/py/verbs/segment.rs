@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::decode::{ChecksumVerifier, Checksums, OffsetRange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::log::{Committed, Lookup, Place, ReadAt, misled, no_data_error};
+use crate::log::{Committed, Lookup, Place, ReadAt, no_data_error, sidecar_check};
 use crate::model::Formats;
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
@@ -77,27 +77,27 @@ impl SegmentIndex {
     #[pyo3(signature = (start, end, step, *, intact=false))]
     fn cuts(&self, py: Python<'_>, start: u64, end: u64, step: u64, intact: bool) -> PyResult<Vec<u64>> {
         self.look_past_damage(py, |lookup| {
-            let cuts = lookup.cuts(start, end, step)?;
-            if intact { lookup.intact_cuts(cuts) } else { Ok(cuts) }
+            let cuts = lookup.splits(start, end, step)?;
+            if intact { lookup.valid_splits(cuts) } else { Ok(cuts) }
         })
     }
 
     /// The bytes that hold all intact batches of wanted offsets, and the one before them, whatever damaged headers claim.
     #[pyo3(signature = (start_offset=None, end_offset=None))]
     fn intact_range(&self, py: Python<'_>, start_offset: Option<i64>, end_offset: Option<i64>) -> PyResult<(u64, Option<u64>)> {
-        self.look_up(py, |lookup| lookup.intact_range(start_offset, end_offset))
+        self.look_up(py, |lookup| lookup.valid_range(start_offset, end_offset))
     }
 
     /// What is wrong with a sound `.index`, as a look-up of `offset` has shown that ended at `position`: its entries led to no batch of
     /// the log, or end far before it.
     fn misled_by_offset(&self, py: Python<'_>, offset: i64, position: u64, by_index: bool) -> PyResult<Option<Finding>> {
         let entries = valid_entries(self.offsets(py)?);
-        Ok(misled::by_offset(entries, offset, position, by_index).and_then(|finding| self.in_file_of(finding, "index")))
+        Ok(sidecar_check::misleading_entry(entries, offset, position, by_index).and_then(|finding| self.in_file_of(finding, "index")))
     }
 
     /// Cuts into pieces of at most `step` offsets: the first offset of a piece, where it begins, where the bytes of the one before end.
     fn offset_cuts(&self, py: Python<'_>, start: i64, end: i64, step: i64) -> PyResult<Vec<(i64, u64, u64)>> {
-        let cuts = self.look_past_damage(py, |lookup| lookup.offset_cuts(start, end, step))?;
+        let cuts = self.look_past_damage(py, |lookup| lookup.offset_splits(start, end, step))?;
         Ok(cuts.into_iter().map(|cut| (cut.offset, cut.position, cut.end_before)).collect())
     }
 
