@@ -48,7 +48,7 @@ impl Error {
         self
     }
 
-    /// The same error in bytes of which the first stands at `start` of the input.
+    /// The same error in bytes of which the first is at `start` of the input.
     #[must_use]
     pub fn from_position(mut self, start: u64) -> Self {
         self.0.position.byte = Some(self.0.position.byte.unwrap_or(0).saturating_add(start));

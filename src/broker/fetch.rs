@@ -99,7 +99,7 @@ type Halt = Option<Error>;
 
 impl Conversion<'_> {
     /// The response: as many bytes as are stored, or as the first entry takes. What conversion leaves of it is filled up with an entry that
-    /// is larger than the rest, which consumers pass over.
+    /// is larger than the rest, which consumers skip.
     fn run(&self, entries: &[Entry<'_>], stored: usize) -> std::result::Result<Vec<u8>, Halt> {
         let mut rest = entries;
         let Some(mut out) = self.first(&mut rest)? else { return Ok(overflow(LOG_OVERHEAD)) };

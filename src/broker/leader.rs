@@ -19,7 +19,7 @@ use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat, TimestampType};
 use crate::wire::Sink;
 
-/// Validates records, assigns offsets and timestamps, converts and packs as the topic says.
+/// Validates records, assigns offsets and timestamps, converts and compresses as the topic says.
 ///
 /// # Errors
 /// As `append`.

@@ -64,14 +64,14 @@ pub struct BatchRows {
     gathered: Gathered,
     findings: Findings,
     stats: Stats,
-    /// Unpacks what only unpacking tells; `None` leaves it null.
+    /// Decompresses what only decompressing tells; `None` leaves it null.
     resolver: Option<Decoder>,
 }
 
 impl BatchRows {
     /// The entries of a source. Of the options, those about records mean nothing here.
     pub fn new(source: Source, options: StreamOptions) -> Self {
-        // A wrong checksum is a column here, not damage, as long as the length is believed.
+        // A wrong checksum is a column here, not damage, as long as the length is trusted.
         let runs = runs_of(source, &options, RUN_LEN).giving_broken();
         Self {
             runs: if options.decode.check_crc { runs } else { runs.skimmed() },
@@ -83,7 +83,7 @@ impl BatchRows {
         }
     }
 
-    /// Unpacks compressed messages before magic 2 for their base offset and count (L8-28).
+    /// Decompresses compressed messages before magic 2 for their base offset and count (L8-28).
     #[must_use]
     pub fn resolving(self) -> Self {
         // The checksum of an entry is a column; a wrong one alone does not make it unreadable.
@@ -128,7 +128,7 @@ impl BatchRows {
         self.options.decode.segment.ensure_holds(&header).map(|()| header).map_err(|error| error.in_batch(header.base_offset))
     }
 
-    /// The header with what unpacking the entry tells, when that is asked for.
+    /// The header with what decompressing the entry tells, when that is asked for.
     fn resolved(&mut self, header: BatchHeader, frame: Frame<'_>) -> Result<BatchHeader> {
         let Some(resolver) = self.resolver.as_mut().filter(|_| header.count.is_none()) else { return Ok(header) };
         let opened = resolver.open(frame)?;

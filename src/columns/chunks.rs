@@ -38,7 +38,7 @@ struct Entry {
     opened: Opened,
     start: usize,
     end: usize,
-    /// The unpacked records, when views into them are given out.
+    /// The decompressed records, when views into them are given out.
     plain: Option<(Bytes, usize)>,
     is_walked: bool,
 }
@@ -46,7 +46,7 @@ struct Entry {
 /// About how many bytes of plain messages are opened together: their records are written while they are still in the cache.
 const BUNDLE_BYTES: usize = 32 << 10;
 
-/// How many unpacked sections wait in the pool of a stream of views.
+/// How many decompressed sections wait in the pool of a stream of views.
 const KEPT_SECTIONS: usize = 64;
 
 impl<B: BytesColumn> ChunkBuilder<B> {
@@ -150,7 +150,7 @@ impl<B: BytesColumn> ChunkBuilder<B> {
         Ok(false)
     }
 
-    /// The unpacked records as memory that views may point into.
+    /// The decompressed records as memory that views may point into.
     fn kept_decompressed(&mut self, records_source: RecordsSource) -> Option<(Bytes, usize)> {
         match records_source {
             RecordsSource::Input => None,

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, Fields};
 
 use crate::validate::Finding;
 
-/// What stands in a row.
+/// What is in a row.
 pub struct FindingRow<'a> {
     /// Id of the rule.
     pub rule: &'a str,

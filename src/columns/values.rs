@@ -171,7 +171,7 @@ impl Values {
                 }
             };
             if let Err(error) = decoded {
-                // A result that does not fit is no fault of the value: its rows are gone with the chunk that was closed.
+                // A result that does not fit is not the fault of the value: its rows are gone with the chunk that was closed.
                 if on_bad != OnBadValue::Null || !error.is_about_data() || error.kind() == too_much().kind() {
                     return Err(error.in_row(index));
                 }

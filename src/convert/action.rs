@@ -12,9 +12,9 @@ pub enum Action {
     Copy,
     /// It is left out.
     Drop,
-    /// The conversion ends before it: its codec does not stand in the target format (CNV-2).
+    /// The conversion ends before it: its codec does not exist in the target format (CNV-2).
     Stop,
-    /// Its records are packed anew, and stay byte for byte.
+    /// Its records are compressed anew, and stay byte for byte.
     Repack,
     /// Its header and records are written in the layout of the other batch format (S-C1, S-C2).
     Relayout,

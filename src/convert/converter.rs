@@ -30,7 +30,7 @@ pub struct Converter {
     is_dry: bool,
 }
 
-/// The entry that ended a conversion, because its codec does not stand in the target format (CNV-2).
+/// The entry that ended a conversion, because its codec does not exist in the target format (CNV-2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stopped {
     /// Position of the entry.
@@ -95,7 +95,7 @@ impl Converter {
     /// Converts the next run and writes it behind what `out` holds; false at the end.
     ///
     /// # Errors
-    /// What framing and decoding meet, `Unwritable` for records that cannot stand in the target; with the entry's position.
+    /// What framing and decoding meet, `Unwritable` for records that cannot exist in the target; with the entry's position.
     pub fn advance(&mut self, out: &mut Sink) -> Result<bool> {
         if self.stopped.is_some() {
             return Ok(false);

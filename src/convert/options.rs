@@ -26,7 +26,7 @@ pub struct ConvertOptions {
 }
 
 impl ConvertOptions {
-    /// How an entry of this codec is packed in the output.
+    /// How an entry of this codec is compressed in the output.
     ///
     /// # Errors
     /// `Refused` for a level that the codec does not have, `UnknownCompression` for a type without a codec.

@@ -30,7 +30,7 @@ pub struct Target<'a> {
     pub map: Option<&'a mut Vec<(u64, u64, i64)>>,
     /// What is lost.
     pub losses: &'a mut Losses,
-    /// Gets the batches; without it nothing is packed.
+    /// Gets the batches; without it nothing is compressed.
     pub out: Option<&'a mut Sink>,
 }
 
@@ -51,7 +51,7 @@ impl Rebuilder {
     /// Writes all records of an entry.
     ///
     /// # Errors
-    /// What is wrong with a record, `Unwritable` for one that cannot stand in the target.
+    /// What is wrong with a record, `Unwritable` for one that cannot exist in the target.
     pub fn rebuild(&mut self, opened: &Opened, section: &Section<'_>, target: Target<'_>) -> Result<()> {
         self.builder.open(target.settings)?;
         let mut walk = opened.walk;
@@ -86,7 +86,7 @@ struct Lost {
 }
 
 impl RecordSink for Rebuild<'_, '_> {
-    /// No target has room for headers: batches that keep theirs are packed anew, or copied.
+    /// No target has room for headers: batches that keep theirs are compressed anew, or copied.
     #[inline]
     fn header(&mut self, _: HeaderRef) {}
 
@@ -232,7 +232,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     }
 }
 
-/// What Kafka's builder refuses is, in bytes that somebody wrote, a fault of the bytes.
+/// What Kafka's builder refuses is an error of the bytes, where the bytes were written by someone else.
 fn unwritable(error: Error) -> Error {
     match error.kind() {
         ErrorKind::Refused { rule, reason } => ErrorKind::Unwritable { rule, reason: reason.clone() }.into(),

@@ -1,4 +1,4 @@
-//! Where an entry of Kafka 0.8 or later may start: a few of its bytes can have values that stand at nearly no place of other data.
+//! Where an entry of Kafka 0.8 or later may start: a few of its bytes can have values that are at nearly no place of other data.
 //!
 //! Places are looked at in blocks, each condition for the whole block at once, so that the compiler can use wide registers for it.
 

@@ -1,4 +1,4 @@
-//! One entry: header, filters, checksum, unpacking. The records are then walked by whoever holds the columns.
+//! One entry: header, filters, checksum, decompressing. The records are then walked by whoever holds the columns.
 
 use super::header::{checksummed, ensure_count, parse_header, records_at, verify};
 use super::transactions::Fate;
@@ -14,7 +14,7 @@ use crate::model::{BatchHeader, CompressionType, ControlType, Formats, HeaderRef
 use crate::wire::as_u64;
 use bytes::Bytes;
 
-/// Opens entries. Holds what is kept between them: codec contexts and the storage that they unpack into.
+/// Opens entries. Holds what is kept between them: codec contexts and the storage that they decompress into.
 #[derive(Default)]
 pub struct Decoder {
     pub(super) options: DecodeOptions,
@@ -124,7 +124,7 @@ impl Decoder {
         self.open_remarked(frame, None)
     }
 
-    /// The same; what the codec passed over goes to `remarks`.
+    /// The same; what the codec skipped goes to `remarks`.
     ///
     /// # Errors
     /// As `open`.
@@ -298,7 +298,7 @@ impl Decoder {
         Ok(RecordsSource::Decompressed)
     }
 
-    /// Gives the metadata of the records of a packed batch whose metadata stands before all payloads; no more is unpacked than it takes
+    /// Gives the metadata of the records of a compressed batch whose metadata stands before all payloads; no more is decompressed than it takes
     /// (S-H5).
     ///
     /// # Errors
@@ -345,7 +345,7 @@ impl Decoder {
         }
     }
 
-    /// Unpacks into the decoder's storage.
+    /// Decompresses into the decoder's storage.
     pub(super) fn unpack(&mut self, codec: Codec, packed: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<()> {
         let budget = Budget::for_entry(&self.options.limits, packed.len());
         let codec = self.accepting(codec);
@@ -375,12 +375,12 @@ impl Decoder {
         Ok(())
     }
 
-    /// Puts this in the place of what was unpacked last.
+    /// Puts this in the place of what was decompressed last.
     pub(super) fn replace_decompressed(&mut self, plain: Plain) {
         self.plain = plain;
     }
 
-    /// What was unpacked last.
+    /// What was decompressed last.
     pub(super) fn plain(&self) -> &Plain {
         &self.plain
     }
@@ -396,7 +396,7 @@ impl Decoder {
     }
 }
 
-/// The codec of a batch that no plugin packed.
+/// The codec of a batch that no plugin compressed.
 fn codec_of(header: &BatchHeader) -> Result<Codec> {
     Ok(match header.compression() {
         CompressionType::Gzip => Codec::Gzip,

@@ -1,4 +1,4 @@
-//! Frames to records: header, checksum, unpacking, records into a sink, in that order. Drives format and codec.
+//! Frames to records: header, checksum, decompressing, records into a sink, in that order. Drives format and codec.
 
 mod bundle;
 mod candidates;

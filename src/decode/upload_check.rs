@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::framing::{Frame, SourceCheck};
 use crate::model::{BatchHeader, Formats, UploadOffsets};
 
-/// The guard of an upload.
+/// The check of an upload.
 #[derive(Clone, Copy, Debug)]
 pub struct UploadCheck {
     upload: UploadOffsets,
@@ -15,7 +15,7 @@ pub struct UploadCheck {
 }
 
 impl UploadCheck {
-    /// A guard for what a decode with these options reads; `None` for what is no upload.
+    /// A check for what a decode with these options reads; `None` for what is no upload.
     pub fn of(options: &DecodeOptions) -> Option<Box<dyn SourceCheck>> {
         let upload = options.upload?;
         Some(Box::new(Self { upload, formats: options.formats, check_crc: options.check_crc, previous_last: None }))

@@ -52,7 +52,7 @@ impl Decoder {
         !self.verifies_entries() || message.verify(entry).is_ok()
     }
 
-    /// Counts the unpacked messages; `None` when one of them is itself compressed.
+    /// Counts the decompressed messages; `None` when one of them is itself compressed.
     fn look_through(&self) -> Result<Option<usize>> {
         let mut entries = Entries::new(self.plain().bytes());
         let mut count = 0;
@@ -65,7 +65,7 @@ impl Decoder {
         Ok(Some(count))
     }
 
-    /// Replaces what was unpacked by its messages, those of inner sets in the place of their wrappers. Gives how many there are.
+    /// Replaces what was decompressed by its messages, those of inner sets in the place of their wrappers. Gives how many there are.
     /// All levels spend the one budget of the entry.
     #[cold]
     fn flatten(&mut self, budget: Budget, remarks: Option<&mut Vec<Remark>>) -> Result<usize> {

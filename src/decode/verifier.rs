@@ -8,7 +8,7 @@ use crate::framing::{Claim, Frame, LOG_OVERHEAD, Verifier};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat};
 
-/// Judges entries by their checksum. Entries of other formats than those that are read cannot be believed at all.
+/// Judges entries by their checksum. Entries of other formats than those that are read cannot be trusted at all.
 #[derive(Clone, Copy, Debug)]
 pub struct ChecksumVerifier {
     /// What the entries are.
@@ -44,7 +44,7 @@ const MOST_SIZE: u64 = 0x7fff_ffff;
 const MAGIC_AT: usize = 16;
 
 impl ChecksumVerifier {
-    /// A judge for what a decode with these options reads.
+    /// A verifier for what a decode with these options reads.
     pub fn of(options: &DecodeOptions) -> Self {
         let checksums = if options.check_crc { Checksums::All } else { Checksums::None };
         Self { formats: options.formats, limits: options.limits, checksums }
@@ -160,7 +160,7 @@ impl ChecksumVerifier {
 }
 
 impl ChecksumVerifier {
-    /// There is little to hold on to in 0.7. An empty payload, whose checksum is 0, could be any zeros, and is not believed.
+    /// There is little to hold on to in 0.7. An empty payload, whose checksum is 0, could be any zeros, and is not trusted.
     fn v07_claim(&self, front: &[u8]) -> Claim {
         let Some(len) = v07::parse::claimed_len(front).filter(|len| *len > v07::layout::PAYLOAD_V1 && self.is_allowed(*len)) else {
             return Claim::No;

@@ -108,7 +108,7 @@ impl Walk {
         match self {
             Self::Batch(walk) => walk.finish(section),
             Self::MetadataFirst(walk) => walk.finish(section),
-            // Java passes over what is left (L8-23, L7-21); it is a finding.
+            // Java skips what is left (L8-23, L7-21); it is a finding.
             Self::Messages(_) | Self::V07(_) => Ok(()),
         }
     }

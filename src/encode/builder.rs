@@ -16,7 +16,7 @@ use crate::wire::Sink;
 
 /// Builds one batch after the other behind what the caller's output holds, which is the same from a batch's first record to its end.
 ///
-/// Plain records are written straight into it, behind room for the header; records that will be packed are collected first. Below magic 2 without compression the result is a message set: an entry for each record.
+/// Plain records are written straight into it, behind room for the header; records that will be compressed are collected first. Below magic 2 without compression the result is a message set: an entry for each record.
 #[derive(Debug)]
 pub struct BatchBuilder {
     settings: BatchSettings,
@@ -29,7 +29,7 @@ pub struct BatchBuilder {
     /// Where the open batch starts in the output.
     start: usize,
     uncompressed_len: usize,
-    /// Records that will be packed, or that wait for a header whose length they tell.
+    /// Records that will be compressed, or that wait for a header whose length they tell.
     records: Sink,
     /// What stands behind the metadata of all of them.
     payloads: Sink,
@@ -231,7 +231,7 @@ impl BatchBuilder {
         v3::put_record(&mut self.records, record, deltas, body_len, false)
     }
 
-    /// Whether records wait for the end of their batch: to be packed, or for a header whose length they tell.
+    /// Whether records wait for the end of their batch: to be compressed, or for a header whose length they tell.
     #[inline]
     fn is_collected(&self) -> bool {
         self.settings.packing.is_some() || self.settings.format == RecordFormat::V3
@@ -256,7 +256,7 @@ impl BatchBuilder {
         }
     }
 
-    /// What stands in a message: builders since 0.11 write the append time into every one (L8-32).
+    /// What is in a message: builders since 0.11 write the append time into every one (L8-32).
     fn message_header(&self, record: &NewRecord<'_>, deltas: Deltas) -> MessageHeader {
         let format = self.settings.format;
         let is_relative = format == RecordFormat::V1 && self.settings.packing.is_some();

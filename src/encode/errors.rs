@@ -42,7 +42,7 @@ pub(super) fn mixed_control() -> Error {
     refused("V2-64", "Control records can only be appended to control batches")
 }
 
-/// Readers take an offset below 0 for a fault of the set (L8-27).
+/// Readers take an offset below 0 for an error of the set (L8-27).
 #[cold]
 pub(super) fn negative_offset(offset: i64) -> Error {
     refused("L8-27", format!("Offset {offset} is negative, which a compressed message set of magic 1 cannot tell"))

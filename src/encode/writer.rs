@@ -72,7 +72,7 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// Packs with these plugins too.
+    /// Compresses with these plugins too.
     pub fn set_plugins(&mut self, plugins: Plugins) {
         self.packer.bring(plugins);
     }
@@ -191,7 +191,7 @@ impl RecordWriter {
         !self.builder.is_empty() && is_near && !record.is_control
     }
 
-    /// Does not reckon that the record will be packed too, as Kafka's producer does not.
+    /// Does not reckon that the record will be compressed too, as Kafka's producer does not.
     #[inline]
     fn has_space_for(&self, len: usize) -> bool {
         let plain = self.builder.uncompressed_len();

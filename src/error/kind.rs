@@ -32,7 +32,7 @@ pub enum ErrorKind {
     UnknownPlugin { id: u8, wanted: Option<Arc<str>> },
     /// A plugin that is registered, but whose code is not there.
     PluginMissing { id: u8, alias: String, class: String, version: String, reason: String },
-    /// A plugin failed to unpack, or gave something else than it should.
+    /// A plugin failed to decompress, or gave something else than it should.
     Plugin { plugin: String, problem: String },
     /// A plugin failed to pack: the records that it was given are not to blame.
     Packing { plugin: String, problem: String },
@@ -44,7 +44,7 @@ pub enum ErrorKind {
     Codec { rule: &'static str, codec: &'static str, problem: &'static str },
     /// What Kafka's own writers refuse to write, in their words.
     Refused { rule: &'static str, reason: String },
-    /// Records that cannot stand in the format that they are converted to, in the words of Kafka's writers.
+    /// Records that cannot exist in the format that they are converted to, in the words of Kafka's writers.
     Unwritable { rule: &'static str, reason: String },
     /// A batch that is not converted to an older format, since its codec does not exist there.
     Unconvertible { rule: &'static str, codec: &'static str },

@@ -5,7 +5,7 @@ use crate::limits::Limits;
 use crate::model::Formats;
 use crate::wire::as_u64;
 
-/// One whole entry and where it stands in the input.
+/// One whole entry and where it is in the input.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// Position in the input, in bytes.
@@ -28,7 +28,7 @@ pub enum Tail {
     Zeros { position: u64, bytes: u64 },
 }
 
-/// What stands at the front of some bytes.
+/// What is at the front of some bytes.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "lengths in bytes, named by the variants")]
 pub enum Step {

@@ -38,7 +38,7 @@ pub struct Damage {
 }
 
 impl Run {
-    /// What stands at `at`, up to the end of the entries.
+    /// What is at `at`, up to the end of the entries.
     #[inline]
     pub fn entries_from(&self, at: usize) -> &[u8] {
         self.bytes.get(at..self.len).unwrap_or_default()
@@ -52,10 +52,10 @@ pub enum Piece {
     Run(Run),
     /// Damage that was stepped over; only when recovering.
     Damage(Damage),
-    /// The bytes of an entry that claims to go on past the end of the source, up to an intact entry that lies inside of it; only when
+    /// The bytes of an entry that claims to go on past the end of the source, up to a valid entry that lies inside of it; only when
     /// recovering. Its length was made larger, or it holds entries in its records.
     Swallowed(Range<u64>),
-    /// A whole entry that the judge does not believe, but whose length fits; only when asked for.
+    /// A whole entry that the verifier does not trust, but whose length fits; only when asked for.
     Broken(Run),
     /// Bytes that claim to be entries so often that not all of the claims were looked into; only when recovering, at the end.
     Unsearched(Range<u64>),
@@ -128,8 +128,8 @@ impl Runs {
         Self { formats, ..self }
     }
 
-    /// Goes on past damage: the next intact entry is searched for. Entries that the judge does not believe count as damage,
-    /// and their length is believed only when an intact entry, or the end, follows it.
+    /// Goes on past damage: the next valid entry is searched for. Entries that the verifier does not trust count as damage,
+    /// and their length is trusted only when a valid entry, or the end, follows it.
     #[must_use]
     pub fn with_recovery(mut self, verifier: Box<dyn Verifier>) -> Self {
         self.search = Some(Search::new(verifier, self.source.position()));
@@ -142,7 +142,7 @@ impl Runs {
         Self { source_check, ..self }
     }
 
-    /// Asked now and then while an intact entry is searched for.
+    /// Asked now and then while a valid entry is searched for.
     #[must_use]
     pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
         if let Some(search) = &mut self.search {
@@ -151,14 +151,14 @@ impl Runs {
         self
     }
 
-    /// Gives entries with a wrong checksum, or with bytes that the storage has lost, whose length is believed as `Broken`, not as damage.
+    /// Gives entries with a wrong checksum, or with bytes that the storage has lost, whose length is trusted as `Broken`, not as damage.
     #[must_use]
     pub fn giving_broken(mut self) -> Self {
         self.gives_broken = true;
         self
     }
 
-    /// Gives intact entries that lie inside of broken ones too: a block that was swapped in, or a batch that somebody stored in a value.
+    /// Gives valid entries that lie inside of broken ones too: a block that was swapped in, or a batch that somebody stored in a value.
     #[must_use]
     pub fn giving_enclosed(mut self) -> Self {
         self.gives_enclosed = true;
@@ -223,7 +223,7 @@ impl Runs {
         }
     }
 
-    /// Finds how many bytes of whole entries stand at the front, reading more as long as there is not one.
+    /// Finds how many bytes of whole entries are at the front, reading more as long as there is not one.
     fn cut(&mut self) -> Result<Cut> {
         let mut len = 0;
         loop {
@@ -269,7 +269,7 @@ impl Runs {
         }
     }
 
-    /// When recovering: why the entry of this length, `at` bytes behind the front, cannot be believed.
+    /// When recovering: why the entry of this length, `at` bytes behind the front, cannot be trusted.
     fn damage_at(&mut self, at: usize, len: usize, magic: i8) -> Option<Error> {
         let search = self.search.as_mut()?;
         let position = self.source.position().saturating_add(as_u64(at));
@@ -319,7 +319,7 @@ impl Runs {
         }
     }
 
-    /// The end of a torn entry that hides an intact one, which is then at the front.
+    /// The end of a torn entry that hides a valid one, which is then at the front.
     fn swallowed(&mut self) -> Result<Option<Piece>> {
         let start = self.source.position();
         let Some((first, _)) = self.valid_before(u64::MAX)? else { return Ok(None) };
@@ -327,7 +327,7 @@ impl Runs {
         Ok(Some(Piece::Swallowed(start..first.start)))
     }
 
-    /// A broken entry. Its length is believed when no intact entry contradicts it and what follows it fits, or when it is whole.
+    /// A broken entry. Its length is trusted when no valid entry contradicts it and what follows it fits, or when it is whole.
     fn step_over_broken(&mut self, error: Error, len: usize, magic: i8) -> Result<Piece> {
         let start = self.source.position();
         if error.is_refused_format() {
@@ -354,10 +354,10 @@ impl Runs {
         }
     }
 
-    /// Whether the claimed length cuts through an intact entry: one that begins inside of the claim and ends at its end or behind it.
+    /// Whether the claimed length cuts through a valid entry: one that begins inside of the claim and ends at its end or behind it.
     /// (An entry that somebody stored in a value lies wholly inside: at least the count of headers follows it. Of a message the value is
     /// the end, and the last message of a compressed set ends there too: snappy keeps it as it was, with an offset that counts from the set.
-    /// So a message whose own lengths say the same as its size is believed.)
+    /// So a message whose own lengths say the same as its size is trusted.)
     fn is_contradicted(&mut self, claimed: usize, magic: i8) -> Result<bool> {
         let end = self.source.position().saturating_add(as_u64(claimed));
         let may_be_set = magic < BATCH && !self.formats.is_v07() && self.adds_up(claimed);
@@ -381,7 +381,7 @@ impl Runs {
         search.within(&mut self.source, end, self.target)
     }
 
-    /// Leaves out what lies between `start` and the next intact entry. Of zeros the front ones may be behind already.
+    /// Leaves out what lies between `start` and the next valid entry. Of zeros the front ones may be behind already.
     fn step_over(&mut self, error: Error, start: u64) -> Result<Piece> {
         if let Some(search) = &mut self.search {
             search.skip(&mut self.source, self.target)?;

@@ -1,4 +1,4 @@
-//! Finds intact entries behind damage: a header that makes sense and a checksum that matches.
+//! Finds valid entries behind damage: a header that makes sense and a checksum that matches.
 //!
 //! Every byte is looked at once, however many claims overlap there: what was found ahead of the front is remembered. The checksum work
 //! on what turns out to be no entry is bounded by a multiple of the input, since hostile bytes can claim 100 MB at every position.
@@ -16,7 +16,7 @@ use crate::wire::as_u64;
 pub struct Search {
     verifier: Box<dyn Verifier>,
     interrupt: Interrupt,
-    /// Intact entries ahead of the front, none inside of another.
+    /// Valid entries ahead of the front, none inside of another.
     found: VecDeque<Range<u64>>,
     /// Every entry that starts before it and ends at hand is in `found`.
     frontier: u64,
@@ -33,7 +33,7 @@ enum Advance {
     Ended,
 }
 
-/// Checksum work on what was no intact entry.
+/// Checksum work on what was no valid entry.
 #[derive(Debug, Default)]
 struct Effort {
     start: u64,
@@ -44,7 +44,7 @@ struct Effort {
     unsearched: Option<Range<u64>>,
 }
 
-/// Bytes that may be checksummed in vain for each byte of the input. Intact entries are checksummed at most twice: eight in all.
+/// Bytes that may be checksummed in vain for each byte of the input. Valid entries are checksummed at most twice: eight in all.
 const MOST_IN_VAIN: u64 = 6;
 /// Of an input of a few bytes more is allowed.
 const FREE: u64 = 64 << 10;
@@ -67,7 +67,7 @@ impl Search {
         self.interrupt = interrupt;
     }
 
-    /// Why the entry at `position` cannot be believed; `None` when it can.
+    /// Why the entry at `position` cannot be trusted; `None` when it can.
     pub fn damage_of(&mut self, position: u64, entry: &[u8], magic: i8) -> Option<Error> {
         let place = position..position.saturating_add(as_u64(entry.len()));
         if self.verifier.reads(magic) && self.is_known(&place) {
@@ -85,7 +85,7 @@ impl Search {
         Some(error)
     }
 
-    /// The intact entries behind the front that start before `end`: the first one, and the last one, which alone can go on past `end`.
+    /// The valid entries behind the front that start before `end`: the first one, and the last one, which alone can go on past `end`.
     ///
     /// # Errors
     /// `Io`, `Interrupted`.
@@ -103,7 +103,7 @@ impl Search {
         Ok(first.cloned().zip(before.checked_sub(1).and_then(|last| self.found.get(last)).cloned()))
     }
 
-    /// Drops what lies before the next intact entry behind the front, or everything when there is none.
+    /// Drops what lies before the next valid entry behind the front, or everything when there is none.
     ///
     /// # Errors
     /// `Io`, `Interrupted`.
@@ -151,7 +151,7 @@ impl Search {
         self.found.get(at) == Some(entry)
     }
 
-    /// Moves the frontier behind the next intact entry that starts before `end`, or else to `end`.
+    /// Moves the frontier behind the next valid entry that starts before `end`, or else to `end`.
     fn advance(&mut self, source: &Source, end: u64) -> Result<Advance> {
         let (bytes, at_end, position) = (source.front(), source.is_at_end(), source.position());
         let mut candidates = 0_u32;
@@ -176,7 +176,7 @@ impl Search {
                 Claim::Cut if !at_end => return Ok(Advance::Starved),
                 Claim::Whole(len) if self.is_valid(front.get(..len).unwrap_or_default())? => {
                     let entry = self.frontier..self.frontier.saturating_add(as_u64(len));
-                    // What is inside of an intact entry is its own affair.
+                    // What is inside of a valid entry is its own affair.
                     self.frontier = entry.end;
                     self.found.push_back(entry);
                     return Ok(Advance::Found);
@@ -208,7 +208,7 @@ impl Search {
         }
     }
 
-    /// Whether the entry at the frontier is intact.
+    /// Whether the entry at the frontier is valid.
     fn is_valid(&mut self, entry: &[u8]) -> Result<bool> {
         if !self.effort.allows(&(self.frontier..self.frontier.saturating_add(as_u64(entry.len())))) {
             return Ok(false);

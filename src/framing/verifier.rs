@@ -4,11 +4,11 @@ use crate::error::Error;
 
 /// What framing must be told to judge entries: it does not know what is in them.
 pub trait Verifier: Send {
-    /// Why a whole entry cannot be believed; `None` when it can, or when nobody can tell.
+    /// Why a whole entry cannot be trusted; `None` when it can, or when nobody can tell.
     fn damage_of(&self, entry: &[u8], magic: i8) -> Option<Error>;
     /// True when a whole entry is certainly one: its header parses and its checksum matches.
     fn is_valid(&self, entry: &[u8]) -> bool;
-    /// False for entries of this magic, which may be intact, and are refused all the same.
+    /// False for entries of this magic, which may be valid, and are refused all the same.
     fn reads(&self, magic: i8) -> bool;
     /// What the bytes at `front` claim to be.
     fn claim(&self, front: &[u8]) -> Claim;
@@ -20,7 +20,7 @@ pub trait Verifier: Send {
 
 /// Compares each entry with what is known of the whole source.
 pub trait SourceCheck: Send {
-    /// Why an entry, which the judge trusts, cannot come next in the source.
+    /// Why an entry, which the verifier trusts, cannot come next in the source.
     fn error_of(&self, entry: &[u8], magic: i8) -> Option<Error>;
     /// The entry comes next.
     fn pass(&mut self, entry: &[u8], magic: i8);

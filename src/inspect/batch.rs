@@ -1,4 +1,4 @@
-//! A record batch: its header, then its records or the stream that packs them.
+//! A record batch: its header, then its records or the stream that compresses them.
 
 use super::field_writer::FieldWriter;
 use super::unpack::Unpacking;

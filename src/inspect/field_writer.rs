@@ -65,7 +65,7 @@ pub(super) struct FieldWriter<'a> {
 }
 
 impl<'a> FieldWriter<'a> {
-    /// A scribe at the first of these bytes, which stand at `start` of an area.
+    /// A writer at the first of these bytes, which are at `start` of an area.
     pub(super) fn new(areas: &'a Areas, area: usize, start: u64, bytes: Bytes) -> Self {
         Self { areas, area, start, bytes, at: 0, nodes: Vec::new(), is_over: false, is_full: false, is_bounded: false }
     }
@@ -152,7 +152,7 @@ impl<'a> FieldWriter<'a> {
         self.data(name, len).unwrap_or_default()
     }
 
-    /// Takes a group of fields: `write` takes them with a scribe of their own, which sees all that is left.
+    /// Takes a group of fields: `write` takes them with a writer of their own, which sees all that is left.
     pub(super) fn group(&mut self, name: impl Into<Cow<'static, str>>, write: impl FnOnce(&mut FieldWriter<'a>)) {
         self.nest(name.into(), self.left().len(), write);
     }

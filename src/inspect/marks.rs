@@ -44,7 +44,7 @@ fn path_of(root: &Node, finding: &Finding) -> Vec<usize> {
 
 fn path_in_entry(root: &Node, finding: &Finding) -> Vec<usize> {
     let named = match finding.field {
-        // As whoever unpacks told it there already.
+        // As whoever decompresses told it there already.
         _ if is_plugin(finding) => ["records", "value", "payload"],
         // Before magic 2 the length and the records of an entry have other names.
         Some("batchLength") => ["batchLength", "size", "length"],

@@ -1,4 +1,4 @@
-//! A message of magic 0 or 1: plain, or a wrapper whose value packs others.
+//! A message of magic 0 or 1: plain, or a wrapper whose value compresses others.
 
 use super::field_writer::FieldWriter;
 use super::unpack::Unpacking;
@@ -66,7 +66,7 @@ pub(super) fn write<'a>(
     }
 }
 
-/// The value of a wrapper: the codec's stream, and the messages that it unpacks to.
+/// The value of a wrapper: the codec's stream, and the messages that it decompresses to.
 fn write_packed<'a>(
     writer: &mut FieldWriter<'a>,
     len: i128,

@@ -1,7 +1,7 @@
 //! One entry as a tree of its fields: every byte with its name, its value and what it means, and the damage marked where it is.
 //!
 //! The fields are those of the tables in `format/*/layout.rs`, read one after the other as far as the bytes go; what is wrong is told by
-//! `validate`, as everywhere. Unpacked records are areas of their own, in which positions count anew.
+//! `validate`, as everywhere. Decompressed records are areas of their own, in which positions count anew.
 
 mod batch;
 mod codecs;
@@ -34,7 +34,7 @@ use unpack::Unpacking;
 /// What is shown of an entry.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// `Headers`: the fields of the header. `Metadata`: also the frames of the codec. `Full`: also the records, unpacked where they are packed.
+    /// `Headers`: the fields of the header. `Metadata`: also the frames of the codec. `Full`: also the records, decompressed where they are compressed.
     pub depth: Depth,
     /// Records that are shown one by one.
     pub records: usize,
@@ -124,7 +124,7 @@ fn unknown(writer: &mut FieldWriter<'_>, is_v07: bool) {
     writer.note("no fields are known behind this magic");
 }
 
-/// The name of a codec with what it packs.
+/// The name of a codec with what it compresses.
 fn area_name(what: &str, codec: CompressionType) -> String {
     format!("{what}, unpacked from {}", codec.name())
 }

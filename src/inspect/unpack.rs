@@ -1,4 +1,4 @@
-//! What a codec packs: the frames around it, and the plain bytes as an area of their own.
+//! What a codec compresses: the frames around it, and the plain bytes as an area of their own.
 
 use bytes::Bytes;
 
@@ -12,7 +12,7 @@ use crate::limits::Budget;
 use crate::model::{BatchHeader, CompressionType};
 use crate::wire::as_u64;
 
-/// Unpacks streams, and keeps the trees of what they give.
+/// Decompresses streams, and keeps the trees of what they give.
 pub(super) struct Unpacking<'a, 'w> {
     areas: &'a Areas,
     wanted: &'w Wanted<'w>,
@@ -32,7 +32,7 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         Self { areas, wanted, unpacker, budget: None, nodes: Vec::new(), failed: None }
     }
 
-    /// The trees of all that was unpacked.
+    /// The trees of all that was decompressed.
     ///
     /// # Errors
     /// As `inspect`.
@@ -40,7 +40,7 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         self.failed.map_or(Ok(self.nodes), Err)
     }
 
-    /// Writes all that is left as a packed field, and what is in it.
+    /// Writes all that is left as a compressed field, and what is in it.
     pub(super) fn write_packed(
         &mut self,
         writer: &mut FieldWriter<'a>,
@@ -70,7 +70,7 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         }
     }
 
-    /// Unpacks the `len` bytes that were taken last, and writes what is in them as an area of its own.
+    /// Decompresses the `len` bytes that were taken last, and writes what is in them as an area of its own.
     pub(super) fn write_plain(
         &mut self,
         writer: &mut FieldWriter<'a>,

@@ -1,4 +1,4 @@
-//! A message of Kafka 0.7: plain, or one whose payload packs others, which may pack others again (L7-17).
+//! A message of Kafka 0.7: plain, or one whose payload compresses others, which may pack others again (L7-17).
 
 use super::field_writer::FieldWriter;
 use super::unpack::Unpacking;

@@ -1,6 +1,6 @@
 //! The one reader of all messages: a table says what comes next (KIP-482 for flexible versions).
 //!
-//! Nothing is believed before it is held against the bytes that are there: an array of n elements needs n bytes at least, as in
+//! Nothing is trusted before it is held against the bytes that are there: an array of n elements needs n bytes at least, as in
 //! `Readable` of Kafka's clients, and depth is that of the tables.
 
 use super::schema::{Absent, Field, Kind, Message};
@@ -52,7 +52,7 @@ impl<V: Visitor> Reader<'_, '_, V> {
         Ok(is_zero)
     }
 
-    /// Tagged fields come in the order of their tags; those that no table knows are passed over, as Kafka passes over them.
+    /// Tagged fields come in the order of their tags; those that no table knows are skipped, as Kafka skips them.
     /// True when none says anything.
     fn tagged(&mut self, fields: &'static [Field]) -> Result<bool> {
         let count = self.cursor.take_uvarint("tagBuffer")?;

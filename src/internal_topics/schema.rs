@@ -37,7 +37,7 @@ pub struct Field {
     pub versions: Versions,
     /// The versions in which it may be null.
     pub nullable: Versions,
-    /// Its tag, and the versions in which it stands in the tag buffer.
+    /// Its tag, and the versions in which it is in the tag buffer.
     pub tag: Option<(u32, Versions)>,
     /// What a tagged field is when it is not there.
     pub default: Absent,
@@ -118,7 +118,7 @@ impl Field {
         Self { default: Absent::Number(number), ..self }
     }
 
-    /// Its tag, when it stands in the tag buffer in this version.
+    /// Its tag, when it is in the tag buffer in this version.
     pub fn tag_in(&self, version: i16) -> Option<u32> {
         self.tag.filter(|(_, versions)| versions.has(version)).map(|(tag, _)| tag)
     }

@@ -9,7 +9,7 @@ use crate::framing::{Piece, Runs, Source};
 use crate::limits::Limits;
 use crate::model::{BatchHeader, Formats};
 
-/// Bytes that are zeros in front of a preallocated file without a batch.
+/// Bytes that are zeros before a preallocated file without a batch.
 const PREALLOCATED: usize = 64;
 
 /// Batches of a log that are walked before a valid one near its end is searched for.
@@ -17,10 +17,10 @@ const FEW: usize = 64;
 /// Bytes at the end of a log without an index in which a valid batch is searched for.
 const SEARCHED: u64 = 1 << 20;
 
-/// Bytes in which an intact entry is searched for at a time: the first one is near, as a rule.
+/// Bytes in which a valid entry is searched for at a time: the first one is near, as a rule.
 const AT_A_TIME: usize = 64 << 10;
 
-/// Where the first intact entry of a source begins; `None` when it has none.
+/// Where the first valid entry of a source begins; `None` when it has none.
 ///
 /// # Errors
 /// `Io`, `Interrupted`.

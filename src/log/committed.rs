@@ -5,8 +5,8 @@
 //! before the end of the wanted offsets has ended. A snapshot only adds caution: where offsets are missing, it can show that a marker was
 //! among them.
 //!
-//! No header is believed that one flipped bit would make a lie about a transaction: markers, and entries that may have been some, count when
-//! their checksum matches, and so does the first batch of a transaction that stays open. What is passed over puts transactions in doubt.
+//! No header is trusted that one flipped bit would make a lie about a transaction: markers, and entries that may have been some, count when
+//! their checksum matches, and so does the first batch of a transaction that stays open. What is skipped puts transactions in doubt.
 
 use super::transaction_scan::{Entries, is_cut};
 use super::{Headers, ReadAt};
@@ -33,7 +33,7 @@ pub trait Segment: Entries {
 pub struct Committed<'a> {
     /// The offsets that will be read.
     pub wanted: OffsetRange,
-    /// What is believed. When it compares all checksums, every entry is read; else headers and markers are.
+    /// What is trusted. When it compares all checksums, every entry is read; else headers and markers are.
     pub verifier: ChecksumVerifier,
     /// The decode that follows skips damage and tells it, also batches of magic 3 where they are not read; without it they are refused.
     pub is_recovering: bool,
@@ -145,6 +145,6 @@ enum Visited {
     All,
     /// Until nothing more needs to be known, of no segment.
     Enough,
-    /// Up to this position, where an entry cannot be believed.
+    /// Up to this position, where an entry cannot be trusted.
     UpTo(u64),
 }

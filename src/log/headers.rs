@@ -17,7 +17,7 @@ use crate::wire::as_u64;
 
 /// The headers of a log, one after the other, from a position on. The records between them are not read, where they are long.
 ///
-/// Of a message set entry (magic 0, 1) `base_offset` is its stored offset as well: only unpacking would tell where a wrapper begins.
+/// Of a message set entry (magic 0, 1) `base_offset` is its stored offset as well: only decompressing would tell where a wrapper begins.
 pub struct Headers<L> {
     log: L,
     limits: Limits,
@@ -173,7 +173,7 @@ impl<L: ReadAt> Headers<L> {
         Ok(self.valid_entry(header)?.and_then(|entry| marker(header, &entry).ok().flatten()))
     }
 
-    /// Reads so that `len` bytes from `position` on are in the window, or all up to the end; or those in front of bytes that the storage has
+    /// Reads so that `len` bytes from `position` on are in the window, or all up to the end; or those before bytes that the storage has
     /// lost, with the error that says so.
     fn look_at(&mut self, position: u64, len: usize) -> Result<Option<Error>> {
         let wanted = len.min(usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX));

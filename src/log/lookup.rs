@@ -42,7 +42,7 @@ impl Lookup<'_> {
     /// The first batch that ends at or behind `offset`.
     ///
     /// # Errors
-    /// As `Headers::next_header`; `LostBytes` when no batch in front of lost bytes reaches the offset, and those behind them begin after it.
+    /// As `Headers::next_header`; `LostBytes` when no batch before lost bytes reaches the offset, and those behind them begin after it.
     pub fn offset(&self, offset: i64) -> Result<Place> {
         self.offset_from(offset, 0)
     }
@@ -65,7 +65,7 @@ impl Lookup<'_> {
         };
         let found = self.scan_offset(headers, offset, lost.clone());
         match (&found, lost) {
-            // What is wanted is lost, or stands in front of it.
+            // What is wanted is lost, or stands before it.
             (Err(_), Some(lost)) => Err(lost),
             _ => Ok(Some(found).filter(is_final)),
         }
@@ -82,7 +82,7 @@ impl Lookup<'_> {
         })
     }
 
-    /// Where an intact batch begins to which an entry near the end leads; the beginning of the log when none does.
+    /// Where a valid batch begins to which an entry near the end leads; the beginning of the log when none does.
     ///
     /// # Errors
     /// `Io`.
@@ -110,7 +110,7 @@ impl Lookup<'_> {
         Ok(Place { header: None, position: headers.position(), by_index: false })
     }
 
-    /// Where the entry points, when an intact batch begins there and a search for `offset` may begin with it. Whatever offset the entry
+    /// Where the entry points, when a valid batch begins there and a search for `offset` may begin with it. Whatever offset the entry
     /// tells, no batch before this one can reach the wanted one then.
     fn start_for(&self, entry: OffsetEntry, offset: i64) -> Result<Option<u64>> {
         let Ok(position) = u64::try_from(entry.position) else { return Ok(None) };
@@ -142,10 +142,10 @@ impl Lookup<'_> {
         Headers::new(self.log, self.limits, position, self.len)
     }
 
-    /// The headers from the first intact batch on behind bytes that the storage has lost.
+    /// The headers from the first valid batch on behind bytes that the storage has lost.
     ///
     /// # Errors
-    /// The error itself, when it is about something else or nothing is intact behind them; `Io`, `Interrupted`.
+    /// The error itself, when it is about something else or nothing is valid behind them; `Io`, `Interrupted`.
     pub(super) fn headers_behind(&self, error: Error) -> Result<Headers<&dyn ReadAt>> {
         let Some(lost) = error.lost_bytes() else { return Err(error) };
         let next = self.log.valid_from(lost.end, &self.limits)?;
@@ -234,7 +234,7 @@ impl WrapperTimes {
         Self { decoder: Decoder::new(DecodeOptions { limits, check_crc: false, ..DecodeOptions::default() }) }
     }
 
-    /// True when a message of the entry is of `timestamp` (ms) or later; also when it cannot be unpacked, so that whoever decodes it says so.
+    /// True when a message of the entry is of `timestamp` (ms) or later; also when it cannot be decompressed, so that whoever decodes it says so.
     fn reach(&mut self, header: &BatchHeader, entry: &[u8], timestamp: i64) -> bool {
         self.latest(header, entry).map_or(true, |latest| latest.is_some_and(|latest| latest >= timestamp))
     }

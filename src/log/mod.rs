@@ -1,4 +1,4 @@
-//! Segments with the files beside them, over anything that can be read by position: batch headers without what lies between them, and
+//! Segments with the files next to them, over anything that can be read by position: batch headers without what lies between them, and
 //! the files that a log should have. Knows no paths.
 
 /// Where a log begins and ends.
@@ -15,9 +15,9 @@ pub mod lookup;
 pub mod partition;
 /// What can be read by position.
 pub mod read_at;
-/// The files beside a log held against it.
+/// The files next to a log held against it.
 pub mod sidecar_check;
-/// The files beside a log, made anew.
+/// The files next to a log, made anew.
 pub mod sidecar_rebuild;
 /// Pieces that are read apart.
 pub mod splits;

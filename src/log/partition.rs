@@ -41,7 +41,7 @@ pub enum Scope {
     Segments,
 }
 
-/// Checks the files beside the segments of one partition, which are in offset order. Segments are given with the stem of their names.
+/// Checks the files next to the segments of one partition, which are in offset order. Segments are given with the stem of their names.
 ///
 /// # Errors
 /// `Io`, and when the work is to stop. Damage of the logs themselves is for validation to tell; what lies behind it is not held against

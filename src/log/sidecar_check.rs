@@ -1,4 +1,4 @@
-//! The files beside a log held against the log.
+//! The files next to a log held against the log.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ impl<'a> IndexCheck<'a> {
         self.largest = self.largest.max(header.max_timestamp);
     }
 
-    /// The faults of offset and time index, for a log whose whole entries end at `end`.
+    /// The findings about offset and time index, for a log whose whole entries end at `end`.
     pub fn finish(mut self, end: u64) -> (Vec<SidecarFinding>, Vec<SidecarFinding>) {
         for entry in self.offsets.as_slice() {
             no_batch(&mut self.findings.0, self.seen.0, *entry);
@@ -137,7 +137,7 @@ impl AbortCheck {
         }
     }
 
-    /// The faults of a sound file. An entry without data before its marker is one whose data was compacted away.
+    /// The findings about a valid file. An entry without data before its marker is one whose data was compacted away.
     pub fn finish(&self, entries: &[AbortedTxn]) -> Vec<SidecarFinding> {
         let mut findings = SidecarFindings::default();
         let rule = "IDX-4";
@@ -192,7 +192,7 @@ impl<'a> EpochCheck<'a> {
         }
     }
 
-    /// The faults.
+    /// The findings.
     pub fn finish(self) -> Vec<SidecarFinding> {
         self.findings.finish()
     }

@@ -7,7 +7,7 @@ use crate::sidecar::{
     time_index, txn_index,
 };
 
-/// Makes the files beside the segments of one partition anew, segment by segment in offset order.
+/// Makes the files next to the segments of one partition anew, segment by segment in offset order.
 #[derive(Debug, Default)]
 pub struct Rebuild {
     interval: Option<u64>,

@@ -23,8 +23,8 @@ const MOST_SPLITS: usize = 1 << 16;
 impl Lookup<'_> {
     /// Positions of batches about every `step` bytes, behind `start`, where a batch begins, and before `end`.
     ///
-    /// Headers are read from the last entry of the index before each cut, when an intact batch stands where it points; otherwise from the
-    /// cut before. Where they cannot be read there are no more cuts, and who reads the last piece meets the fault.
+    /// Headers are read from the last entry of the index before each cut, when a valid batch stands where it points; otherwise from the
+    /// cut before. Where they cannot be read there are no more cuts, and who reads the last piece meets the error.
     ///
     /// # Errors
     /// `Io`.
@@ -66,8 +66,8 @@ impl Lookup<'_> {
         Ok(splits)
     }
 
-    /// The bytes that hold all intact batches with offsets from `start` to before `end`, and the last intact batch before them if there is
-    /// one: from an intact batch to which an entry of the index leads, or the beginning of the log, to another one; `None` for the end.
+    /// The bytes that hold all valid batches with offsets from `start` to before `end`, and the last valid batch before them if there is
+    /// one: from a valid batch to which an entry of the index leads, or the beginning of the log, to another one; `None` for the end.
     ///
     /// # Errors
     /// `Io`.
@@ -77,7 +77,7 @@ impl Lookup<'_> {
         Ok((first, last.map(|last| last.max(first))))
     }
 
-    /// Leaves out positions where no intact batch begins.
+    /// Leaves out positions where no valid batch begins.
     ///
     /// # Errors
     /// `Io`.
@@ -112,7 +112,7 @@ impl Lookup<'_> {
         Ok(no_data_error(self.offset_from(offset, from))?.and_then(|place| place.header))
     }
 
-    /// Where an intact batch begins that ends before `offset`.
+    /// Where a valid batch begins that ends before `offset`.
     fn before(&self, offset: i64) -> Result<u64> {
         let below = self.offsets.partition_point(|entry| entry.offset < offset);
         let found = from_last(self.offsets.get(..below).unwrap_or_default(), |hint| {
@@ -122,7 +122,7 @@ impl Lookup<'_> {
         Ok(found?.unwrap_or(0))
     }
 
-    /// The end of an intact batch that reaches `offset` or lies behind it.
+    /// The end of a valid batch that reaches `offset` or lies behind it.
     fn behind(&self, offset: i64) -> Result<Option<u64>> {
         let below = self.offsets.partition_point(|entry| entry.offset < offset);
         from_first(self.offsets.get(below..).unwrap_or_default(), |hint| {

@@ -1,6 +1,6 @@
 //! The end of a log that a broker appends to: what has come since it was looked at, and which transactions are open there.
 //!
-//! Headers and a place remembered go in, the last batch comes out. A place is believed only when the same batch still stands there: a log
+//! Headers and a place remembered go in, the last batch comes out. A place is trusted only when the same batch still stands there: a log
 //! may have been cut and written again.
 
 use std::ops::Range;
@@ -39,7 +39,7 @@ pub struct Walked {
     pub last: Option<LastBatch>,
     /// Whether there are batches behind the offset at which the walk was to end.
     pub has_more: bool,
-    /// Where an entry begins that does not count, since the log ends inside of it or it is not intact yet; `None` when there is none.
+    /// Where an entry begins that does not count, since the log ends inside of it or it is not valid yet; `None` when there is none.
     pub unfinished: Option<u64>,
     /// The zeros at the end of a preallocated log, for the next walk; empty when there are none, or the walk ended before.
     pub zeros: Range<u64>,
@@ -57,7 +57,7 @@ pub struct Tail<'a> {
     pub formats: Formats,
     /// Batches from this offset on are not looked at.
     pub until: Option<i64>,
-    /// Whether the very last batch must be intact to count: where nobody says how far the log is written, its bytes may still be on their way.
+    /// Whether the very last batch must be valid to count: where nobody says how far the log is written, its bytes may still be on their way.
     pub is_checked: bool,
     /// What was found to be zeros at the end of this log before (`Walked::zeros`), and is not read again.
     pub zeros: Range<u64>,

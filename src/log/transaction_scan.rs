@@ -1,7 +1,7 @@
 //! Transactions by whole entries, and the proof of those that stay open.
 //!
 //! A transaction without a marker cuts the read where it began. When the checksum of the batch does not match with which it began, a flipped
-//! bit made it one: then everything is read once more, and nothing believed whose checksum does not match.
+//! bit made it one: then everything is read once more, and nothing trusted whose checksum does not match.
 
 use super::Committed;
 use crate::decode::transactions::Scan;
@@ -82,11 +82,11 @@ impl Committed<'_> {
         Ok(scan)
     }
 
-    /// Visits whole entries, and tells how many bytes there were. What the judge does not believe is passed over, and puts in doubt what is open
+    /// Visits whole entries, and tells how many bytes there were. What the verifier does not trust is skipped, and puts in doubt what is open
     /// there.
     ///
     /// # Errors
-    /// `UnsupportedFormat` (MAP-3) for an intact batch of magic 3 where they are not read: a transaction may begin or end in it. `Io`, and
+    /// `UnsupportedFormat` (MAP-3) for a valid batch of magic 3 where they are not read: a transaction may begin or end in it. `Io`, and
     /// when the work is to stop.
     pub fn visit_source(&self, source: Source, scan: &mut Scan) -> Result<u64> {
         let refuses_v3 = !self.is_recovering && self.verifier.formats == Formats::Auto;

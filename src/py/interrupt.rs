@@ -67,7 +67,7 @@ impl Signals {
         self.fetched.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Says whether damaged bytes of a store end the reading, or are told of and passed over.
+    /// Says whether damaged bytes of a store end the reading, or are told of and skipped.
     pub fn skip_damage(&self, skips: bool) {
         self.skips_damage.store(skips, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Findings of bytes, and what stores have told of those that they lost, as one list. Other bytes stand in the place of lost ones; what is
+//! Findings of bytes, and what stores have told of those that they lost, as one list. Other bytes are in the place of lost ones; what is
 //! wrong with those says nothing that the loss does not say, but for the bytes that are left out with it.
 
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub fn is_among(bytes: &Range<u64>, notes: &[Finding]) -> bool {
     notes.iter().any(|note| note.rule() == RULE && overlaps(&note.bytes(), bytes))
 }
 
-/// Whether a finding is about bytes some of which are lost, as no intact entry is. Its bytes then go to the losses, without a gap in between.
+/// Whether a finding is about bytes some of which are lost, as no valid entry is. Its bytes then go to the losses, without a gap in between.
 fn is_taken(finding: &core::Finding, losses: &mut [Finding]) -> bool {
     let bytes = finding.position..finding.position.saturating_add(finding.length);
     let mut own = losses.iter_mut().filter(|loss| overlaps(&loss.bytes(), &bytes) && is_in_log(loss, finding)).peekable();
@@ -46,7 +46,7 @@ fn is_taken(finding: &core::Finding, losses: &mut [Finding]) -> bool {
     true
 }
 
-/// What is found beside a log comes behind everything that is found in one.
+/// What is found next to a log comes behind everything that is found in one.
 fn stands_before(loss: &Finding, finding: &core::Finding) -> bool {
     is_in_sidecar(finding) || (loss.bytes().start <= finding.position && is_in_log(loss, finding))
 }

@@ -182,7 +182,7 @@ impl Resolver {
 }
 
 impl Resolver {
-    /// What a codec raised. A signal that it was interrupted by is no fault of it.
+    /// What a codec raised. A signal that it was interrupted by is not its fault.
     #[cold]
     fn failed(&self, py: Python<'_>, id: u8, what: &str, error: &PyErr) -> Error {
         if self.is_stop(py, error) {

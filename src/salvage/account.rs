@@ -22,11 +22,11 @@ pub struct LostRange {
     pub bytes: Range<u64>,
     /// The rule that says why.
     pub rule: &'static str,
-    /// Last offset of the intact entry before them.
+    /// Last offset of the valid entry before them.
     pub after_offset: Option<i64>,
-    /// Offset of the intact entry behind them.
+    /// Offset of the valid entry behind them.
     pub before_offset: Option<i64>,
-    /// They are an intact entry, whose own offsets are known.
+    /// They are a valid entry, whose own offsets are known.
     pub(super) is_known: bool,
 }
 
@@ -82,7 +82,7 @@ impl Account {
         self.list(LostRange { bytes, rule, after_offset: self.last_offset, before_offset: None, is_known: false });
     }
 
-    /// An intact entry was left out, whose own offsets are known.
+    /// A valid entry was left out, whose own offsets are known.
     pub fn lose_known(&mut self, bytes: Range<u64>, rule: &'static str) {
         self.list(LostRange { bytes, rule, after_offset: None, before_offset: None, is_known: true });
         self.bounded = self.lost.len();

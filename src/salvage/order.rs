@@ -1,11 +1,11 @@
-//! Which intact entries make a log, and in which order. No checksum covers a base offset, and blocks of a disk come back swapped or twice.
+//! Which valid entries make a log, and in which order. No checksum covers a base offset, and blocks of a disk come back swapped or twice.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::model::{BatchHeader, UploadOffsets};
 
-/// An intact entry: where it is and what its header says.
+/// A valid entry: where it is and what its header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Position in the input.
@@ -29,7 +29,7 @@ pub struct Fit {
     pub end: Option<i64>,
 }
 
-/// Why an intact entry is left out of a log.
+/// Why a valid entry is left out of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The same entry is there already.
@@ -176,7 +176,7 @@ fn follows(before: &Place, place: &Place) -> bool {
     before.last_offset.checked_add(1) == Some(place.base_offset)
 }
 
-/// The most entries that stand in the input in the order of their offsets.
+/// The most entries that are in the input in the order of their offsets.
 fn longest_in_order(chain: &[usize]) -> BTreeSet<usize> {
     // Ends of the best runs of each length, as places in the chain, and what stands before each.
     let mut ends: Vec<usize> = Vec::new();

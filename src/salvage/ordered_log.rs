@@ -1,4 +1,4 @@
-//! The log that intact entries make when they were found out of order: read again and written in the order of their offsets.
+//! The log that valid entries make when they were found out of order: read again and written in the order of their offsets.
 
 use std::collections::HashMap;
 

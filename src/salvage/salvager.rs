@@ -42,7 +42,7 @@ pub struct Found {
     pub account: Account,
     /// What is wrong with the input.
     pub findings: Findings,
-    /// Where the intact entries are, when that was asked for.
+    /// Where the valid entries are, when that was asked for.
     pub places: Vec<Place>,
     /// There were too many entries to list their places.
     pub has_too_many: bool,
@@ -90,11 +90,11 @@ impl Salvager {
         self
     }
 
-    /// Writes what is intact of the next piece behind what `out` holds, and readable records of damaged batches behind what `aside`
+    /// Writes what is valid of the next piece behind what `out` holds, and readable records of damaged batches behind what `aside`
     /// holds; false at the end.
     ///
     /// # Errors
-    /// `UnsupportedFormat` for an intact batch of magic 3 where they are not read, `Io` and `Interrupted`: bad bytes are findings.
+    /// `UnsupportedFormat` for a valid batch of magic 3 where they are not read, `Io` and `Interrupted`: bad bytes are findings.
     pub fn advance(&mut self, out: &mut Sink, aside: &mut Sink) -> Result<bool> {
         match self.runs.next_piece()? {
             Some(Piece::Run(run)) => {
@@ -128,7 +128,7 @@ impl Salvager {
             let bytes = run.entries_from(at).get(..len).unwrap_or_default();
             let frame = Frame { position: run.position.saturating_add(as_u64(at)), magic, bytes };
             at += len;
-            // Framing believes no entry whose header cannot be parsed.
+            // Framing trusts no entry whose header cannot be parsed.
             let Ok(header) = parse_header(frame, self.formats, self.options.decode.base_position) else { continue };
             if header.format == RecordFormat::V3 && std::mem::take(&mut self.options.decode.reports_experimental) {
                 fresh.push(Finding::of_experimental(header.format, frame.position));
@@ -176,7 +176,7 @@ impl Salvager {
         match piece {
             Piece::Damage(damage) => self.found.account.lose(damage.bytes.clone(), finding.rule()),
             Piece::Swallowed(bytes) => self.found.account.lose(bytes.clone(), finding.rule()),
-            // These bytes were left out already, by what could not be believed without a search.
+            // These bytes were left out already, by what could not be trusted without a search.
             Piece::Run(_) | Piece::Broken(_) | Piece::Unsearched(_) => {}
         }
         self.found.findings.push(finding);

@@ -1,4 +1,4 @@
-//! The files that Kafka keeps beside a `.log`: bytes or text to entries and faults, entries to bytes, and the entries that a log should
+//! The files that Kafka keeps beside a `.log`: bytes or text to entries and findings, entries to bytes, and the entries that a log should
 //! have, built from its batch headers. Reads no log: headers and markers come in from above.
 //! Sources: `OffsetIndex`, `TimeIndex`, `TransactionIndex`, `ProducerStateManager`, `CheckpointFile`, `LogSegment` in Kafka's storage.
 
@@ -6,7 +6,7 @@
 pub mod checkpoint;
 /// Epochs and where they start.
 pub mod epochs;
-/// What can be wrong with such a file.
+/// Findings about sidecar files.
 pub mod finding;
 /// The entries of offset and time index, from headers.
 pub mod index_builder;

@@ -30,7 +30,7 @@ const ENTRY_LEN: usize = 46;
 
 /// Parses the file that holds the state up to `end_offset` (exclusive), which is its name.
 ///
-/// A version other than 1 and a wrong checksum give no entries: nothing of them can be believed.
+/// A version other than 1 and a wrong checksum give no entries: nothing of them can be trusted.
 pub fn parse(bytes: &[u8], end_offset: i64) -> Parsed<ProducerEntry> {
     let mut findings = SidecarFindings::default();
     let entries = body(bytes, end_offset, &mut findings).unwrap_or_default();

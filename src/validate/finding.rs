@@ -57,7 +57,7 @@ impl Finding {
         }
     }
 
-    /// The finding that a fault of a file beside the log is. It never stops a reader.
+    /// The finding about a sidecar file. It never stops a reader.
     pub fn of_sidecar(problem: SidecarFinding, file: &Arc<str>) -> Self {
         let severity = if problem.is_harmful() { Severity::Warning } else { Severity::Info };
         let (position, length, file) = (problem.position, problem.length, Some(Arc::clone(file)));
@@ -101,7 +101,7 @@ impl Finding {
         Self { kind, severity, position, length: 0, base_offset, last_offset, record_index, field, file: None }
     }
 
-    /// The finding that an intact entry without a place in a log is.
+    /// The finding that a valid entry without a place in a log is.
     pub fn of_misplaced(kind: Misplaced, bytes: Range<u64>, base_offset: i64, last_offset: i64) -> Self {
         let severity = if kind == Misplaced::Copy { Severity::Info } else { Severity::Warning };
         Self {
@@ -135,7 +135,7 @@ impl Finding {
         Self::of_magic(FindingKind::Experimental { format }, position)
     }
 
-    /// The finding that a conversion writes another format than it reads, and nobody named it; the first entry stands at `position`.
+    /// The finding that a conversion writes another format than it reads, and nobody named it; the first entry is at `position`.
     pub fn of_default_target(from: RecordFormat, to: RecordFormat, position: u64) -> Self {
         Self::of_magic(FindingKind::DefaultTarget { from, to }, position)
     }

@@ -18,9 +18,9 @@ use crate::sidecar::SidecarFinding;
 pub enum FindingKind {
     /// What `decode` would fail with.
     Failure(ErrorKind),
-    /// What the codec passed over.
+    /// What the codec skipped.
     Codec(Remark),
-    /// A fault of a file beside the log.
+    /// A finding about a sidecar file.
     Sidecar(SidecarFinding),
     /// EXPERIMENTAL: batches of a format that never shipped were read because it was named.
     Experimental { format: RecordFormat },
@@ -28,7 +28,7 @@ pub enum FindingKind {
     DefaultTarget { from: RecordFormat, to: RecordFormat },
     /// L8-14: the input ends inside an entry.
     TornTail { needed: u64, available: u64 },
-    /// SWALLOWED: an intact entry lies inside the bytes that a torn entry claims.
+    /// SWALLOWED: a valid entry lies inside the bytes that a torn entry claims.
     Swallowed { at: u64 },
     /// UNSEARCHED: not every claim in these bytes to be an entry was looked into.
     Unsearched,
@@ -78,7 +78,7 @@ pub enum FindingKind {
     ManyMarkers { count: u64 },
     /// CTL-4: the value of a transaction marker is not a version and a coordinator epoch.
     MarkerValue,
-    /// SAL-1 and SAL-2: an intact entry has no place in a salvaged log.
+    /// SAL-1 and SAL-2: a valid entry has no place in a salvaged log.
     Misplaced(Misplaced),
     /// INT-1 and INT-2: a record of an internal topic, or a control record, is given as bytes.
     Undecoded(Undecoded),
@@ -99,7 +99,7 @@ pub enum Missing {
     Unexplained,
 }
 
-/// Why an intact entry has no place in a log that is salvaged.
+/// Why a valid entry has no place in a log that is salvaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misplaced {
     /// The same entry is there already.

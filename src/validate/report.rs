@@ -75,7 +75,7 @@ pub struct Before {
 }
 
 impl Before {
-    /// The same, in front of another file.
+    /// The same, before another file.
     #[must_use]
     pub fn in_file_named(mut self, file: &Arc<str>) -> Self {
         self.gaps.enter(file);
@@ -260,7 +260,7 @@ impl Validator {
         self.is_outside = outside.is_some();
     }
 
-    /// Looks at offsets, timestamps and lengths, and unpacks no payload (S-H5).
+    /// Looks at offsets, timestamps and lengths, and decompresses no payload (S-H5).
     fn visit_metadata(&mut self, frame: Frame<'_>, header: &BatchHeader) -> Result<()> {
         let before = self.fresh.len();
         let mut rules = RecordRules::new(header, Section::new(&[], 0), &mut self.fresh, false);
@@ -289,7 +289,7 @@ impl Validator {
         self.before.producers.visit(header, marker, &mut self.fresh);
     }
 
-    /// Without unpacking, the count can only be held against the limits.
+    /// Without decompressing, the count can only be held against the limits.
     fn ensure_header(&self, header: &BatchHeader, frame: Frame<'_>) -> Result<()> {
         if !header.format.is_batch() {
             let known = ensure_codec(header, &self.decoder.options().codecs);
@@ -321,7 +321,7 @@ impl Validator {
     }
 }
 
-/// True for a batch whose metadata can be had by unpacking a part of it. Who made a plugin gives everything or nothing; without records no
+/// True for a batch whose metadata can be had by decompressing a part of it. Who made a plugin gives everything or nothing; without records no
 /// part is less than all, and what stands there uncounted is to be told.
 fn has_compressed_metadata_first(header: &BatchHeader) -> bool {
     use CompressionType::{Gzip, Lz4, Snappy, Zstd};

@@ -34,7 +34,7 @@ pub enum Fate {
     Committed,
     /// It does not count.
     Aborted,
-    /// Nobody knows: its marker may have been among what was passed over.
+    /// Nobody knows: its marker may have been among what was skipped.
     Undecided {
         /// The last offset before that place.
         behind: i64,
@@ -56,7 +56,7 @@ impl Transactions {
         self.aborted.to_vec()
     }
 
-    /// What nobody knows the fate of, in the same form: of each transaction the part before a place where something was passed over, which may
+    /// What nobody knows the fate of, in the same form: of each transaction the part before a place where something was skipped, which may
     /// have been its marker.
     pub fn undecided(&self) -> Vec<(i64, i64, i64)> {
         self.undecided.to_vec()

@@ -1,6 +1,6 @@
 //! Batches in offset order to the transactions of their partition.
 //!
-//! Where something was passed over, the marker of every open transaction may have been among it, and a later marker may be that of another
+//! Where something was skipped, the marker of every open transaction may have been among it, and a later marker may be that of another
 //! transaction. So a later marker decides about what stands behind that place, and about nothing before it.
 
 use std::collections::HashMap;
@@ -61,7 +61,7 @@ impl Scan {
         }
     }
 
-    /// Looks at one entry. Entries that are not record batches carry no transactions and are passed over. A marker counts only when the
+    /// Looks at one entry. Entries that are not record batches carry no transactions and are skipped. A marker counts only when the
     /// checksum of its batch matches: one flipped bit makes an ABORT a COMMIT.
     pub fn visit(&mut self, frame: Frame<'_>) {
         if frame.magic < v2::layout::MAGIC {
@@ -122,13 +122,13 @@ impl Scan {
         self.last_offset.is_some_and(|last| last.checked_add(1) == Some(header.base_offset))
     }
 
-    /// Something was passed over here: damage, lost bytes, a batch that cannot be read.
+    /// Something was skipped here: damage, lost bytes, a batch that cannot be read.
     pub fn mark_undecided(&mut self) {
         let last = self.last_offset;
         self.open.values_mut().for_each(|open| open.mark_undecided(last));
     }
 
-    /// The segment ends in the midst of an entry, or in zeros. That is damage when offsets are missing in front of the next one.
+    /// The segment ends in the midst of an entry, or in zeros. That is damage when offsets are missing before the next one.
     pub fn tear(&mut self) {
         self.is_torn = true;
     }

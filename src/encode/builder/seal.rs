@@ -1,4 +1,4 @@
-//! The end of a batch: records are packed, and the header goes in front of them.
+//! The end of a batch: records are compressed, and the header goes before them.
 
 use super::BatchBuilder;
 use crate::codec::Packer;

@@ -56,7 +56,7 @@ impl Message {
     }
 }
 
-/// The header of the entry in `bytes`, which stands at `position` in the input and at `offset` in the partition (L7-22).
+/// The header of the entry in `bytes`, which is at `position` in the input and at `offset` in the partition (L7-22).
 ///
 /// Its base offset is its own position, its last offset the position after it, which its last message carries (L7-23, L7-24).
 ///

@@ -1,11 +1,11 @@
-//! Messages as bytes: plain ones, and wrappers around what was packed.
+//! Messages as bytes: plain ones, and wrappers around what was compressed.
 
 use super::layout::{CHECKSUMMED, CRC, MIN_LEN_V0, MIN_LEN_V1, SIZE};
 use crate::error::{ErrorKind, Result};
 use crate::model::RecordFormat;
 use crate::wire::{Sink, checksum};
 
-/// What stands in a message besides its contents.
+/// What is in a message besides its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageHeader {
     /// V0 or V1.
@@ -18,7 +18,7 @@ pub struct MessageHeader {
     pub attributes: u8,
 }
 
-/// Bytes of an entry with null key and null value; in a wrapper, of what stands around the packed entries.
+/// Bytes of an entry with null key and null value; in a wrapper, of what stands around the compressed entries.
 #[inline]
 pub fn overhead(format: RecordFormat) -> usize {
     if format == RecordFormat::V0 { MIN_LEN_V0 } else { MIN_LEN_V1 }
@@ -42,7 +42,7 @@ pub fn put_message(out: &mut Sink, header: &MessageHeader, key: Option<&[u8]>, v
     seal(out, start)
 }
 
-/// Leaves room for the wrapper that `seal_wrapper` writes; what is written next are its packed entries.
+/// Leaves room for the wrapper that `seal_wrapper` writes; what is written next are its compressed entries.
 pub fn open_wrapper(out: &mut Sink, format: RecordFormat) {
     let room = [0; MIN_LEN_V1];
     out.put(room.get(..overhead(format)).unwrap_or_default());

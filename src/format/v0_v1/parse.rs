@@ -61,7 +61,7 @@ impl Message {
     }
 }
 
-/// The header of the entry in `bytes`, as far as it can be told without unpacking.
+/// The header of the entry in `bytes`, as far as it can be told without decompressing.
 ///
 /// # Errors
 /// `Length` when the entry is too short for its magic (L8-18).

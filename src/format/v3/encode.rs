@@ -1,4 +1,4 @@
-//! The batch header and records as bytes, the mirror of parse.rs and metadata.rs.
+//! The batch header and records as bytes, the mirror of parse.rs and records.rs.
 
 use super::layout::MAGIC;
 use crate::error::Result;

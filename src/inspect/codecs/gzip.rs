@@ -53,7 +53,7 @@ fn write_header(writer: &mut FieldWriter<'_>) -> Option<()> {
     writer.goes_on().then_some(())
 }
 
-/// The deflated data and the trailer. Where the data cannot be unpacked, they are taken to end where the stream does.
+/// The deflated data and the trailer. Where the data cannot be decompressed, they are taken to end where the stream does.
 fn write_data(writer: &mut FieldWriter<'_>, budget: &mut Budget) {
     let measured = measure(writer.left(), budget);
     let len = match &measured {

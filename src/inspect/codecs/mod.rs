@@ -1,4 +1,4 @@
-//! The frames that codecs put around packed bytes, in the words of their formats.
+//! The frames that codecs put around compressed bytes, in the words of their formats.
 
 pub(super) mod gzip;
 pub(super) mod lz4;
@@ -13,7 +13,7 @@ const fn little(name: &'static str, len: usize) -> Field {
     Field::new(name, Kind::Little(len))
 }
 
-/// Bytes that readers pass over behind the end of a stream (FND-8).
+/// Bytes that readers skip behind the end of a stream (FND-8).
 fn trailing(writer: &mut FieldWriter<'_>) {
     if writer.goes_on() {
         writer.rest("trailingBytes");

@@ -29,7 +29,7 @@ fn array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
     let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<FFI_ArrowArray>();
     // SAFETY: the names of the capsules say that they hold an initialised ArrowSchema and ArrowArray of the C Data Interface. The array is
-    // moved out: `from_raw` leaves a released struct behind, which the capsule's destructor passes over. The schema stays where it is and
+    // moved out: `from_raw` leaves a released struct behind, which the capsule's destructor skips. The schema stays where it is and
     // is only read while the capsule, which is borrowed here, is alive.
     let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
     data.map(make_array).map_err(|error| bad(&error))
@@ -70,7 +70,7 @@ fn stream(object: &Bound<'_, PyAny>) -> PyResult<Batches> {
     let capsule = object.call_method0("__arrow_c_stream__")?.extract::<Bound<'_, PyCapsule>>()?;
     let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<FFI_ArrowArrayStream>();
     // SAFETY: the name of the capsule says that it holds an initialised ArrowArrayStream. It is moved out: `from_raw` leaves a released
-    // struct behind, which the capsule's destructor passes over.
+    // struct behind, which the capsule's destructor skips.
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) };
     Ok(Box::new(reader.map_err(|error| PyTypeError::new_err(error.to_string()))?))
 }

@@ -30,7 +30,7 @@ use crate::validate as core;
 ///     schema: the Arrow schema (`__arrow_c_schema__`).
 ///     findings (list[Finding]): torn and zero tails, and damage that was skipped; complete once the stream has ended.
 ///     error: the typed exception behind an error that another library reported, or None.
-///     io_stats: counters of what was read, unpacked and copied.
+///     io_stats: counters of what was read, decompressed and copied.
 ///
 /// Example:
 ///     >>> import logsegment as ls

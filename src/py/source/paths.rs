@@ -1,4 +1,4 @@
-//! Segments and the files beside them, on this machine or in a store, as the core wants them.
+//! Segments and the files next to them, on this machine or in a store, as the core wants them.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -67,7 +67,7 @@ pub struct Folder {
     pub signals: Arc<Signals>,
 }
 
-/// Bytes of a file beside a log that are read; no broker writes larger ones, and a lookup holds all of it.
+/// Bytes of a file next to a log that are read; no broker writes larger ones, and a lookup holds all of it.
 const MOST: u64 = 256 << 20;
 
 impl Directory for Folder {

@@ -1,4 +1,4 @@
-//! The files beside a log, made anew.
+//! The files next to a log, made anew.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -34,7 +34,7 @@ struct Outlet {
     bytes: u64,
 }
 
-/// Salvage what is intact; see `logsegment.salvage`. `options` are those of entries, and `is_sorted`, `is_aside_kept`, `wants_records`,
+/// Salvage what is valid; see `logsegment.salvage`. `options` are those of entries, and `is_sorted`, `is_aside_kept`, `wants_records`,
 /// `first_offset`, `end_offset`.
 #[pyfunction]
 #[pyo3(signature = (source, options, out=None, aside=None))]
@@ -108,7 +108,7 @@ impl Work<'_, '_> {
         self.py.detach(|| run(source, options, log, aside, interrupt)).map_err(|error| self.raised(&error))
     }
 
-    /// What is found, written in the order of the offsets, and the intact entries that were left out: a first pass looks, and as few as are
+    /// What is found, written in the order of the offsets, and the valid entries that were left out: a first pass looks, and as few as are
     /// needed write.
     fn by_offset(&self, source: Source, log: &mut Outlet, aside: &mut Outlet) -> PyResult<(Found, u64)> {
         let mut found = self.pass(source, self.options.clone(), &mut Outlet::new(None), aside)?;

@@ -1,4 +1,4 @@
-//! Look-ups, transactions and findings of segments with the files beside them.
+//! Look-ups, transactions and findings of segments with the files next to them.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -72,7 +72,7 @@ impl SegmentIndex {
         self.look_up(py, |lookup| lookup.timestamp(timestamp)).map(as_found)
     }
 
-    /// Positions of batches about every `step` bytes, behind `start`, where a batch begins, and before `end`; only of intact ones if that
+    /// Positions of batches about every `step` bytes, behind `start`, where a batch begins, and before `end`; only of valid ones if that
     /// is said.
     #[pyo3(signature = (start, end, step, *, intact=false))]
     fn cuts(&self, py: Python<'_>, start: u64, end: u64, step: u64, intact: bool) -> PyResult<Vec<u64>> {
@@ -82,7 +82,7 @@ impl SegmentIndex {
         })
     }
 
-    /// The bytes that hold all intact batches of wanted offsets, and the one before them, whatever damaged headers claim.
+    /// The bytes that hold all valid batches of wanted offsets, and the one before them, whatever damaged headers claim.
     #[pyo3(signature = (start_offset=None, end_offset=None))]
     fn intact_range(&self, py: Python<'_>, start_offset: Option<i64>, end_offset: Option<i64>) -> PyResult<(u64, Option<u64>)> {
         self.look_up(py, |lookup| lookup.valid_range(start_offset, end_offset))
@@ -295,7 +295,7 @@ fn parse<T: Send>(py: Python<'_>, path: &Path, parse: impl Fn(&[u8]) -> Parsed<T
 /// Args:
 ///     segments: all segments of one partition in offset order, as (path, base offset).
 ///     start_offset, end_offset: the offsets that will be read, end exclusive; None for no bound.
-///     is_recovering: believe an entry only when its checksum matches, as a read that skips damage does.
+///     is_recovering: trust an entry only when its checksum matches, as a read that skips damage does.
 ///     experimental: batches of magic 3 begin and end transactions too, as for a read that takes them.
 #[pyfunction]
 #[pyo3(signature = (segments, *, start_offset=None, end_offset=None, is_recovering=false, experimental=false))]

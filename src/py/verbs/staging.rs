@@ -179,7 +179,7 @@ type PlacedRow = (Vec<(i64, Vec<String>)>, i64);
 ///     directory: where the segments go.
 ///     base_offset: offset of the first record; for Kafka 0.7 the position of the first byte in its log.
 ///     format: "0.7", "v0", "v1" or "v2".
-///     level: of the codec, for wrappers of magic 0, which are packed anew.
+///     level: of the codec, for wrappers of magic 0, which are compressed anew.
 ///     segment_bytes: most bytes of a segment.
 ///
 /// Returns:

@@ -28,7 +28,7 @@ type Parts = (Vec<(i64, i64, i64)>, Option<i64>, Vec<(i64, i64, i64)>);
 /// Args:
 ///     aborted: list of (producerId, firstOffset, lastOffset), last offset inclusive.
 ///     last_stable_offset: first offset of the oldest open transaction, or None when none is open.
-///     doubtful: as `aborted`, of transactions whose marker may be lost: up to the last offset in front of the damage. A committed read gives
+///     doubtful: as `aborted`, of transactions whose marker may be lost: up to the last offset before the damage. A committed read gives
 ///         none of it, and tells it (TRX-5).
 ///
 /// Example:
@@ -83,14 +83,14 @@ impl Transactions {
 /// Args:
 ///     sources: the segments of one partition in offset order, each a buffer or a FileSource.
 ///     experimental: batches of magic 3 begin and end transactions too; as in `decode`.
-///     on_error: what the decode that follows does at damage. With "skip" every entry is read, and believed when its checksum matches.
+///     on_error: what the decode that follows does at damage. With "skip" every entry is read, and trusted when its checksum matches.
 ///
 /// Returns:
-///     `Transactions`. Damage is passed over; the decode that follows reports it.
+///     `Transactions`. Damage is skipped; the decode that follows reports it.
 ///
 /// Raises:
 ///     UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3): its transactions would be missing. Not where damage is skipped:
-///         the decode passes over it, too.
+///         the decode skips it, too.
 ///     ValueError: when the sources are not in offset order: a marker would be taken for that of another transaction.
 ///     OSError: when a file cannot be read.
 ///
@@ -109,7 +109,7 @@ pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, experim
 
 /// The transactions of sources that can be read again, which are in offset order.
 ///
-/// What the judge does not believe is passed over, as the decode that follows passes over it; batches of magic 3 where they are not read are
+/// What the verifier does not trust is skipped, as the decode that follows skips it; batches of magic 3 where they are not read are
 /// only when that one `skips` them.
 pub fn learned(py: Python<'_>, sources: &[Bound<'_, PyAny>], verifier: ChecksumVerifier, skips: bool) -> PyResult<core::Transactions> {
     let (signals, interrupt) = Signals::new();

@@ -21,12 +21,12 @@ use crate::validate as core;
 /// hold: first (inclusive) and end (exclusive).
 type Named = (PathBuf, Option<i64>, Option<(i64, Option<i64>)>);
 
-/// Findings of segments and of the files beside them, with the file in the path of each; see `logsegment.Log.validate`.
+/// Findings of segments and of the files next to them, with the file in the path of each; see `logsegment.Log.validate`.
 ///
 /// Args:
 ///     files: in the order of their offsets, the segments of one directory one after the other.
 ///     directories: other directories whose checkpoint files are looked at.
-///     depth_name: how far the logs are validated; None for the files beside them only.
+///     depth_name: how far the logs are validated; None for the files next to them only.
 ///     options: as for `validate_findings`.
 ///     tells_shared: whether files of those segments' directories that belong to other segments, or to none, are looked at.
 ///     previous: the end of the segment before the first one, where a batch begins; nothing is told of it.
@@ -114,7 +114,7 @@ fn validate(mut validator: core::Validator, goes_on: bool, interrupt: &Interrupt
     Ok((validator.take_findings(), validator.stats(), before))
 }
 
-/// The files beside the segments, directory by directory.
+/// The files next to the segments, directory by directory.
 fn beside_all(
     files: Vec<Named>,
     directories: &[PathBuf],

@@ -1,4 +1,4 @@
-//! One zstd frame whose unpacked size is known, as tiered storage keeps the chunks of a segment (TS-27).
+//! One zstd frame whose decompressed size is known, as tiered storage keeps the chunks of a segment (TS-27).
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -13,11 +13,11 @@ use crate::py::source::buffer;
 ///
 /// Args:
 ///     frame: the frame, in any buffer.
-///     size: bytes that it may unpack to at most.
+///     size: bytes that it may decompress to at most.
 ///
 /// Raises:
 ///     CodecError: when it is bad.
-///     LimitError: when it unpacks to more.
+///     LimitError: when it decompresses to more.
 #[pyfunction]
 pub fn unpack_zstd<'py>(py: Python<'py>, frame: &Bound<'py, PyAny>, size: u64) -> PyResult<Bound<'py, PyBytes>> {
     let frame = buffer::taken(frame)?;

@@ -58,7 +58,7 @@ struct Text {
 }
 
 impl InternalColumn {
-    /// An empty column for records of this topic. The JSON of an entry takes at most as many bytes as the entry itself may, unpacked.
+    /// An empty column for records of this topic. The JSON of an entry takes at most as many bytes as the entry itself may, decompressed.
     pub fn new(topic: Option<&str>, limits: &Limits) -> Self {
         let topic = topic.and_then(Topic::named);
         let most = usize::try_from(limits.max_decompressed_bytes).unwrap_or(usize::MAX);
@@ -169,7 +169,7 @@ fn fields() -> Fields {
     Fields::from(vec![text("type"), Field::new("version", DataType::Int16, true), text("key"), text("value")])
 }
 
-/// Texts that follow each other. They are UTF-8, being JSON that this room wrote.
+/// Texts that follow each other. They are UTF-8, being JSON that this module wrote.
 fn texts(bytes: Vec<u8>, ends: impl Iterator<Item = Text> + Clone) -> ArrayRef {
     let nulls: NullBuffer = ends.clone().map(|text| text.is_some).collect::<Vec<_>>().into();
     let offsets: Option<Vec<i32>> = std::iter::once(Some(0)).chain(ends.map(|text| i32::try_from(text.end).ok())).collect();
