@@ -5,7 +5,7 @@
 //! (compressed to plain, and back), `framing` (a run of bytes to entries), `sidecar` (the files next to a log), `internal_topics` (what
 //! records of internal topics say), `decode` (drives them all),
 //! `encode` (the way back), `validate` (what is decoded, as findings), `inspect` (every field of an entry), `log` (segments with the files
-//! beside them), `salvage` (what is valid, and an account of the rest), and, behind features,
+//! next to them), `salvage` (what is valid, and an account of the rest), and, behind features,
 //! `columns` (Arrow), `io` (files), `py` (Python).
 
 #![cfg_attr(

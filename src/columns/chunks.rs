@@ -176,7 +176,7 @@ impl<B: BytesColumn> ChunkBuilder<B> {
             }
             Ok(None) => Ok(None),
             Err(error) => {
-                let error = self.decoder.with_blame(&entry.opened.header, error);
+                let error = self.decoder.blame_plugin(&entry.opened.header, error);
                 let error = error.in_batch(entry.opened.header.base_offset).at_byte(position);
                 step_over(self.options.on_error, &mut self.findings, error, position, entry.end - entry.start)?;
                 Ok(None)

@@ -217,7 +217,7 @@ impl Converter {
             } else {
                 self.relayout.relayout((&opened, frame.bytes), &section, wanted, (self.rebuilder.packer(), out))
             };
-            relayout.map_err(|error| self.decoder.with_blame(header, error))?;
+            relayout.map_err(|error| self.decoder.blame_plugin(header, error))?;
         }
         Ok(frame.bytes.len())
     }
@@ -226,7 +226,7 @@ impl Converter {
     fn ensure_records(&self, opened: &Opened, section: &Section<'_>) -> Result<()> {
         let mut walk = opened.walk;
         let walked = walk.advance(section, walk.left(), &mut Discard).and_then(|()| walk.finish(section));
-        walked.map_err(|error| self.decoder.with_blame(&opened.header, error))
+        walked.map_err(|error| self.decoder.blame_plugin(&opened.header, error))
     }
 
     fn rebuild(&mut self, frame: Frame<'_>, entries: &[u8], out: &mut Sink) -> Result<usize> {
@@ -247,7 +247,7 @@ impl Converter {
             losses: &mut self.losses,
             out: (!self.is_dry).then_some(out),
         };
-        self.rebuilder.rebuild(&opened, &section, target).map_err(|error| self.decoder.with_blame(&header, error))?;
+        self.rebuilder.rebuild(&opened, &section, target).map_err(|error| self.decoder.blame_plugin(&header, error))?;
         Ok(taken)
     }
 

@@ -123,9 +123,9 @@ mod tests {
                 found.push(from + at);
                 from += at + 1;
             }
-            let told = bytes.len() - WINDOW;
-            let expected: Vec<_> = (0..told).filter(|at| is_candidate(&bytes[*at..], magics, top)).collect();
-            found.retain(|at| *at < told);
+            let end = bytes.len() - WINDOW;
+            let expected: Vec<_> = (0..end).filter(|at| is_candidate(&bytes[*at..], magics, top)).collect();
+            found.retain(|at| *at < end);
             assert!(expected.len() > 50, "{}", expected.len());
             assert_eq!(found, expected);
         }

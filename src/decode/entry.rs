@@ -197,7 +197,7 @@ impl Decoder {
 
     /// What is wrong with the records of an entry, which the plugin is to blame for that gave them.
     #[cold]
-    pub fn with_blame(&self, header: &BatchHeader, error: Error) -> Error {
+    pub fn blame_plugin(&self, header: &BatchHeader, error: Error) -> Error {
         match header.compression().plugin_id().filter(|_| error.is_about_records()) {
             Some(id) => self.options.codecs.plugins.blamed(id, &error),
             None => error,
@@ -240,14 +240,14 @@ impl Decoder {
         let opened = Opened {
             header: *header,
             records_source,
-            walk: walk.map_err(|error| self.with_blame(header, error))?,
+            walk: walk.map_err(|error| self.blame_plugin(header, error))?,
             filter,
             append_time: header.append_time(),
             records_at,
             bundled: frame.bytes.len(),
         };
         if header.is_control() {
-            self.ensure_control(&opened, frame.bytes).map_err(|error| self.with_blame(header, error))?;
+            self.ensure_control(&opened, frame.bytes).map_err(|error| self.blame_plugin(header, error))?;
             if !self.options.is_control_wanted {
                 return Ok(None);
             }

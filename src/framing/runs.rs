@@ -341,8 +341,8 @@ impl Runs {
             let ends = self.source.is_at_end();
             match step(next, self.formats, &self.limits) {
                 Step::Entry { len: entry, magic } => {
-                    let is_believed = self.damage_at(len, entry, magic).is_none_or(|error| error.is_refused_format());
-                    return if is_believed { Ok(self.leave_out(error, len)) } else { self.step_over(error, start) };
+                    let is_trusted = self.damage_at(len, entry, magic).is_none_or(|error| error.is_refused_format());
+                    return if is_trusted { Ok(self.leave_out(error, len)) } else { self.step_over(error, start) };
                 }
                 Step::Incomplete { .. } if ends => return Ok(self.leave_out(error, len)),
                 Step::Incomplete { needed } => {

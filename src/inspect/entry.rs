@@ -44,8 +44,8 @@ impl Stretch {
         }
         let mut findings = self.validated(options, depth)?;
         if findings.iter().any(|finding| finding.field == Some("crc")) {
-            let beside = self.validated(&DecodeOptions { check_crc: false, ..options.clone() }, depth)?;
-            findings.extend(beside.into_iter().filter(|finding| finding.field != Some("crc")));
+            let unchecked = self.validated(&DecodeOptions { check_crc: false, ..options.clone() }, depth)?;
+            findings.extend(unchecked.into_iter().filter(|finding| finding.field != Some("crc")));
         }
         Ok(findings)
     }

@@ -118,7 +118,7 @@ impl Lookup<'_> {
             match headers.next_header() {
                 Ok(None) => return Ok(last),
                 Ok(header) => last = header,
-                Err(error) => headers = self.headers_behind(error)?,
+                Err(error) => headers = self.headers_after(error)?,
             }
         }
     }

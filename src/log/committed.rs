@@ -118,7 +118,7 @@ impl Committed<'_> {
             if behind.is_some_and(|last| header.base_offset > last) && self.is_enough(scan, header.base_offset) {
                 return Ok(Visited::Enough);
             }
-            behind = self.is_behind(header.base_offset).then_some(header.last_offset);
+            behind = self.is_after(header.base_offset).then_some(header.last_offset);
             let goes_on = scan.goes_on_with(&header);
             if !scan.visit_header(&header, || headers.valid_entry(&header))? {
                 return Ok(Visited::UpTo(header.position));
@@ -130,12 +130,12 @@ impl Committed<'_> {
         }
     }
 
-    fn is_behind(&self, offset: i64) -> bool {
+    fn is_after(&self, offset: i64) -> bool {
         self.wanted.end.is_some_and(|end| offset >= end)
     }
 
     fn is_enough(&self, scan: &Scan, offset: i64) -> bool {
-        self.is_behind(offset) && !self.wanted.end.is_some_and(|end| scan.is_open_before(end))
+        self.is_after(offset) && !self.wanted.end.is_some_and(|end| scan.is_open_before(end))
     }
 }
 

@@ -61,7 +61,7 @@ impl Lookup<'_> {
         let (headers, lost) = match self.start_for(*hint, offset) {
             Ok(Some(position)) if position >= from => (self.headers(position), None),
             Ok(_) => return Ok(None),
-            Err(error) => (self.headers_behind(error.clone())?, Some(error)),
+            Err(error) => (self.headers_after(error.clone())?, Some(error)),
         };
         let found = self.scan_offset(headers, offset, lost.clone());
         match (&found, lost) {
@@ -146,7 +146,7 @@ impl Lookup<'_> {
     ///
     /// # Errors
     /// The error itself, when it is about something else or nothing is valid behind them; `Io`, `Interrupted`.
-    pub(super) fn headers_behind(&self, error: Error) -> Result<Headers<&dyn ReadAt>> {
+    pub(super) fn headers_after(&self, error: Error) -> Result<Headers<&dyn ReadAt>> {
         let Some(lost) = error.lost_bytes() else { return Err(error) };
         let next = self.log.valid_from(lost.end, &self.limits)?;
         next.filter(|next| *next >= lost.end).map_or(Err(error), |next| Ok(self.headers(next)))
@@ -155,10 +155,10 @@ impl Lookup<'_> {
     /// The same behind an entry at `position` that is damaged, too; a format that is not read is no damage.
     ///
     /// # Errors
-    /// As `headers_behind`.
+    /// As `headers_after`.
     fn headers_past(&self, position: u64, error: Error) -> Result<Headers<&dyn ReadAt>> {
         if error.lost_bytes().is_some() || !error.is_about_data() || matches!(error.kind(), ErrorKind::UnsupportedFormat { .. }) {
-            return self.headers_behind(error);
+            return self.headers_after(error);
         }
         let next = self.log.valid_from(position.saturating_add(1), &self.limits)?;
         next.filter(|next| *next > position).map_or(Err(error), |next| Ok(self.headers(next)))

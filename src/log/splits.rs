@@ -72,8 +72,8 @@ impl Lookup<'_> {
     /// # Errors
     /// `Io`.
     pub fn valid_range(&self, start: Option<i64>, end: Option<i64>) -> Result<(u64, Option<u64>)> {
-        let first = start.map_or(Ok(0), |start| self.before(start))?;
-        let last = end.map_or(Ok(None), |end| self.behind(end))?;
+        let first = start.map_or(Ok(0), |start| self.valid_start_before(start))?;
+        let last = end.map_or(Ok(None), |end| self.valid_end_from(end))?;
         Ok((first, last.map(|last| last.max(first))))
     }
 
@@ -113,7 +113,7 @@ impl Lookup<'_> {
     }
 
     /// Where a valid batch begins that ends before `offset`.
-    fn before(&self, offset: i64) -> Result<u64> {
+    fn valid_start_before(&self, offset: i64) -> Result<u64> {
         let below = self.offsets.partition_point(|entry| entry.offset < offset);
         let found = from_last(self.offsets.get(..below).unwrap_or_default(), |hint| {
             let header = position(hint).map_or(Ok(None), |position| self.valid_at(position))?;
@@ -123,7 +123,7 @@ impl Lookup<'_> {
     }
 
     /// The end of a valid batch that reaches `offset` or lies behind it.
-    fn behind(&self, offset: i64) -> Result<Option<u64>> {
+    fn valid_end_from(&self, offset: i64) -> Result<Option<u64>> {
         let below = self.offsets.partition_point(|entry| entry.offset < offset);
         from_first(self.offsets.get(below..).unwrap_or_default(), |hint| {
             let header = position(hint).map_or(Ok(None), |position| self.valid_at(position))?;

@@ -70,7 +70,7 @@ impl Tail<'_> {
     ///
     /// # Errors
     /// `Io`.
-    pub fn stands(&self, batch: &LastBatch) -> Result<bool> {
+    pub fn holds(&self, batch: &LastBatch) -> Result<bool> {
         if batch.position >= self.len {
             return Ok(false);
         }

@@ -15,10 +15,10 @@ pub fn merged(findings: &[core::Finding], notes: Vec<Finding>) -> Vec<Finding> {
     let (mut losses, others): (Vec<_>, Vec<_>) = notes.into_iter().partition(|note| note.rule() == RULE);
     let files: Vec<_> = losses.iter().map(|loss| loss.file().to_owned()).collect();
     losses.sort_by_cached_key(|loss| (files.iter().position(|file| file == loss.file()), loss.bytes().start));
-    let kept: Vec<_> = findings.iter().filter(|finding| !is_taken(finding, &mut losses)).collect();
+    let kept: Vec<_> = findings.iter().filter(|finding| !is_in_lost_range(finding, &mut losses)).collect();
     let mut merged = Vec::with_capacity(kept.len() + losses.len() + others.len());
     for finding in kept {
-        let (before, behind): (Vec<_>, _) = losses.into_iter().partition(|loss| stands_before(loss, finding));
+        let (before, behind): (Vec<_>, _) = losses.into_iter().partition(|loss| comes_before(loss, finding));
         losses = behind;
         merged.extend(before);
         merged.push(finding.into());
@@ -34,7 +34,7 @@ pub fn is_among(bytes: &Range<u64>, notes: &[Finding]) -> bool {
 }
 
 /// Whether a finding is about bytes some of which are lost, as no valid entry is. Its bytes then go to the losses, without a gap in between.
-fn is_taken(finding: &core::Finding, losses: &mut [Finding]) -> bool {
+fn is_in_lost_range(finding: &core::Finding, losses: &mut [Finding]) -> bool {
     let bytes = finding.position..finding.position.saturating_add(finding.length);
     let mut own = losses.iter_mut().filter(|loss| overlaps(&loss.bytes(), &bytes) && is_in_log(loss, finding)).peekable();
     let Some(first) = own.peek_mut() else { return false };
@@ -47,7 +47,7 @@ fn is_taken(finding: &core::Finding, losses: &mut [Finding]) -> bool {
 }
 
 /// What is found next to a log comes behind everything that is found in one.
-fn stands_before(loss: &Finding, finding: &core::Finding) -> bool {
+fn comes_before(loss: &Finding, finding: &core::Finding) -> bool {
     is_in_sidecar(finding) || (loss.bytes().start <= finding.position && is_in_log(loss, finding))
 }
 

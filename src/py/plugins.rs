@@ -90,7 +90,7 @@ impl PluginCodecs for Resolver {
             let failed = |error: PyErr| self.failed(py, id, "it raised", &error);
             let view = PyMemoryView::from(Bound::new(py, Lent(packed)).map_err(failed)?.as_any()).map_err(failed)?;
             let plain = decompress.bind(py).call1((view, most)).map_err(failed)?;
-            *given = buffer::taken(&plain).map_err(|error| self.failed(py, id, NO_BUFFER, &error))?;
+            *given = buffer::bytes_of(&plain).map_err(|error| self.failed(py, id, NO_BUFFER, &error))?;
             Ok(())
         })
     }
@@ -103,7 +103,7 @@ impl PluginCodecs for Resolver {
             let packed = {
                 let view = PyMemoryView::from(shown.as_any()).map_err(failed)?;
                 let given = compress.bind(py).call1((view, level)).map_err(failed)?;
-                buffer::taken(&given).map_err(|error| self.failed(py, id, NO_BUFFER, &error))?
+                buffer::bytes_of(&given).map_err(|error| self.failed(py, id, NO_BUFFER, &error))?
             };
             out.put(&packed);
             drop(packed);

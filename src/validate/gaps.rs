@@ -13,7 +13,7 @@ pub struct Gaps {
     /// The largest last offset so far.
     last_offset: Option<i64>,
     /// Bytes were stepped over since that batch.
-    is_behind_damage: bool,
+    is_after_damage: bool,
     /// A batch had fewer records than offsets, or a delete horizon.
     is_compacted: bool,
     /// Gaps without damage so far.
@@ -35,7 +35,7 @@ impl Gaps {
             return;
         }
         self.is_compacted |= is_compacted(header);
-        let is_behind_damage = std::mem::take(&mut self.is_behind_damage);
+        let is_after_damage = std::mem::take(&mut self.is_after_damage);
         let last = self.last_offset;
         // A copy, or a batch that stands too late, takes nothing back: what was there is not missing.
         self.last_offset = last.max(Some(header.last_offset));
@@ -43,7 +43,7 @@ impl Gaps {
         let (Some(last), Some(base)) = (last, header.known_base_offset()) else { return };
         if let Some(first) = last.checked_add(1).filter(|first| *first < base) {
             let why = match () {
-                () if is_behind_damage => Missing::BehindDamage,
+                () if is_after_damage => Missing::AfterDamage,
                 () if self.is_compacted => Missing::Compacted,
                 () => Missing::Unexplained,
             };
@@ -53,7 +53,7 @@ impl Gaps {
 
     /// Bytes are stepped over here.
     pub fn interrupt(&mut self) {
-        self.is_behind_damage = true;
+        self.is_after_damage = true;
     }
 
     /// The next batches are those of another file.
@@ -70,7 +70,7 @@ impl Gaps {
     }
 
     fn push(&mut self, kind: FindingKind, header: &BatchHeader, findings: &mut Vec<Finding>) {
-        if !matches!(kind, FindingKind::OffsetGap { why: Missing::BehindDamage, .. }) {
+        if !matches!(kind, FindingKind::OffsetGap { why: Missing::AfterDamage, .. }) {
             self.count = self.count.saturating_add(1);
             if self.count > MOST_LISTED {
                 self.unlisted.get_or_insert_with(|| (self.file.clone(), header.position));

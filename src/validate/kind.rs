@@ -55,7 +55,7 @@ pub enum FindingKind {
     /// FND-12: the magic of an inner message is not that of its wrapper.
     InnerMagic { inner: i8, outer: i8 },
     /// FND-13: bytes follow the value of a message.
-    BytesBehindValue { bytes: u64 },
+    BytesAfterValue { bytes: u64 },
     /// FND-15: a wrapper has a key.
     WrapperKey,
     /// L8-24: the offset of a wrapper is not that of its last message.
@@ -92,7 +92,7 @@ pub enum FindingKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// Bytes were stepped over in between.
-    BehindDamage,
+    AfterDamage,
     /// Batches of the log have fewer records than offsets, as compaction leaves them.
     Compacted,
     /// Nothing tells.
@@ -130,7 +130,7 @@ impl FindingKind {
             Self::HeaderKeyNotUtf8 => "FND-7",
             Self::CutInnerSet { .. } => "FND-10",
             Self::InnerMagic { .. } => "FND-12",
-            Self::BytesBehindValue { .. } => "FND-13",
+            Self::BytesAfterValue { .. } => "FND-13",
             Self::WrapperKey => "FND-15",
             Self::WrapperOffset { .. } => "L8-24",
             Self::NegativeTimestamp { .. } => "FND-14",

@@ -58,7 +58,7 @@ impl<'a> MessageRules<'a> {
         }
         let spare = (record.end - record.start).saturating_sub(message.end());
         if spare > 0 {
-            self.warn(FindingKind::BytesBehindValue { bytes: u64::try_from(spare).unwrap_or(u64::MAX) }, record, "value");
+            self.warn(FindingKind::BytesAfterValue { bytes: u64::try_from(spare).unwrap_or(u64::MAX) }, record, "value");
         }
     }
 }
@@ -104,6 +104,6 @@ pub fn wrapper_rules(entry: &[u8], header: &BatchHeader, findings: &mut Vec<Find
     }
     let spare = entry.len().saturating_sub(message.end());
     if spare > 0 {
-        warn(FindingKind::BytesBehindValue { bytes: u64::try_from(spare).unwrap_or(u64::MAX) }, "value");
+        warn(FindingKind::BytesAfterValue { bytes: u64::try_from(spare).unwrap_or(u64::MAX) }, "value");
     }
 }

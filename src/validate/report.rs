@@ -116,9 +116,9 @@ impl Validator {
         }
     }
 
-    /// Goes on behind the segment before, whose `take_before` this is.
+    /// Continues after the segment before, whose `take_before` this is.
     #[must_use]
-    pub fn behind(self, before: Before) -> Self {
+    pub fn after(self, before: Before) -> Self {
         Self { before, ..self }
     }
 
@@ -242,7 +242,7 @@ impl Validator {
         let section = self.decoder.section(&opened, frame.bytes, behind);
         match header.format {
             RecordFormat::V2 | RecordFormat::V3 => walk(&mut opened, &section, self.depth, &mut self.fresh)
-                .map_err(|error| in_batch(self.decoder.with_blame(&header, error)))?,
+                .map_err(|error| in_batch(self.decoder.blame_plugin(&header, error)))?,
             RecordFormat::V0 | RecordFormat::V1 => walk_messages(&mut opened, &section, &mut self.fresh).map_err(in_batch)?,
             RecordFormat::V07 => cut_set_rule(&mut opened, &section, &mut self.fresh).map_err(in_batch)?,
         }

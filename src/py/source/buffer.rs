@@ -31,7 +31,7 @@ pub fn source(object: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
 ///
 /// # Errors
 /// TypeError for an object without the protocol, and for bytes that lie apart.
-pub fn taken(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
+pub fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     let buffer = PyUntypedBuffer::get(object)?;
     if !buffer.is_c_contiguous() {
         return Err(PyTypeError::new_err("the buffer must be contiguous"));

@@ -77,7 +77,7 @@ pub fn follow_log(
     }
     let walked = py.detach(|| {
         let start = match since {
-            Some(last) if !tail.stands(&last)? => return Ok(None),
+            Some(last) if !tail.holds(&last)? => return Ok(None),
             Some(last) => last.position,
             None if transactions.is_some() => 0,
             None => near_end(&*log, len, (&path, base_offset), &signals)?,

@@ -65,16 +65,16 @@ pub fn salvage<'py>(
         wants_records: option!(options, "wants_records"),
     };
     let mut log = Outlet::new(Some(Output::of(out, &signals)?));
-    let mut beside = Outlet::new(if is_aside_kept || aside.is_some() { Some(Output::of(aside, &signals)?) } else { None });
+    let mut aside_outlet = Outlet::new(if is_aside_kept || aside.is_some() { Some(Output::of(aside, &signals)?) } else { None });
     let work = Work { py, signals: &signals, interrupt, snapshot, options };
     let (found, unfit) = if is_sorted {
-        work.by_offset(opened.source, &mut log, &mut beside)?
+        work.by_offset(opened.source, &mut log, &mut aside_outlet)?
     } else {
-        (work.pass(opened.source, work.options.clone(), &mut log, &mut beside)?, 0)
+        (work.pass(opened.source, work.options.clone(), &mut log, &mut aside_outlet)?, 0)
     };
-    let aside_bytes = beside.bytes;
+    let aside_bytes = aside_outlet.bytes;
     let data = to_py(py, &signals, log, out.is_none())?;
-    let aside = to_py(py, &signals, beside, is_aside_kept && aside.is_none())?;
+    let aside = to_py(py, &signals, aside_outlet, is_aside_kept && aside.is_none())?;
     let notes = signals.notes();
     let (kept, lost) = ranges(&found.account, &notes);
     let findings = lost_ranges::merged(&found.findings.into_vec(), notes);

@@ -67,7 +67,7 @@ pub fn validate_log(
                 Err(error) => Err(error),
                 Ok(()) => py.detach(|| {
                     let is_tail_strict = options.is_tail_strict() || opened.is_closed;
-                    let validator = core::Validator::new(opened.source, own_decode, depth, is_tail_strict).behind(behind);
+                    let validator = core::Validator::new(opened.source, own_decode, depth, is_tail_strict).after(behind);
                     validate(validator.followed(is_followed).with_interrupt(interrupt.clone()), goes_on, &interrupt)
                 }),
             };
@@ -80,8 +80,8 @@ pub fn validate_log(
         }
     }
     let scope = if tells_shared { Scope::Directory } else { Scope::Segments };
-    let beside = py.detach(|| beside_all(files, &directories, scope, &signals, &interrupt));
-    findings.extend(beside.map_err(|error| signals.raised(py, &error))?);
+    let in_sidecars = py.detach(|| sidecar_findings(files, &directories, scope, &signals, &interrupt));
+    findings.extend(in_sidecars.map_err(|error| signals.raised(py, &error))?);
     let findings = lost_ranges::merged(&findings, signals.notes());
     Ok((findings, finding::counters(py, &stats, signals.fetches())?))
 }
@@ -115,7 +115,7 @@ fn validate(mut validator: core::Validator, goes_on: bool, interrupt: &Interrupt
 }
 
 /// The files next to the segments, directory by directory.
-fn beside_all(
+fn sidecar_findings(
     files: Vec<Named>,
     directories: &[PathBuf],
     scope: Scope,

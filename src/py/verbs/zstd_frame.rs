@@ -20,7 +20,7 @@ use crate::py::source::buffer;
 ///     LimitError: when it decompresses to more.
 #[pyfunction]
 pub fn unpack_zstd<'py>(py: Python<'py>, frame: &Bound<'py, PyAny>, size: u64) -> PyResult<Bound<'py, PyBytes>> {
-    let frame = buffer::taken(frame)?;
+    let frame = buffer::bytes_of(frame)?;
     let limits = Limits { max_decompressed_bytes: size, max_ratio: u64::MAX, ..Limits::default() };
     let budget = Budget::for_entry(&limits, frame.len());
     let mut plain = Plain::default();

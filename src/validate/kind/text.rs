@@ -40,7 +40,7 @@ impl fmt::Display for FindingKind {
             Self::HeaderKeyNotUtf8 => write!(f, "header key is not UTF-8"),
             Self::CutInnerSet { bytes } => write!(f, "the inner messages end inside of one, after {} of it", plural(*bytes, "byte")),
             Self::InnerMagic { inner, outer } => write!(f, "inner message of magic {inner} in a wrapper of magic {outer}"),
-            Self::BytesBehindValue { bytes } => write!(f, "the message goes on for {} behind its value", plural(*bytes, "byte")),
+            Self::BytesAfterValue { bytes } => write!(f, "the message goes on for {} behind its value", plural(*bytes, "byte")),
             Self::WrapperKey => write!(f, "a compressed message has a key, which means nothing"),
             Self::WrapperOffset { stored, last } => {
                 write!(f, "the offset of the compressed message is {stored}, that of its last inner message {last}")
@@ -73,7 +73,7 @@ fn gap(f: &mut fmt::Formatter<'_>, first: i64, last: i64, why: Missing) -> fmt::
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::BehindDamage => ": they are lost with the bytes that were stepped over",
+            Self::AfterDamage => ": they are lost with the bytes that were stepped over",
             Self::Compacted => ", as compaction leaves it",
             Self::Unexplained => "",
         })
