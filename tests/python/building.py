@@ -161,3 +161,20 @@ def table_entry(index: int) -> int:
 
 
 TABLE = [table_entry(index) for index in range(256)]
+
+
+#: Producers of `TRANSACTIONS`, by what became of their last transaction.
+ABORTED, COMMITTED, OPEN = 7, 8, 9
+TRANSACTIONS = b"".join(
+    [
+        transactional_batch([b"a0"], ABORTED, 0),
+        transactional_batch([b"c1"], COMMITTED, 1),
+        simple_batch([b"p2"], 2),
+        marker(0, ABORTED, 3),
+        transactional_batch([b"a4"], ABORTED, 4, sequence=1),
+        marker(1, COMMITTED, 5),
+        marker(1, ABORTED, 6),
+        transactional_batch([b"o7"], OPEN, 7),
+        simple_batch([b"p8"], 8),
+    ]
+)

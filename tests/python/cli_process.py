@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 import corpus
 
 MODERN = corpus.CORPUS / "modern-4.1.0/data"
@@ -101,3 +104,10 @@ def clean_environment(**more: str) -> dict[str, str]:
 
 def offsets(done: Done) -> list[int]:
     return [line["offset"] for line in done.lines]
+
+
+def read_table(kind: str, path: Path) -> pa.Table:
+    if kind == "parquet":
+        return pq.ParquetFile(path).read()
+    with pa.ipc.open_file(path) as file:
+        return file.read_all()

@@ -7,13 +7,20 @@
 from __future__ import annotations
 
 import os
+import random
+import struct
+from collections.abc import Callable
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+import building
 import corpus
+import hostile
 import logsegment as ls
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -103,3 +110,40 @@ def flipped(data: bytes, at: int, mask: int) -> bytes:
 
 def place(data: bytes, share: float) -> int:
     return int(share * len(data))
+
+
+def search_in_bounds(examples: int) -> None:
+    """Damage under right and wrong checksums, in bounded memory."""
+    chance = random.Random(2)
+    ready = [seed(codec) for codec in CODECS]
+    hostile.bound_memory(96 << 20)
+    for _ in range(examples):
+        data, spans = chance.choice(ready)
+        batch = bytearray(data[slice(*chance.choice(spans))])
+        for _ in range(chance.randint(1, 4)):
+            batch[chance.randrange(len(batch))] = chance.choice((0, 0x7F, 0x80, 0xFF, chance.randrange(256)))
+        verdicts(building.resealed(bytes(batch)) if chance.random() < 0.8 else bytes(batch))
+
+
+#: What becomes of a batch of so many bytes, of which so many are left to the end of the file.
+HURT: dict[str, Callable[[bytearray, int, int, int], None]] = {
+    "magic": lambda data, at, size, left: data.__setitem__(at + 16, 99),
+    "checksum": lambda data, at, size, left: data.__setitem__(at + 70, data[at + 70] ^ 1),
+    "negative length": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, -5),
+    "small length": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, 20),
+    "length into the next": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, size + 100),
+    "length to the end": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, left - 12),
+    "length behind the end": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, left + 100),
+    "length over the limit": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, 2**31 - 1),
+    "garbage": lambda data, at, size, left: data.__setitem__(slice(at, at + 100), b"\xff" * 100),
+    "zeros": lambda data, at, size, left: data.__setitem__(slice(at, at + 100), bytes(100)),
+    "begins too late": lambda data, at, size, left: data.__delitem__(slice(at, at + 37)),
+}
+every_kind = pytest.mark.parametrize("kind", HURT)
+
+
+def hurt(log: Path, batch: int, kind: str, rows: list[dict[str, Any]]) -> None:
+    data = bytearray(log.read_bytes())
+    at = rows[batch]["position"]
+    HURT[kind](data, at, rows[batch]["size"], len(data) - at)
+    log.write_bytes(data)

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import corpus
-from cli_process import CODEC_FILE, DAMAGED, MODERN, run, run_on_terminal
-from test_cli_cat import read_table
+from cli_process import CODEC_FILE, DAMAGED, MODERN, read_table, run, run_on_terminal
 
 CASES = corpus.cases()
 

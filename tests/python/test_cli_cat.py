@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import logsegment as ls
-from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TORN, TRANSACTIONS, offsets, run, start
+from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TORN, TRANSACTIONS, offsets, read_table, run, start
 from logsegment.cli.options import RECORD_COLUMNS
 
 MULTI = MODERN / "multi-segment-0"
@@ -323,13 +322,6 @@ def in_json(row: dict[str, object]) -> dict[str, object]:
 
     names = {0: "CreateTime", 1: "LogAppendTime", -1: "NoTimestampType"}
     return {name: names[value] if name == "timestampType" else written(value) for name, value in row.items()}  # type: ignore[index]
-
-
-def read_table(kind: str, path: Path) -> pa.Table:
-    if kind == "parquet":
-        return pq.ParquetFile(path).read()
-    with pa.ipc.open_file(path) as file:
-        return file.read_all()
 
 
 def copy_partition(source: Path, into: Path, name: str | None = None) -> Path:

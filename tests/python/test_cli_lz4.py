@@ -8,7 +8,7 @@ import pytest
 
 import logsegment as ls
 from cli_process import CODEC_FILE, run
-from test_lz4 import PLAIN, frame, message
+from lz4_frames import PLAIN, frame, message
 
 GOOD = message(0, frame("6040", PLAIN, 0x1A)) + message(1, frame("6040", PLAIN))
 WRONG = message(0, frame("6040", PLAIN)) + message(1, frame("6040", PLAIN))

@@ -10,7 +10,7 @@ import pytest
 
 import logsegment as ls
 from cli_process import CODEC_FILE, run
-from test_follow_damage import every_kind, hurt
+from damage import every_kind, hurt
 
 
 @pytest.fixture

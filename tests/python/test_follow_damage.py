@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,32 +9,11 @@ import pytest
 
 import logsegment as ls
 from cli_process import CODEC_FILE, offsets, run
+from damage import every_kind, hurt
 from growing import GrowingLog
 from watching import Watch
 
 FOLLOW = ("--columns", "offset", "--idle-exit", "0")
-#: What becomes of a batch of so many bytes, of which so many are left to the end of the file.
-HURT: dict[str, Callable[[bytearray, int, int, int], None]] = {
-    "magic": lambda data, at, size, left: data.__setitem__(at + 16, 99),
-    "checksum": lambda data, at, size, left: data.__setitem__(at + 70, data[at + 70] ^ 1),
-    "negative length": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, -5),
-    "small length": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, 20),
-    "length into the next": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, size + 100),
-    "length to the end": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, left - 12),
-    "length behind the end": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, left + 100),
-    "length over the limit": lambda data, at, size, left: struct.pack_into(">i", data, at + 8, 2**31 - 1),
-    "garbage": lambda data, at, size, left: data.__setitem__(slice(at, at + 100), b"\xff" * 100),
-    "zeros": lambda data, at, size, left: data.__setitem__(slice(at, at + 100), bytes(100)),
-    "begins too late": lambda data, at, size, left: data.__delitem__(slice(at, at + 37)),
-}
-every_kind = pytest.mark.parametrize("kind", HURT)
-
-
-def hurt(log: Path, batch: int, kind: str, rows: list[dict[str, Any]]) -> None:
-    data = bytearray(log.read_bytes())
-    at = rows[batch]["position"]
-    HURT[kind](data, at, rows[batch]["size"], len(data) - at)
-    log.write_bytes(data)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import base64
 import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,26 +14,11 @@ import pytest
 import corpus
 import logsegment as ls
 from cli_process import run
+from internal_topics import DATA, OFFSETS, entry, loaded, said
 
-DATA = corpus.CORPUS / "modern-4.1.0" / "data"
-OFFSETS = DATA / "__consumer_offsets-1" / "00000000000000000000.log"
 #: Records of every type and version with what Kafka's own converters say, written by tests/interop/test_interop_internal.py.
 RECORDED = Path(__file__).parent / "internal_records.jsonl.gz"
 COLUMN = pa.struct([("type", pa.string()), ("version", pa.int16()), ("key", pa.string()), ("value", pa.string())])
-
-
-def entry(*records: tuple[bytes | None, bytes | None]) -> bytes:
-    keys, values = ([record[at] for record in records] for at in (0, 1))
-    return ls.encode(pa.table({"key": pa.array(keys, pa.binary()), "value": pa.array(values, pa.binary())})) or b""
-
-
-def said(source: Any, **options: Any) -> tuple[list[Any], list[ls.Finding]]:
-    stream = ls.decode(source, columns=[], decode="internal", **options)
-    return stream.to_pyarrow()["internal"].to_pylist(), stream.findings
-
-
-def loaded(internal: dict[str, Any]) -> dict[str, Any]:
-    return internal | {name: None if internal[name] is None else json.loads(internal[name]) for name in ("key", "value")}
 
 
 def test_every_type_and_version_says_what_kafkas_converters_said():

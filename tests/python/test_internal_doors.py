@@ -13,7 +13,7 @@ import pytest
 import corpus
 import logsegment as ls
 from cli_process import run
-from test_internal import DATA, OFFSETS, entry, loaded, said
+from internal_topics import DATA, OFFSETS, entry, loaded, said
 
 COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
 #: Of a type and of a version that no table has, and one that is not what it says.

@@ -13,21 +13,7 @@ import pytest
 import building
 import corpus
 import logsegment as ls
-
-ABORTED, COMMITTED, OPEN = 7, 8, 9
-TRANSACTIONS = b"".join(
-    [
-        building.transactional_batch([b"a0"], ABORTED, 0),
-        building.transactional_batch([b"c1"], COMMITTED, 1),
-        building.simple_batch([b"p2"], 2),
-        building.marker(0, ABORTED, 3),
-        building.transactional_batch([b"a4"], ABORTED, 4, sequence=1),
-        building.marker(1, COMMITTED, 5),
-        building.marker(1, ABORTED, 6),
-        building.transactional_batch([b"o7"], OPEN, 7),
-        building.simple_batch([b"p8"], 8),
-    ]
-)
+from building import ABORTED, COMMITTED, TRANSACTIONS
 
 
 def values(source: Any, **options: Any) -> list[bytes]:

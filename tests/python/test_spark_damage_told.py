@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import building
+import damaged_marker
 import logsegment as ls
-import test_transactions_in_doubt as in_doubt
 from growing import GrowingLog
 from logsegment import _core
 from logsegment.spark import LogSegmentSource
@@ -95,7 +95,7 @@ DOORS: list[Door] = [by_batch, by_stream, by_restarted_stream]
 @pytest.mark.parametrize("snapshots", [True, False])
 def test_what_is_in_doubt_is_told_where_a_query_begins_inside_of_its_batch(snapshots: bool, cut: dict[str, str], tmp_path: Path):
     """A batch with the first wanted offset in it begins before that offset."""
-    log = in_doubt.case(tmp_path, "abort to commit", "inside", snapshots=snapshots)
+    log = damaged_marker.case(tmp_path, "abort to commit", "inside", snapshots=snapshots)
     for start in range(9):
         for end in (start + 1, start + 2, None):
             read = by_batch(log.directory, start, end, isolation="read_committed", **cut)
@@ -103,11 +103,11 @@ def test_what_is_in_doubt_is_told_where_a_query_begins_inside_of_its_batch(snaps
             def is_wanted(first: int, last: int, start: int = start, end: int | None = end) -> bool:
                 return last >= start and (end is None or first < end)
 
-            assert read.offsets == sorted(offset for offset in in_doubt.CERTAIN if is_wanted(offset, offset)), (start, end)
+            assert read.offsets == sorted(offset for offset in damaged_marker.CERTAIN if is_wanted(offset, offset)), (start, end)
             doubted = sorted((one["baseOffset"], one["lastOffset"]) for one in read.told if one["rule"] == "TRX-5")
             assert doubted == [one for one in ((0, 1), (3, 4), (5, 5)) if is_wanted(*one)], (start, end)
             damaged = [one["rule"] for one in read.told if one["rule"] != "TRX-5"]
-            assert damaged == ["V2-31"] * is_wanted(in_doubt.LOST, in_doubt.LOST), (start, end)
+            assert damaged == ["V2-31"] * is_wanted(damaged_marker.LOST, damaged_marker.LOST), (start, end)
 
 
 def checksum(data: bytearray, position: int) -> None:
@@ -196,8 +196,8 @@ def test_a_task_of_several_partitions_knows_the_transactions_of_each(snapshots: 
     count = 2 * OWN_TASKS + 10
     (tmp_path / "logs").mkdir()
     for number in range(count):
-        whole = in_doubt.written(tmp_path / str(number), in_doubt.entries(), (0, 12, 20), {}, snapshots=snapshots)
-        damaged = in_doubt.case(tmp_path / f"{number} damaged", "abort to commit", "inside", snapshots=snapshots)
+        whole = damaged_marker.written(tmp_path / str(number), damaged_marker.entries(), (0, 12, 20), {}, snapshots=snapshots)
+        damaged = damaged_marker.case(tmp_path / f"{number} damaged", "abort to commit", "inside", snapshots=snapshots)
         (damaged if number % 5 == 0 else whole).directory.rename(tmp_path / "logs" / f"orders-{number}")
     source = LogSegmentSource({"path": str(tmp_path / "logs"), "mode": "PERMISSIVE", "isolation": "read_committed"})
     reader = source.reader(source.schema())
@@ -208,23 +208,23 @@ def test_a_task_of_several_partitions_knows_the_transactions_of_each(snapshots: 
         own = [row for row in rows if row["partition"] == number]
         told = [json.loads(row["_corrupt_record"])["rule"] for row in own if row["_corrupt_record"] is not None]
         assert sorted(told) == (["TRX-5"] * 3 + ["V2-31"] if number % 5 == 0 else [])
-        expected = in_doubt.CERTAIN if number % 5 == 0 else in_doubt.COMMITTED
+        expected = damaged_marker.CERTAIN if number % 5 == 0 else damaged_marker.COMMITTED
         assert [row["offset"] for row in own if row["_corrupt_record"] is None] == sorted(expected)
 
 
-DAMAGED = [(how, border) for how in in_doubt.DAMAGE for border in ("inside", "last", "first")]
+DAMAGED = [(how, border) for how in damaged_marker.DAMAGE for border in ("inside", "last", "first")]
 #: At the end of a segment they look like an entry that is not there whole, or like room that a broker keeps: no damage, and no loss.
 TORN = {"zeros", "longer by 1", "longer by 128", "longer by 256", "longer by 16 MiB", "cut in its header", "cut in its record"}
 
 
 def is_unseen(how: str, border: str) -> bool:
     """Whether a file with this damage is read as if nothing were wrong with it."""
-    return how in in_doubt.GONE or (border == "last" and how in TORN)
+    return how in damaged_marker.GONE or (border == "last" and how in TORN)
 
 
 @pytest.mark.parametrize(("how", "border"), DAMAGED)
 def test_a_stream_goes_on_past_damage_as_a_batch_query_does(how: str, border: str, tmp_path: Path):
-    in_doubt.case(tmp_path, how, border)
+    damaged_marker.case(tmp_path, how, border)
     for mode in ("PERMISSIVE", "DROPMALFORMED"):
         query = by_batch(tmp_path, 0, mode=mode)
         places = sorted((one["rule"], one["path"], one["position"]) for one in query.told)
@@ -239,7 +239,7 @@ def test_a_stream_goes_on_past_damage_as_a_batch_query_does(how: str, border: st
 @pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
 @pytest.mark.parametrize(("how", "border"), DAMAGED)
 def test_a_stream_fails_at_damage_as_a_batch_query_does(how: str, border: str, isolation: str, tmp_path: Path):
-    in_doubt.case(tmp_path, how, border)
+    damaged_marker.case(tmp_path, how, border)
 
     def outcome(door: Door) -> list[int] | str | None:
         try:

@@ -9,10 +9,10 @@ import pytest
 import building
 import corpus
 import logsegment as ls
+from building import ABORTED, TRANSACTIONS
 from cli_process import run
 from logsegment.segments import find_segments
 from logsegment.transacting import transactions_of
-from test_isolation import ABORTED, TRANSACTIONS
 
 V3 = ls.convert(TRANSACTIONS, to="v3").data
 #: The marker that aborts is of magic 3, what it aborts is not.
