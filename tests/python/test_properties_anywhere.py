@@ -6,7 +6,6 @@ What is left of a damaged segment comes out as it was; memory stays within the l
 from __future__ import annotations
 
 import io
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -197,7 +196,6 @@ damage.search_in_bounds(int(sys.argv[2]))
 
 def test_damaged_batches_take_no_more_memory_than_the_limits_say():
     """COD-6: in a process that can get 96 MiB more than it has, with limits of 8 MiB."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    command = [sys.executable, "-c", CHILD, here, str(EXAMPLES * 8)]
+    command = [sys.executable, "-c", CHILD, str(corpus.TESTS / "support"), str(EXAMPLES * 8)]
     child = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert child.returncode == 0, child.stderr[-2000:]

@@ -270,7 +270,7 @@ def test_integers_are_those_of_the_table(vector: Vector):
 
 @of(PLUGINS)
 def test_batches_of_plugins_say_which_one(vector: Vector):
-    """S-P1 to S-P3; what is behind them stands in test_plugin_wire.py."""
+    """S-P1 to S-P3; what is behind them stands in plugins/test_wire_format.py."""
     [row] = corpus.rows_of(ls.batches(bytes.fromhex(vector["data"])))
     assert (row["compression"], row["isValid"]) == (f"plugin:{vector['expected']['plugin_id']}", True)
 

@@ -1,4 +1,4 @@
-"""The application of `test_spark_write_faults.py`: a Spark that tries tasks again writes while something goes wrong.
+"""The application of `tests/python/spark/write/test_task_failures.py`: a Spark that tries tasks again writes while something goes wrong.
 
 python spark_write_faults.py PLACE [FULL]: what it found as JSON on stdout; FULL is a directory on a file system of 2 MiB.
 """

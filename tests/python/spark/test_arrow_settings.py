@@ -13,11 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import corpus
 import logsegment as ls
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
-GUIDE = Path(__file__).parents[2] / "docs/guide/spark-cluster.md"
+GUIDE = corpus.TESTS.parent / "docs/guide/spark-cluster.md"
 #: Prints the rows of each door, and what the JVM says of its settings, as one line of JSON.
 SESSION = """
 import json, sys

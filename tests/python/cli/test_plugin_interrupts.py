@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import building
+import corpus
 import plugin_codecs
 from cli_process import COMMAND, clean_environment
 from logsegment.plugins import FileRegistry, Plugin
@@ -50,7 +51,7 @@ def hanging(tmp_path: Path) -> tuple[Path, Path]:
 def interrupted(command: list[str]) -> tuple[int, bytes, bytes, float]:
     """Run at a terminal of its own, type Ctrl-C when the plugin has begun; exit code, output, errors, and seconds until the end."""
     ours, theirs = pty.openpty()
-    packages = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    packages = os.pathsep.join([str(corpus.TESTS / "support"), os.environ.get("PYTHONPATH", "")])
     process = subprocess.Popen(
         command,
         stdin=theirs,

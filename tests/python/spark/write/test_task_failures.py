@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
+import corpus
 import logsegment as ls
 from spark_write_faults import ROWS
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(660)]
-APPLICATION = Path(__file__).parent / "spark_write_faults.py"
+APPLICATION = corpus.TESTS / "support" / "spark_write_faults.py"
 #: In a namespace of its own a user who is not root mounts too, where the system lets him.
 MOUNT = ["unshare", "--mount", "--map-root-user", "sh", "-c", 'mount -t tmpfs -o size=2m none "$0" && exec "$@"']
 

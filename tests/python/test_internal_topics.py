@@ -17,7 +17,7 @@ from cli_process import run
 from internal_topics import DATA, OFFSETS, entry, loaded, said
 
 #: Records of every type and version with what Kafka's own converters say, written by tests/interop/test_interop_internal.py.
-RECORDED = Path(__file__).parent / "internal_records.jsonl.gz"
+RECORDED = corpus.TESTS / "support" / "internal_records.jsonl.gz"
 COLUMN = pa.struct([("type", pa.string()), ("version", pa.int16()), ("key", pa.string()), ("value", pa.string())])
 
 

@@ -1,7 +1,7 @@
 """What a user of Spark is told when files cannot be read: one clear error for each, through real queries.
 
 Others stand beside what they are about: a missing path, a directory without segments and a segment deleted after planning in
-test_spark_source.py, one that was cut in test_spark_ranges.py, lost offsets of a stream in test_spark_stream.py.
+test_source.py, one that was cut in read/test_ranges.py, lost offsets of a stream in stream/test_stream.py.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
     for directory, rights in closed.items():
         directory.chmod(rights)
     try:
-        command = [sys.executable, str(Path(__file__).with_name("spark_unprivileged.py")), str(root)]
+        command = [sys.executable, str(corpus.TESTS / "support" / "spark_unprivileged.py"), str(root)]
         done = subprocess.run(command, env=os.environ | {"PYSPARK_PYTHON": sys.executable}, capture_output=True, text=True, timeout=280)
         assert done.returncode == 0, done.stdout + done.stderr
         return root, json.loads(done.stdout.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""The application that `test_spark_cluster.py` gives to a cluster.
+"""The application that `tests/python/spark/test_cluster.py` gives to a cluster.
 
 python spark_cluster_main.py MASTER SEGMENTS DIRECTORY: what it found as JSON on stdout.
 """

@@ -73,7 +73,7 @@ def rust_example(tmp_path_factory: pytest.TempPathFactory) -> MemoryRegistry:
 
 @pytest.fixture(scope="module")
 def faults(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    return ctypes.CDLL(str(library(corpus.TESTS / "python/native_faults.c", tmp_path_factory.mktemp("faults") / "libfaults.so")))
+    return ctypes.CDLL(str(library(corpus.TESTS / "support/native_faults.c", tmp_path_factory.mktemp("faults") / "libfaults.so")))
 
 
 class Bare:

@@ -1,6 +1,6 @@
 """What each verb of the command line says when a plugin or a registry is at fault: exit code, plugin, batch, and the next batch.
 
-A plugin that never ends is the matter of test_plugin_hangs.py; a registry in the topics of a broker that of interop/test_plugin_topics.py.
+A plugin that never ends is tested in test_plugin_interrupts.py, a registry in topics of a broker in tests/interop/test_plugin_topics.py.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ import corpus
 import logsegment as ls
 from spark_cluster import standalone
 
-APPLICATION = Path(__file__).parent / "spark_cluster_main.py"
+APPLICATION = corpus.TESTS / "support" / "spark_cluster_main.py"
 #: Far more than it needs alone.
 SECONDS = 600
 DATA = corpus.CORPUS / "modern-4.1.0/data"
