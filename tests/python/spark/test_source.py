@@ -19,7 +19,6 @@ import logsegment as ls
 import made_logs
 from corpus import CONSUMED_COLUMNS, Case, Row, rows_of
 from logsegment.spark import LogSegmentSource, record_schema
-from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
 
@@ -37,11 +36,6 @@ KAFKA_COLUMNS = [
 HEADERS = ("headers", "array<struct<key:string,value:binary>>")
 #: All that a record row of the truth tells.
 TOLD = [column for column in corpus.RECORD_COLUMNS if column != "controlType"]
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return spark_session()
 
 
 @pytest.fixture(scope="module")

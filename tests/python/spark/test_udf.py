@@ -27,7 +27,6 @@ from logsegment.spark import (
     register,
     validate_udf,
 )
-from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
 
@@ -39,11 +38,6 @@ TOLD = [column for column in corpus.RECORD_COLUMNS if column not in ("controlTyp
 GOOD = (corpus.CORPUS / "modern-4.1.0/data/codec-lz4-0/00000000000000000000.log").read_bytes()
 FIRST_BATCH = GOOD[: rows_of(ls.batches(GOOD))[0]["size"]]
 BAD = GOOD[:70] + bytes([GOOD[70] ^ 1]) + GOOD[71:]
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return spark_session()
 
 
 @pytest.fixture(scope="module")

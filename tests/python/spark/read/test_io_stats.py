@@ -16,7 +16,6 @@ import corpus
 import logsegment as ls
 from growing import GrowingLog
 from made_logs import index
-from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
 
@@ -24,11 +23,6 @@ SEGMENT = corpus.CORPUS / "modern-4.1.0/data/codec-zstd-0/00000000000000000000.l
 PLACE = ["stage", "task", "attempt", "path", "topic", "partition"]
 SIZE = 128 << 20
 INTERVAL = 4096
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return spark_session()
 
 
 @pytest.fixture(scope="module")

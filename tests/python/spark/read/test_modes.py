@@ -21,18 +21,12 @@ import logsegment as ls
 from corpus import Row, rows_of
 from logsegment.spark import LogSegmentSource
 from made_logs import START, make_partition
-from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
 
 SEGMENT = corpus.CORPUS / "modern-4.1.0/data/codec-none-0/00000000000000000000.log"
 KAFKA_COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
 FINDING = "rule string, severity string, message string, path string, position bigint, length bigint, baseOffset bigint, lastOffset bigint"
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return spark_session()
 
 
 @pytest.fixture(scope="module")

@@ -11,16 +11,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from made_logs import START, Made, make_partition
-from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return spark_session()
 
 
 @pytest.fixture(scope="module")

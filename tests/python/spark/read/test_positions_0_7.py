@@ -15,17 +15,11 @@ import corpus
 import logsegment as ls
 from logsegment.segments import find_segments
 from logsegment.spark import record_schema
-from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
 
 COLUMNS = ["topic", "partition", "offset", "entryPosition", "indexInEntry", "value"]
 DATA = corpus.CORPUS / "legacy-0.7.2/data"
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return spark_session()
 
 
 def whole(directory: Path) -> list[tuple[int, corpus.Row]]:

@@ -16,16 +16,10 @@ import logsegment as ls
 import tiered_corpus as tiered
 from logsegment.segments import find_segments
 from logsegment.tiered.places import tiered as placed
-from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
 TRANSACTIONS = corpus.CORPUS / "modern-4.1.0/data/transactions-multi-segment-0"
 COLUMNS = ["topic", "partition", "offset", "value"]
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return spark_session()
 
 
 @pytest.fixture

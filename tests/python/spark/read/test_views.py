@@ -23,7 +23,6 @@ from logsegment.segments import SegmentFile, find_segments
 from logsegment.spark import LogSegmentSource, views
 from logsegment.spark.packing import TASK_FILES
 from logsegment.spark.plugins import ABSENT
-from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
 
@@ -34,11 +33,6 @@ FINDINGS = ["rule", "severity", "message", "position", "length", "baseOffset", "
 #: Partitions of the tree, and those of them that are damaged.
 PARTITIONS = 40
 DAMAGED = {7: "checksum", 19: "length", 33: "records"}
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return spark_session()
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,6 @@ import corpus
 import logsegment as ls
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.write.options import parse_options
-from spark_session import spark_session
 
 pytestmark = pytest.mark.spark
 
@@ -32,11 +31,6 @@ CELLS = [
     for compression in ("none", "gzip", "snappy", "lz4", "zstd")
     if not (compression == "zstd" and written != "v2") and not (compression == "lz4" and written == "0.7")
 ]
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return spark_session()
 
 
 def write(frame: DataFrame, target: Path, mode: str = "append", **options: str) -> None:
