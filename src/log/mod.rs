@@ -23,6 +23,8 @@ pub mod sidecar_rebuild;
 pub mod splits;
 /// The end of a log that grows.
 pub mod tail;
+/// Transactions one by one.
+pub mod transaction_history;
 /// Transactions by whole entries.
 pub mod transaction_scan;
 
@@ -34,4 +36,5 @@ pub use sidecar_check::{AbortCheck, EpochCheck, IndexCheck};
 pub use sidecar_rebuild::{Rebuild, SegmentFiles};
 pub use splits::Split;
 pub use tail::{LastBatch, Tail};
+pub use transaction_history::TransactionHistory;
 pub use transaction_scan::Entries;

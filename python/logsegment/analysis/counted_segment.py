@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from logsegment._core import RecordBatchError
-from logsegment.log.segment import Segment
+from logsegment.log.segment_lookup import Found, SegmentLookup
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import is_stored
-from logsegment.tiered.errors import ChunkError
 
 
 @dataclass(slots=True)
@@ -43,15 +43,15 @@ class Counters:
         return asdict(self)
 
 
-class CountedSegment(Segment):
+class CountedSegment(SegmentLookup):
     """A segment whose look-ups are counted."""
 
     def __init__(self, file: SegmentFile, counters: Counters) -> None:
         super().__init__(file)
         self._counters = counters
         self._is_read = False
-        self._index_bytes: int | None = None
-        self._found: tuple[int, int, tuple[int, int, int] | None] | None = None
+        self._has_index_bytes = False
+        self._found: tuple[int, Found] | None = None
 
     def is_read(self) -> None:
         """Count it, once."""
@@ -59,92 +59,71 @@ class CountedSegment(Segment):
         self._is_read = True
 
     def range_of_offsets(self, start: int | None, end: int | None, *, is_skipping: bool) -> tuple[int, int | None]:
-        """The bytes of the batches that may hold the offsets; none where no batch reaches the first of them."""
-        if self._is_kafka_07 or start is end is None:
+        """Return the bytes of the batches that may hold the offsets; none if no batch reaches the first of them."""
+        if self.file.is_kafka_07 or start is end is None:
             return 0, None
-        self._looked_up_index()
+        self.is_read()
+        self._count_index()
         if is_skipping:
-            return self.intact_range(start, end)
-        begin = 0
-        try:
-            begin, is_there = (0, True) if start is None else self._position(start)
-            if not is_there:
-                return begin, begin
-            behind = None if end is None else self._behind(end - 1)
-        except ChunkError:
-            return begin or self.intact_range(start)[0], None
-        except RecordBatchError:
-            return begin, None
-        return begin, None if behind is None else max(begin, behind)
+            return self.valid_range(start, end)
+        begin, behind = self.byte_range(start, end)
+        is_after_all = self._found is not None and self._found[0] == start and self._found[1][1] is None
+        return begin, begin if is_after_all else behind
 
-    def passed_over(self, offset: int) -> tuple[int, int | None] | None:
-        """The bytes in which a batch with an offset is, if there is one although no header tells it; None where one does.
+    def range_of_hidden(self, offset: int) -> tuple[int, int | None] | None:
+        """Return the bytes that hold the batch of an offset, if there is one although no header shows it. None if a header does.
 
-        From the last intact batch before it to which the index leads, to the first one behind it, or the end of the file.
+        They begin at the last valid batch before the offset to which the index leads, and end at the first batch after the offset, or at
+        the end of the file.
         """
-        if self._is_kafka_07:
+        if self.file.is_kafka_07:
             return None
         try:
-            position, batch = self._find(offset)
+            position, batch = self.find_offset(offset)
         except RecordBatchError:
-            # Decoding tells what is wrong.
+            # The decode raises the error.
             return None
         if batch is not None and batch[1] <= offset:
             return None
-        return min(position, self.intact_range(offset)[0]), None if batch is None else position
+        return min(position, self.valid_range(offset)[0]), None if batch is None else position
 
     def ranges_of_time(self, timestamp: int) -> Iterator[tuple[int, int | None]]:
-        """The batch that has a record of this time or later, as its header says, and all behind it, should that be wrong.
+        """Yield the batch that has a record of this time or later by its header, and all after it, should the header be wrong.
 
-        Where no header says so, what stands behind the last one.
+        If no header says so, yield the bytes after the last batch.
         """
-        if self._is_kafka_07:
+        if self.file.is_kafka_07:
             return
         self.is_read()
         try:
-            position, batch = self._find_timestamp(timestamp)
+            position, batch = self.find_timestamp(timestamp)
         except RecordBatchError:
-            # Decoding tells what is wrong, or skips it.
+            # The decode raises the error, or skips the damage.
             yield 0, None
             return
-        self._walked(position, by_index=False)
+        self._counters.bytes_walked += position
         if batch is not None:
             yield position, position + batch[0]
             yield position + batch[0], None
         elif position < self.size:
             yield position, None
 
-    def _position(self, offset: int) -> tuple[int, bool]:
-        position, batch = self._find(offset)
-        return position, batch is not None
-
-    def _behind(self, offset: int) -> int | None:
-        position, batch = self._find(offset)
-        return position + batch[0] if batch else None
-
-    def _find(self, offset: int) -> tuple[int, tuple[int, int, int] | None]:
-        """Look up the batch that reaches an offset; a search for one offset asks twice for the same."""
+    def find_offset(self, offset: int) -> Found:
+        """Find the first batch that ends at or after an offset. A search for one offset asks more than once."""
         if self._found is None or self._found[0] != offset:
-            position, batch, by_index = self._index.find_offset(offset)
-            self._walked(position, by_index=by_index)
-            self._found = offset, position, batch
-        return self._found[1:]
+            before = self.bytes_walked
+            self._found = offset, super().find_offset(offset)
+            self._counters.bytes_walked += self.bytes_walked - before
+        return self._found[1]
 
-    def _walked(self, position: int, *, by_index: bool) -> None:
-        self._counters.bytes_walked += 0 if by_index else position
-
-    def _looked_up_index(self) -> None:
+    def _count_index(self) -> None:
         """Count the bytes of the index, once."""
-        self.is_read()
-        if self._index_bytes is None:
-            self._index_bytes = self._bytes_of_index()
-            self._counters.index_bytes += self._index_bytes
-
-    def _bytes_of_index(self) -> int:
+        if self._has_index_bytes:
+            return
+        self._has_index_bytes = True
         if is_stored(self.path):
-            # A size would be a question more to the store; the entries are there after the look-up anyway.
-            return 8 * len(self._index.offset_index())
-        try:
-            return os.stat(self._beside(".index")).st_size
-        except OSError:
-            return 0
+            # A size would be one more request to the store; the look-up reads the entries anyway.
+            self._counters.index_bytes += 8 * len(self.index.offset_index())
+            return
+        with suppress(OSError):
+            self._counters.index_bytes += os.stat(self.sidecar(".index")).st_size

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from logsegment._core import ArrowBatch, FileSource, Finding
 from logsegment._decode import decode
 from logsegment._errors import naming_file
-from logsegment._options import Format, OnError
-from logsegment._validate import validate
+from logsegment._options import Format, OnError, ReadOptions
+from logsegment._validate import TORN, damage_in, error_of, validate
 from logsegment.analysis.counted_segment import CountedSegment, Counters
-from logsegment.log.faults import TORN, error_of, faults_of
 from logsegment.log.reader import arranged, in_range
 from logsegment.segment_files.discovery import SegmentFile
 
@@ -177,7 +176,7 @@ class Search:
     def _scan(self, segment: CountedSegment, start: int | None, end: int | None) -> Iterator[Place]:
         self.path = segment.path
         begin, behind = segment.range_of_offsets(start, end, is_skipping=self.on_error == "skip")
-        if start is not None and self.on_error == "raise" and (bytes_of := segment.passed_over(start)):
+        if start is not None and self.on_error == "raise" and (bytes_of := segment.range_of_hidden(start)):
             met = self._look_through(segment, bytes_of)
             self.findings += ((segment.path, finding) for finding in met if finding.rule == TORN)
         if behind is not None and begin >= behind:
@@ -197,13 +196,13 @@ class Search:
         segment.is_read()
         needed = ["key"] * (rows["keys"] is not None) + ["headers"] * bool(self.wanted.headers)
         stream = decode(
-            replace(segment._file, finding=None).source(*bytes_of),
+            replace(segment.file, finding=None).source(*bytes_of),
             columns=[*_COLUMNS, *needed],
             start_offset=offsets[0],
             end_offset=offsets[1],
             control=control,
-            topic=segment.topic,
-            partition=segment.partition,
+            topic=segment.file.topic,
+            partition=segment.file.partition,
             on_error=self.on_error,
             format=self.format,
             experimental=self.experimental,
@@ -232,8 +231,8 @@ class Search:
         source = FileSource(segment.path, *bytes_of)
         report = validate(source, depth="headers", format=self.format, experimental=self.experimental, codecs=self.codecs)
         self.counters.batch_bytes += report.io_stats["bytes_read"]
-        for fault in faults_of(report)[:1]:
-            raise error_of(segment.path, fault, format=self.format, experimental=self.experimental)
+        for fault in damage_in(report)[:1]:
+            raise error_of(segment.path, fault, ReadOptions(format=self.format, experimental=self.experimental))
         return report.findings
 
     def _chosen(self, segment: CountedSegment, batch: ArrowBatch, rows: dict[str, Any]) -> Iterator[Place]:

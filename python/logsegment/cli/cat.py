@@ -40,8 +40,8 @@ from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import Form, JsonLines, RecordSink, RecordTable, Rows
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
-from logsegment.log.neighbours import committed_transactions
-from logsegment.log.segment import Segment
+from logsegment.log.reader import committed_transactions
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.tiered import SegmentKeyError
 
@@ -232,8 +232,7 @@ def _wanted_bytes(segment: InputSegment, wanted: Wanted) -> tuple[int, int | Non
     start, end = wanted.offsets.start, wanted.offsets.end
     if segment.file is None or not segment.is_regular or start is end is None:
         return 0, None
-    looked_up = Segment(segment.file)
-    return looked_up.range_to_read(start, end, wanted.read)
+    return SegmentLookup(segment.file).range_to_read(wanted.read)
 
 
 def _transactions(segment: InputSegment, source: Any, known: dict[str, Transactions], wanted: Wanted, quiet: bool) -> Transactions:

@@ -78,7 +78,7 @@ def txn(paths: tuple[str, ...], is_all: bool, longest_ms: int, now: int | None, 
     is_sound = is_read = True
     for name, files in partitions(segments):
         damage = _Damage()
-        found = transactions_of(files, longest_ms=longest_ms, now=now, experimental=experimental, told=damage.add)
+        found = transactions_of(files, longest_ms=longest_ms, now=now, experimental=experimental, on_damage=damage.add)
         try:
             counts = write_json(found, name, files, is_all) if is_json else write_text(found, name, is_all)
         except BrokenPipeError:

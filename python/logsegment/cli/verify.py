@@ -13,7 +13,7 @@ import click
 
 from logsegment._core import FileSource, Finding
 from logsegment._options import Depth, ReadOptions
-from logsegment._validate import Report, validated
+from logsegment._validate import Report, validate_sidecars, validated
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
 from logsegment.cli.inputs import InputSegment, in_range, segments_of
 from logsegment.cli.messages import count, say
@@ -24,7 +24,6 @@ from logsegment.cli.sources import opened
 from logsegment.cli.verify_borders import border_findings
 from logsegment.cli.verify_survey import Survey, survey
 from logsegment.cli.verify_verdict import Verdict, write_json, write_words
-from logsegment.log.neighbours import validate_files
 from logsegment.segment_files.discovery import directory_of
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
@@ -190,7 +189,7 @@ def _beside(segments: list[InputSegment]) -> Iterator[Verdict]:
     listed = [segment.file for segment in segments if segment.is_listed and segment.file]
     for directory, files in groupby(listed, lambda file: file.directory):
         try:
-            report = validate_files(list(files))
+            report = validate_sidecars(list(files))
         except SegmentKeyError:
             # The log was told already.
             continue

@@ -9,8 +9,7 @@ from typing import Any
 
 from logsegment._core import FileSource, Finding, header_totals
 from logsegment._decode import batch_stream, decode
-from logsegment._validate import Report, is_experimental
-from logsegment.log.faults import SWALLOWED, TORN
+from logsegment._validate import SWALLOWED, TORN, Report, is_experimental
 
 #: Damaged places after which the intact batches between them are no longer listed; each costs a look at the file.
 MOST_PLACES = 10_000

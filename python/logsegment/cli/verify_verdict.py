@@ -10,12 +10,11 @@ from functools import cached_property
 from typing import Any
 
 from logsegment._core import Finding
-from logsegment._validate import Report, Why, is_unopened, why
+from logsegment._validate import SWALLOWED, TORN, Report, Why, is_unopened, why
 from logsegment.cli.messages import count, show_json, show_json_lines
 from logsegment.cli.output.findings import folded, more_like_it
 from logsegment.cli.output.text import Paper
 from logsegment.cli.verify_survey import Intact, Lost, Survey
-from logsegment.log.faults import SWALLOWED, TORN
 
 #: Findings, runs and places of a file that people are shown; JSON lines have all.
 SHOWN = 20

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from logsegment._core import FileSource, RecordBatchError, RecordStream, follow_log
-from logsegment._decode import batch_stream
-from logsegment.log.faults import error_of
+from logsegment._core import FileSource, RecordBatchError, ValidBatches, follow_log, valid_batches
+from logsegment._options import ReadOptions
+from logsegment._validate import error_of
 from logsegment.segment_files.discovery import SegmentFile
 
 #: Position, checksum and last offset of a batch, by which it is known again.
@@ -16,7 +14,6 @@ Last: TypeAlias = tuple[int, int, int]
 #: Nothing is known of zeros at the end of a segment.
 NO_ZEROS = (0, 0)
 _LEAST = -(2**63)
-_FIELDS = [(name, name) for name in ("isValid", "position", "crc", "lastOffset")]
 
 
 class Tail(NamedTuple):
@@ -79,8 +76,8 @@ def last_intact(segment: SegmentFile, since: Last | None, stop: int | None = Non
     Raises:
         OSError: when the file cannot be read.
     """
-    with _past_damage(segment, since[0] if since else 0, stop, experimental) as stream:
-        return max(_intact(stream), default=since)
+    with _valid_from(segment, since[0] if since else 0, stop, experimental) as batches:
+        return max(((one.position, one.crc, one.last_offset) for one in batches), default=since)
 
 
 def damage_at(segment: SegmentFile, position: int, stop: int | None = None, *, experimental: bool = False) -> RecordBatchError | None:
@@ -95,18 +92,11 @@ def damage_at(segment: SegmentFile, position: int, stop: int | None = None, *, e
     Raises:
         OSError: when the file cannot be read.
     """
-    with _past_damage(segment, position, stop, experimental) as stream:
-        is_followed = any(last[0] > position for last in _intact(stream))
-        return error_of(segment.path, stream.findings[0], experimental=experimental) if is_followed and stream.findings else None
+    with _valid_from(segment, position, stop, experimental) as batches:
+        is_followed = any(one.position > position for one in batches)
+        findings = batches.findings
+    return error_of(segment.path, findings[0], ReadOptions(experimental=experimental)) if is_followed and findings else None
 
 
-def _past_damage(segment: SegmentFile, position: int, stop: int | None, experimental: bool) -> RecordStream:
-    return batch_stream(FileSource(segment.path, position, stop), on_error="skip", experimental=experimental)
-
-
-def _intact(stream: RecordStream) -> Iterator[Last]:
-    for rows in stream:
-        for line in rows.to_jsonl(fields=_FIELDS).splitlines():
-            row = json.loads(line)
-            if row["isValid"]:
-                yield row["position"], row["crc"], row["lastOffset"]
+def _valid_from(segment: SegmentFile, position: int, stop: int | None, experimental: bool) -> ValidBatches:
+    return valid_batches(FileSource(segment.path, position, stop), ReadOptions(on_error="skip", experimental=experimental))

@@ -63,6 +63,11 @@ class SegmentFile:
         """The first offset that its name says; `base_offset` is another one if a segment of the partition contradicts its name."""
         return self.base_offset if self.offsets is self.held is None else _segment(self.path).base_offset
 
+    @property
+    def is_kafka_07(self) -> bool:
+        """True for a segment of Kafka 0.7, whose entries have no offsets to look up, no times and no transactions."""
+        return self.path.endswith(".kafka")
+
     def source(self, start: int = 0, end: int | None = None) -> FileSource:
         """Return a range of its bytes, with the offsets that they may hold."""
         return FileSource(self.path, start, end, self.offsets, self.finding)
@@ -397,7 +402,7 @@ def _with_offsets(files: list[SegmentFile]) -> list[SegmentFile]:
 def _named_start(file: SegmentFile) -> int | None:
     """The offset in the name of a segment; None where names do not say which offsets are in it."""
     match = SEGMENT.fullmatch(os.path.basename(file.path[:]))
-    is_plain = match is not None and match[2] is None and not is_tiered(file.path) and not file.path.endswith(".kafka")
+    is_plain = match is not None and match[2] is None and not is_tiered(file.path) and not file.is_kafka_07
     return file.base_offset if is_plain else None
 
 

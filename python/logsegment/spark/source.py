@@ -28,7 +28,7 @@ from logsegment._errors import in_file
 from logsegment._options import ReadOptions as CoreReadOptions
 from logsegment._options import with_values
 from logsegment._text import count
-from logsegment.log.neighbours import committed_transactions
+from logsegment.log.reader import committed_transactions
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import find_segments, segments_beside
 from logsegment.spark.options.modes import CorruptColumn, parse_mode

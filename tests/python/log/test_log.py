@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import corpus
 import logsegment as ls
-from logsegment.log.neighbours import validate_files
+from logsegment._validate import validate_sidecars
 from logsegment.segment_files.discovery import find_segments
 
 MODERN = corpus.CORPUS / "modern-4.1.0"
@@ -74,7 +74,7 @@ def test_files_of_every_era_are_sound(era: str):
     """0.8 indexes first offsets and no times, an append of many batches has one entry, 0.11 leaves empty epochs."""
     files = find_segments(corpus.CORPUS / era / "data")
     assert len(files) >= 14
-    assert [(finding.path, finding.message) for finding in validate_files(files).findings] == []
+    assert [(finding.path, finding.message) for finding in validate_sidecars(files).findings] == []
 
 
 def records_of(path: Path) -> list[tuple[Any, ...]]:
@@ -318,7 +318,7 @@ def test_markers_of_a_partition_are_read_once_for_all_of_its_segments(tmp_path: 
             shutil.copyfile(path, tmp_path / path.name)
     asked = []
     own = module.committed_transactions
-    monkeypatch.setattr(module, "committed_transactions", lambda files, **how: asked.append(files) or own(files, **how))
+    monkeypatch.setattr(module, "committed_transactions", lambda files, read: asked.append(files) or own(files, read))
     log = ls.Log(tmp_path)
     found = [one[:3] for one in log.aborted_transactions]
     again = log.aborted_transactions

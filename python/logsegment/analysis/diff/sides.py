@@ -14,10 +14,9 @@ from logsegment._core import ArrowBatch, FileSource, Finding, header_totals
 from logsegment._decode import batches, decode
 from logsegment._errors import naming_file
 from logsegment._inspect import Field, inspect
-from logsegment._validate import validate
+from logsegment._validate import SWALLOWED, TORN, validate
 from logsegment.analysis.diff.differences import Damage, Which
 from logsegment.analysis.diff.headers import headers_of
-from logsegment.log.faults import SWALLOWED, TORN
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
 

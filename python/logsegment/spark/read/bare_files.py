@@ -5,7 +5,7 @@ from __future__ import annotations
 from logsegment._core import FileSource, Limits, RecordBatchError
 from logsegment._decode import batch_stream
 from logsegment._errors import without_file
-from logsegment.log.faults import TORN
+from logsegment._validate import TORN
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from logsegment._core import Limits
 from logsegment._options import ReadOptions
 from logsegment.log.log_end import last_intact
-from logsegment.log.segment import Segment
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
@@ -41,7 +41,7 @@ class LogRange:
     segments: Sequence[SegmentFile]
     start: int | None = None
     end: int | None = None
-    looked_up: tuple[Segment, ...] = ()
+    looked_up: tuple[SegmentLookup, ...] = ()
 
 
 def ranges_of(
@@ -83,7 +83,7 @@ def ranges_of(
         first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
         # Records that were deleted on request stay in the file until the segment goes.
         after_deleted = first if first is not None and first > base_of(segments[0]) else None
-        looked_up: list[Segment] = []
+        looked_up: list[SegmentLookup] = []
         find = _finder(segments, looked_up, replace(asked, start_offset=after_deleted))
         start, end = _place(name, starting, "starting", find), _place(name, ending, "ending", find)
         if start >= 0:
@@ -108,11 +108,11 @@ def ranges_of(
     return ranges
 
 
-def _finder(segments: Sequence[SegmentFile], looked_up: list[Segment], lookup: ReadOptions) -> Callable[[int], int | None]:
+def _finder(segments: Sequence[SegmentFile], looked_up: list[SegmentLookup], lookup: ReadOptions) -> Callable[[int], int | None]:
     """Finds the offset for a time; `looked_up` gets the segments whose indexes were asked."""
 
-    def opened() -> Iterator[Segment]:
-        for segment in map(Segment, segments):
+    def opened() -> Iterator[SegmentLookup]:
+        for segment in map(SegmentLookup, segments):
             if not lookup.skips_damage:
                 looked_up.append(segment)
             yield segment
@@ -158,7 +158,7 @@ def _lost_end(one: LogRange, recovers: bool) -> str | None:
 
 def _end_before(one: LogRange, offset: int, recovers: bool) -> int | None:
     """Where the log ends, when that is before an offset; a damaged header may have claimed the bytes of intact batches up to its end."""
-    behind = Segment(one.segments[-1]).next_offset()
+    behind = SegmentLookup(one.segments[-1]).next_offset()
     if behind is None or offset <= behind:
         return None
     last = last_intact(one.segments[-1], None, experimental=True) if recovers else None

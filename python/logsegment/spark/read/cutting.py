@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from logsegment._core import LimitError
-from logsegment.log.segment import Segment
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.spark.options.read import ReadOptions
 from logsegment.spark.options.topics import TopicPartition
 from logsegment.spark.read.packing import OWN_TASKS, at_least, packed, task_files
@@ -28,7 +28,7 @@ class Piece:
     `follower` is the first offset of the next segment; `resumes` says that another piece has the offsets before `start`.
     """
 
-    segment: Segment
+    segment: SegmentLookup
     name: TopicPartition
     size: int
     begin: int
@@ -120,7 +120,7 @@ def _cut_by_bytes(piece: Piece, step: int, *, recovers: bool) -> list[Piece]:
     """Pieces of about `step` bytes; a batch is in one of them."""
     # A cut shortly before the end would make a task of nearly nothing.
     last = piece.begin + piece.bytes - step // 2
-    cuts = piece.segment.cuts(step, piece.begin, last, intact=recovers) if last > piece.begin else []
+    cuts = piece.segment.cuts(step, piece.begin, last, valid=recovers) if last > piece.begin else []
     begins, stops = [piece.begin, *cuts], [*cuts, piece.stop]
     return [replace(piece, begin=begin, stop=stop) for begin, stop in zip(begins, stops, strict=True)]
 
@@ -133,7 +133,7 @@ def _cut_by_offsets(piece: Piece, most: int, *, recovers: bool) -> list[Piece]:
     ends, stops = [*(cut[0] for cut in cuts), piece.end], [*(cut[2] for cut in cuts), piece.stop]
     if recovers:
         # Cuts are made by headers, and a damaged one may have claimed the offsets of intact batches.
-        ranges = [piece.segment.intact_range(start, end) for start, end in zip(starts, ends, strict=True)]
+        ranges = [piece.segment.valid_range(start, end) for start, end in zip(starts, ends, strict=True)]
         return [
             replace(piece, begin=begin, stop=stop, start=start, end=end, resumes=number > 0)
             for number, ((begin, stop), start, end) in enumerate(zip(ranges, starts, ends, strict=True))

@@ -14,9 +14,8 @@ from pyspark.sql.datasource import InputPartition
 
 from logsegment._core import FileSource, Finding, LimitError, Transactions
 from logsegment._options import ReadOptions as CoreReadOptions
-from logsegment.log.neighbours import committed_transactions
-from logsegment.log.reader import with_followers
-from logsegment.log.segment import Segment
+from logsegment.log.reader import committed_transactions, with_followers
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.discovery import SegmentFile, is_gap, segments_beside
 from logsegment.spark.options.read import ReadOptions
 from logsegment.spark.options.topics import discover
@@ -149,7 +148,7 @@ def _pieces(log: LogRange, timestamp: int | None, options: ReadOptions) -> list[
 
 
 def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: ReadOptions) -> Piece | None:
-    segment, recovers = Segment(file), options.mode.skips
+    segment, recovers = SegmentLookup(file), options.mode.skips
     try:
         size = segment.size
         if file.base_offset is None:
@@ -163,7 +162,7 @@ def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: Rea
             begin, stop = segment.byte_range(start, log.end)
             if recovers:
                 # Not even that nothing is wanted of the segment: a damaged header may have claimed all of its bytes.
-                begin, stop = segment.intact_range(start, log.end)
+                begin, stop = segment.valid_range(start, log.end)
         if timestamp is not None and not recovers:
             # A damaged header may claim the bytes of intact batches, and tells the time of none of them.
             first = segment.position_for_timestamp(timestamp)
@@ -212,7 +211,7 @@ def _task(pieces: Iterable[Piece], known: Mapping[str, Transactions | None], rep
 
 def _part(piece: Piece, known: Transactions | None, reported: set[str]) -> SegmentPart:
     """Return what a task reads of a segment. One task reports the finding of a segment: `reported` has those of other tasks."""
-    file = piece.segment._file
+    file = piece.segment.file
     source = (replace(file, finding=None) if file.path in reported else file).source(piece.begin, piece.stop)
     reported.add(file.path)
     return SegmentPart(source, *piece.name, piece.start, piece.end, known and _touching(known, piece), piece.resumes)

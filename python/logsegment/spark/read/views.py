@@ -17,8 +17,7 @@ from logsegment._core import FileSource, Finding, Limits, RecordBatchError, find
 from logsegment._decode import batch_stream, batches
 from logsegment._errors import in_file
 from logsegment._options import Depth, ReadOptions
-from logsegment._validate import validate
-from logsegment.log.neighbours import Surroundings, validate_segment
+from logsegment._validate import Surroundings, validate, validate_segment
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile, directory_of
 from logsegment.spark.options.entry_limits import limits_option

@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from logsegment._core import Finding, internal_topics
 from logsegment._decode import other_topics
 from logsegment._options import INTERNAL
-from logsegment.log.segment import Segment
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.discovery import is_gap
 
 #: Files that are named; of the others the number is told.
 NAMED = 3
 
 
-def warn_of_indexes(segments: Iterable[Segment]) -> None:
+def warn_of_indexes(segments: Iterable[SegmentLookup]) -> None:
     """Say once which segments were looked up without sound indexes: their plan took longer, and gives the same."""
     found = {finding.path: f"{finding.path}: [{finding.rule}] {finding.message}" for one in segments for finding in _findings(one)}
     if found:
@@ -50,7 +50,7 @@ def warn_of_uploads(left_out: Iterable[Finding]) -> None:
         warnings.warn(f"segments are left out: {'; '.join(told[:NAMED])}{more}", UserWarning, stacklevel=4)
 
 
-def _findings(segment: Segment) -> list[Finding]:
+def _findings(segment: SegmentLookup) -> list[Finding]:
     try:
         return [one for one in segment.index_findings if not _is_of_active_segment(one)]
     except OSError:

@@ -16,8 +16,7 @@ from logsegment._core import FileSource, RecordBatchError, RecordStream, Transac
 from logsegment._decode import decode
 from logsegment._errors import in_file
 from logsegment._options import ReadOptions
-from logsegment.log.neighbours import committed_transactions
-from logsegment.log.reader import lower_bounded, with_followers
+from logsegment.log.reader import committed_transactions, lower_bounded, with_followers
 from logsegment.segment_files.discovery import SegmentFile, is_directory
 from logsegment.spark.options.modes import CorruptColumn
 from logsegment.spark.options.stream import StreamOptions

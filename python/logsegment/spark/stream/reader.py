@@ -16,7 +16,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from logsegment._core import Finding, RecordBatchError
 from logsegment._options import ReadOptions
-from logsegment.log.segment import Segment
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.modes import CorruptColumn
@@ -283,7 +283,7 @@ def _by_time(name: TopicPartition, options: StreamOptions, segments: Sequence[Se
     assert wanted is not None, "a limit says one of four things"
     if wanted in (EARLIEST, LATEST):
         return wanted
-    found = first_offset_at(map(Segment, segments), wanted, _time_lookup(options, reach))
+    found = first_offset_at(map(SegmentLookup, segments), wanted, _time_lookup(options, reach))
     if found is not None:
         return found
     if limit.no_match == "latest":

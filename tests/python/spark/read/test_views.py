@@ -18,7 +18,7 @@ import corpus
 import hostile
 import logsegment as ls
 from corpus import Row, rows_of
-from logsegment.log.neighbours import validate_segment
+from logsegment._validate import validate_segment
 from logsegment.segment_files.discovery import SegmentFile, find_segments
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.options.plugins import ABSENT
