@@ -166,7 +166,7 @@ class Following:
         "logsegment follow /var/lib/kafka/data/orders-0",
         "logsegment follow orders-0 --offset 1042 --columns offset,key,value",
         "logsegment follow orders-0 --idle-exit 10 | wc -l",
-        "logsegment follow __consumer_offsets-1 --decode",
+        "logsegment follow __consumer_offsets-1 --values internal",
     ),
 )
 @paths_argument
