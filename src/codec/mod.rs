@@ -6,14 +6,12 @@
 
 pub mod gzip;
 pub mod lz4;
-mod matches;
 mod output;
 mod packer;
 mod packing;
 mod plain;
 mod plugin;
 mod remark;
-mod room;
 pub mod snappy;
 #[cfg(test)]
 mod testing;

@@ -10,7 +10,7 @@ use crate::wire::Sink;
 #[derive(Default)]
 pub struct Packer {
     gzip: gzip::Compressor,
-    snappy: snappy::Encoder,
+    snappy: snappy::Compressor,
     lz4: lz4::Compressor,
     zstd: zstd::Compressor,
     plugins: Plugins,
@@ -36,10 +36,10 @@ impl Packer {
     /// As `pack`.
     pub fn pack_in_two(&mut self, packing: Packing, (plain, front): (&[u8], usize), out: &mut Sink) -> Result<()> {
         match packing {
-            Packing::Gzip { level } => self.gzip.pack(plain, level, out),
-            Packing::Snappy => self.snappy.pack((plain, front), out),
+            Packing::Gzip { level } => self.gzip.compress(plain, level, out),
+            Packing::Snappy => self.snappy.compress((plain, front), out),
             Packing::Lz4 { level, checksum } => {
-                self.lz4.pack((plain, front), level, checksum, out);
+                self.lz4.compress((plain, front), level, checksum, out);
                 Ok(())
             }
             Packing::Zstd { level } if front == 0 => self.zstd.pack(plain, level, out),

@@ -9,9 +9,6 @@ use crate::error::{Error, Result};
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 const DEFLATE: u8 = 8;
 
-/// What we write: no flag, no time, no hints, no system, as libdeflate has it too.
-pub(super) const HEADER: [u8; 10] = [0x1f, 0x8b, DEFLATE, 0, 0, 0, 0, 0, 0, 0xff];
-
 // Flags. Bits 5 to 7 are reserved; Java does not look at them.
 /// The flag of a checksum of the header.
 pub const HEADER_CRC: u8 = 0b0_0010;

@@ -3,14 +3,11 @@
 //! Sources: `GzipCompression` of Kafka's clients, `GZIPInputStream` of JDK 17, RFC 1952. A member is unpacked in one go when its size
 //! can be guessed, as nearly always; else, or if the guess was wrong, by a streaming inflater, whose word is also the last on bad data.
 
-mod deflate;
-mod fast;
+mod libdeflate;
 mod member;
-mod oneshot;
-mod pack;
 mod streaming;
 
-pub use pack::Compressor;
+pub use libdeflate::Compressor;
 
 /// The flags of a member's header.
 pub mod flag {
@@ -56,7 +53,7 @@ const MARGIN: usize = 512;
 /// The inflating contexts, made when the first member comes.
 #[derive(Default)]
 pub(super) struct Inflater {
-    oneshot: oneshot::Inflater,
+    oneshot: libdeflate::Inflater,
     streaming: streaming::Inflater,
 }
 

@@ -1,7 +1,7 @@
 //! One block. liblz4 unpacks it; what it refuses is told by the decoder of `lz4_flex`, which knows why.
 
 use super::frame::Block;
-use super::{fault, oneshot};
+use super::{fault, liblz4};
 use crate::codec::output::Output;
 use crate::error::{Error, Result};
 use lz4_flex::block::DecompressError;
@@ -29,7 +29,7 @@ fn inflate(bytes: &[u8], maximum: usize, out: &mut Output<'_>) -> Result<()> {
     let room = out.room(wanted)?;
     let end = room.len().min(maximum);
     let room = room.get_mut(..end).unwrap_or_default();
-    if let Some(len) = oneshot::inflate(bytes, room) {
+    if let Some(len) = liblz4::decompress(bytes, room) {
         out.fill(len);
         return Ok(());
     }

@@ -5,18 +5,16 @@
 //! and whatever follows the end mark ignored.
 
 mod block;
-mod compressor;
+mod compress;
 pub mod descriptor;
 mod empty_block;
-mod fast;
 mod frame;
 mod header_checksum;
-mod oneshot;
-mod pack;
+mod liblz4;
 
+pub use compress::Compressor;
 pub use empty_block::{EntryLen, NO_ENTRIES};
 pub use header_checksum::{ChecksumForm, FoundChecksum, HeaderChecksum};
-pub use pack::Compressor;
 
 use super::output::Output;
 use super::{Remark, bad};

@@ -3,13 +3,12 @@
 //! Sources: `SnappyCompression` of Kafka's clients, `SnappyInputStream` and `SnappyCodec` of snappy-java 1.1.10.
 
 mod block;
-mod elements;
-mod pack;
+mod compress;
 mod raw;
 mod target;
 mod xerial;
 
-pub use pack::Encoder;
+pub use compress::Compressor;
 pub use xerial::MAGIC as XERIAL_MAGIC;
 
 use super::{Remark, bad};
@@ -61,7 +60,7 @@ mod tests {
     fn a_stream_is_unpacked_into_memory_of_the_callers() {
         let plain: Vec<u8> = (0..200_000_u32).map(|n| (n / 7).to_le_bytes()[0]).collect();
         let mut packed = Sink::default();
-        Encoder::default().pack((&plain, 0), &mut packed).unwrap();
+        Compressor::default().compress((&plain, 0), &mut packed).unwrap();
         let mut room = vec![1; plain.len() + 3];
         assert_eq!(unpacked_len(packed.bytes()), Ok(plain.len()));
         assert_eq!(unpack_to(packed.bytes(), &mut room), Ok(plain.len()));
