@@ -4,25 +4,25 @@
 //! Knows neither batches nor magics: the caller names the codec and which LZ4 header checksum to take.
 //! A length in the stream is a claim: storage follows what is really there, never the claim alone.
 
+mod compress;
+mod finding;
 pub mod gzip;
 pub mod lz4;
 mod output;
-mod packer;
 mod packing;
 mod plain;
 mod plugin;
-mod remark;
 pub mod snappy;
 #[cfg(test)]
 mod testing;
 pub mod zstd;
 
+pub use compress::Packer;
+pub use finding::Remark;
 pub use lz4::{ChecksumForm, EntryLen, FoundChecksum, HeaderChecksum, NO_ENTRIES};
-pub use packer::Packer;
 pub use packing::Packing;
 pub use plain::{Plain, SLACK};
 pub use plugin::{CodecTable, Memory, NativeCodec, Place, PluginCodecs, Plugins, Unpacked};
-pub use remark::Remark;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Budget;

@@ -4,7 +4,7 @@ use super::ConvertOptions;
 use super::loss::Losses;
 use super::rebuild::{Rebuilder, Target};
 use super::recast::{Recaster, Wanted};
-use super::repack::repack;
+use super::recompress::repack;
 use super::step::{Action, action, count_losses};
 use crate::codec::Packing;
 use crate::decode::{Bundle, DecodeOptions, Decoder, OffsetGuard, OffsetRange, Opened, parse_header};

@@ -10,7 +10,7 @@ pub mod lz4;
 mod options;
 mod rebuild;
 mod recast;
-mod repack;
+mod recompress;
 mod step;
 
 pub use converter::{Converter, MapRow, Stopped};

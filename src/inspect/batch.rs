@@ -1,7 +1,7 @@
 //! A record batch: its header, then its records or the stream that packs them.
 
+use super::decompress::Unpacking;
 use super::scribe::Scribe;
-use super::unpack::Unpacking;
 use super::{Stretch, Wanted, meaning, record};
 use crate::error::counted;
 use crate::format::v2::layout::{self, BATCH_FIELDS};

@@ -1,7 +1,7 @@
 //! A message of magic 0 or 1: plain, or a wrapper whose value packs others.
 
+use super::decompress::Unpacking;
 use super::scribe::Scribe;
-use super::unpack::Unpacking;
 use super::{Wanted, meaning};
 use crate::error::counted;
 use crate::format::v0_v1::layout::{CHECKSUMMED, FIELDS_V0, FIELDS_V1};

@@ -6,6 +6,7 @@
 mod batch;
 mod codecs;
 mod control;
+mod decompress;
 mod entry;
 mod meaning;
 mod message;
@@ -13,7 +14,6 @@ mod node;
 mod place;
 mod record;
 mod scribe;
-mod unpack;
 mod v07;
 
 pub use entry::{Stretch, find, skip, take};
@@ -28,8 +28,8 @@ use crate::framing::LOG_OVERHEAD;
 use crate::model::{CompressionType, RecordFormat};
 use crate::validate::Depth;
 use crate::wire::{Field, Kind, as_u64};
+use decompress::Unpacking;
 use scribe::{Book, Scribe};
-use unpack::Unpacking;
 
 /// What is shown of an entry.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! A message of Kafka 0.7: plain, or one whose payload packs others, which may pack others again (L7-17).
 
+use super::decompress::Unpacking;
 use super::scribe::Scribe;
-use super::unpack::Unpacking;
 use super::{Wanted, meaning};
 use crate::error::counted;
 use crate::format::v07::layout::{FIELDS_V0, FIELDS_V1, MAGIC};

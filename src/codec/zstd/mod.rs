@@ -3,12 +3,12 @@
 //! Sources: `ZstdCompression` of Kafka's clients, zstd-jni, RFC 8878. Each frame is looked through before it is unpacked in one go:
 //! one-shot decoding honours no window limit, and Java's frames say nothing of their size.
 
+mod compress;
 mod dictionaries;
 mod frame;
-mod pack;
 
+pub use compress::Compressor;
 pub use dictionaries::Dictionaries;
-pub use pack::Compressor;
 
 use super::output::Output;
 use super::{Remark, bad};
