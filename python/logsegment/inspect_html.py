@@ -47,7 +47,7 @@ def _field(field: Field, *, is_open: bool = False) -> list[str]:
 
 def _is_opened(field: Field) -> bool:
     """Open what is damaged, and what holds the records."""
-    return field.name in ("records", "unpacked") or any(below.problems for _, below in field.walk())
+    return field.name in ("records", "decompressed") or any(below.problems for _, below in field.walk())
 
 
 def _row(field: Field) -> str:

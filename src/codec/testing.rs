@@ -1,42 +1,42 @@
-//! What the unit tests of this room share: one call, one outcome to compare.
+//! Shared by the unit tests of the codecs: one call, one outcome to compare.
 
-use super::{Codec, Plain, Remark, SLACK, Unpacker};
+use super::{Codec, CodecFinding, Decompressed, Decompressor, SLACK};
 use crate::limits::{Budget, Limits};
 
-/// What unpacking gave.
+/// The result of a decompression.
 #[derive(Debug, PartialEq)]
 pub(super) enum Outcome {
-    /// The bytes and the remarks.
-    Plain(Vec<u8>, Vec<Remark>),
+    /// The bytes and the findings.
+    Decompressed(Vec<u8>, Vec<CodecFinding>),
     /// The rule that is broken.
     Error(&'static str),
 }
 
 impl Outcome {
-    /// These bytes, without a remark.
-    pub(super) fn plain(bytes: &[u8]) -> Self {
-        Self::Plain(bytes.to_vec(), Vec::new())
+    /// These bytes, without a finding.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        Self::Decompressed(bytes.to_vec(), Vec::new())
     }
 }
 
-/// Unpacks under the default limits.
-pub(super) fn unpack(codec: Codec, input: &[u8]) -> Outcome {
-    unpack_within(&Limits::default(), codec, input)
+/// Decompresses under the default limits.
+pub(super) fn decompress(codec: Codec, input: &[u8]) -> Outcome {
+    decompress_within(&Limits::default(), codec, input)
 }
 
-/// Unpacks twice with the same contexts, with and without remarks: only the remarks may differ, and an error leaves nothing behind.
-pub(super) fn unpack_within(limits: &Limits, codec: Codec, input: &[u8]) -> Outcome {
-    let (mut unpacker, mut plain, mut remarks) = (Unpacker::default(), Plain::default(), Vec::new());
+/// Decompresses twice with the same contexts, with and without findings: only the findings may differ, and an error leaves no output.
+pub(super) fn decompress_within(limits: &Limits, codec: Codec, input: &[u8]) -> Outcome {
+    let (mut decompressor, mut buffer, mut findings) = (Decompressor::default(), Decompressed::default(), Vec::new());
     let budget = Budget::for_entry(limits, input.len());
-    let first = unpacker.unpack(codec, input, &mut plain, &budget, None);
-    let silent = plain.bytes().to_vec();
-    let second = unpacker.unpack(codec, input, &mut plain, &budget, Some(&mut remarks));
-    assert_eq!((&first, silent.as_slice()), (&second, plain.bytes()));
-    assert_eq!(plain.readable().len(), plain.len() + SLACK);
+    let first = decompressor.decompress(codec, input, &mut buffer, &budget, None);
+    let silent = buffer.bytes().to_vec();
+    let second = decompressor.decompress(codec, input, &mut buffer, &budget, Some(&mut findings));
+    assert_eq!((&first, silent.as_slice()), (&second, buffer.bytes()));
+    assert_eq!(buffer.readable().len(), buffer.len() + SLACK);
     match second {
-        Ok(()) => Outcome::Plain(silent, remarks),
+        Ok(()) => Outcome::Decompressed(silent, findings),
         Err(error) => {
-            assert!(plain.is_empty());
+            assert!(buffer.is_empty());
             Outcome::Error(error.rule())
         }
     }

@@ -64,7 +64,7 @@ pub struct BatchRows {
     gathered: Gathered,
     findings: Findings,
     stats: Stats,
-    /// Unpacks what only unpacking tells; `None` leaves it null.
+    /// Resolves the values that only decompression shows; `None` leaves them null.
     resolver: Option<Decoder>,
 }
 
@@ -83,7 +83,7 @@ impl BatchRows {
         }
     }
 
-    /// Unpacks compressed messages before magic 2 for their base offset and count (L8-28).
+    /// Decompresses compressed messages before magic 2 for their base offset and count (L8-28).
     #[must_use]
     pub fn resolving(self) -> Self {
         // The checksum of an entry is a column; a wrong one alone does not make it unreadable.
@@ -128,7 +128,7 @@ impl BatchRows {
         self.options.decode.segment.ensure_holds(&header).map(|()| header).map_err(|error| error.in_batch(header.base_offset))
     }
 
-    /// The header with what unpacking the entry tells, when that is asked for.
+    /// Returns the header, with the values that only decompression shows if they are asked for.
     fn resolved(&mut self, header: BatchHeader, frame: Frame<'_>) -> Result<BatchHeader> {
         let Some(resolver) = self.resolver.as_mut().filter(|_| header.count.is_none()) else { return Ok(header) };
         let opened = resolver.open(frame)?;

@@ -8,7 +8,7 @@ use super::binary::BytesColumn;
 use super::records::RecordColumns;
 use super::schema::Column;
 use super::stream::{OnError, StreamOptions, step_over};
-use crate::decode::{Bundle, Decoder, MOST_AHEAD, Opened, Plainness, Stats};
+use crate::decode::{Bundle, Decoder, MOST_AHEAD, Opened, Stats, Storage};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Run, Step, step};
 use crate::model::{Discard, Formats, Section};
@@ -38,15 +38,15 @@ struct Entry {
     opened: Opened,
     start: usize,
     end: usize,
-    /// The unpacked records, when views into them are given out.
-    plain: Option<(Bytes, usize)>,
+    /// The decompressed records, when views into them are given out.
+    decompressed: Option<(Bytes, usize)>,
     is_walked: bool,
 }
 
-/// About how many bytes of plain messages are opened together: their records are written while they are still in the cache.
+/// About how many bytes of uncompressed messages are opened together: their records are written while they are still in the cache.
 const BUNDLE_BYTES: usize = 32 << 10;
 
-/// How many unpacked sections wait in the pool of a stream of views.
+/// How many decompressed sections wait in the pool of a stream of views.
 const KEPT_SECTIONS: usize = 64;
 
 impl<B: BytesColumn> Unroller<B> {
@@ -136,9 +136,9 @@ impl<B: BytesColumn> Unroller<B> {
                 Ok((Some(opened), len)) => {
                     let end = start + len;
                     self.at = end;
-                    let mut entry = Entry { opened, start, end, plain: None, is_walked: false };
+                    let mut entry = Entry { opened, start, end, decompressed: None, is_walked: false };
                     if B::KEEPS_SECTIONS {
-                        entry.plain = self.kept_plain(opened.plainness);
+                        entry.decompressed = self.kept_decompressed(opened.storage);
                     }
                     self.entry = Some(entry);
                     return Ok(true);
@@ -150,13 +150,13 @@ impl<B: BytesColumn> Unroller<B> {
         Ok(false)
     }
 
-    /// The unpacked records as memory that views may point into.
-    fn kept_plain(&mut self, plainness: Plainness) -> Option<(Bytes, usize)> {
-        match plainness {
-            Plainness::Stored => None,
-            Plainness::Given => Some((self.decoder.given().clone(), self.decoder.given().len())),
-            Plainness::Unpacked => {
-                let (storage, len) = self.decoder.exchange_plain(self.kept.take());
+    /// The decompressed records as memory that views may point into.
+    fn kept_decompressed(&mut self, storage: Storage) -> Option<(Bytes, usize)> {
+        match storage {
+            Storage::Entry => None,
+            Storage::Plugin => Some((self.decoder.given().clone(), self.decoder.given().len())),
+            Storage::Buffer => {
+                let (storage, len) = self.decoder.exchange_decompressed(self.kept.take());
                 Some((Bytes::from_owner(self.kept.guard(storage)), len))
             }
         }
@@ -186,10 +186,10 @@ impl<B: BytesColumn> Unroller<B> {
 
     fn fill_from(&mut self, entry: &mut Entry, run: &Run) -> Result<Option<RecordBatch>> {
         let owned;
-        let section = match &entry.plain {
+        let section = match &entry.decompressed {
             Some((bytes, len)) => {
                 owned = bytes.clone();
-                Section::new(&owned, *len).unpacked()
+                Section::new(&owned, *len).decompressed()
             }
             None => {
                 let behind = run.bytes.get(entry.start..).unwrap_or_default();
@@ -262,7 +262,7 @@ fn keep_section<B: BytesColumn>(columns: &mut RecordColumns<B>, entry: &Entry, r
     if !B::KEEPS_SECTIONS {
         return;
     }
-    match &entry.plain {
+    match &entry.decompressed {
         Some((bytes, _)) => columns.keep(bytes, 0),
         None => columns.keep(&run.bytes, entry.start + entry.opened.records_at),
     }

@@ -1,6 +1,6 @@
 //! Rewrites the LZ4 frames of message sets and record batches with the other header checksum, and the checksums around them.
 //!
-//! Nothing is unpacked. Entries without LZ4, a torn tail and zeros at the end are copied as they are. An entry whose own checksum is wrong
+//! Nothing is decompressed. Entries without LZ4, a torn tail and zeros at the end are copied as they are. An entry whose own checksum is wrong
 //! is refused: a new one would hide its damage. Sources: KIP-57, CNV-20 to CNV-22.
 
 use std::collections::BTreeMap;

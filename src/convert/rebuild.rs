@@ -1,8 +1,8 @@
-//! The records of one opened entry (or of a bundle of plain messages) into batches of another format.
+//! The records of one opened entry (or of a bundle of uncompressed messages) into batches of another format.
 
 use super::loss::{LossKind, Losses};
-use crate::codec::Packer;
-use crate::decode::{OffsetRange, Opened, Plainness};
+use crate::codec::Compressor;
+use crate::decode::{OffsetRange, Opened, Storage};
 use crate::encode::{BatchBuilder, BatchSettings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v0_v1::parse::Message;
@@ -13,7 +13,7 @@ use crate::wire::{Sink, as_u64};
 /// What is kept between entries.
 pub struct Rebuilder {
     builder: BatchBuilder,
-    packer: Packer,
+    compressor: Compressor,
     /// Takes the records of a conversion without output.
     dry: Sink,
 }
@@ -30,7 +30,7 @@ pub struct Target<'a> {
     pub map: Option<&'a mut Vec<(u64, u64, i64)>>,
     /// What is lost.
     pub losses: &'a mut Losses,
-    /// Gets the batches; without it nothing is packed.
+    /// Gets the batches; without it nothing is compressed.
     pub out: Option<&'a mut Sink>,
 }
 
@@ -40,12 +40,12 @@ impl Rebuilder {
     /// # Errors
     /// As `BatchBuilder::new`.
     pub fn new(settings: BatchSettings) -> Result<Self> {
-        Ok(Self { builder: BatchBuilder::new(settings)?, packer: Packer::default(), dry: Sink::default() })
+        Ok(Self { builder: BatchBuilder::new(settings)?, compressor: Compressor::default(), dry: Sink::default() })
     }
 
-    /// The packing contexts.
-    pub fn packer(&mut self) -> &mut Packer {
-        &mut self.packer
+    /// The compression contexts.
+    pub fn compressor(&mut self) -> &mut Compressor {
+        &mut self.compressor
     }
 
     /// Writes all records of an entry.
@@ -86,7 +86,7 @@ struct Lost {
 }
 
 impl RecordSink for Rebuild<'_, '_> {
-    /// No target has room for headers: batches that keep theirs are packed anew, or copied.
+    /// No target has room for headers: batches that keep theirs are compressed again, or copied.
     #[inline]
     fn header(&mut self, _: HeaderRef) {}
 
@@ -132,7 +132,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     /// batch that a broker stamped.
     fn stored_timestamp(&self, record: &RecordRef) -> Option<i64> {
         let is_stamped = self.target.settings.format.is_batch() && self.opened.header.append_time().is_some();
-        if !is_stamped || self.opened.plainness != Plainness::Unpacked {
+        if !is_stamped || self.opened.storage != Storage::Buffer {
             return None;
         }
         let entry = self.section.run(record.start, record.end - record.start);
@@ -147,7 +147,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
         *next = next.wrapping_add(1);
         if let Some(map) = self.target.map.as_deref_mut() {
             // Each message of a bundle is an entry of its own.
-            let behind = if self.opened.plainness == Plainness::Stored { record.start } else { 0 };
+            let behind = if self.opened.storage == Storage::Entry { record.start } else { 0 };
             map.push((self.opened.header.position.saturating_add(as_u64(behind)), as_u64(record.index), given));
         }
         given
@@ -186,7 +186,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     #[inline]
     fn must_end(&mut self, offset: i64, read_timestamp: i64) -> bool {
         let builder = &self.owner.builder;
-        if self.opened.plainness == Plainness::Unpacked || self.opened.header.format.is_batch() || builder.is_empty() {
+        if self.opened.storage == Storage::Buffer || self.opened.header.format.is_batch() || builder.is_empty() {
             return self.stamp(read_timestamp);
         }
         let is_far = offset <= builder.last_offset() || i32::try_from(offset.saturating_sub(builder.base_offset())).is_err();
@@ -204,9 +204,9 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     }
 
     fn end_batch(&mut self) -> Result<()> {
-        let Rebuilder { builder, packer, dry } = &mut *self.owner;
+        let Rebuilder { builder, compressor, dry } = &mut *self.owner;
         match self.target.out.as_deref_mut() {
-            Some(out) => builder.close(packer, out).map(|_| ())?,
+            Some(out) => builder.close(compressor, out).map(|_| ())?,
             None => dry.clear(),
         }
         builder.open(self.target.settings)

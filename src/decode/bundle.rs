@@ -1,13 +1,13 @@
-//! Plain messages that are opened together: a message alone is small, and opening it costs more than its record.
+//! Uncompressed messages that are opened together: a message alone is small, and opening it costs more than its record.
 
-use super::entry::{Decoder, Opened, Plainness};
+use super::entry::{Decoder, Opened, Storage};
 use super::{messages, v07};
 use crate::error::Result;
 use crate::framing::{Frame, Step, step};
 use crate::model::{BatchHeader, RecordFormat};
 use crate::wire::as_u64;
 
-/// How many plain messages may be opened together.
+/// How many uncompressed messages may be opened together.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundle {
     /// Most messages; 1 when something is wanted that each entry tells for itself.
@@ -17,7 +17,8 @@ pub struct Bundle {
 }
 
 impl Decoder {
-    /// Opens a message, and with a plain one those behind it that differ from it in nothing that is kept per entry, up to the bundle's size.
+    /// Opens a message. With an uncompressed message opens those after it too, up to the bundle's size, if nothing that is kept per entry
+    /// differs.
     /// Gives how many bytes were opened.
     #[inline(never)]
     pub(super) fn open_bundle(
@@ -31,7 +32,7 @@ impl Decoder {
         let first = if is_v07 { self.open_v07(frame, header, None) } else { self.open_message(frame, header, None) };
         let mut len = frame.bytes.len();
         let Some(mut opened) = first? else { return Ok((None, len)) };
-        if opened.plainness != Plainness::Stored {
+        if opened.storage != Storage::Entry {
             return Ok((Some(opened), len));
         }
         let mut count = 1;
@@ -47,7 +48,7 @@ impl Decoder {
             count += 1;
         }
         self.stats.entries_read += as_u64(count - 1);
-        opened.walk = if is_v07 { v07::walk_of_plain(count) } else { messages::walk_of_plain(header, count) };
+        opened.walk = if is_v07 { v07::walk_of_uncompressed(count) } else { messages::walk_of_uncompressed(header, count) };
         opened.bundled = len;
         Ok((Some(opened), len))
     }

@@ -1,10 +1,10 @@
-//! One entry: header, filters, checksum, unpacking. The records are then walked by whoever holds the columns.
+//! One entry: header, filters, checksum, decompression. The owner of the columns then walks the records.
 
 use super::header::{checksummed, ensure_count, parse_header, records_at, verify};
 use super::transactions::Fate;
 use super::walk::entry_len;
 use super::{Bundle, DecodeOptions, Isolation, OffsetRange, Stats, Walk};
-use crate::codec::{Codec, HeaderChecksum, Memory, Place, Plain, Remark, Unpacked, Unpacker};
+use crate::codec::{Codec, CodecFinding, Decompressed, Decompressor, HeaderChecksum, Memory, Place, PluginOutput};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse};
 use crate::format::v3::metadata::{Metadata, Prefix};
@@ -14,50 +14,50 @@ use crate::model::{BatchHeader, CompressionType, ControlType, Formats, HeaderRef
 use crate::wire::as_u64;
 use bytes::Bytes;
 
-/// Opens entries. Holds what is kept between them: codec contexts and the storage that they unpack into.
+/// Opens entries. Keeps the codec contexts and the buffer that they decompress into.
 #[derive(Default)]
 pub struct Decoder {
     pub(super) options: DecodeOptions,
     /// Recovering framing has already compared the checksums of whole entries.
     trusts_framing: bool,
-    unpacker: Unpacker,
-    plain: Plain,
+    decompressor: Decompressor,
+    decompressed: Decompressed,
     /// Where entries lie, for plugins.
     memory: Memory,
-    /// What a plugin gave last.
+    /// The bytes that a plugin returned last.
     given: Bytes,
     /// What was done so far.
     pub stats: Stats,
 }
 
-/// An entry whose records can be walked, or a bundle of plain messages.
+/// An entry whose records can be walked, or a bundle of uncompressed messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Opened {
     /// Its header, resolved: base offset and count of a wrapper are those of its messages.
     pub header: BatchHeader,
-    /// Where its plain records are.
-    pub plainness: Plainness,
+    /// Where its uncompressed records are.
+    pub storage: Storage,
     /// Its records.
     pub walk: Walk,
     /// Which records to give; `None` for all.
     pub filter: Option<OffsetRange>,
     /// The append time that replaces the timestamp of every record of a batch.
     pub append_time: Option<i64>,
-    /// Where the plain records start in the entry, when they are stored there.
+    /// Where the uncompressed records start in the entry, when they are stored there.
     pub records_at: usize,
     /// Bytes of the entry, or of all entries of the bundle.
     pub bundled: usize,
 }
 
-/// Where the plain records of an entry are.
+/// Where the uncompressed records of an entry are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plainness {
-    /// In the entry itself.
-    Stored,
-    /// In the decoder's storage.
-    Unpacked,
-    /// In memory that a plugin gave.
-    Given,
+pub enum Storage {
+    /// In the entry itself, uncompressed.
+    Entry,
+    /// In the decoder's buffer.
+    Buffer,
+    /// In memory that a plugin returned.
+    Plugin,
 }
 
 impl Opened {
@@ -74,10 +74,10 @@ pub const MOST_AHEAD: usize = 64 << 10;
 impl Decoder {
     /// A decoder with these options.
     pub fn new(options: DecodeOptions) -> Self {
-        let unpacker = Unpacker::default()
-            .allowing_dependent_lz4_blocks(options.codecs.allow_dependent_lz4_blocks)
-            .supplying(options.codecs.zstd_dictionaries.clone());
-        Self { options, unpacker, ..Self::default() }
+        let decompressor = Decompressor::default()
+            .with_dependent_lz4_blocks(options.codecs.allow_dependent_lz4_blocks)
+            .with_zstd_dictionaries(options.codecs.zstd_dictionaries.clone());
+        Self { options, decompressor, ..Self::default() }
     }
 
     /// Leaves the checksums of whole entries to recovering framing; those of inner messages are compared here all the same.
@@ -121,28 +121,28 @@ impl Decoder {
     /// Whatever is wrong with the entry as a whole, with its position and base offset.
     #[inline]
     pub fn open(&mut self, frame: Frame<'_>) -> Result<Option<Opened>> {
-        self.open_remarked(frame, None)
+        self.open_with_findings(frame, None)
     }
 
-    /// The same; what the codec passed over goes to `remarks`.
+    /// Opens an entry like `open`; deviations that the codec ignores are added to `findings`.
     ///
     /// # Errors
     /// As `open`.
-    pub fn open_remarked(&mut self, frame: Frame<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<Option<Opened>> {
+    pub fn open_with_findings(&mut self, frame: Frame<'_>, findings: Option<&mut Vec<CodecFinding>>) -> Result<Option<Opened>> {
         let header =
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
         self.stats.entries_read += 1;
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
         self.ensure_in_segment(frame, &header).map_err(in_batch)?;
         let opened = match header.format {
-            RecordFormat::V2 | RecordFormat::V3 => self.open_batch(frame, &header, remarks),
-            RecordFormat::V0 | RecordFormat::V1 => self.open_message(frame, &header, remarks),
-            RecordFormat::V07 => self.open_v07(frame, &header, remarks),
+            RecordFormat::V2 | RecordFormat::V3 => self.open_batch(frame, &header, findings),
+            RecordFormat::V0 | RecordFormat::V1 => self.open_message(frame, &header, findings),
+            RecordFormat::V07 => self.open_v07(frame, &header, findings),
         };
         opened.map_err(in_batch)
     }
 
-    /// Opens an entry, and with a plain message those behind it, as far as the bundle allows. `entries` goes on behind the entry.
+    /// Opens an entry, and with an uncompressed message those behind it, as far as the bundle allows. `entries` goes on behind the entry.
     /// Gives how many bytes were opened as well.
     ///
     /// # Errors
@@ -169,13 +169,13 @@ impl Decoder {
         }
     }
 
-    /// The plain records of an opened entry, and what may be read behind them.
+    /// Returns the uncompressed records of an opened entry, and the bytes after them that may be read.
     #[inline]
     pub fn section<'a>(&'a self, opened: &Opened, entry: &'a [u8], behind: &'a [u8]) -> Section<'a> {
-        match opened.plainness {
-            Plainness::Unpacked => Section::new(self.plain.readable(), self.plain.bytes().len()).unpacked(),
-            Plainness::Given => Section::new(&self.given, self.given.len()).unpacked(),
-            Plainness::Stored => {
+        match opened.storage {
+            Storage::Buffer => Section::new(self.decompressed.readable(), self.decompressed.bytes().len()).decompressed(),
+            Storage::Plugin => Section::new(&self.given, self.given.len()).decompressed(),
+            Storage::Entry => {
                 // `behind` starts where the entry starts and ends where the run ends.
                 let stored = entry.len().saturating_sub(opened.records_at);
                 Section::new(behind.get(opened.records_at..).unwrap_or_default(), stored)
@@ -183,10 +183,10 @@ impl Decoder {
         }
     }
 
-    /// Takes the storage that holds the plain records, so that views of it can outlive the entry. Gives other storage in its place.
-    pub fn exchange_plain(&mut self, storage: Vec<u8>) -> (Vec<u8>, usize) {
-        let len = self.plain.bytes().len();
-        let full = std::mem::replace(&mut self.plain, Plain::from_vec(storage));
+    /// Returns the storage with the decompressed records, so that views of it can outlive the entry, and takes other storage in its place.
+    pub fn exchange_decompressed(&mut self, storage: Vec<u8>) -> (Vec<u8>, usize) {
+        let len = self.decompressed.bytes().len();
+        let full = std::mem::replace(&mut self.decompressed, Decompressed::from_vec(storage));
         (full.into_vec(), len)
     }
 
@@ -204,7 +204,7 @@ impl Decoder {
         }
     }
 
-    fn open_batch(&mut self, frame: Frame<'_>, header: &BatchHeader, remarks: Option<&mut Vec<Remark>>) -> Result<Option<Opened>> {
+    fn open_batch(&mut self, frame: Frame<'_>, header: &BatchHeader, findings: Option<&mut Vec<CodecFinding>>) -> Result<Option<Opened>> {
         let Some(filter) = self.wanted(header) else {
             if self.ends_at(header) {
                 // Not in silence, when the marker may be lost.
@@ -228,18 +228,18 @@ impl Decoder {
         self.options.limits.ensure_records(u64::try_from(count).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
         let records_at = records_at(header, frame.bytes);
         let records = frame.bytes.get(records_at..).unwrap_or_default();
-        let plainness = self.unpack_batch(header, records, remarks)?;
-        let section = match plainness {
-            Plainness::Unpacked => Section::new(self.plain.readable(), self.plain.bytes().len()),
-            Plainness::Stored => Section::new(records, records.len()),
-            Plainness::Given => Section::new(&self.given, self.given.len()),
+        let storage = self.decompress_batch(header, records, findings)?;
+        let section = match storage {
+            Storage::Buffer => Section::new(self.decompressed.readable(), self.decompressed.bytes().len()),
+            Storage::Entry => Section::new(records, records.len()),
+            Storage::Plugin => Section::new(&self.given, self.given.len()),
         };
-        let walk = ensure_count(header, section.len(), plainness != Plainness::Stored)
+        let walk = ensure_count(header, section.len(), storage != Storage::Entry)
             .and_then(|count| Walk::of_batch(header, count, &section, &self.options.limits))
             .and_then(|walk| if self.options.check_crc { Ok(walk) } else { walk.ensure_placed(&section).map(|()| walk) });
         let opened = Opened {
             header: *header,
-            plainness,
+            storage,
             walk: walk.map_err(|error| self.judged(header, error))?,
             filter,
             append_time: header.append_time(),
@@ -288,17 +288,17 @@ impl Decoder {
         }
     }
 
-    fn unpack_batch(&mut self, header: &BatchHeader, records: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<Plainness> {
+    fn decompress_batch(&mut self, header: &BatchHeader, records: &[u8], findings: Option<&mut Vec<CodecFinding>>) -> Result<Storage> {
         let codec = match header.compression() {
-            CompressionType::None => return Ok(Plainness::Stored),
-            CompressionType::Plugin(id) => return self.unpack_plugin(id, records),
+            CompressionType::None => return Ok(Storage::Entry),
+            CompressionType::Plugin(id) => return self.decompress_by_plugin(id, records),
             _ => codec_of(header)?,
         };
-        self.unpack(codec, records, remarks)?;
-        Ok(Plainness::Unpacked)
+        self.decompress(codec, records, findings)?;
+        Ok(Storage::Buffer)
     }
 
-    /// Gives the metadata of the records of a packed batch whose metadata stands before all payloads; no more is unpacked than it takes
+    /// Reads the metadata of the records of a compressed batch whose metadata precedes all payloads; decompresses no more than it takes
     /// (S-H5).
     ///
     /// # Errors
@@ -316,23 +316,24 @@ impl Decoder {
         let codec = self.accepting(codec_of(header)?);
         let budget = Budget::for_entry(&limits, records.len());
         let mut fault = None;
-        let unpacked = self.unpacker.unpack_until(codec, records, &mut self.plain, &budget, &mut |plain| match prefix.read(
-            plain.readable(),
-            plain.len(),
-            false,
-            &mut each,
-        ) {
-            Ok(is_all) => is_all,
-            Err(error) => {
-                fault = Some(error);
-                true
-            }
-        });
+        let decompressed =
+            self.decompressor.decompress_until(codec, records, &mut self.decompressed, &budget, &mut |decompressed| match prefix.read(
+                decompressed.readable(),
+                decompressed.len(),
+                false,
+                &mut each,
+            ) {
+                Ok(is_all) => is_all,
+                Err(error) => {
+                    fault = Some(error);
+                    true
+                }
+            });
         self.stats.entries_unpacked += 1;
-        self.stats.bytes_inflated += as_u64(self.plain.len());
-        unpacked?;
+        self.stats.bytes_inflated += as_u64(self.decompressed.len());
+        decompressed?;
         fault.map_or(Ok(()), Err)?;
-        prefix.read(self.plain.readable(), self.plain.len(), true, &mut each).map(|_| ())
+        prefix.read(self.decompressed.readable(), self.decompressed.len(), true, &mut each).map(|_| ())
     }
 
     /// Returns the codec with the header checksums that the options accept.
@@ -345,44 +346,44 @@ impl Decoder {
         }
     }
 
-    /// Unpacks into the decoder's storage.
-    pub(super) fn unpack(&mut self, codec: Codec, packed: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<()> {
-        let budget = Budget::for_entry(&self.options.limits, packed.len());
+    /// Decompresses into the decoder's buffer.
+    pub(super) fn decompress(&mut self, codec: Codec, compressed: &[u8], findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
+        let budget = Budget::for_entry(&self.options.limits, compressed.len());
         let codec = self.accepting(codec);
-        self.unpacker.unpack(codec, packed, &mut self.plain, &budget, remarks)?;
+        self.decompressor.decompress(codec, compressed, &mut self.decompressed, &budget, findings)?;
         self.stats.entries_unpacked += 1;
-        self.stats.bytes_inflated += as_u64(self.plain.bytes().len());
+        self.stats.bytes_inflated += as_u64(self.decompressed.bytes().len());
         Ok(())
     }
 
     #[cold]
-    fn unpack_plugin(&mut self, id: u8, packed: &[u8]) -> Result<Plainness> {
-        let budget = Budget::for_entry(&self.options.limits, packed.len());
-        let to = Unpacked { plain: &mut self.plain, given: &mut self.given };
-        let (plainness, len) = match self.options.codecs.plugins.unpack(id, packed, &self.memory, to, &budget)? {
-            Place::Plain => (Plainness::Unpacked, self.plain.len()),
-            Place::Given => (Plainness::Given, self.given.len()),
+    fn decompress_by_plugin(&mut self, id: u8, compressed: &[u8]) -> Result<Storage> {
+        let budget = Budget::for_entry(&self.options.limits, compressed.len());
+        let to = PluginOutput { buffer: &mut self.decompressed, given: &mut self.given };
+        let (storage, len) = match self.options.codecs.plugins.decompress(id, compressed, &self.memory, to, &budget)? {
+            Place::Buffer => (Storage::Buffer, self.decompressed.len()),
+            Place::Given => (Storage::Plugin, self.given.len()),
         };
         self.stats.entries_unpacked += 1;
         self.stats.bytes_inflated += as_u64(len);
-        Ok(plainness)
+        Ok(storage)
     }
 
-    /// The same, into other storage and within another budget.
-    pub(super) fn unpack_into(&mut self, codec: Codec, packed: &[u8], plain: &mut Plain, budget: &Budget) -> Result<()> {
-        self.unpacker.unpack(codec, packed, plain, budget, None)?;
-        self.stats.bytes_inflated += as_u64(plain.len());
+    /// Decompresses into another buffer and within another budget.
+    pub(super) fn decompress_into(&mut self, codec: Codec, compressed: &[u8], output: &mut Decompressed, budget: &Budget) -> Result<()> {
+        self.decompressor.decompress(codec, compressed, output, budget, None)?;
+        self.stats.bytes_inflated += as_u64(output.len());
         Ok(())
     }
 
-    /// Puts this in the place of what was unpacked last.
-    pub(super) fn replace_plain(&mut self, plain: Plain) {
-        self.plain = plain;
+    /// Replaces the bytes that were decompressed last.
+    pub(super) fn replace_decompressed(&mut self, decompressed: Decompressed) {
+        self.decompressed = decompressed;
     }
 
-    /// What was unpacked last.
-    pub(super) fn plain(&self) -> &Plain {
-        &self.plain
+    /// Returns the bytes that were decompressed last.
+    pub(super) fn decompressed(&self) -> &Decompressed {
+        &self.decompressed
     }
 
     /// Parses every record of a control batch and the key of each (V2-47).
@@ -396,7 +397,7 @@ impl Decoder {
     }
 }
 
-/// The codec of a batch that no plugin packed.
+/// The codec of a batch that no plugin compressed.
 fn codec_of(header: &BatchHeader) -> Result<Codec> {
     Ok(match header.compression() {
         CompressionType::Gzip => Codec::Gzip,

@@ -1,4 +1,4 @@
-//! Frames to records: header, checksum, unpacking, records into a sink, in that order. Drives format and codec.
+//! Frames to records: header, checksum, decompression, records into a sink, in that order. Drives format and codec.
 
 mod bundle;
 mod candidates;
@@ -15,7 +15,7 @@ mod v07;
 mod walk;
 
 pub use bundle::Bundle;
-pub use entry::{Decoder, MOST_AHEAD, Opened, Plainness};
+pub use entry::{Decoder, MOST_AHEAD, Opened, Storage};
 pub use guard::OffsetGuard;
 pub(crate) use header::ensure_codec;
 pub use header::{checksummed, ensure_count, parse_header, records_at, verify};

@@ -4,7 +4,7 @@ mod fit;
 mod seal;
 
 use super::BatchSettings;
-use crate::codec::Packer;
+use crate::codec::Compressor;
 use crate::error::Result;
 use crate::format::v0_v1::write::{self as v0_v1, MessageHeader};
 use crate::format::v2::write::{self as v2, Deltas};
@@ -16,7 +16,7 @@ use crate::wire::Sink;
 
 /// Builds one batch after the other behind what the caller's output holds, which is the same from a batch's first record to its end.
 ///
-/// Plain records are written straight into it, behind room for the header; records that will be packed are collected first. Below magic 2 without compression the result is a message set: an entry for each record.
+/// Uncompressed records are written straight into it, after space for the header; records that will be compressed are collected first. Below magic 2 without compression the result is a message set: an entry for each record.
 #[derive(Debug)]
 pub struct BatchBuilder {
     settings: BatchSettings,
@@ -28,8 +28,8 @@ pub struct BatchBuilder {
     count: i32,
     /// Where the open batch starts in the output.
     start: usize,
-    plain_len: usize,
-    /// Records that will be packed, or that wait for a header whose length they tell.
+    uncompressed_len: usize,
+    /// Records that will be compressed, or that wait for a header whose length they tell.
     records: Sink,
     /// What stands behind the metadata of all of them.
     payloads: Sink,
@@ -40,7 +40,7 @@ pub struct BatchBuilder {
 pub struct Measure {
     deltas: Deltas,
     body_len: usize,
-    /// Bytes, plain.
+    /// Bytes, uncompressed.
     pub len: usize,
 }
 
@@ -60,7 +60,7 @@ impl BatchBuilder {
             max_timestamp: NO_TIMESTAMP,
             count: 0,
             start: 0,
-            plain_len: 0,
+            uncompressed_len: 0,
             records: Sink::default(),
             payloads: Sink::default(),
         })
@@ -114,10 +114,10 @@ impl BatchBuilder {
         self.base_offset.unwrap_or(self.first_offset)
     }
 
-    /// Bytes of the records, plain.
+    /// Returns the bytes of the records, uncompressed.
     #[inline]
-    pub fn plain_len(&self) -> usize {
-        if self.is_empty() { 0 } else { self.plain_len }
+    pub fn uncompressed_len(&self) -> usize {
+        if self.is_empty() { 0 } else { self.uncompressed_len }
     }
 
     /// Bytes of `out` before the batch that is open.
@@ -180,7 +180,7 @@ impl BatchBuilder {
         }
         let before = out.len();
         self.put_bytes(record, measure, out).inspect_err(|_| out.truncate(if self.is_empty() { self.start } else { before }))?;
-        self.plain_len += measure.len;
+        self.uncompressed_len += measure.len;
         self.last_offset = record.offset;
         self.max_timestamp = self.max_timestamp.max(record.timestamp);
         self.count += 1;
@@ -191,14 +191,14 @@ impl BatchBuilder {
     ///
     /// # Errors
     /// `Limit` when it is larger than its length can say; it is forgotten then.
-    pub fn close(&mut self, packer: &mut Packer, out: &mut Sink) -> Result<usize> {
+    pub fn close(&mut self, compressor: &mut Compressor, out: &mut Sink) -> Result<usize> {
         if self.is_empty() {
             return Ok(0);
         }
         if self.is_collected() {
             self.start = out.len();
         }
-        let sealed = self.seal(packer, out);
+        let sealed = self.seal(compressor, out);
         self.discard();
         sealed.inspect_err(|_| out.truncate(self.start))?;
         Ok(out.len() - self.start)
@@ -231,16 +231,16 @@ impl BatchBuilder {
         v3::put_record(&mut self.records, record, deltas, body_len, false)
     }
 
-    /// Whether records wait for the end of their batch: to be packed, or for a header whose length they tell.
+    /// Whether records wait for the end of their batch: to be compressed, or for a header whose length they tell.
     #[inline]
     fn is_collected(&self) -> bool {
-        self.settings.packing.is_some() || self.settings.format == RecordFormat::V3
+        self.settings.compression.is_some() || self.settings.format == RecordFormat::V3
     }
 
     /// Where records go.
     #[inline]
     fn records_or<'s>(&'s mut self, out: &'s mut Sink) -> &'s mut Sink {
-        if self.settings.packing.is_some() { &mut self.records } else { out }
+        if self.settings.compression.is_some() { &mut self.records } else { out }
     }
 
     #[inline(never)]
@@ -248,10 +248,10 @@ impl BatchBuilder {
         self.first_offset = record.offset;
         self.base_timestamp = self.settings.delete_horizon_ms.unwrap_or(record.timestamp);
         self.max_timestamp = NO_TIMESTAMP;
-        (self.start, self.plain_len) = (out.len(), 0);
+        (self.start, self.uncompressed_len) = (out.len(), 0);
         self.records.clear();
         self.payloads.clear();
-        if self.settings.packing.is_none() && self.settings.format == RecordFormat::V2 {
+        if self.settings.compression.is_none() && self.settings.format == RecordFormat::V2 {
             v2::open(out);
         }
     }
@@ -259,7 +259,7 @@ impl BatchBuilder {
     /// What stands in a message: builders since 0.11 write the append time into every one (L8-32).
     fn message_header(&self, record: &NewRecord<'_>, deltas: Deltas) -> MessageHeader {
         let format = self.settings.format;
-        let is_relative = format == RecordFormat::V1 && self.settings.packing.is_some();
+        let is_relative = format == RecordFormat::V1 && self.settings.compression.is_some();
         let append_time = self.settings.log_append_time.filter(|_| self.is_log_append_time());
         MessageHeader {
             format,

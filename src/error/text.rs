@@ -48,7 +48,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "plugin registered but not available: {alias:?} (id {id}, class {class}, version {version}): {reason}")
             }
             Self::Plugin { plugin, fault } => write!(f, "{plugin}: {fault}"),
-            Self::Packing { plugin, fault } => write!(f, "{plugin} failed to pack the batch: {fault}"),
+            Self::Compression { plugin, fault } => write!(f, "{plugin} failed to compress the batch: {fault}"),
             Self::Registry { fault } => write!(f, "the plugin registry failed: {fault}"),
             Self::UnknownCompressionName { name } => write!(f, "Unknown compression name: {name}"),
             Self::Refused { reason, .. } => write!(f, "{reason}"),

@@ -1,6 +1,6 @@
-//! A record batch: its header, then its records or the stream that packs them.
+//! A record batch: its header, then its records or their compressed stream.
 
-use super::decompress::Unpacking;
+use super::decompress::Decompression;
 use super::scribe::Scribe;
 use super::{Stretch, Wanted, meaning, record};
 use crate::error::counted;
@@ -39,7 +39,7 @@ pub(super) fn write<'a>(
     format: RecordFormat,
     stretch: &Stretch,
     wanted: &Wanted<'_>,
-    unpacking: &mut Unpacking<'a, '_>,
+    decompression: &mut Decompression<'a, '_>,
 ) {
     let mut numbers = Numbers(Vec::new());
     for field in fields_of(format) {
@@ -60,24 +60,30 @@ pub(super) fn write<'a>(
     if !scribe.goes_on() {
         return;
     }
-    write_records(scribe, &header, base(&numbers, &header), wanted, unpacking);
+    write_records(scribe, &header, base(&numbers, &header), wanted, decompression);
 }
 
-fn write_records<'a>(scribe: &mut Scribe<'a>, header: &BatchHeader, base: Base, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>) {
+fn write_records<'a>(
+    scribe: &mut Scribe<'a>,
+    header: &BatchHeader,
+    base: Base,
+    wanted: &Wanted<'_>,
+    decompression: &mut Decompression<'a, '_>,
+) {
     match header.compression() {
         _ if wanted.shown.depth == Depth::Headers => {
             scribe.rest("records");
             scribe.note("not looked at");
         }
-        CompressionType::None if wanted.is_deep() => scribe.group("records", |inner| write_plain(inner, header, base, wanted)),
+        CompressionType::None if wanted.is_deep() => scribe.group("records", |inner| write_decompressed(inner, header, base, wanted)),
         CompressionType::None => {
             scribe.rest("records");
         }
-        _ => unpacking.write_packed(scribe, "records", header, |inner| write_plain(inner, header, base, wanted)),
+        _ => decompression.write_compressed(scribe, "records", header, |inner| write_decompressed(inner, header, base, wanted)),
     }
 }
 
-fn write_plain(scribe: &mut Scribe<'_>, header: &BatchHeader, base: Base, wanted: &Wanted<'_>) {
+fn write_decompressed(scribe: &mut Scribe<'_>, header: &BatchHeader, base: Base, wanted: &Wanted<'_>) {
     if header.is_metadata_first() {
         record::write_in_two_parts(scribe, base, wanted);
     } else {

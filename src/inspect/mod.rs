@@ -1,7 +1,7 @@
 //! One entry as a tree of its fields: every byte with its name, its value and what it means, and the damage marked where it is.
 //!
 //! The fields are those of the tables in `format/*/layout.rs`, read one after the other as far as the bytes go; what is wrong is told by
-//! `validate`, as everywhere. Unpacked records are areas of their own, in which positions count anew.
+//! `validate`, as everywhere. Decompressed records are areas of their own, in which positions count anew.
 
 mod batch;
 mod codecs;
@@ -28,13 +28,13 @@ use crate::framing::LOG_OVERHEAD;
 use crate::model::{CompressionType, RecordFormat};
 use crate::validate::Depth;
 use crate::wire::{Field, Kind, as_u64};
-use decompress::Unpacking;
+use decompress::Decompression;
 use scribe::{Book, Scribe};
 
 /// What is shown of an entry.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// `Headers`: the fields of the header. `Metadata`: also the frames of the codec. `Full`: also the records, unpacked where they are packed.
+    /// `Headers`: the fields of the header. `Metadata`: also the frames of the codec. `Full`: also the records, decompressed.
     pub depth: Depth,
     /// Records that are shown one by one.
     pub records: usize,
@@ -68,10 +68,10 @@ impl Wanted<'_> {
 pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Result<Inspection> {
     let book = Book::new(stretch.bytes.clone(), stretch.position);
     let wanted = Wanted { options, shown };
-    let mut unpacking = Unpacking::new(&book, &wanted);
+    let mut decompression = Decompression::new(&book, &wanted);
     let mut scribe = Scribe::new(&book, 0, stretch.position, stretch.bytes.clone());
-    let name = write(&mut scribe, stretch, &wanted, &mut unpacking);
-    let children = [scribe.finish(), unpacking.take()?].concat();
+    let name = write(&mut scribe, stretch, &wanted, &mut decompression);
+    let children = [scribe.finish(), decompression.take()?].concat();
     let mut root = Node {
         name: name.into(),
         value: Value::None,
@@ -88,18 +88,18 @@ pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Res
 }
 
 /// Writes the fields of an entry; gives what it is called.
-fn write<'a>(scribe: &mut Scribe<'a>, stretch: &Stretch, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>) -> &'static str {
+fn write<'a>(scribe: &mut Scribe<'a>, stretch: &Stretch, wanted: &Wanted<'_>, decompression: &mut Decompression<'a, '_>) -> &'static str {
     match stretch.format {
         Some(RecordFormat::V07) => {
-            v07::write(scribe, wanted, unpacking, 1);
+            v07::write(scribe, wanted, decompression, 1);
             "message"
         }
         Some(format @ (RecordFormat::V0 | RecordFormat::V1)) => {
-            message::write(scribe, format, message::Wrapper::None, wanted, unpacking);
+            message::write(scribe, format, message::Wrapper::None, wanted, decompression);
             "message"
         }
         Some(format) => {
-            batch::write(scribe, format, stretch, wanted, unpacking);
+            batch::write(scribe, format, stretch, wanted, decompression);
             "batch"
         }
         None => {
@@ -124,9 +124,9 @@ fn unknown(scribe: &mut Scribe<'_>, is_v07: bool) {
     scribe.note("no fields are known behind this magic");
 }
 
-/// The name of a codec with what it packs.
+/// Returns the name of a codec with the name of the compressed field.
 fn area_name(what: &str, codec: CompressionType) -> String {
-    format!("{what}, unpacked from {}", codec.name())
+    format!("{what}, decompressed from {}", codec.name())
 }
 
 /// Bytes of memory of their own, so that a tree does not keep a whole source alive.

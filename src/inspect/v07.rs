@@ -1,6 +1,6 @@
-//! A message of Kafka 0.7: plain, or one whose payload packs others, which may pack others again (L7-17).
+//! A message of Kafka 0.7: uncompressed, or with a payload of compressed messages, which may hold compressed messages again (L7-17).
 
-use super::decompress::Unpacking;
+use super::decompress::Decompression;
 use super::scribe::Scribe;
 use super::{Wanted, meaning};
 use crate::error::counted;
@@ -11,16 +11,16 @@ use crate::validate::Depth;
 use crate::wire::{Kind, checksum};
 
 /// Writes a message, which ends where the bytes do; `depth` counts the sets that it lies in, and itself.
-pub(super) fn write<'a>(scribe: &mut Scribe<'a>, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>, depth: u32) {
+pub(super) fn write<'a>(scribe: &mut Scribe<'a>, wanted: &Wanted<'_>, decompression: &mut Decompression<'a, '_>, depth: u32) {
     let is_v0 = scribe.left().get(MAGIC) == Some(&0);
     let is_whole = claimed_len(scribe.left()) == Some(scribe.left().len());
     let fields = if is_v0 { &FIELDS_V0[..] } else { &FIELDS_V1[..] };
     let mut header = meaning::header(0, RecordFormat::V07);
     for field in fields {
         if field.kind == Kind::Bytes {
-            let is_packed = header.compression() != CompressionType::None && wanted.shown.depth != Depth::Headers && scribe.goes_on();
-            if is_packed && wanted.options.limits.ensure_nesting(depth).is_ok() {
-                write_packed(scribe, &header, wanted, unpacking, depth);
+            let is_compressed = header.compression() != CompressionType::None && wanted.shown.depth != Depth::Headers && scribe.goes_on();
+            if is_compressed && wanted.options.limits.ensure_nesting(depth).is_ok() {
+                write_compressed(scribe, &header, wanted, decompression, depth);
             } else {
                 scribe.rest(field.name);
             }
@@ -43,10 +43,16 @@ pub(super) fn write<'a>(scribe: &mut Scribe<'a>, wanted: &Wanted<'_>, unpacking:
     }
 }
 
-fn write_packed<'a>(scribe: &mut Scribe<'a>, header: &BatchHeader, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>, depth: u32) {
+fn write_compressed<'a>(
+    scribe: &mut Scribe<'a>,
+    header: &BatchHeader,
+    wanted: &Wanted<'_>,
+    decompression: &mut Decompression<'a, '_>,
+    depth: u32,
+) {
     let len = scribe.left().len();
-    scribe.group_of("payload", len, |payload| unpacking.write_stream(payload, header.compression()));
-    unpacking.write_plain(scribe, len, "payload", header, |inner, unpacking| {
+    scribe.group_of("payload", len, |payload| decompression.write_stream(payload, header.compression()));
+    decompression.write_decompressed(scribe, len, "payload", header, |inner, decompression| {
         let mut index = 0;
         while inner.goes_on() {
             if index == wanted.shown.records {
@@ -56,7 +62,7 @@ fn write_packed<'a>(scribe: &mut Scribe<'a>, header: &BatchHeader, wanted: &Want
             }
             let left = inner.left();
             let len = claimed_len(left).filter(|len| *len <= left.len()).unwrap_or(left.len());
-            inner.group_of(format!("record[{index}]"), len, |message| write(message, wanted, unpacking, depth + 1));
+            inner.group_of(format!("record[{index}]"), len, |message| write(message, wanted, decompression, depth + 1));
             index += 1;
         }
     });

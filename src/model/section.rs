@@ -1,4 +1,4 @@
-/// The records of one entry, plain: its own bytes, and as many bytes behind them as may be read.
+/// The uncompressed records of one entry, and as many bytes after them as may be read.
 ///
 /// What lies behind is never looked at for its value; it lets a reader load in fixed windows (see `wire::varint::Window`).
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ impl<'a> Section<'a> {
 
     /// The same section, told to be the output of a codec: reports name other rules then.
     #[must_use]
-    pub fn unpacked(self) -> Self {
+    pub fn decompressed(self) -> Self {
         Self { is_unpacked: true, ..self }
     }
 

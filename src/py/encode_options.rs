@@ -5,7 +5,7 @@ use pyo3::types::PyDict;
 
 use super::options::{option, positive};
 use super::{errors, plugins, writers};
-use crate::codec::{ChecksumForm, Packing, Plugins};
+use crate::codec::{ChecksumForm, Compression, Plugins};
 use crate::encode::{BatchSettings, RecordWriter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Producer, RecordFormat, TimestampType};
@@ -57,7 +57,7 @@ impl EncodeArguments {
         let batch_bytes = self.batch_bytes()?;
         let settings = self.to_settings().map_err(|error| errors::to_py(py, &error))?;
         let mut writer = writers::take(settings, batch_bytes, self.base_offset).map_err(|error| errors::to_py(py, &error))?;
-        writer.bring(self.plugins.clone());
+        writer.set_plugins(self.plugins.clone());
         Ok(writer)
     }
 
@@ -65,7 +65,7 @@ impl EncodeArguments {
     pub fn to_both_settings(&self, py: Python<'_>) -> PyResult<(BatchSettings, BatchSettings)> {
         let settings = self.to_settings().and_then(|settings| settings.ensure_legal().map(|()| settings));
         let settings = settings.map_err(|error| errors::to_py(py, &error))?;
-        Ok((settings, BatchSettings { packing: None, ..settings }))
+        Ok((settings, BatchSettings { compression: None, ..settings }))
     }
 
     /// Bytes at which a batch ends.
@@ -85,9 +85,9 @@ impl EncodeArguments {
         if self.log_append_time.is_some() && timestamp_type == TimestampType::CreateTime {
             return Err(fault("log_append_time", "needs timestamp_type=\"LogAppendTime\"".to_owned()));
         }
-        let settings = BatchSettings::new(format, Packing::new(self.plugins.named(&self.compression)?, self.level)?);
+        let settings = BatchSettings::new(format, Compression::new(self.plugins.named(&self.compression)?, self.level)?);
         Ok(BatchSettings {
-            packing: self.with_lz4_header_checksum(settings.packing)?,
+            compression: self.with_lz4_header_checksum(settings.compression)?,
             timestamp_type,
             log_append_time: self.log_append_time,
             producer: Producer { id: self.producer_id, epoch: self.producer_epoch, base_sequence: self.base_sequence },
@@ -98,14 +98,14 @@ impl EncodeArguments {
         })
     }
 
-    fn with_lz4_header_checksum(&self, packing: Option<Packing>) -> Result<Option<Packing>> {
+    fn with_lz4_header_checksum(&self, compression: Option<Compression>) -> Result<Option<Compression>> {
         let form = match self.lz4_header_checksum.as_deref() {
-            None => return Ok(packing),
+            None => return Ok(compression),
             Some("correct") => ChecksumForm::Correct,
             Some("broken") => ChecksumForm::Broken,
             Some(other) => return Err(fault("lz4_header_checksum", format!("must be \"correct\" or \"broken\", not {other:?}"))),
         };
-        Ok(packing.map(|packing| packing.with_lz4_header_checksum(form)))
+        Ok(compression.map(|compression| compression.with_lz4_header_checksum(form)))
     }
 }
 

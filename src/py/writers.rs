@@ -23,7 +23,7 @@ pub fn take(settings: BatchSettings, batch_bytes: usize, base_offset: i64) -> Re
 
 /// Keeps a writer, unless it holds a lot or there are enough.
 pub fn give_back(mut writer: RecordWriter) {
-    writer.bring(Plugins::default());
+    writer.set_plugins(Plugins::default());
     if writer.held_bytes() > MOST_BYTES {
         return;
     }

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::{buffer, errors, fresh_bytes};
-use crate::codec::{Codec, Plain, Unpacker};
+use crate::codec::{Codec, Decompressed, Decompressor};
 use crate::limits::{Budget, Limits};
 
 /// The bytes of a zstd frame.
@@ -21,7 +21,8 @@ pub fn unpack_zstd<'py>(py: Python<'py>, frame: &Bound<'py, PyAny>, size: u64) -
     let frame = buffer::taken(frame)?;
     let limits = Limits { max_decompressed_bytes: size, max_ratio: u64::MAX, ..Limits::default() };
     let budget = Budget::for_entry(&limits, frame.len());
-    let mut plain = Plain::default();
-    py.detach(|| Unpacker::default().unpack(Codec::Zstd, &frame, &mut plain, &budget, None)).map_err(|error| errors::to_py(py, &error))?;
-    fresh_bytes::copied(py, plain.bytes())
+    let mut decompressed = Decompressed::default();
+    py.detach(|| Decompressor::default().decompress(Codec::Zstd, &frame, &mut decompressed, &budget, None))
+        .map_err(|error| errors::to_py(py, &error))?;
+    fresh_bytes::copied(py, decompressed.bytes())
 }

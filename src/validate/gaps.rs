@@ -39,7 +39,7 @@ impl Gaps {
         let last = self.last_offset;
         // A copy, or a batch that stands too late, takes nothing back: what was there is not missing.
         self.last_offset = last.max(Some(header.last_offset));
-        // Where a compressed message begins only unpacking tells.
+        // Only decompression shows where a compressed message begins.
         let (Some(last), Some(base)) = (last, header.known_base_offset()) else { return };
         if let Some(first) = last.checked_add(1).filter(|first| *first < base) {
             let why = match () {

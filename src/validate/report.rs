@@ -11,7 +11,7 @@ use super::producers::ProducerRules;
 use super::record::RecordRules;
 use super::walk::{cut_set_rule, walk, walk_messages};
 use super::what::What;
-use crate::codec::Remark;
+use crate::codec::CodecFinding;
 use crate::decode::transactions::{is_marker, marker};
 use crate::decode::{
     ChecksumJudge, DecodeOptions, Decoder, OffsetGuard, OffsetRange, Stats, checksummed, ensure_codec, ensure_count, records_at,
@@ -52,7 +52,7 @@ pub struct Validator {
     is_beyond: bool,
     /// The first batch of a format that never shipped is to be told.
     tells_experimental: bool,
-    remarks: Vec<Remark>,
+    codec_findings: Vec<CodecFinding>,
     records: u64,
     totals: Whole,
 }
@@ -110,7 +110,7 @@ impl Validator {
             fresh: Vec::new(),
             is_beyond: false,
             tells_experimental,
-            remarks: Vec::new(),
+            codec_findings: Vec::new(),
             records: 0,
             totals: Whole::Nothing,
         }
@@ -228,15 +228,15 @@ impl Validator {
             return self.visit_metadata(frame, &header).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position));
         }
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
-        let opened = self.decoder.open_remarked(frame, Some(&mut self.remarks));
+        let opened = self.decoder.open_with_findings(frame, Some(&mut self.codec_findings));
         let resolved = opened.as_ref().ok().and_then(|opened| opened.as_ref().map(|opened| opened.header));
         let header = resolved.unwrap_or(header);
         self.hold(&header, frame.bytes);
         if matches!(header.format, RecordFormat::V0 | RecordFormat::V1) && header.compression() != CompressionType::None {
             wrapper_rules(frame.bytes, &header, &mut self.fresh);
         }
-        for remark in self.remarks.drain(..) {
-            self.fresh.push(Finding::in_batch(What::Codec(remark), Severity::Warning, &header).at_field("records"));
+        for finding in self.codec_findings.drain(..) {
+            self.fresh.push(Finding::in_batch(What::Codec(finding), Severity::Warning, &header).at_field("records"));
         }
         let Some(mut opened) = opened? else { return Ok(()) };
         let section = self.decoder.section(&opened, frame.bytes, behind);
@@ -261,7 +261,7 @@ impl Validator {
         self.is_outside = outside.is_some();
     }
 
-    /// Looks at offsets, timestamps and lengths, and unpacks no payload (S-H5).
+    /// Looks at offsets, timestamps and lengths, and decompresses no payload (S-H5).
     fn visit_metadata(&mut self, frame: Frame<'_>, header: &BatchHeader) -> Result<()> {
         let before = self.fresh.len();
         let mut rules = RecordRules::new(header, Section::new(&[], 0), &mut self.fresh, false);
@@ -290,7 +290,7 @@ impl Validator {
         self.before.producers.visit(header, marker, &mut self.fresh);
     }
 
-    /// Without unpacking, the count can only be held against the limits.
+    /// Without decompression, the count can only be held against the limits.
     fn ensure_header(&self, header: &BatchHeader, frame: Frame<'_>) -> Result<()> {
         if !header.format.is_batch() {
             let known = ensure_codec(header, &self.decoder.options().codecs);
@@ -322,7 +322,7 @@ impl Validator {
     }
 }
 
-/// True for a batch whose metadata can be had by unpacking a part of it. Who made a plugin gives everything or nothing; without records no
+/// True for a batch whose metadata can be read by decompressing a part of it. Who made a plugin gives everything or nothing; without records no
 /// part is less than all, and what stands there uncounted is to be told.
 fn has_packed_metadata_first(header: &BatchHeader) -> bool {
     use CompressionType::{Gzip, Lz4, Snappy, Zstd};

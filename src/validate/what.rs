@@ -5,7 +5,7 @@ mod text;
 
 pub use producer::ProducerFault;
 
-use crate::codec::Remark;
+use crate::codec::CodecFinding;
 use crate::error::ErrorKind;
 use crate::internal::Undecoded;
 use crate::model::RecordFormat;
@@ -19,7 +19,7 @@ pub enum What {
     /// What `decode` would fail with.
     Failure(ErrorKind),
     /// What the codec passed over.
-    Codec(Remark),
+    Codec(CodecFinding),
     /// A fault of a file beside the log.
     Beside(Fault),
     /// EXPERIMENTAL: batches of a format that never shipped were read because it was named.
@@ -113,7 +113,7 @@ impl What {
     pub fn rule(&self) -> &'static str {
         match self {
             Self::Failure(kind) => kind.rule(),
-            Self::Codec(remark) => remark.rule(),
+            Self::Codec(finding) => finding.rule(),
             Self::Beside(fault) => fault.wrong.rule(),
             Self::Experimental { .. } => "EXPERIMENTAL",
             Self::DefaultTarget { .. } => "S-C2",

@@ -146,7 +146,7 @@ impl Produced {
         let index = self.targets.len();
         topic.targets.insert(partition, index);
         let mut writer = RecordWriter::new(topic.settings, self.options.batch_bytes, 0)?;
-        writer.bring(self.options.plugins.clone());
+        writer.set_plugins(self.options.plugins.clone());
         self.targets.push(Target { topic: String::from_utf8_lossy(name).into_owned(), partition, writer });
         Ok(index)
     }

@@ -1,11 +1,11 @@
-//! The messages of a plain section, one at a time, as ranges into a sink; and what may be wrong with a set, looked at before.
+//! The messages of an uncompressed section, one at a time, as ranges into a sink; and what may be wrong with a set, looked at before.
 
 use super::layout::LENGTH_LEN;
 use super::parse::{self, Message};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{RecordRef, RecordSink, Section};
 
-/// The entries of an unpacked set, one after the other.
+/// The entries of a decompressed set, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Entries<'a> {
     bytes: &'a [u8],
@@ -24,7 +24,7 @@ pub struct Walk {
 }
 
 impl<'a> Entries<'a> {
-    /// Of the messages that a wrapper unpacked to.
+    /// Of the messages that a wrapper decompressed to.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, count: 0 }
     }
@@ -66,8 +66,8 @@ impl Walk {
         Self { count, index: 0, position: 0, wrapper: Some(i64::try_from(size).unwrap_or(i64::MAX)) }
     }
 
-    /// Over `count` plain messages that follow each other in the log: each carries the position after it (L7-23).
-    pub fn of_plain(count: usize) -> Self {
+    /// Over `count` uncompressed messages that follow each other in the log: each carries the position after it (L7-23).
+    pub fn of_uncompressed(count: usize) -> Self {
         Self { count, index: 0, position: 0, wrapper: None }
     }
 

@@ -1,4 +1,4 @@
-//! Messages as bytes: plain ones, and wrappers around what was packed.
+//! Messages as bytes: uncompressed messages, and wrappers around compressed ones.
 
 use super::layout::{CHECKSUMMED, CRC, MIN_LEN_V0, MIN_LEN_V1, SIZE};
 use crate::error::{ErrorKind, Result};
@@ -18,7 +18,7 @@ pub struct MessageHeader {
     pub attributes: u8,
 }
 
-/// Bytes of an entry with null key and null value; in a wrapper, of what stands around the packed entries.
+/// Bytes of an entry with null key and null value; in a wrapper, of what stands around the compressed entries.
 #[inline]
 pub fn overhead(format: RecordFormat) -> usize {
     if format == RecordFormat::V0 { MIN_LEN_V0 } else { MIN_LEN_V1 }
@@ -30,7 +30,7 @@ pub fn entry_len(format: RecordFormat, key: Option<&[u8]>, value: Option<&[u8]>)
     overhead(format) + key.map_or(0, <[u8]>::len) + value.map_or(0, <[u8]>::len)
 }
 
-/// Writes a plain message behind what `out` holds.
+/// Writes an uncompressed message behind what `out` holds.
 ///
 /// # Errors
 /// `Limit` when it has more bytes than its size can say.
@@ -42,7 +42,7 @@ pub fn put_message(out: &mut Sink, header: &MessageHeader, key: Option<&[u8]>, v
     seal(out, start)
 }
 
-/// Leaves room for the wrapper that `seal_wrapper` writes; what is written next are its packed entries.
+/// Leaves room for the wrapper that `seal_wrapper` writes; what is written next are its compressed entries.
 pub fn open_wrapper(out: &mut Sink, format: RecordFormat) {
     let room = [0; MIN_LEN_V1];
     out.put(room.get(..overhead(format)).unwrap_or_default());

@@ -53,7 +53,7 @@ fn write_header(scribe: &mut Scribe<'_>) -> Option<()> {
     scribe.goes_on().then_some(())
 }
 
-/// The deflated data and the trailer. Where the data cannot be unpacked, they are taken to end where the stream does.
+/// The deflated data and the trailer. Where the data cannot be decompressed, they are taken to end where the stream does.
 fn write_data(scribe: &mut Scribe<'_>, budget: &mut Budget) {
     let measured = measure(scribe.left(), budget);
     let len = match &measured {
@@ -63,16 +63,16 @@ fn write_data(scribe: &mut Scribe<'_>, budget: &mut Budget) {
     scribe.data("deflated", i128::try_from(len).unwrap_or(i128::MAX));
     match measured {
         Ok(member) => {
-            *budget = budget.after(member.unpacked);
+            *budget = budget.after(member.decompressed);
             if let Some(stored) = scribe.number(little("CRC32", 4)) {
-                scribe.note(meaning::checksum("CRC-32 of the unpacked bytes", stored, member.crc));
+                scribe.note(meaning::checksum("CRC-32 of the decompressed bytes", stored, member.crc));
             }
             if let Some(size) = scribe.number(little("ISIZE", 4)) {
-                let found = i128::try_from(member.unpacked).unwrap_or(i128::MAX) % (1 << 32);
+                let found = i128::try_from(member.decompressed).unwrap_or(i128::MAX) % (1 << 32);
                 scribe.note(if size == found {
-                    "bytes when unpacked: matches".to_owned()
+                    "bytes when decompressed: matches".to_owned()
                 } else {
-                    format!("bytes when unpacked: {found} found")
+                    format!("bytes when decompressed: {found} found")
                 });
             }
         }
@@ -80,7 +80,7 @@ fn write_data(scribe: &mut Scribe<'_>, budget: &mut Budget) {
             scribe.mark(error.message());
             scribe.number(little("CRC32", 4));
             scribe.number(little("ISIZE", 4));
-            scribe.note("bytes when unpacked");
+            scribe.note("bytes when decompressed");
         }
     }
 }

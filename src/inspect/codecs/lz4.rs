@@ -23,7 +23,7 @@ pub(crate) fn write(scribe: &mut Scribe<'_>) {
     }
     if flags & flag::CONTENT_CHECKSUM != 0 && scribe.goes_on() {
         scribe.number(little("contentChecksum", 4));
-        scribe.note("xxHash-32 of the unpacked bytes; Kafka does not compare it");
+        scribe.note("xxHash-32 of the decompressed bytes; Kafka does not compare it");
     }
     trailing(scribe);
 }
@@ -44,7 +44,7 @@ fn write_descriptor(scribe: &mut Scribe<'_>) -> u8 {
         });
     }
     if flags & flag::CONTENT_SIZE != 0 && scribe.number(little("contentSize", 8)).is_some() {
-        scribe.note("bytes when unpacked");
+        scribe.note("bytes when decompressed");
     }
     if flags & flag::DICTIONARY_ID != 0 {
         scribe.number(little("dictionaryId", 4));
@@ -84,7 +84,7 @@ fn write_block(scribe: &mut Scribe<'_>, flags: u8) {
     let Some(size) = scribe.number(little("blockSize", 4)) else { return };
     let stored = i128::from(flag::STORED);
     let len = size % stored;
-    scribe.note(format!("{}, {}", counted(len, "byte"), if size >= stored { "stored as they are" } else { "packed" }));
+    scribe.note(format!("{}, {}", counted(len, "byte"), if size >= stored { "stored as they are" } else { "compressed" }));
     scribe.data("data", len);
     if flags & flag::BLOCK_CHECKSUM != 0 && scribe.goes_on() {
         scribe.number(little("blockChecksum", 4));

@@ -1,4 +1,4 @@
-//! The frames that codecs put around packed bytes, in the words of their formats.
+//! The frames that codecs put around compressed bytes, in the words of their formats.
 
 pub(super) mod gzip;
 pub(super) mod lz4;

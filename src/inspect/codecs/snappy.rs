@@ -44,7 +44,7 @@ fn write_chunk(scribe: &mut Scribe<'_>) {
 
 fn write_block(scribe: &mut Scribe<'_>) {
     if let Some(len) = scribe.number(Field::new("uncompressedLength", Kind::UnsignedVarint)) {
-        scribe.note(format!("unpacks to {}", counted(len, "byte")));
+        scribe.note(format!("decompresses to {}", counted(len, "byte")));
         if scribe.goes_on() {
             scribe.rest("elements");
         }

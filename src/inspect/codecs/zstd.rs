@@ -55,12 +55,12 @@ fn write_frame(scribe: &mut Scribe<'_>) -> Option<()> {
     };
     if size_len > 0 {
         let size = scribe.number(little("Frame_Content_Size", size_len))?;
-        scribe.note(format!("unpacks to {}", counted(if size_len == 2 { size + 256 } else { size }, "byte")));
+        scribe.note(format!("decompresses to {}", counted(if size_len == 2 { size + 256 } else { size }, "byte")));
     }
     write_blocks(scribe)?;
     if has_checksum {
         scribe.number(little("Content_Checksum", 4))?;
-        scribe.note("low half of the xxHash-64 of the unpacked bytes");
+        scribe.note("low half of the xxHash-64 of the decompressed bytes");
     }
     Some(())
 }

@@ -7,7 +7,7 @@ use super::super::raw::declared_len;
 use super::*;
 use crate::codec::testing::hard_to_compress;
 
-/// Unpacks a block, and holds that against `snap`.
+/// Decompresses a block, and holds that against `snap`.
 fn check(block: &[u8]) {
     if block.is_empty() {
         // Refused before it comes here; of its length snap says 0.
@@ -23,7 +23,7 @@ fn check(block: &[u8]) {
         return;
     }
     let mut output = vec![0xa5; declared];
-    let found = unpack(elements, &mut output);
+    let found = decompress(elements, &mut output);
     let mut expected = vec![0; declared];
     match snap::raw::Decoder::new().decompress(block, &mut expected) {
         Ok(len) => assert_eq!((found, output.get(..)), (Ok(()), expected.get(..len))),

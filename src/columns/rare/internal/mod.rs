@@ -58,7 +58,7 @@ struct Text {
 }
 
 impl InternalColumn {
-    /// An empty column for records of this topic. The JSON of an entry takes at most as many bytes as the entry itself may, unpacked.
+    /// An empty column for records of this topic. The JSON of an entry takes at most as many bytes as the entry itself may, decompressed.
     pub fn new(topic: Option<&str>, limits: &Limits) -> Self {
         let topic = topic.and_then(Topic::named);
         let most = usize::try_from(limits.max_decompressed_bytes).unwrap_or(usize::MAX);
