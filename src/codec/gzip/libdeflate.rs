@@ -104,8 +104,10 @@ impl Compressor {
 
 impl DeflateContext {
     fn new(level: u8) -> Option<Self> {
+        // The level of libdeflate whose output is as small as zlib's at 6 is 5.
+        let of_libdeflate = if level == 6 { 5 } else { i32::from(level) };
         // SAFETY: a number in; null for an unknown level or when memory is short.
-        let compressor = NonNull::new(unsafe { libdeflate_alloc_compressor(i32::from(level)) })?;
+        let compressor = NonNull::new(unsafe { libdeflate_alloc_compressor(of_libdeflate) })?;
         Some(Self { compressor, level })
     }
 
