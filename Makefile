@@ -102,6 +102,7 @@ lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the st
 	cargo clippy $(LOCKED) --all-targets --all-features -- -D warnings
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/lint-imports
 	$(VENV)/bin/mypy
 	$(PY) -m mypy.stubtest logsegment._core --ignore-disjoint-bases
 	$(PY) tools/check_docs.py

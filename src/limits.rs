@@ -70,7 +70,7 @@ impl Limits {
     }
 }
 
-/// The bytes that the decompression of one entry may still produce.
+/// What decompressing one entry may still give out.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     allowed: u64,

@@ -13,7 +13,7 @@ import time
 import logsegment as ls
 from benches.paths import WORK
 from benches.segments import entries, write_repeated
-from logsegment.diffing import diff
+from logsegment.analysis.diff import diff
 
 SIZE = 1 << 30
 #: What cannot be compared by headers is unpacked on both sides.

@@ -18,8 +18,8 @@ import pyarrow as pa
 import logsegment as ls
 from benches.paths import SEGMENT_NAME, WORK
 from logsegment import _core
-from logsegment.searching import Search, Wanted
-from logsegment.segments import find_segments
+from logsegment.analysis.search import Search, Wanted
+from logsegment.segment_files.discovery import find_segments
 
 VALUE_BYTES = 1000
 START_MS = 1_600_000_000_000

@@ -13,6 +13,8 @@ command line. pyarrow, pyspark, polars and pandas are imported only by what need
 from typing import TYPE_CHECKING
 
 from logsegment import compat
+from logsegment._arrays import batch_info_array, decode_array, explode_array, validate_array
+from logsegment._convert import Converted, Loss, StoppedAt, convert, convert_array
 from logsegment._core import (
     ArrowArray,
     ArrowBatch,
@@ -36,25 +38,25 @@ from logsegment._core import (
     __version__,
     scan_transactions,
 )
+from logsegment._decode import BatchTable, batch_stream, batches, decode
+from logsegment._encode import CompressionPolicy, encode, encode_array
+from logsegment._inspect import Field, Problem, inspect
 from logsegment._lazy import lazily
-from logsegment.arrays import batch_info_array, decode_array, explode_array, validate_array
-from logsegment.converting import Converted, Loss, StoppedAt, convert, convert_array
-from logsegment.inspecting import Field, Problem, inspect
+from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
+from logsegment._salvage import Kept, Lost, Salvage, salvage
+from logsegment._validate import Report, validate
 from logsegment.log.log import Log
 from logsegment.log.segment import Segment
-from logsegment.lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
-from logsegment.policy import CompressionPolicy
-from logsegment.reading import BatchTable, batch_stream, batches, decode
-from logsegment.report import Report, validate
-from logsegment.salvaging import Kept, Lost, Salvage, salvage
-from logsegment.writing import encode, encode_array
 
 if TYPE_CHECKING:
     from logsegment import broker, plugins, polars, tiered
-    from logsegment.tiered.restoring import restore
+    from logsegment._restore.restore import restore
+    from logsegment.analysis.train_dictionary import train_dictionary
 
 _PLACES = {name: f"logsegment.{name}" for name in ("broker", "plugins", "polars", "tiered")}
-__getattr__, __dir__ = lazily(__name__, {**_PLACES, "restore": "logsegment.tiered.restoring"})
+__getattr__, __dir__ = lazily(
+    __name__, {**_PLACES, "restore": "logsegment._restore.restore", "train_dictionary": "logsegment.analysis.train_dictionary"}
+)
 
 __all__ = [
     "ArrowArray",
@@ -114,6 +116,7 @@ __all__ = [
     "salvage",
     "scan_transactions",
     "tiered",
+    "train_dictionary",
     "validate",
     "validate_array",
 ]

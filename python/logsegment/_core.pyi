@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeAlias, final, type_check_only
 
-from logsegment._stats import IoStats
+from logsegment._io_stats import IoStats
 from logsegment.stores.uri import StoreUri
 
 __all__ = [
@@ -68,7 +68,7 @@ __all__ = [
     "Lz4Rewriter",
     "lz4_header_checksum",
     "lz4_survey",
-    "unpack_zstd",
+    "decompress_zstd",
     "compat_versions",
     "compat_clients",
     "compat_client",
@@ -360,7 +360,7 @@ def validate_findings(
 ) -> tuple[list[Finding], IoStats, tuple[int, int, int, int] | None]: ...
 def header_totals(rows: ArrowBatch) -> tuple[int, int, int] | None: ...
 def findings_table(findings: Sequence[Finding]) -> ArrowTable: ...
-def unpack_zstd(frame: Any, size: int) -> bytes: ...
+def decompress_zstd(frame: Any, size: int) -> bytes: ...
 def scan_markers(source: Any, *, experimental: bool = False) -> list[tuple[int, int, bool]]: ...
 def scan_transactions(
     sources: Sequence[Any], *, experimental: bool = False, on_error: Literal["raise", "skip"] = "raise"

@@ -1,16 +1,11 @@
-"""What a caller may write for options, and what the core is given."""
+"""Options of calls: their names and values, and times as callers give them."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-from logsegment.absent import Absent
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
-    from logsegment.plugins.selection import Resolver
+from typing import Literal, TypeAlias
 
 Binary: TypeAlias = Literal["binary", "large_binary", "binary_view"]
 Isolation: TypeAlias = Literal["read_uncommitted", "read_committed"]
@@ -25,24 +20,11 @@ Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 CompressionName: TypeAlias = str
 TimestampType: TypeAlias = Literal["CreateTime", "LogAppendTime"]
 LZ4HeaderChecksum: TypeAlias = Literal["correct", "broken"]
+#: Milliseconds since the epoch, or a datetime with a time zone.
+Timestamp: TypeAlias = int | datetime
 
-
-def plugins(registry: Registry | None) -> Resolver | str | None:
-    """A registry as the core asks it; of none that has a name the name."""
-    if registry is None or isinstance(registry, Absent):
-        return None if registry is None else registry.wanted
-    from logsegment.plugins.selection import Resolver
-
-    return Resolver(registry)
-
-
-def brokers_plugins(registry: Registry | None) -> Resolver | str | None:
-    """A registry as the core asks it where it does a broker's work."""
-    if registry is None or isinstance(registry, Absent):
-        return None if registry is None else registry.wanted
-    from logsegment.plugins.selection import BrokerResolver
-
-    return BrokerResolver(registry)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def dictionaries(given: Sequence[bytes] | None) -> list[bytes] | None:
@@ -57,32 +39,22 @@ def names(columns: Sequence[str] | None) -> list[str] | None:
     return None if columns is None else list(columns)
 
 
-def milliseconds(argument: str, time: int | datetime | None) -> int | None:
-    """A time as milliseconds since 1970, rounded down. A datetime without a time zone could mean any of them."""
+def milliseconds(time: Timestamp, argument: str = "timestamp", *, rounds_up: bool = True) -> int:
+    """Return a time as milliseconds since the epoch.
+
+    Args:
+        time: milliseconds, or an aware datetime.
+        argument: its name, for errors.
+        rounds_up: count a part of a millisecond as a whole one, as the bound of a range of times needs it.
+
+    Raises:
+        TypeError: if it is not a time.
+        ValueError: if a datetime has no time zone.
+    """
     if not isinstance(time, datetime):
-        return time
+        if not hasattr(time, "__index__"):
+            raise TypeError(f"{argument} must be milliseconds (int) or a datetime with a time zone, not {type(time).__name__}")
+        return operator.index(time)
     if time.tzinfo is None:
         raise ValueError(f"{argument}: a datetime needs a time zone")
-    return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
-
-
-def entry_options(**options: Any) -> dict[str, Any]:
-    """Options of the core's verbs about entries, with defaults for those that a verb does not have."""
-    defaults: dict[str, Any] = {
-        "check_crc": True,
-        "on_error": "raise",
-        "strict_tail": False,
-        "batch_size": 65536,
-        "format": "auto",
-        "experimental": False,
-        "base_position": None,
-        "resolve": False,
-        "lz4_in_07": False,
-        "ignore_lz4_header_checksum": False,
-        "allow_dependent_lz4_blocks": False,
-        "zstd_dictionaries": None,
-        "codecs": None,
-        "limits": None,
-    }
-    taken = defaults | options
-    return taken | {"zstd_dictionaries": dictionaries(taken["zstd_dictionaries"]), "codecs": plugins(taken["codecs"])}
+    return -((_EPOCH - time) // _MILLISECOND) if rounds_up else (time - _EPOCH) // _MILLISECOND

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from logsegment import _core
-from logsegment._core import Limits
-from logsegment._options import TimestampType, brokers_plugins, milliseconds
+from logsegment._core import Limits, broker_append, broker_fetch
+from logsegment._options import TimestampType, milliseconds
+from logsegment.plugins.selection import broker_resolver
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -174,7 +174,7 @@ def append(
     """
     if max_message_bytes < 0:
         raise ValueError("max_message_bytes must be 0 or more")
-    clock = time.time_ns() // 1_000_000 if now is None else milliseconds("now", now)
+    clock = time.time_ns() // 1_000_000 if now is None else milliseconds(now, "now", rounds_up=False)
     options = {
         "origin": origin,
         "first_offset": first_offset,
@@ -189,9 +189,9 @@ def append(
         "max_message_bytes": max_message_bytes,
         "partition_leader_epoch": partition_leader_epoch,
         "limits": limits,
-        "codecs": brokers_plugins(codecs),
+        "codecs": broker_resolver(codecs),
     }
-    data, first, last, timestamp, duplicate, rows = _core.broker_append(buffer, options, _rows(producer_state or {}))
+    data, first, last, timestamp, duplicate, rows = broker_append(buffer, options, _rows(producer_state or {}))
     return Appended(data, first, last, timestamp, duplicate, _state(rows))
 
 
@@ -240,7 +240,7 @@ def fetch(
 
     Source: `KafkaApis.handleFetchRequest`, `LazyDownConversionRecordsSend` in Kafka 3.9; KIP-110, KIP-283.
     """
-    return _core.broker_fetch(buffer, api_version, topic_compression, first_offset, limits, brokers_plugins(codecs))
+    return broker_fetch(buffer, api_version, topic_compression, first_offset, limits, broker_resolver(codecs))
 
 
 def _has_zstd(inter_broker_protocol_version: str | None) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from logsegment import _core
+from logsegment._core import compat_client, compat_clients, compat_errors, compat_verdict, compat_versions
 
 __all__ = [
     "CLIENTS",
@@ -118,15 +118,15 @@ class Verdict:
 
 
 #: Kafka's error codes that record data can cause, by code.
-ERRORS: dict[int, KafkaError] = {code: KafkaError(code, name, when) for code, name, when in _core.compat_errors()}
+ERRORS: dict[int, KafkaError] = {code: KafkaError(code, name, when) for code, name, when in compat_errors()}
 #: What Produce carries, by version.
-PRODUCE: tuple[RequestVersions, ...] = tuple(RequestVersions(*row) for row in _core.compat_versions("produce"))
+PRODUCE: tuple[RequestVersions, ...] = tuple(RequestVersions(*row) for row in compat_versions("produce"))
 #: What Fetch carries, by version.
-FETCH: tuple[RequestVersions, ...] = tuple(RequestVersions(*row) for row in _core.compat_versions("fetch"))
+FETCH: tuple[RequestVersions, ...] = tuple(RequestVersions(*row) for row in compat_versions("fetch"))
 #: What releases of Kafka's clients carry, oldest first.
 CLIENTS: tuple[Client, ...] = tuple(
     Client(since, produce, fetch, writes, tuple(reads), tuple(compressions), lz4_written, lz4_read, note)
-    for since, produce, fetch, writes, reads, compressions, lz4_written, lz4_read, note in _core.compat_clients()
+    for since, produce, fetch, writes, reads, compressions, lz4_written, lz4_read, note in compat_clients()
 )
 
 
@@ -202,12 +202,12 @@ def client(release: str) -> Client:
 
     Source: FORMAT of the releases, KIP-57, KIP-110.
     """
-    row = _core.compat_client(release)
+    row = compat_client(release)
     if row is None:
         raise ValueError(f"release must be one of Kafka from 0.7.0 on, such as '0.9.0.1', not {release!r}")
     return CLIENTS[row]
 
 
 def _verdict(api: str, api_version: int, format: str, compression: str) -> Verdict:
-    code, converted, advice = _core.compat_verdict(api, api_version, format, compression)
+    code, converted, advice = compat_verdict(api, api_version, format, compression)
     return Verdict(None if code is None else ERRORS[code], converted, advice)

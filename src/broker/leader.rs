@@ -183,7 +183,7 @@ impl<'a> Work<'a> {
         let mut look = Look::new(&opened, section, self.options);
         let mut walk = opened.walk;
         let walked = walk.advance(&section, walk.left(), &mut look).and_then(|()| walk.finish(&section));
-        walked.map_err(|error| at(self.decoder.judged(header, error)))?;
+        walked.map_err(|error| at(self.decoder.blame_plugin(header, error)))?;
         look.finish().map_err(at)
     }
 

@@ -138,7 +138,7 @@ impl Decompressor {
 /// Returns the error of a corrupt stream.
 #[cold]
 fn bad(codec: &'static str, rule: &'static str, fault: &'static str) -> Error {
-    ErrorKind::Codec { rule, codec, fault }.into()
+    ErrorKind::Codec { rule, codec, problem: fault }.into()
 }
 
 /// Returns a 32-bit length as `usize`.

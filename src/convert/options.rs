@@ -39,7 +39,7 @@ impl ConvertOptions {
     /// # Errors
     /// `Usage`, the errors of `compression_for`, and `Refused` for a codec that the format does not have.
     pub fn ensure_legal(&self) -> Result<()> {
-        let usage = |argument, fault: &str| Err(ErrorKind::Usage { argument, fault: fault.to_owned() }.into());
+        let usage = |argument, problem: &str| Err(ErrorKind::Usage { argument, problem: problem.to_owned() }.into());
         if self.level.is_some() && self.compression.is_none() {
             return usage("level", "it belongs to a codec: name one with compression=");
         }

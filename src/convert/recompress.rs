@@ -22,15 +22,15 @@ pub fn recompress(
     let compression_type = compression.map_or(CompressionType::None, Compression::compression_type);
     let header = BatchHeader { attributes: header.attributes.with_compression(compression_type), ..*header };
     match header.format {
-        RecordFormat::V3 => v3::write::open(out, &header),
-        _ => v2::write::open(out),
+        RecordFormat::V3 => v3::encode::open(out, &header),
+        _ => v2::encode::open(out),
     }
     match compression {
         Some(compression) => compressor.compress_in_two(compression, (records, metadata_len), out)?,
         None => out.put(records),
     }
     match header.format {
-        RecordFormat::V3 => v3::write::seal(out, start),
-        _ => v2::write::seal(out, start, &header),
+        RecordFormat::V3 => v3::encode::seal(out, start),
+        _ => v2::encode::seal(out, start, &header),
     }
 }

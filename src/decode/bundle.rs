@@ -1,6 +1,6 @@
 //! Uncompressed messages that are opened together: a message alone is small, and opening it costs more than its record.
 
-use super::entry::{Decoder, Opened, Storage};
+use super::entry::{Decoder, Opened, RecordsSource};
 use super::{messages, v07};
 use crate::error::Result;
 use crate::framing::{Frame, Step, step};
@@ -32,7 +32,7 @@ impl Decoder {
         let first = if is_v07 { self.open_v07(frame, header, None) } else { self.open_message(frame, header, None) };
         let mut len = frame.bytes.len();
         let Some(mut opened) = first? else { return Ok((None, len)) };
-        if opened.storage != Storage::Entry {
+        if opened.records_source != RecordsSource::Input {
             return Ok((Some(opened), len));
         }
         let mut count = 1;

@@ -1,4 +1,4 @@
-//! One entry: header, filters, checksum, decompression. The owner of the columns then walks the records.
+//! One entry: header, filters, checksum, decompressing. The records are then walked by whoever holds the columns.
 
 use super::header::{checksummed, ensure_count, parse_header, records_at, verify};
 use super::transactions::Fate;
@@ -7,7 +7,7 @@ use super::{Bundle, DecodeOptions, Isolation, OffsetRange, Stats, Walk};
 use crate::codec::{Codec, CodecFinding, Decompressed, Decompressor, HeaderChecksum, Memory, Place, PluginOutput};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse};
-use crate::format::v3::metadata::{Metadata, Prefix};
+use crate::format::v3::records::{Metadata, Prefix};
 use crate::framing::Frame;
 use crate::limits::Budget;
 use crate::model::{BatchHeader, CompressionType, ControlType, Formats, HeaderRef, RecordFormat, RecordRef, RecordSink, Section};
@@ -36,7 +36,7 @@ pub struct Opened {
     /// Its header, resolved: base offset and count of a wrapper are those of its messages.
     pub header: BatchHeader,
     /// Where its uncompressed records are.
-    pub storage: Storage,
+    pub records_source: RecordsSource,
     /// Its records.
     pub walk: Walk,
     /// Which records to give; `None` for all.
@@ -49,13 +49,13 @@ pub struct Opened {
     pub bundled: usize,
 }
 
-/// Where the uncompressed records of an entry are.
+/// Where the decompressed records of an entry are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Storage {
-    /// In the entry itself, uncompressed.
-    Entry,
-    /// In the decoder's buffer.
-    Buffer,
+pub enum RecordsSource {
+    /// In the entry itself.
+    Input,
+    /// In the decoder's storage.
+    Decompressed,
     /// In memory that a plugin returned.
     Plugin,
 }
@@ -124,7 +124,7 @@ impl Decoder {
         self.open_with_findings(frame, None)
     }
 
-    /// Opens an entry like `open`; deviations that the codec ignores are added to `findings`.
+    /// The same; what the codec skipped goes to `findings`.
     ///
     /// # Errors
     /// As `open`.
@@ -172,10 +172,10 @@ impl Decoder {
     /// Returns the uncompressed records of an opened entry, and the bytes after them that may be read.
     #[inline]
     pub fn section<'a>(&'a self, opened: &Opened, entry: &'a [u8], behind: &'a [u8]) -> Section<'a> {
-        match opened.storage {
-            Storage::Buffer => Section::new(self.decompressed.readable(), self.decompressed.bytes().len()).decompressed(),
-            Storage::Plugin => Section::new(&self.given, self.given.len()).decompressed(),
-            Storage::Entry => {
+        match opened.records_source {
+            RecordsSource::Decompressed => Section::new(self.decompressed.readable(), self.decompressed.bytes().len()).decompressed(),
+            RecordsSource::Plugin => Section::new(&self.given, self.given.len()).decompressed(),
+            RecordsSource::Input => {
                 // `behind` starts where the entry starts and ends where the run ends.
                 let stored = entry.len().saturating_sub(opened.records_at);
                 Section::new(behind.get(opened.records_at..).unwrap_or_default(), stored)
@@ -197,7 +197,7 @@ impl Decoder {
 
     /// What is wrong with the records of an entry, which the plugin is to blame for that gave them.
     #[cold]
-    pub fn judged(&self, header: &BatchHeader, error: Error) -> Error {
+    pub fn blame_plugin(&self, header: &BatchHeader, error: Error) -> Error {
         match header.compression().plugin_id().filter(|_| error.is_about_records()) {
             Some(id) => self.options.codecs.plugins.blamed(id, &error),
             None => error,
@@ -228,26 +228,26 @@ impl Decoder {
         self.options.limits.ensure_records(u64::try_from(count).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
         let records_at = records_at(header, frame.bytes);
         let records = frame.bytes.get(records_at..).unwrap_or_default();
-        let storage = self.decompress_batch(header, records, findings)?;
-        let section = match storage {
-            Storage::Buffer => Section::new(self.decompressed.readable(), self.decompressed.bytes().len()),
-            Storage::Entry => Section::new(records, records.len()),
-            Storage::Plugin => Section::new(&self.given, self.given.len()),
+        let records_source = self.decompress_batch(header, records, findings)?;
+        let section = match records_source {
+            RecordsSource::Decompressed => Section::new(self.decompressed.readable(), self.decompressed.bytes().len()),
+            RecordsSource::Input => Section::new(records, records.len()),
+            RecordsSource::Plugin => Section::new(&self.given, self.given.len()),
         };
-        let walk = ensure_count(header, section.len(), storage != Storage::Entry)
+        let walk = ensure_count(header, section.len(), records_source != RecordsSource::Input)
             .and_then(|count| Walk::of_batch(header, count, &section, &self.options.limits))
             .and_then(|walk| if self.options.check_crc { Ok(walk) } else { walk.ensure_placed(&section).map(|()| walk) });
         let opened = Opened {
             header: *header,
-            storage,
-            walk: walk.map_err(|error| self.judged(header, error))?,
+            records_source,
+            walk: walk.map_err(|error| self.blame_plugin(header, error))?,
             filter,
             append_time: header.append_time(),
             records_at,
             bundled: frame.bytes.len(),
         };
         if header.is_control() {
-            self.ensure_control(&opened, frame.bytes).map_err(|error| self.judged(header, error))?;
+            self.ensure_control(&opened, frame.bytes).map_err(|error| self.blame_plugin(header, error))?;
             if !self.options.is_control_wanted {
                 return Ok(None);
             }
@@ -282,20 +282,25 @@ impl Decoder {
         match transactions.fate(header) {
             Fate::Committed => Ok(true),
             Fate::Aborted => Ok(false),
-            Fate::InDoubt { behind } => {
-                Err(ErrorKind::InDoubt { producer_id: header.producer.id, last_offset: header.last_offset, behind }.into())
+            Fate::Undecided { behind } => {
+                Err(ErrorKind::Undecided { producer_id: header.producer.id, last_offset: header.last_offset, behind }.into())
             }
         }
     }
 
-    fn decompress_batch(&mut self, header: &BatchHeader, records: &[u8], findings: Option<&mut Vec<CodecFinding>>) -> Result<Storage> {
+    fn decompress_batch(
+        &mut self,
+        header: &BatchHeader,
+        records: &[u8],
+        findings: Option<&mut Vec<CodecFinding>>,
+    ) -> Result<RecordsSource> {
         let codec = match header.compression() {
-            CompressionType::None => return Ok(Storage::Entry),
-            CompressionType::Plugin(id) => return self.decompress_by_plugin(id, records),
+            CompressionType::None => return Ok(RecordsSource::Input),
+            CompressionType::Plugin(id) => return self.decompress_plugin(id, records),
             _ => codec_of(header)?,
         };
         self.decompress(codec, records, findings)?;
-        Ok(Storage::Buffer)
+        Ok(RecordsSource::Decompressed)
     }
 
     /// Reads the metadata of the records of a compressed batch whose metadata precedes all payloads; decompresses no more than it takes
@@ -315,7 +320,7 @@ impl Decoder {
         let mut prefix = Prefix::new(ensure_count(header, usize::MAX, true)?, header.has_record_attributes(), &limits);
         let codec = self.accepting(codec_of(header)?);
         let budget = Budget::for_entry(&limits, records.len());
-        let mut fault = None;
+        let mut failed = None;
         let decompressed =
             self.decompressor.decompress_until(codec, records, &mut self.decompressed, &budget, &mut |decompressed| match prefix.read(
                 decompressed.readable(),
@@ -325,14 +330,14 @@ impl Decoder {
             ) {
                 Ok(is_all) => is_all,
                 Err(error) => {
-                    fault = Some(error);
+                    failed = Some(error);
                     true
                 }
             });
-        self.stats.entries_unpacked += 1;
+        self.stats.entries_decompressed += 1;
         self.stats.bytes_inflated += as_u64(self.decompressed.len());
         decompressed?;
-        fault.map_or(Ok(()), Err)?;
+        failed.map_or(Ok(()), Err)?;
         prefix.read(self.decompressed.readable(), self.decompressed.len(), true, &mut each).map(|_| ())
     }
 
@@ -351,22 +356,22 @@ impl Decoder {
         let budget = Budget::for_entry(&self.options.limits, compressed.len());
         let codec = self.accepting(codec);
         self.decompressor.decompress(codec, compressed, &mut self.decompressed, &budget, findings)?;
-        self.stats.entries_unpacked += 1;
+        self.stats.entries_decompressed += 1;
         self.stats.bytes_inflated += as_u64(self.decompressed.bytes().len());
         Ok(())
     }
 
     #[cold]
-    fn decompress_by_plugin(&mut self, id: u8, compressed: &[u8]) -> Result<Storage> {
+    fn decompress_plugin(&mut self, id: u8, compressed: &[u8]) -> Result<RecordsSource> {
         let budget = Budget::for_entry(&self.options.limits, compressed.len());
         let to = PluginOutput { buffer: &mut self.decompressed, given: &mut self.given };
-        let (storage, len) = match self.options.codecs.plugins.decompress(id, compressed, &self.memory, to, &budget)? {
-            Place::Buffer => (Storage::Buffer, self.decompressed.len()),
-            Place::Given => (Storage::Plugin, self.given.len()),
+        let (records_source, len) = match self.options.codecs.plugins.decompress(id, compressed, &self.memory, to, &budget)? {
+            Place::Buffer => (RecordsSource::Decompressed, self.decompressed.len()),
+            Place::Given => (RecordsSource::Plugin, self.given.len()),
         };
-        self.stats.entries_unpacked += 1;
+        self.stats.entries_decompressed += 1;
         self.stats.bytes_inflated += as_u64(len);
-        Ok(storage)
+        Ok(records_source)
     }
 
     /// Decompresses into another buffer and within another budget.
@@ -389,11 +394,11 @@ impl Decoder {
     /// Parses every record of a control batch and the key of each (V2-47).
     fn ensure_control(&self, opened: &Opened, entry: &[u8]) -> Result<()> {
         let section = self.section(opened, entry, entry);
-        let mut keys = ControlKeys { section, fault: None };
+        let mut keys = ControlKeys { section, failed: None };
         let mut walk = opened.walk;
         walk.advance(&section, walk.left(), &mut keys)?;
         walk.finish(&section)?;
-        keys.fault.map_or(Ok(()), Err)
+        keys.failed.map_or(Ok(()), Err)
     }
 }
 
@@ -410,7 +415,7 @@ fn codec_of(header: &BatchHeader) -> Result<Codec> {
 
 struct ControlKeys<'a> {
     section: Section<'a>,
-    fault: Option<Error>,
+    failed: Option<Error>,
 }
 
 impl RecordSink for ControlKeys<'_> {
@@ -418,7 +423,7 @@ impl RecordSink for ControlKeys<'_> {
     fn record(&mut self, record: RecordRef) {
         let key = record.key().map(|(start, len)| self.section.run(start, len));
         if let Err(error) = ControlType::parse(key) {
-            self.fault.get_or_insert(error.in_record(as_u64(record.index)));
+            self.failed.get_or_insert(error.in_record(as_u64(record.index)));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Message sets of magic 0 and 1: uncompressed messages, and wrappers, whose inner messages tell its base offset.
 
-use super::entry::{Decoder, Opened, Storage};
+use super::entry::{Decoder, Opened, RecordsSource};
 use super::walk::entry_len;
 use super::{Walk, header};
 use crate::codec::{Codec, CodecFinding, HeaderChecksum};
@@ -81,7 +81,7 @@ impl Decoder {
         let offsets = self.options.wanted_offsets();
         Ok(Opened {
             header,
-            storage: Storage::Buffer,
+            records_source: RecordsSource::Decompressed,
             walk: Walk::Messages(records::Walk::of_inner(&scan, base.wrapping_sub(first), header.base_timestamp, header.append_time())),
             filter: (!offsets.is_all()).then_some(offsets),
             // The walk gives it to the messages that have one.
@@ -95,7 +95,7 @@ impl Decoder {
 fn uncompressed(header: &BatchHeader, count: usize) -> Opened {
     Opened {
         header: *header,
-        storage: Storage::Entry,
+        records_source: RecordsSource::Input,
         walk: walk_of_uncompressed(header, count),
         filter: None,
         // Each message tells its own.

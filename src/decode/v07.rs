@@ -1,6 +1,6 @@
 //! Kafka 0.7: uncompressed messages, and compressed ones, which may hold compressed ones again (L7-16, L7-17).
 
-use super::entry::{Decoder, Opened, Storage};
+use super::entry::{Decoder, Opened, RecordsSource};
 use super::{CodecOptions, Walk, header};
 use crate::codec::{Codec, CodecFinding, Decompressed, HeaderChecksum, NO_ENTRIES};
 use crate::error::{Error, ErrorKind, Result};
@@ -31,7 +31,7 @@ impl Decoder {
             message.verify(frame.bytes)?;
         }
         if !message.is_compressed() {
-            return Ok(Some(opened(header, Storage::Entry, 1, records::Walk::of_uncompressed(1))));
+            return Ok(Some(opened(header, RecordsSource::Input, 1, records::Walk::of_uncompressed(1))));
         }
         let budget = Budget::for_entry(&self.options.limits, message.payload(frame.bytes).len());
         let mut findings = findings;
@@ -41,7 +41,7 @@ impl Decoder {
             None => self.flatten(budget, findings)?,
         };
         self.options.limits.ensure_records(as_u64(count))?;
-        Ok(Some(opened(header, Storage::Buffer, count, records::Walk::of_inner(count, header.size))))
+        Ok(Some(opened(header, RecordsSource::Decompressed, count, records::Walk::of_inner(count, header.size))))
     }
 
     /// True for a valid, wanted message with the magic and attributes of `header`, an uncompressed message so many bytes before it.
@@ -119,10 +119,10 @@ struct Flat {
 /// An entry may hold any number of cut sets; a few tell enough.
 const MOST_FINDINGS: usize = 8;
 
-fn opened(header: &BatchHeader, storage: Storage, count: usize, walk: records::Walk) -> Opened {
+fn opened(header: &BatchHeader, records_source: RecordsSource, count: usize, walk: records::Walk) -> Opened {
     Opened {
         header: BatchHeader { count: Some(i32::try_from(count).unwrap_or(i32::MAX)), ..*header },
-        storage,
+        records_source,
         walk: Walk::V07(walk),
         filter: None,
         append_time: None,

@@ -6,10 +6,10 @@ mod seal;
 use super::BatchSettings;
 use crate::codec::Compressor;
 use crate::error::Result;
-use crate::format::v0_v1::write::{self as v0_v1, MessageHeader};
-use crate::format::v2::write::{self as v2, Deltas};
-use crate::format::v3::write as v3;
-use crate::format::v07::write as v07;
+use crate::format::v0_v1::encode::{self as v0_v1, MessageHeader};
+use crate::format::v2::encode::{self as v2, Deltas};
+use crate::format::v3::encode as v3;
+use crate::format::v07::encode as v07;
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{NewRecord, RecordFormat, TimestampType};
 use crate::wire::Sink;
@@ -256,7 +256,7 @@ impl BatchBuilder {
         }
     }
 
-    /// What stands in a message: builders since 0.11 write the append time into every one (L8-32).
+    /// What is in a message: builders since 0.11 write the append time into every one (L8-32).
     fn message_header(&self, record: &NewRecord<'_>, deltas: Deltas) -> MessageHeader {
         let format = self.settings.format;
         let is_relative = format == RecordFormat::V1 && self.settings.compression.is_some();

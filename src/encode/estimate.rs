@@ -1,6 +1,6 @@
 //! How much smaller the records of a batch will get, guessed from the batches before (`CompressionRatioEstimator` in Kafka's clients).
 
-/// The estimate: compressed bytes for each uncompressed byte.
+/// The guess: compressed bytes for each uncompressed one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Estimate(f32);
 
@@ -19,7 +19,7 @@ impl Default for Estimate {
 
 #[expect(clippy::as_conversions, clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a guess")]
 impl Estimate {
-    /// Returns how many bytes `uncompressed` bytes are expected to compress to.
+    /// The bytes that `uncompressed` bytes will be compressed to.
     pub(super) fn compressed(self, uncompressed: usize) -> usize {
         (uncompressed as f32 * self.0 * CAUTION) as usize
     }

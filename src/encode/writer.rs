@@ -1,16 +1,16 @@
 //! Any number of records to batches, which end where those of Kafka's producer do.
 
 use super::builder::Measure;
+use super::errors::{not_increasing, refused};
 use super::estimate::Estimate;
-use super::refusal::{not_increasing, refused};
 use super::{BatchBuilder, BatchSettings};
 use crate::codec::{Compressor, Plugins};
 use crate::error::Result;
-use crate::format::v0_v1::write::overhead;
+use crate::format::v0_v1::encode::overhead;
+use crate::format::v2::encode::record_len_bound;
 use crate::format::v2::layout::HEADER_LEN;
-use crate::format::v2::write::record_len_bound;
 use crate::format::v3;
-use crate::format::v07::write::OVERHEAD as V07_OVERHEAD;
+use crate::format::v07::encode::OVERHEAD as V07_OVERHEAD;
 use crate::model::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
 use crate::model::{ControlType, NewRecord, Producer, RecordFormat, TimestampType};
 use crate::wire::Sink;
@@ -170,7 +170,7 @@ impl RecordWriter {
     fn measure(&mut self, record: &NewRecord<'_>) -> Result<Measure> {
         if self.is_open_to(record) {
             let measure = self.builder.measure(record)?;
-            if self.has_room_for(measure.len) {
+            if self.has_space_for(measure.len) {
                 return Ok(measure);
             }
         }
@@ -193,7 +193,7 @@ impl RecordWriter {
 
     /// Counts the record uncompressed, as Kafka's producer does.
     #[inline]
-    fn has_room_for(&self, len: usize) -> bool {
+    fn has_space_for(&self, len: usize) -> bool {
         let uncompressed = self.builder.uncompressed_len();
         let estimated = if self.settings.compression.is_some() { self.estimate.compressed(uncompressed) } else { uncompressed };
         header_len(&self.settings) + estimated + len <= self.limit

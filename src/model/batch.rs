@@ -15,7 +15,7 @@ pub struct BatchHeader {
     pub base_offset: i64,
     /// Offset of the last record as produced (V2-5).
     pub last_offset: i64,
-    /// Records that the header counts; `None` where only decompression shows it (L8-28).
+    /// Records that the header counts; `None` where only decompressing tells (L8-28).
     pub count: Option<i32>,
     /// All attribute bits.
     pub attributes: Attributes,

@@ -1,8 +1,8 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::interrupt::Fetches;
 use crate::columns::findings::FindingRow;
+use crate::py::interrupt::Fetches;
 use crate::validate as core;
 
 /// One thing worth knowing about the bytes: what is wrong, where, how bad.
@@ -42,7 +42,7 @@ impl From<&core::Finding> for Finding {
         Self {
             rule: finding.rule().to_owned(),
             severity: finding.severity.name().to_owned(),
-            message: finding.what.to_string(),
+            message: finding.kind.to_string(),
             path: finding.path(),
             position: finding.position,
             length: finding.length,
@@ -175,5 +175,5 @@ pub fn counters(py: Python<'_>, stats: &crate::decode::Stats, fetches: Fetches) 
     for (name, count) in stats.to_pairs().into_iter().chain(fetches.to_pairs()) {
         dict.set_item(name, count)?;
     }
-    Ok(py.import("logsegment._stats")?.getattr("IoStats")?.call1((dict,))?.unbind())
+    Ok(py.import("logsegment._io_stats")?.getattr("IoStats")?.call1((dict,))?.unbind())
 }

@@ -17,7 +17,7 @@ from pyspark.sql.types import BinaryType, StructType
 import eras
 import logsegment as ls
 from logsegment import stores
-from logsegment.segments import find_segments
+from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import register
 from logsegment.spark.write import SegmentStreamWriter, SegmentWriter, claims, journal, places
 from logsegment.spark.write import task as tasks

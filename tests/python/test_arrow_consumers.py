@@ -192,7 +192,7 @@ def test_importing_and_reading_needs_no_other_package():
         "assert not foreign, foreign\n"
         "rooms = {f'logsegment.{name}' for name in ('broker', 'plugins', 'polars')}\n"
         "assert not rooms & sys.modules.keys(), 'what was not asked for'\n"
-        "assert {'broker', 'plugins', 'restore'} <= set(dir(ls)) and ls.restore.__module__ == 'logsegment.tiered.restoring'\n"
+        "assert {'broker', 'plugins', 'restore'} <= set(dir(ls)) and ls.restore.__module__ == 'logsegment._restore.restore'\n"
         "assert ls.plugins.FileRegistry and ls.broker.append and ls.tiered.uploads and not hasattr(ls, 'nothing')\n"
     )
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(path).parent, check=False)

@@ -16,7 +16,7 @@ import hostile
 import logsegment as ls
 from building import simple_batch
 from cli_process import CODEC_FILE, DAMAGED, MODERN, TORN, TRANSACTIONS, run
-from logsegment.inspect_text import value_text
+from logsegment._inspect import value_text
 
 #: Entries of a file that are looked at; the first ones are of every kind.
 ENTRIES = 2

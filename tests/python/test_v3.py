@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import building
 import corpus
 import logsegment as ls
-from logsegment.what_if import v3_header_len, v3_savings
+from logsegment.analysis.v3_savings import v3_header_len, v3_savings
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 ALL = ["offset", "timestampMs", "key", "value", "headersRaw", "sequence", "producerId", "producerEpoch", "partitionLeaderEpoch"]
@@ -177,7 +177,7 @@ class TestNumbers:
 
     def test_the_page_tells_the_numbers_that_batches_have(self):
         """S-V30 to S-V33: each row of the table, computed from batches."""
-        page = (Path(__file__).parents[2] / "docs/formats/v3.md").read_text()
+        page = (corpus.TESTS.parent / "docs/formats/v3.md").read_text()
         lines = page.partition("## Numbers of the document")[2].partition("\n## ")[0].splitlines()
         table_rows = [[cell.strip() for cell in line.split("|")] for line in lines if line.startswith("| S-V")]
         told = {(cells[1], cells[2]): cells[3] for cells in table_rows if cells[1] != "S-V32"}
@@ -593,7 +593,7 @@ def test_what_if_goes_past_damage_and_piece_by_piece(tmp_path: Path, monkeypatch
     damaged = b"".join([*parts[:3], bytes(torn), bad, *parts[5:]])
     file = tmp_path / "00000000000000000000.log"
     for size in (1, len(parts[0]) * 2, 1 << 20):
-        monkeypatch.setattr("logsegment.what_if.PIECE", size)
+        monkeypatch.setattr("logsegment.analysis.v3_savings.PIECE", size)
         for data, left_out, count in ((whole, 0, 8), (damaged, len(torn) + len(bad), 6)):
             file.write_bytes(data)
             found = [v3_savings(source).to_dict() for source in (data, ls.FileSource(file))]

@@ -7,8 +7,8 @@ import sys
 
 import click
 
-import logsegment
-from logsegment.cli.ending import UNREADABLE, Ended, stop_on_signals
+from logsegment._core import __version__
+from logsegment.cli.exit_codes import UNREADABLE, Ended, stop_on_signals
 from logsegment.cli.messages import printable, say
 from logsegment.cli.options import examples
 from logsegment.cli.verbs import Verbs
@@ -25,7 +25,7 @@ PROGRAM = "logsegment"
         "logsegment cat --help",
     ),
 )
-@click.version_option(logsegment.__version__, prog_name=PROGRAM)
+@click.version_option(__version__, prog_name=PROGRAM)
 def program() -> None:
     """Look into the log segments of Apache Kafka, without a broker.
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-import logsegment as ls
-from logsegment.cli.batch_rows import BatchLines, BatchTable, BatchText
-from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.files import ensure_output
-from logsegment.cli.findings import tell
+from logsegment._core import ArrowBatch, RecordBatchError, RecordStream
+from logsegment._decode import batch_stream
+from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.inputs import InputSegment, in_range, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import (
     examples,
@@ -25,9 +24,11 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import Segment, in_range, segments_of
+from logsegment.cli.output.batch_rows import BatchLines, BatchTable, BatchText
+from logsegment.cli.output.files import ensure_output
+from logsegment.cli.output.findings import tell
+from logsegment.cli.output.progress import Progress
 from logsegment.cli.plugin_registries import noted, told
-from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
 
 if TYPE_CHECKING:
@@ -47,10 +48,10 @@ class BatchSink(Protocol):
     written: int
     invalid: int
 
-    def begin(self, name: str, stream: ls.RecordStream) -> None:
+    def begin(self, name: str, stream: RecordStream) -> None:
         """The rows that come are of this file."""
 
-    def write(self, batch: ls.ArrowBatch) -> None:
+    def write(self, batch: ArrowBatch) -> None:
         """Take some rows."""
 
 
@@ -105,17 +106,17 @@ def batches(
     return told(noting, FOUND if sink.invalid or FOUND in codes else CLEAN)
 
 
-def _write(segment: Segment, sink: BatchSink, progress: Progress, options: dict[str, Any], *, quiet: bool) -> int:
+def _write(segment: InputSegment, sink: BatchSink, progress: Progress, options: dict[str, Any], *, quiet: bool) -> int:
     progress.begin(segment)
     with opened(segment) as source:
-        stream = ls.batch_stream(source, **options)
+        stream = batch_stream(source, **options)
         with stream:
             sink.begin(segment.name, stream)
             try:
                 for batch in stream:
                     sink.write(batch)
                     progress.seen(stream.io_stats.bytes_read)
-            except ls.RecordBatchError as error:
+            except RecordBatchError as error:
                 raise Damaged(segment.name, error) from None
         return FOUND if tell(stream.findings, segment.name, progress, quiet=quiet) else CLEAN
 

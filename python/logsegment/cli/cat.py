@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import logsegment as ls
+from logsegment._core import RecordBatchError, Transactions, scan_transactions
+from logsegment._decode import decode
+from logsegment.analysis.redaction import Redactor
 from logsegment.cli.decoding import decode_option, decoded, ensure_topics, json_columns, say_others, with_control
-from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
-from logsegment.cli.files import ensure_output
-from logsegment.cli.findings import tell
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
+from logsegment.cli.inputs import InputSegment, ensure_topic, in_range, segments_of, whole_partition
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import (
     Base64Type,
@@ -32,14 +33,15 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import Segment, ensure_topic, in_range, segments_of, whole_partition
-from logsegment.cli.progress import Progress
-from logsegment.cli.records import Form, JsonLines, RecordSink, RecordTable, Rows
+from logsegment.cli.output.files import ensure_output
+from logsegment.cli.output.findings import tell
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.output.records import Form, JsonLines, RecordSink, RecordTable, Rows
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
-from logsegment.neighbours import committed_transactions
-from logsegment.redacting import Redactor
-from logsegment.segments import SegmentFile
+from logsegment.log.neighbours import committed_transactions
+from logsegment.log.segment import Segment
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
@@ -159,8 +161,8 @@ def cat(
     return code
 
 
-def _write_all(segments: Sequence[Segment], wanted: Wanted, sink: RecordSink, stack: ExitStack, quiet: bool) -> int:
-    known: dict[str, ls.Transactions] = {}
+def _write_all(segments: Sequence[InputSegment], wanted: Wanted, sink: RecordSink, stack: ExitStack, quiet: bool) -> int:
+    known: dict[str, Transactions] = {}
     code = CLEAN
     progress = stack.enter_context(Progress(segments, is_wanted=not quiet and sink.leaves_terminal))
     for segment in segments:
@@ -176,17 +178,19 @@ def _write_all(segments: Sequence[Segment], wanted: Wanted, sink: RecordSink, st
             with progress.aside():
                 say(words_of(error))
             code = UNREADABLE
-        except ls.RecordBatchError as error:
+        except RecordBatchError as error:
             raise Damaged(segment.name, error, redactor=wanted.redactor) from None
     return code
 
 
-def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progress, known: dict[str, ls.Transactions], quiet: bool) -> bool:
+def _write(
+    segment: InputSegment, wanted: Wanted, sink: RecordSink, progress: Progress, known: dict[str, Transactions], quiet: bool
+) -> bool:
     """Write the records of a segment; true when there were errors that were skipped."""
     is_committed = wanted.isolation == "read_committed"
     with opened(segment, is_read_twice=is_committed, bytes_of=_wanted_bytes(segment, wanted)) as source:
         transactions = _transactions(segment, source, known, wanted, quiet) if is_committed else None
-        stream = ls.decode(
+        stream = decode(
             source,
             columns=sink.columns,
             check_crc=wanted.check_crc,
@@ -210,16 +214,16 @@ def _write(segment: Segment, wanted: Wanted, sink: RecordSink, progress: Progres
         return tell(stream.findings, segment.name, progress, quiet=quiet, redactor=wanted.redactor)
 
 
-def _wanted_bytes(segment: Segment, wanted: Wanted) -> tuple[int, int | None]:
+def _wanted_bytes(segment: InputSegment, wanted: Wanted) -> tuple[int, int | None]:
     """Where the batches are that may hold the wanted offsets, as `logsegment.Log.records` and `find` look them up."""
     start, end = wanted.offsets.start, wanted.offsets.end
     if segment.file is None or not segment.is_regular or start is end is None:
         return 0, None
-    looked_up = ls.Segment(segment.file)
+    looked_up = Segment(segment.file)
     return looked_up.range_to_read(start, end, on_error=wanted.on_error, format=wanted.format)  # type: ignore[arg-type]
 
 
-def _transactions(segment: Segment, source: Any, known: dict[str, ls.Transactions], wanted: Wanted, quiet: bool) -> ls.Transactions:
+def _transactions(segment: InputSegment, source: Any, known: dict[str, Transactions], wanted: Wanted, quiet: bool) -> Transactions:
     """Aborted and open transactions of the partition that the segment belongs to, looked for once."""
     partition = whole_partition(segment) if segment.is_regular and not segment.is_of_0_7 else []
     place = segment.directory if len(partition) > 1 else segment.path
@@ -231,7 +235,7 @@ def _transactions(segment: Segment, source: Any, known: dict[str, ls.Transaction
     return known[place]
 
 
-def _learned(partition: Sequence[SegmentFile], source: Any, wanted: Wanted) -> ls.Transactions:
+def _learned(partition: Sequence[SegmentFile], source: Any, wanted: Wanted) -> Transactions:
     """What the markers of a partition tell; of what is no file with a place of its own, those of the source."""
     allowed = wanted.experimental or wanted.format == "v3"
     is_recovering = wanted.on_error == "skip" and wanted.check_crc
@@ -239,4 +243,4 @@ def _learned(partition: Sequence[SegmentFile], source: Any, wanted: Wanted) -> l
         start, end = wanted.offsets.start, wanted.offsets.end
         first = partition[0].base_offset if start is None else start
         return committed_transactions(partition, first, end, is_recovering=is_recovering, experimental=allowed)
-    return ls.scan_transactions([source], experimental=allowed, on_error="skip" if is_recovering else "raise")
+    return scan_transactions([source], experimental=allowed, on_error="skip" if is_recovering else "raise")

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-import logsegment as ls
-from logsegment.cli.directories import begun_directory, ensure_own_directories, file_name, rebuild_beside, whole_directory
-from logsegment.cli.ending import CLEAN, LOST, Damaged, ending
-from logsegment.cli.files import ensure_output, whole_file
-from logsegment.cli.findings import tell
+from logsegment._convert import Converted
+from logsegment._convert import convert as convert_source
+from logsegment._core import Finding, LossError, RecordBatchError
+from logsegment.cli.exit_codes import CLEAN, LOST, Damaged, ending
+from logsegment.cli.inputs import STDIN, InputSegment, segments_of
 from logsegment.cli.messages import count, say
-from logsegment.cli.offset_map import OffsetMap, offset_map
 from logsegment.cli.options import (
     CodecType,
     examples,
@@ -27,8 +26,11 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import STDIN, Segment, segments_of
-from logsegment.cli.progress import Progress
+from logsegment.cli.output.directories import begun_directory, ensure_own_directories, file_name, rebuild_beside, whole_directory
+from logsegment.cli.output.files import ensure_output, whole_file
+from logsegment.cli.output.findings import tell
+from logsegment.cli.output.offset_map import OffsetMap, offset_map
+from logsegment.cli.output.progress import Progress
 from logsegment.cli.sources import opened
 from logsegment.log.reader import ensure_named
 from logsegment.tiered import SegmentKeyError
@@ -56,17 +58,17 @@ class Job:
     #: Rules that were told, of those that say the same of every segment.
     told: set[str] = field(default_factory=set)
 
-    def name_of(self, segment: Segment) -> str:
+    def name_of(self, segment: InputSegment) -> str:
         """Name of the converted segment: after its first offset, which is another one than that of Kafka 0.7."""
         if self.is_of_0_7(segment):
             return f"{self.options['first_offset'] or 0:020d}.log"
         return file_name(segment)
 
-    def is_of_0_7(self, segment: Segment) -> bool:
+    def is_of_0_7(self, segment: InputSegment) -> bool:
         """Whether a segment is read as one of Kafka 0.7."""
         return self.options["format"] == "0.7" or (self.options["format"] == "auto" and segment.is_of_0_7)
 
-    def options_of(self, segment: Segment) -> dict[str, Any]:
+    def options_of(self, segment: InputSegment) -> dict[str, Any]:
         """The options for one segment: what its name tells of Kafka 0.7 stands among them, as a pipe has no name."""
         if not self.is_of_0_7(segment):
             return self.options
@@ -77,13 +79,13 @@ class Job:
             own["offset_map"] = self.map.of(segment, self.options["base_position"])
         return self.options | own
 
-    def untold(self, findings: Sequence[ls.Finding]) -> list[ls.Finding]:
+    def untold(self, findings: Sequence[Finding]) -> list[Finding]:
         """Findings without those that were told of another segment already."""
         fresh = [finding for finding in findings if finding.rule not in self.told]
         self.told |= ONCE & {finding.rule for finding in fresh}
         return fresh
 
-    def note(self, segment: Segment, converted: ls.Converted) -> None:
+    def note(self, segment: InputSegment, converted: Converted) -> None:
         """Add up what was lost."""
         if converted.next_offset is not None:
             self.options["first_offset"] = converted.next_offset
@@ -190,7 +192,7 @@ def convert(
     return _told(job)
 
 
-def _ensure_map(path: str | None, output: str, segments: Sequence[Segment], job: Job) -> None:
+def _ensure_map(path: str | None, output: str, segments: Sequence[InputSegment], job: Job) -> None:
     """Refuse a map that would be empty, or that is an input or the output.
 
     Raises:
@@ -205,7 +207,7 @@ def _ensure_map(path: str | None, output: str, segments: Sequence[Segment], job:
     ensure_output(path, segments, job.overwrite)
 
 
-def _to_file(segments: Sequence[Segment], output: str, job: Job, progress: Progress) -> None:
+def _to_file(segments: Sequence[InputSegment], output: str, job: Job, progress: Progress) -> None:
     if len(segments) > 1:
         raise click.UsageError("several files cannot become one; give a directory, or one file at a time")
     if output == STDIN:
@@ -216,7 +218,7 @@ def _to_file(segments: Sequence[Segment], output: str, job: Job, progress: Progr
         _convert(segments[0], file, job, progress)
 
 
-def _to_directory(segments: Sequence[Segment], output: str, job: Job, progress: Progress) -> None:
+def _to_directory(segments: Sequence[InputSegment], output: str, job: Job, progress: Progress) -> None:
     ensure_own_directories(segments)
     asked = dict(job.options)
     with whole_directory(output) as hidden:
@@ -235,14 +237,14 @@ def _to_directory(segments: Sequence[Segment], output: str, job: Job, progress: 
         rebuild_beside(hidden)
 
 
-def _convert(segment: Segment, file: Any, job: Job, progress: Progress) -> None:
+def _convert(segment: InputSegment, file: Any, job: Job, progress: Progress) -> None:
     progress.begin(segment)
     with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
         try:
-            converted = ls.convert(source, out=file, **job.options_of(segment))
-        except ls.LossError as refused:
+            converted = convert_source(source, out=file, **job.options_of(segment))
+        except LossError as refused:
             raise Damaged(segment.name, refused, "--allow-loss converts all the same, and tells what was lost") from refused
-        except ls.RecordBatchError as error:
+        except RecordBatchError as error:
             raise Damaged(segment.name, error, _advice(error)) from error
         except SegmentKeyError:
             raise
@@ -252,16 +254,16 @@ def _convert(segment: Segment, file: Any, job: Job, progress: Progress) -> None:
     job.note(segment, converted)
 
 
-def _ensure_named(segments: Sequence[Segment]) -> None:
+def _ensure_named(segments: Sequence[InputSegment]) -> None:
     """Fail for a segment of a directory that contradicts its name: the output would have the same name, and a wrong index."""
     try:
         ensure_named([segment.file for segment in segments if segment.file and segment.is_listed])
-    except ls.RecordBatchError as error:
+    except RecordBatchError as error:
         advice = "nothing was written; `logsegment salvage` writes segments under the names that their offsets prove"
         raise Damaged(error.path or "", error, advice) from None
 
 
-def _advice(error: ls.RecordBatchError) -> str:
+def _advice(error: RecordBatchError) -> str:
     is_target = error.code == "compression" or (error.code == "plugin_missing" and error.position is None)
     return TARGET if is_target else ADVICE
 

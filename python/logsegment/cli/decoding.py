@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
-from logsegment._internal import INTERNAL, told_of_others, with_internal
 from logsegment.cli.messages import say
+from logsegment.segment_files.internal_topics import INTERNAL, told_of_others, with_internal
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import logsegment as ls
-from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.findings import more_like_it
+from logsegment._core import RecordBatchError
+from logsegment._validate import is_unopened
+from logsegment.analysis.diff import Comparison, Damage, Difference
+from logsegment.analysis.diff import diff as compared
+from logsegment.analysis.redaction import Redactor
+from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.inputs import STDIN, tell_gaps
 from logsegment.cli.messages import count, say, show, show_json
 from logsegment.cli.options import (
     examples,
@@ -23,13 +27,9 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import STDIN, tell_gaps
+from logsegment.cli.output.findings import more_like_it
 from logsegment.cli.redact import redact_messages_option, withholding
-from logsegment.diffing import Comparison, Damage, Difference
-from logsegment.diffing import diff as compared
-from logsegment.redacting import Redactor
-from logsegment.report import is_unopened
-from logsegment.segments import is_gap
+from logsegment.segment_files.discovery import is_gap
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 
@@ -83,7 +83,7 @@ def diff(
 ) -> int:
     """Compare the records of A with those of B: segments, partition directories, or trees of them.
 
-    Segment borders, batches, codecs and formats do not count. With --quiet only partitions that are not the same are told.
+    InputSegment borders, batches, codecs and formats do not count. With --quiet only partitions that are not the same are told.
     """
     if STDIN in (a, b):
         raise click.UsageError("diff reads its inputs twice: standard input can be read only once")
@@ -95,7 +95,7 @@ def diff(
     try:
         partitions = compared(keyed(ctx, a), keyed(ctx, b), **options)
         states = [_told(partition, write) for partition in partitions]
-    except ls.RecordBatchError as error:
+    except RecordBatchError as error:
         raise Damaged(error.path or f"{a} or {b}", error, "`logsegment verify` tells what is lost", redactor) from None
     except SegmentKeyError:
         raise

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-import logsegment as ls
-from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.files import ensure_output, whole_file
-from logsegment.cli.findings import tell
+from logsegment._core import RecordBatchError
+from logsegment._inspect import RECORDS, Field, html_page, inspect, text_lines
+from logsegment.analysis.redacted_fields import begins_entry, is_intact, is_proven, redacted
+from logsegment.analysis.redaction import Redactor
+from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.inputs import STDIN, InputSegment, segments_of
 from logsegment.cli.intact import Intact, next_intact
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import (
@@ -25,17 +27,14 @@ from logsegment.cli.options import (
     path_argument,
     registry_option,
 )
-from logsegment.cli.paper import Paper
-from logsegment.cli.paths import STDIN, Segment, segments_of
+from logsegment.cli.output.files import ensure_output, whole_file
+from logsegment.cli.output.findings import tell
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.output.text import Paper
 from logsegment.cli.plugin_registries import noted, told
-from logsegment.cli.progress import Progress
 from logsegment.cli.redact import redact_options, redactor_of
 from logsegment.cli.sources import opened
-from logsegment.inspect_html import page
-from logsegment.inspect_text import lines
-from logsegment.inspecting import RECORDS
-from logsegment.redacted_fields import begins_entry, is_intact, is_proven, redacted
-from logsegment.redacting import Redactor
+from logsegment.log.segment import Segment
 from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def explain(
     try:
         root = explaining.batch_of(offset) if offset is not None else explaining.shown(at)
         behind = explaining.behind(root) if at is None and offset is None else None
-    except ls.RecordBatchError as error:
+    except RecordBatchError as error:
         raise Damaged(segment.name, error, ADVICE, redactor) from None
     except SegmentKeyError:
         # It names the segment by itself.
@@ -146,7 +145,7 @@ def explain(
         raise click.UsageError(f"{segment.name}: {mistake}") from None
     if html is not None:
         with whole_file(html, overwrite) as out:
-            out.write(page(root, f"{segment.name}, byte {root.start}", behind).encode())
+            out.write(html_page(root, f"{segment.name}, byte {root.start}", behind).encode())
     elif is_json:
         tree = {"file": segment.name, **root.to_dict()} | ({"next": behind.to_dict()} if behind else {})
         show_json(tree)
@@ -155,11 +154,11 @@ def explain(
     return told(noting, CLEAN if root.ok and not explaining.is_damaged else FOUND)
 
 
-def _print(name: str, root: ls.Field, behind: ls.Field | None) -> None:
+def _print(name: str, root: Field, behind: Field | None) -> None:
     paper = Paper()
     for tree, words in [(root, ""), *([(behind, ", the next one that is intact")] if behind else [])]:
         paper.line(f"{name}: {tree.name} at byte {tree.start:,}, {count(tree.length, 'byte')}{words}")
-        for line in lines(tree):
+        for line in text_lines(tree):
             paper.pieces([(text, STYLES.get(style)) for text, style in line])
 
 
@@ -171,18 +170,18 @@ class Explaining:
         is_damaged: what was asked for may have stood in damage before what is shown.
     """
 
-    segment: Segment
+    segment: InputSegment
     options: dict[str, Any]
     redactor: Redactor | None
     is_damaged: bool = False
 
-    def shown(self, at: int | None, offset: int | None = None) -> ls.Field:
+    def shown(self, at: int | None, offset: int | None = None) -> Field:
         """What stands at a position, or the batch of an offset."""
         if self.redactor is None:
             return _inspected(self.segment, at, offset, self.options)
         return _redacted(self.segment, at, offset, self.options, self.redactor)
 
-    def batch_of(self, offset: int) -> ls.Field:
+    def batch_of(self, offset: int) -> Field:
         """The batch of an offset, or the first one behind it. Damage in which the offset may have been is told, other is passed by."""
         try:
             root = self.shown(None, offset)
@@ -206,7 +205,7 @@ class Explaining:
         tell(found.damage, self.segment.name, Progress([], is_wanted=False), quiet=False, redactor=self.redactor)
         return found.position
 
-    def behind(self, root: ls.Field) -> ls.Field | None:
+    def behind(self, root: Field) -> Field | None:
         """The next intact batch, when what is shown is not proven to be one."""
         if is_proven(root) or not self._is_read_again:
             return None
@@ -228,20 +227,20 @@ class Explaining:
         return next_intact(self.segment, is_wanted, {name: self.options[name] for name in READING})
 
 
-def _claims_to_hold(root: ls.Field, offset: int) -> bool:
+def _claims_to_hold(root: Field, offset: int) -> bool:
     """Whether the first offset of a batch, or that of a message, is not behind `offset`."""
     first = next((field.value for field in root.children if field.name in ("baseOffset", "offset")), None)
     return isinstance(first, int) and first <= offset
 
 
-def _inspected(segment: Segment, at: int | None, offset: int | None, options: dict[str, Any]) -> ls.Field:
+def _inspected(segment: InputSegment, at: int | None, offset: int | None, options: dict[str, Any]) -> Field:
     if segment.file is not None and segment.is_regular:
-        return ls.Segment(segment.file).inspect(at=at, offset=offset, **options)
+        return Segment(segment.file).inspect(at=at, offset=offset, **options)
     with opened(segment) as source:
-        return ls.inspect(source, at=at, offset=offset, **cast(Any, options))
+        return inspect(source, at=at, offset=offset, **cast(Any, options))
 
 
-def _redacted(segment: Segment, at: int | None, offset: int | None, options: dict[str, Any], redactor: Redactor) -> ls.Field:
+def _redacted(segment: InputSegment, at: int | None, offset: int | None, options: dict[str, Any], redactor: Redactor) -> Field:
     """The batch without its payloads, which are hashed whole."""
     root = _inspected(segment, at, offset, options | {"value_bytes": sys.maxsize})
     if not is_intact(root) and not begins_entry(_batches(segment, options), root.start):
@@ -252,14 +251,14 @@ def _redacted(segment: Segment, at: int | None, offset: int | None, options: dic
     return redacted(root, redactor)
 
 
-def _batches(segment: Segment, options: dict[str, Any]) -> list[dict[str, Any]]:
+def _batches(segment: InputSegment, options: dict[str, Any]) -> list[dict[str, Any]]:
     """All batches that are intact; none of a stream, which is behind."""
     if segment.file is None or not segment.is_regular:
         return []
-    return ls.Segment(segment.file).batches(on_error="skip", **{name: options[name] for name in READING}).to_pylist()
+    return Segment(segment.file).batches(on_error="skip", **{name: options[name] for name in READING}).to_pylist()
 
 
-def _segment(path: str, offset: int | None) -> Segment:
+def _segment(path: str, offset: int | None) -> InputSegment:
     """The one segment that is meant."""
     if path == STDIN and sys.stdin.isatty():
         raise click.BadParameter("standard input is no pipe and no file; - reads a log segment from one")

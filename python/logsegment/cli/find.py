@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import logsegment as ls
-from logsegment.cli.batch_rows import instant
-from logsegment.cli.ending import CLEAN, UNREADABLE, UNREADABLES, Damaged, ending, words_of
-from logsegment.cli.findings import tell
+from logsegment._core import RecordBatchError
+from logsegment.analysis.counted_segment import Counters
+from logsegment.analysis.redaction import Redactor
+from logsegment.analysis.search import Place, Search, Wanted
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, Damaged, ending, words_of
+from logsegment.cli.inputs import InputSegment, segments_of
 from logsegment.cli.messages import count, say, show, show_json
 from logsegment.cli.options import (
     Base64Type,
@@ -30,13 +32,11 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import Segment, segments_of
-from logsegment.cli.progress import Progress
+from logsegment.cli.output.batch_rows import instant
+from logsegment.cli.output.findings import tell
+from logsegment.cli.output.progress import Progress
 from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.cli.txn import partitions
-from logsegment.counted_segment import Counters
-from logsegment.redacting import Redactor
-from logsegment.searching import Place, Search, Wanted
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -127,7 +127,7 @@ def find(
 class Lines:
     """Writes places, at most `limit` of them."""
 
-    def __init__(self, segments: list[Segment], limit: int | None, *, is_json: bool) -> None:
+    def __init__(self, segments: list[InputSegment], limit: int | None, *, is_json: bool) -> None:
         self.names = {segment.path: segment.name for segment in segments}
         self.written = 0
         self._limit = limit
@@ -184,7 +184,7 @@ def _ensure_wanted(wanted: Wanted) -> None:
         raise click.UsageError("--time finds the first record of a time by itself; --since goes with other conditions")
 
 
-def _search(search: Search, segments: list[Segment], lines: Lines, redactor: Redactor | None, *, quiet: bool) -> bool:
+def _search(search: Search, segments: list[InputSegment], lines: Lines, redactor: Redactor | None, *, quiet: bool) -> bool:
     """Write the places of every partition; false when something could not be read. Damage of one does not hide the others."""
     is_whole = True
     for _, files in partitions(segments):
@@ -199,7 +199,7 @@ def _search(search: Search, segments: list[Segment], lines: Lines, redactor: Red
         except UNREADABLES as error:
             say(words_of(error))
             is_whole = False
-        except ls.RecordBatchError as error:
+        except RecordBatchError as error:
             damaged = Damaged(lines.names[search.path], error, redactor=redactor)
             say(str(damaged))
             say(damaged.advice)

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-import logsegment as ls
+from logsegment._core import Finding, RecordBatchError
+from logsegment._decode import decode
 from logsegment._options import OnError
+from logsegment.analysis.redaction import Redactor
 from logsegment.cli.decoding import decode_option, ensure_topics, json_columns, say_others
-from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
-from logsegment.cli.findings import tell
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
+from logsegment.cli.inputs import STDIN, ensure_topic, tell_gaps
 from logsegment.cli.messages import say
 from logsegment.cli.options import (
     ColumnsType,
@@ -28,13 +30,12 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import STDIN, ensure_topic, tell_gaps
-from logsegment.cli.progress import Progress
-from logsegment.cli.records import Form, JsonLines, Rows
+from logsegment.cli.output.findings import tell
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.output.records import Form, JsonLines, Rows
 from logsegment.cli.redact import redact_options, redactor_of
-from logsegment.following import Follower, Piece
-from logsegment.redacting import Redactor
-from logsegment.segments import SegmentFile, directory_of, find_segments, found_in, is_gap
+from logsegment.log.follow import Follower, Piece
+from logsegment.segment_files.discovery import SegmentFile, directory_of, find_segments, found_in, is_gap
 from logsegment.stores.uri import here, is_stored, shown
 from logsegment.tiered import SegmentKeyError
 
@@ -89,7 +90,7 @@ class Following:
         found = [self._look(directory, segments, start, left_out) for directory, segments in by_partition(path, files)]
         return any(found)
 
-    def _look(self, directory: str, segments: Sequence[SegmentFile], start: int | None, left_out: Sequence[ls.Finding]) -> bool:
+    def _look(self, directory: str, segments: Sequence[SegmentFile], start: int | None, left_out: Sequence[Finding]) -> bool:
         ensure_topics(self.sink.columns, [(directory, segments[0].topic or self.topic)], control=self.control)
         follower = self.followers.setdefault(directory, Follower(start, experimental=self.experimental, on_error=self.on_error))
         self._tell_gaps([one for one in left_out if directory_of(one.path) == shown(segments[0].directory)], follower)
@@ -97,7 +98,7 @@ class Following:
         try:
             for one in follower.look(segments):
                 found |= self._tell(directory, one)
-        except ls.RecordBatchError as error:
+        except RecordBatchError as error:
             raise self._damaged(directory, error) from None
         except FileNotFoundError:
             return found  # renamed or deleted since it was listed; the next look lists it again
@@ -107,7 +108,7 @@ class Following:
             self._tell(directory, error)
         return found
 
-    def _tell_gaps(self, left_out: Sequence[ls.Finding], follower: Follower) -> None:
+    def _tell_gaps(self, left_out: Sequence[Finding], follower: Follower) -> None:
         """Say once of each upload that is not read what will be missing among what is shown."""
         if follower.next_offset is not None:
             new = [one for one in left_out if one.path not in self.told and is_gap(one, follower.next_offset)]
@@ -131,11 +132,11 @@ class Following:
             say(f"{directory}: {one}")
         return False
 
-    def _damaged(self, name: str, error: ls.RecordBatchError) -> Damaged:
+    def _damaged(self, name: str, error: RecordBatchError) -> Damaged:
         return Damaged(error.path or shown(name), error, redactor=self.redactor)
 
     def _write(self, piece: Piece) -> None:
-        stream = ls.decode(
+        stream = decode(
             piece.segment.source(piece.position, piece.stop),
             columns=self.sink.columns,
             on_error=self.on_error,
@@ -150,7 +151,7 @@ class Following:
         try:
             with stream:
                 self.sink.write(stream, lambda: None)
-        except ls.RecordBatchError as error:
+        except RecordBatchError as error:
             raise self._damaged(piece.segment.path, error) from None
         finally:
             sys.stdout.buffer.flush()

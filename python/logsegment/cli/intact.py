@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import logsegment as ls
-from logsegment.cli.paths import Segment
+from logsegment._core import FileSource, Finding
+from logsegment._decode import batch_stream
+from logsegment.cli.inputs import InputSegment
 
 #: Headers that are looked at together: one of the first few is what is searched for, or none.
 _BATCH_SIZE = 64
@@ -18,10 +19,10 @@ class Intact(NamedTuple):
     """Where a batch begins whose checksum matches, and what is wrong before it."""
 
     position: int
-    damage: list[ls.Finding]
+    damage: list[Finding]
 
 
-def next_intact(segment: Segment, is_wanted: Callable[[Mapping[str, Any]], bool], options: Mapping[str, Any]) -> Intact | None:
+def next_intact(segment: InputSegment, is_wanted: Callable[[Mapping[str, Any]], bool], options: Mapping[str, Any]) -> Intact | None:
     """The first intact batch of a file that is wanted.
 
     Args:
@@ -33,7 +34,7 @@ def next_intact(segment: Segment, is_wanted: Callable[[Mapping[str, Any]], bool]
         RecordBatchError: when the format is none that is read.
         OSError: when the file cannot be read.
     """
-    with ls.batch_stream(ls.FileSource(segment.path), on_error="skip", batch_size=_BATCH_SIZE, **options) as stream:
+    with batch_stream(FileSource(segment.path), on_error="skip", batch_size=_BATCH_SIZE, **options) as stream:
         for rows in stream:
             for line in rows.to_jsonl(fields=_FIELDS).splitlines():
                 row = json.loads(line)

@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
-import logsegment as ls
-from logsegment import _core
-from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.files import ensure_output, whole_file
+from logsegment._core import Lz4Rewriter, RecordBatchError
+from logsegment._lz4 import Lz4Frames, check_lz4
+from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.inputs import InputSegment, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, overwrite_option, path_argument, paths_argument, quiet_option
-from logsegment.cli.paper import Paper
-from logsegment.cli.paths import Segment, segments_of
-from logsegment.cli.progress import Progress
+from logsegment.cli.output.files import ensure_output, whole_file
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.output.text import Paper
 from logsegment.cli.sources import opened
 
 #: At damage: a new checksum would hide it.
@@ -93,14 +93,14 @@ def break_(path: str, output: str, overwrite: bool, quiet: bool) -> int:
     return _rewrite(path, output, overwrite, "broken", quiet=quiet)
 
 
-def _survey(segment: Segment, source: Any) -> list[ls.Lz4Frames]:
+def _survey(segment: InputSegment, source: Any) -> list[Lz4Frames]:
     try:
-        return ls.check_lz4(source)
-    except ls.RecordBatchError as error:
+        return check_lz4(source)
+    except RecordBatchError as error:
         raise Damaged(segment.name, error, ADVICE) from error
 
 
-def _write(segment: Segment, frames: list[ls.Lz4Frames], paper: Paper, *, quiet: bool) -> None:
+def _write(segment: InputSegment, frames: list[Lz4Frames], paper: Paper, *, quiet: bool) -> None:
     if quiet and all(row.ok for row in frames):
         return
     if not frames:
@@ -113,7 +113,7 @@ def _write(segment: Segment, frames: list[ls.Lz4Frames], paper: Paper, *, quiet:
     paper.table(titles, [(str(row.magic), row.form, f"{row.count:,}", f"{row.position:,}", _words(row)) for row in frames])
 
 
-def _words(row: ls.Lz4Frames) -> str:
+def _words(row: Lz4Frames) -> str:
     if row.ok:
         return "ok"
     if row.magic:
@@ -141,10 +141,10 @@ def _rewrite(path: str, output: str, overwrite: bool, form: str, *, quiet: bool)
     return CLEAN
 
 
-def _pieces(segment: Segment, source: Any, form: str) -> Iterator[bytes]:
+def _pieces(segment: InputSegment, source: Any, form: str) -> Iterator[bytes]:
     try:
-        yield from _core.Lz4Rewriter(source, form, None, False)
-    except ls.RecordBatchError as error:
+        yield from Lz4Rewriter(source, form, None, False)
+    except RecordBatchError as error:
         raise Damaged(segment.name, error, ADVICE) from error
 
 

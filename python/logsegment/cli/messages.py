@@ -6,7 +6,7 @@ import json
 import re
 import sys
 
-from logsegment._words import count as count
+from logsegment._text import count as count
 
 #: What Python makes of a byte of a path that is not UTF-8.
 _UNDECODED = re.compile("[\ud800-\udfff]")

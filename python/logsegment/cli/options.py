@@ -202,7 +202,7 @@ def keyed(ctx: click.Context, path: str) -> str:
     keys = ctx.meta.get(_KEYS)
     if not keys or path == "-":
         return path
-    from logsegment.tiered.places import tiered
+    from logsegment.tiered.uri import tiered
 
     return tiered(path, keys)
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-import logsegment as ls
-from logsegment.cli.paths import Segment
+from logsegment._core import FileSource
+from logsegment._decode import batch_stream
+from logsegment.cli.inputs import InputSegment
 from logsegment.stores.uri import is_tiered
 
 _FIELDS = [("baseOffset", "first"), ("lastOffset", "last")]
@@ -45,7 +46,7 @@ class Extent:
     is_proven: bool
 
 
-def places_of(segments: Sequence[Segment], reading: dict[str, Any]) -> Iterator[tuple[Segment, Place]]:
+def places_of(segments: Sequence[InputSegment], reading: dict[str, Any]) -> Iterator[tuple[InputSegment, Place]]:
     """Yield each segment with its place, partition by partition.
 
     The offsets of the batches overrule the names only where more batches are kept that way.
@@ -106,7 +107,7 @@ def _place(name: int, base: int | None, borders: Sequence[int]) -> Place:
     return Place(base, {"first_offset": base, "end_offset": end}, is_moved=base != name)
 
 
-def _kept(segments: Sequence[Segment], places: Sequence[Place], reading: dict[str, Any]) -> int:
+def _kept(segments: Sequence[InputSegment], places: Sequence[Place], reading: dict[str, Any]) -> int:
     """Return how many valid batches fit into the places of their segments."""
     kept = 0
     for segment, place in zip(segments, places, strict=True):
@@ -146,7 +147,7 @@ def _name_between(names: Sequence[int], last: int, first: int) -> int:
     return max((name for name in names if last < name <= first), default=first)
 
 
-def _by_name(segment: Segment, end: int | None) -> Place:
+def _by_name(segment: InputSegment, end: int | None) -> Place:
     fit = {} if segment.is_of_0_7 else {"first_offset": segment.base_offset, "end_offset": end}
     return Place(segment.base_offset, fit)
 
@@ -155,7 +156,7 @@ def _ends(names: Sequence[int | None]) -> Iterable[int | None]:
     return [*names[1:], None]
 
 
-def _extent(segment: Segment, reading: dict[str, Any]) -> Extent | None:
+def _extent(segment: InputSegment, reading: dict[str, Any]) -> Extent | None:
     """Return the offsets of a segment, by the headers of its batches: of those that follow each other where most do."""
     every: list[tuple[int, int]] = []
     following: list[tuple[int, int]] = []
@@ -182,9 +183,9 @@ def _widened(extent: list[tuple[int, int]], row: tuple[int, int]) -> list[tuple[
     return [(min(first, row[0]), max(last, row[1]))]
 
 
-def _rows(segment: Segment, reading: dict[str, Any], *, check_crc: bool = False) -> Iterator[tuple[int, int]]:
+def _rows(segment: InputSegment, reading: dict[str, Any], *, check_crc: bool = False) -> Iterator[tuple[int, int]]:
     """Yield first and last offset of each batch; nothing where only unpacking tells them."""
-    with ls.batch_stream(ls.FileSource(segment.path), check_crc=check_crc, on_error="skip", **reading) as stream:
+    with batch_stream(FileSource(segment.path), check_crc=check_crc, on_error="skip", **reading) as stream:
         for rows in stream:
             for line in rows.to_jsonl(fields=_FIELDS).splitlines():
                 row = json.loads(line)

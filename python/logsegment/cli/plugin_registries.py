@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from logsegment.absent import Absent, is_given
-from logsegment.cli.ending import FOUND, UNREADABLE, Ended, words_of
+from logsegment.cli.exit_codes import FOUND, UNREADABLE, Ended, words_of
 from logsegment.cli.messages import say
+from logsegment.plugins.absent import Absent, is_given
 
 if TYPE_CHECKING:
     from logsegment.plugins import Entry, Registry

@@ -10,19 +10,19 @@ from typing import Any
 
 import click
 
-import logsegment as ls
-from logsegment.cli.ending import CLEAN, Damaged, ending
-from logsegment.cli.files import ensure_output, whole_file
+from logsegment._core import RecordBatchError
+from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, TrainedDictionary, train_dictionary
+from logsegment.cli.exit_codes import CLEAN, Damaged, ending
+from logsegment.cli.inputs import STDIN, InputSegment, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, overwrite_option, paths_argument, quiet_option, registry_option
-from logsegment.cli.paper import Paper
-from logsegment.cli.paths import STDIN, Segment, segments_of
+from logsegment.cli.output.files import ensure_output, whole_file
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.output.text import Paper
 from logsegment.cli.plugin_registries import refusing
-from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
 from logsegment.plugins import Catalog, Plugin, Registry
 from logsegment.plugins.rules import registration
-from logsegment.plugins.training import LEAST_SAMPLES, LEAST_SIZE, Trained, train
 from logsegment.tiered import SegmentKeyError
 
 ADVICE = "name other segments: a dictionary is made of whole ones"
@@ -92,7 +92,7 @@ def train_(
     return CLEAN
 
 
-def _ensure_output(output: str, segments: list[Segment], overwrite: bool, *, is_text: bool) -> None:
+def _ensure_output(output: str, segments: list[InputSegment], overwrite: bool, *, is_text: bool) -> None:
     if output != STDIN:
         ensure_output(output, segments, overwrite)
     elif sys.stdout.isatty() and not is_text:
@@ -116,8 +116,10 @@ def _write(content: bytes, output: str, overwrite: bool) -> None:
         file.write(content)
 
 
-def _trained(segments: list[Segment], size: int | None, samples: int, level: int, codecs: Registry | None, *, quiet: bool) -> Trained:
-    read: list[Segment] = []
+def _trained(
+    segments: list[InputSegment], size: int | None, samples: int, level: int, codecs: Registry | None, *, quiet: bool
+) -> TrainedDictionary:
+    read: list[InputSegment] = []
     with Progress(segments, is_wanted=not quiet) as progress:
 
         def sources() -> Generator[Any]:
@@ -129,18 +131,18 @@ def _trained(segments: list[Segment], size: int | None, samples: int, level: int
 
         with closing(sources()) as each:
             try:
-                return train(each, size=size, samples=samples, level=level, codecs=codecs)
-            except ls.RecordBatchError as error:
+                return train_dictionary(each, size=size, samples=samples, level=level, codecs=codecs)
+            except RecordBatchError as error:
                 raise Damaged(read[-1].name, error, ADVICE) from error
 
 
-def _listed(trained: Trained, alias: str, java_class: str) -> bytes:
+def _listed(trained: TrainedDictionary, alias: str, java_class: str) -> bytes:
     plugin = trained.plugin(alias, java_class)
     fields = {"pluginAlias": alias, "pluginVersion": plugin.version, "pluginClassName": plugin.class_names, **plugin.extra}
     return (json.dumps([fields], indent=2) + "\n").encode()
 
 
-def _tell(trained: Trained, output: str) -> None:
+def _tell(trained: TrainedDictionary, output: str) -> None:
     """On stdout, unless that has the dictionary."""
     if output != STDIN:
         _show(trained)
@@ -151,7 +153,7 @@ def _tell(trained: Trained, output: str) -> None:
         say("these batches gain nothing from it: they are large enough for zstd alone, or have nothing in common")
 
 
-def _show(trained: Trained) -> None:
+def _show(trained: TrainedDictionary) -> None:
     paper = Paper()
     paper.line(f"dictionary: {count(len(trained.dictionary), 'byte')} from {count(trained.samples, 'batch')}")
     sizes = (("records", trained.plain_bytes), ("zstd", trained.zstd_bytes), ("with the dictionary", trained.dictionary_bytes))

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 import click
 
-import logsegment as ls
-from logsegment.cli.ending import CLEAN, FOUND, ending
+from logsegment._core import Finding
+from logsegment.cli.exit_codes import CLEAN, FOUND, ending
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import examples, quiet_option
-from logsegment.cli.paper import Paper
+from logsegment.cli.output.text import Paper
 from logsegment.cli.plugin_answers import ask_plugins
 from logsegment.cli.plugin_files import plugins_of
 from logsegment.cli.plugin_registries import OpenRegistry, allow_option, registry_options
@@ -139,7 +139,7 @@ def remove(registry: OpenRegistry, aliases: tuple[str, ...], language: str | Non
         return _write(opened, lambda catalog: removal(catalog, aliases, language), question, quiet=quiet)
 
 
-def _not_installed(catalog: Catalog, allow: tuple[str, ...]) -> Iterator[ls.Finding]:
+def _not_installed(catalog: Catalog, allow: tuple[str, ...]) -> Iterator[Finding]:
     for alias, entry in catalog.languages.get("python", {}).items():
         try:
             load(entry, allow)
@@ -211,7 +211,7 @@ def _id(entry: Entry | None) -> str:
     return "?" if entry is None else str(entry.plugin_id)
 
 
-def _tell(findings: list[ls.Finding]) -> int:
+def _tell(findings: list[Finding]) -> int:
     for finding in findings:
         say(f"{finding.path}: {finding.severity} [{finding.rule}] {finding.message}")
     return FOUND if findings else CLEAN

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
+from logsegment.analysis.redaction import LEAST_KEY_BYTES, Redactor
 from logsegment.cli.messages import say
-from logsegment.redacting import LEAST_KEY_BYTES, Redactor
 
 F = TypeVar("F", bound=Callable[..., Any])
 

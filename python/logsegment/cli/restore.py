@@ -6,12 +6,12 @@ from typing import Literal
 
 import click
 
-from logsegment import RecordBatchError
-from logsegment.cli.ending import CLEAN, FOUND, LOST, ending
+from logsegment._core import RecordBatchError
+from logsegment._restore.restore import restore as restored
+from logsegment.cli.exit_codes import CLEAN, FOUND, LOST, ending
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, key_file_option, keyed, quiet_option
 from logsegment.tiered import ChunkError, ManifestError
-from logsegment.tiered.restoring import restore as restored
 
 
 @click.command(

@@ -12,11 +12,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-import logsegment as ls
-from logsegment import _core
-from logsegment.cli.directories import begun_directory, directory_name, ensure_own_directories, file_name, rebuild_beside, whole_directory
-from logsegment.cli.ending import CLEAN, LOST, UNREADABLE, Damaged, ending, words_of
-from logsegment.cli.files import ensure_output, output_file
+from logsegment._core import Finding, UnsupportedError, findings_table
+from logsegment._salvage import Lost, Salvage
+from logsegment._salvage import salvage as salvage_source
+from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, Damaged, ending, words_of
+from logsegment.cli.inputs import STDIN, InputSegment, segments_of
 from logsegment.cli.messages import count, say, show_json, show_json_lines
 from logsegment.cli.options import (
     examples,
@@ -28,11 +28,19 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import STDIN, Segment, segments_of
+from logsegment.cli.output.directories import (
+    begun_directory,
+    directory_name,
+    ensure_own_directories,
+    file_name,
+    rebuild_beside,
+    whole_directory,
+)
+from logsegment.cli.output.files import ensure_output, output_file
+from logsegment.cli.output.progress import Progress
 from logsegment.cli.placing import Place, places_of
-from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.segments import is_gap
+from logsegment.segment_files.discovery import is_gap
 from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
@@ -58,7 +66,7 @@ class Job:
     written: int = 0
     aside_bytes: int = 0
 
-    def leave_out(self, findings: Sequence[ls.Finding]) -> None:
+    def leave_out(self, findings: Sequence[Finding]) -> None:
         """Tell the uploads in tiered storage that are not read; nothing else has the offsets of a gap."""
         self.has_lost |= any(map(is_gap, findings))
         for one in findings:
@@ -68,7 +76,7 @@ class Job:
             else:
                 say(f"left out: {path}: {one.message} [{one.rule}]")
 
-    def note(self, segment: Segment, found: ls.Salvage, progress: Progress) -> None:
+    def note(self, segment: InputSegment, found: Salvage, progress: Progress) -> None:
         """Tell what became of a segment."""
         self.has_lost |= not found.ok
         self.aside_bytes += found.aside_bytes
@@ -134,7 +142,7 @@ def salvage(
     """
     if is_json and output == STDIN:
         raise click.UsageError("--json writes to standard output, which is the output already")
-    left_out: list[ls.Finding] = []
+    left_out: list[Finding] = []
     segments = segments_of(paths, left_out)
     job = Job({"order": order, "format": entry_format, "experimental": experimental, "codecs": codecs}, is_json, quiet, overwrite)
     job.leave_out(left_out)
@@ -155,7 +163,7 @@ def salvage(
     return LOST if job.has_lost else CLEAN
 
 
-def _to_file(segments: Sequence[Segment], output: str, aside: str | None, job: Job, progress: Progress) -> None:
+def _to_file(segments: Sequence[InputSegment], output: str, aside: str | None, job: Job, progress: Progress) -> None:
     if len(segments) > 1:
         raise click.UsageError("several files cannot become one; give a directory, or one file at a time")
     if aside is not None:
@@ -175,7 +183,7 @@ def _to_file(segments: Sequence[Segment], output: str, aside: str | None, job: J
             rest.discard()
 
 
-def _to_directory(segments: Sequence[Segment], output: str, aside: str | None, job: Job, progress: Progress) -> None:
+def _to_directory(segments: Sequence[InputSegment], output: str, aside: str | None, job: Job, progress: Progress) -> None:
     ensure_own_directories(segments)
     places = [os.path.realpath(path) for path in (output, aside) if path is not None]
     if len(places) > 1 and os.path.commonpath(places) in places:
@@ -201,7 +209,7 @@ def _to_directory(segments: Sequence[Segment], output: str, aside: str | None, j
             rebuild_beside(hidden)
 
 
-def _placed(segments: Sequence[Segment], job: Job) -> Iterator[tuple[Segment, Place]]:
+def _placed(segments: Sequence[InputSegment], job: Job) -> Iterator[tuple[InputSegment, Place]]:
     """Segments with their places: as they are named where every entry is kept, else as their offsets prove."""
     if job.options["order"] == "input":
         return ((segment, Place(segment.base_offset, {})) for segment in segments)
@@ -209,7 +217,7 @@ def _placed(segments: Sequence[Segment], job: Job) -> Iterator[tuple[Segment, Pl
 
 
 @contextmanager
-def _new_file(directory: Path, segment: Segment, place: Place) -> Iterator[IO[bytes]]:
+def _new_file(directory: Path, segment: InputSegment, place: Place) -> Iterator[IO[bytes]]:
     """The file of a segment in the output; a hidden one for a segment that has no place there."""
     name = file_name(segment)
     if place.base_offset is None:
@@ -222,7 +230,7 @@ def _new_file(directory: Path, segment: Segment, place: Place) -> Iterator[IO[by
         os.fsync(file.fileno())
 
 
-def _salvage(segment: Segment, file: Any, aside: Any, place: Place, job: Job, progress: Progress) -> bool:
+def _salvage(segment: InputSegment, file: Any, aside: Any, place: Place, job: Job, progress: Progress) -> bool:
     """Write what is intact of a segment; false if there is nothing to write, and the segment was not empty before."""
     progress.begin(segment)
     # Sorted, a source is read more than once.
@@ -230,8 +238,8 @@ def _salvage(segment: Segment, file: Any, aside: Any, place: Place, job: Job, pr
     seen = progress.seen if progress.is_shown and not is_sorted else None
     with opened(segment, is_read_twice=is_sorted, seen=seen) as source:
         try:
-            found = ls.salvage(source, out=file, aside=aside, **job.options, **place.fit)
-        except ls.UnsupportedError as error:
+            found = salvage_source(source, out=file, aside=aside, **job.options, **place.fit)
+        except UnsupportedError as error:
             raise Damaged(segment.name, error) from error
     if place.is_moved:
         found.findings.insert(0, _misnamed(segment, place))
@@ -241,13 +249,13 @@ def _salvage(segment: Segment, file: Any, aside: Any, place: Place, job: Job, pr
     return is_written
 
 
-def _misnamed(segment: Segment, place: Place) -> ls.Finding:
+def _misnamed(segment: InputSegment, place: Place) -> Finding:
     first = place.base_offset
     text = f"segment contradicts its name: name has offset {segment.base_offset}, first batch has {first}; written as {first:020d}.log"
-    return ls.Finding(_NAME, "warning", text, "name", 0, 0, baseOffset=first)
+    return Finding(_NAME, "warning", text, "name", 0, 0, baseOffset=first)
 
 
-def _lines(name: str, found: ls.Salvage) -> Iterator[str]:
+def _lines(name: str, found: Salvage) -> Iterator[str]:
     kept = f"{name}: kept {count(found.entries, 'entry')}, {count(found.kept_bytes, 'byte')}"
     if found.kept:
         first, last = min(kept.first_offset for kept in found.kept), max(kept.last_offset for kept in found.kept)
@@ -271,7 +279,7 @@ def _lines(name: str, found: ls.Salvage) -> Iterator[str]:
         yield f"  {count(found.doubtful, 'intact entry')} left out by their offsets: --aside keeps them"
 
 
-def _lost_text(lost: ls.Lost) -> str:
+def _lost_text(lost: Lost) -> str:
     where = f"bytes {lost.position:,} to {lost.end - 1:,} [{lost.rule}]"
     missing = lost.missing
     if missing:
@@ -281,7 +289,7 @@ def _lost_text(lost: ls.Lost) -> str:
     return where
 
 
-def _write_json(name: str, found: ls.Salvage) -> None:
+def _write_json(name: str, found: Salvage) -> None:
     _write_findings(name, found.findings)
     account = {
         "type": "salvage",
@@ -318,6 +326,6 @@ def _write_json(name: str, found: ls.Salvage) -> None:
     show_json(account)
 
 
-def _write_findings(name: str, findings: Sequence[ls.Finding]) -> None:
-    for batch in _core.findings_table(findings).to_batches():
+def _write_findings(name: str, findings: Sequence[Finding]) -> None:
+    for batch in findings_table(findings).to_batches():
         show_json_lines(batch.to_jsonl(constants=[("type", "finding"), ("file", name)]))

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import logsegment as ls
-from logsegment.cli.paths import STDIN, Segment
+from logsegment._core import FileSource
+from logsegment.cli.inputs import STDIN, InputSegment
 
 #: Told how many bytes of the input are behind.
 Seen = Callable[[int], None]
@@ -54,7 +54,7 @@ class Flow:
 
 @contextlib.contextmanager
 def opened(
-    segment: Segment, *, is_read_twice: bool = False, seen: Seen | None = None, bytes_of: tuple[int, int | None] = (0, None)
+    segment: InputSegment, *, is_read_twice: bool = False, seen: Seen | None = None, bytes_of: tuple[int, int | None] = (0, None)
 ) -> Iterator[Any]:
     """The source of a segment.
 
@@ -65,7 +65,7 @@ def opened(
         bytes_of: what is wanted of a file that is read by position: its first byte, and the one behind the last.
     """
     if segment.is_regular and (seen is None or segment.is_stored):
-        yield ls.FileSource(segment.path, *bytes_of) if segment.file is None else segment.file.source(*bytes_of)
+        yield FileSource(segment.path, *bytes_of) if segment.file is None else segment.file.source(*bytes_of)
         return
     with _raw(segment) as raw, Flow(raw, seen).reraising() as flow:
         if not is_read_twice:
@@ -75,11 +75,11 @@ def opened(
             spool = Path(directory) / "stream.log"
             with spool.open("xb") as copy:
                 shutil.copyfileobj(flow, copy, 1 << 20)
-            yield ls.FileSource(str(spool))
+            yield FileSource(str(spool))
 
 
 @contextlib.contextmanager
-def _raw(segment: Segment) -> Iterator[BinaryIO]:
+def _raw(segment: InputSegment) -> Iterator[BinaryIO]:
     if segment.path == STDIN:
         # The core asks for large pieces; a buffer in between would only copy them.
         yield getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)

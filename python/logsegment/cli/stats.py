@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import logsegment as ls
-from logsegment.cli.ending import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.files import ensure_output, whole_file
+from logsegment._core import UnsupportedError
+from logsegment.analysis.collect_stats import Collector
+from logsegment.analysis.stats import Stats
+from logsegment.analysis.v3_savings import V3Savings, v3_savings
+from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.inputs import InputSegment, in_range, segments_of
 from logsegment.cli.messages import count, printable, say, show, show_json
 from logsegment.cli.options import (
     examples,
@@ -21,16 +24,14 @@ from logsegment.cli.options import (
     quiet_option,
     registry_option,
 )
-from logsegment.cli.paths import Segment, in_range, segments_of
+from logsegment.cli.output.files import ensure_output, whole_file
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.output.stats_page import page
+from logsegment.cli.output.stats_text import lines
+from logsegment.cli.output.v3_savings_text import lines as what_if_lines
 from logsegment.cli.plugin_registries import noted, told
-from logsegment.cli.progress import Progress
 from logsegment.cli.sources import opened
-from logsegment.counting import Collector, Stats
-from logsegment.counting.page import page
-from logsegment.counting.text import lines
-from logsegment.counting.what_if import lines as what_if_lines
 from logsegment.stores.uri import shown
-from logsegment.what_if import V3Savings, v3_savings
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -104,7 +105,7 @@ def stats(
     return told(noting, FOUND if errors else CLEAN)
 
 
-def _collect(collector: Collector, segment: Segment, reading: dict[str, Any], saved: V3Savings | None) -> V3Savings | None:
+def _collect(collector: Collector, segment: InputSegment, reading: dict[str, Any], saved: V3Savings | None) -> V3Savings | None:
     is_of_0_7 = segment.is_of_0_7 and reading["format"] == "auto"
     options = reading | ({"format": "0.7"} if is_of_0_7 else {})
     partition = (segment.directory, segment.topic, segment.partition) if segment.is_listed else segment.path
@@ -112,7 +113,7 @@ def _collect(collector: Collector, segment: Segment, reading: dict[str, Any], sa
         collector.add(source, segment.name, partition, is_repeatable=segment.is_regular or saved is not None, **options)
         try:
             return None if saved is None else saved + v3_savings(source, **options)
-        except ls.UnsupportedError as error:
+        except UnsupportedError as error:
             raise Damaged(segment.name, error) from error
 
 

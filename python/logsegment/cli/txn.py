@@ -9,19 +9,18 @@ from typing import Any
 
 import click
 
-import logsegment as ls
-from logsegment import Finding
-from logsegment.cli.batch_rows import instant
-from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, UNREADABLES, Damaged, ending, words_of
-from logsegment.cli.findings import tell
+from logsegment._core import Finding, UnsupportedError
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, Damaged, ending, words_of
+from logsegment.cli.inputs import InputSegment, segments_of
 from logsegment.cli.messages import say, show, show_json
 from logsegment.cli.options import InstantType, examples, experimental_option, json_option, paths_argument
-from logsegment.cli.paths import Segment, segments_of
-from logsegment.cli.progress import Progress
-from logsegment.counting.text import duration
-from logsegment.segments import SegmentFile, directory_of
+from logsegment.cli.output.batch_rows import instant
+from logsegment.cli.output.findings import tell
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.output.stats_text import duration
+from logsegment.log.transactions import LONGEST_MS, Transaction, transactions_of
+from logsegment.segment_files.discovery import SegmentFile, directory_of
 from logsegment.stores.uri import shown
-from logsegment.transacting import LONGEST_MS, Transaction, transactions_of
 
 #: Damaged places of a partition that are told one by one.
 SHOWN = 100
@@ -88,7 +87,7 @@ def txn(paths: tuple[str, ...], is_all: bool, longest_ms: int, now: int | None, 
             say(words_of(error))
             is_read = False
             continue
-        except ls.UnsupportedError as error:
+        except UnsupportedError as error:
             refused = Damaged(name, error)
             say(f"{refused}; {refused.advice}")
             is_sound = False
@@ -118,7 +117,7 @@ class _Damage:
             say(f"{name}: and {self.count - len(self._first):,} damaged places more; `logsegment verify` lists them")
 
 
-def partitions(segments: Sequence[Segment]) -> Iterator[tuple[str, list[SegmentFile]]]:
+def partitions(segments: Sequence[InputSegment]) -> Iterator[tuple[str, list[SegmentFile]]]:
     """The segments that belong together in the order of their offsets, with the name of what holds them: a directory or a file.
 
     They may be given in any order; who comes first is first.
@@ -131,7 +130,7 @@ def partitions(segments: Sequence[Segment]) -> Iterator[tuple[str, list[SegmentF
         yield name, sorted(files.values(), key=lambda file: file.base_offset or 0)
 
 
-def _place(segment: Segment) -> str:
+def _place(segment: InputSegment) -> str:
     return segment.name if segment.partition is None and not segment.is_listed else directory_of(segment.name)
 
 

@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-import logsegment as ls
-from logsegment._options import Depth, entry_options
-from logsegment.cli.ending import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
+from logsegment._core import FileSource, Finding
+from logsegment._decode import entry_options
+from logsegment._options import Depth
+from logsegment._validate import Report, validated
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
+from logsegment.cli.inputs import InputSegment, in_range, segments_of
 from logsegment.cli.messages import count, say
-from logsegment.cli.names import border_findings
 from logsegment.cli.options import examples, experimental_option, format_option, json_option, paths_argument, quiet_option, registry_option
-from logsegment.cli.paper import Paper
-from logsegment.cli.paths import Segment, in_range, segments_of
-from logsegment.cli.progress import Progress
+from logsegment.cli.output.progress import Progress
+from logsegment.cli.output.text import Paper
 from logsegment.cli.sources import opened
-from logsegment.cli.survey import Survey, survey
-from logsegment.cli.verdict import Verdict, write_json, write_words
-from logsegment.neighbours import validate_files
-from logsegment.report import validated
-from logsegment.segments import directory_of
+from logsegment.cli.verify_borders import border_findings
+from logsegment.cli.verify_survey import Survey, survey
+from logsegment.cli.verify_verdict import Verdict, write_json, write_words
+from logsegment.log.neighbours import validate_files
+from logsegment.segment_files.discovery import directory_of
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 
@@ -80,7 +81,7 @@ def verify(
 
     With --quiet only files with findings are told.
     """
-    left_out: list[ls.Finding] = []
+    left_out: list[Finding] = []
     found, missing = _found(paths, left_out)
     segments = in_range(found, None, None)
     options = {
@@ -124,9 +125,9 @@ def verify(
     return _code(seen, fail_on)
 
 
-def _found(paths: tuple[str, ...], left_out: list[ls.Finding]) -> tuple[list[Segment], int]:
+def _found(paths: tuple[str, ...], left_out: list[Finding]) -> tuple[list[InputSegment], int]:
     """The segments of all paths that are there, and how many are not."""
-    segments: list[Segment] = []
+    segments: list[InputSegment] = []
     missing = 0
     for path in paths:
         try:
@@ -137,13 +138,13 @@ def _found(paths: tuple[str, ...], left_out: list[ls.Finding]) -> tuple[list[Seg
     return segments, missing
 
 
-def _unreadable(segment: Segment, error: OSError | SegmentKeyError) -> str:
+def _unreadable(segment: InputSegment, error: OSError | SegmentKeyError) -> str:
     """Why a segment cannot be read, with its name once: what is wrong with keys may name it by itself."""
     words = words_of(error) if isinstance(error, SegmentKeyError) else error.strerror or words_of(error)
     return words if words.startswith(segment.name) else f"{segment.name}: {words}"
 
 
-def _before(segments: list[Segment]) -> dict[str, str]:
+def _before(segments: list[InputSegment]) -> dict[str, str]:
     """The path of the segment before each that follows another one in its directory: a broker writes the last one only."""
     ordered = sorted((one for one in segments if one.base_offset is not None), key=lambda one: (one.directory, one.base_offset))
     return {
@@ -153,14 +154,14 @@ def _before(segments: list[Segment]) -> dict[str, str]:
     }
 
 
-def _at_border(before: Survey | None, segment: Segment, own: Survey | None) -> list[ls.Finding]:
+def _at_border(before: Survey | None, segment: InputSegment, own: Survey | None) -> list[Finding]:
     """Offsets of Kafka 0.7 are bytes, which follow from the names."""
     if before is None or own is None or segment.is_of_0_7:
         return []
     return list(border_findings(before, segment, own))
 
 
-def _verify(segment: Segment, options: dict[str, Any], progress: Progress, *, is_followed: bool) -> Verdict:
+def _verify(segment: InputSegment, options: dict[str, Any], progress: Progress, *, is_followed: bool) -> Verdict:
     if segment.is_of_0_7 and options["format"] == "auto":
         # Read front to back for its progress, a source has no name that says so.
         options = options | {"format": "0.7", "base_position": segment.base_offset}
@@ -174,8 +175,8 @@ def _verify(segment: Segment, options: dict[str, Any], progress: Progress, *, is
         # Headers are looked at a second time, which a stream does not allow.
         return Verdict(segment.name, report, None)
 
-    def validate_from(start: int) -> ls.Report:
-        return validated(ls.FileSource(segment.path, start), depth, entries, is_followed=is_followed)
+    def validate_from(start: int) -> Report:
+        return validated(FileSource(segment.path, start), depth, entries, is_followed=is_followed)
 
     # The name of a segment of Kafka 0.7 tells how it is read.
     reading = {} if segment.is_of_0_7 else {name: options[name] for name in READING}
@@ -185,7 +186,7 @@ def _verify(segment: Segment, options: dict[str, Any], progress: Progress, *, is
     return Verdict(segment.name, report, found)
 
 
-def _beside(segments: list[Segment]) -> Iterator[Verdict]:
+def _beside(segments: list[InputSegment]) -> Iterator[Verdict]:
     """What is wrong with the files beside the logs, for each directory that was named or found in one."""
     listed = [segment.file for segment in segments if segment.is_listed and segment.file]
     for directory, files in groupby(listed, lambda file: file.directory):
@@ -202,10 +203,10 @@ def _beside(segments: list[Segment]) -> Iterator[Verdict]:
             yield Verdict(shown(directory), report, None, is_beside=True)
 
 
-def _uploads(left_out: list[ls.Finding]) -> Iterator[Verdict]:
+def _uploads(left_out: list[Finding]) -> Iterator[Verdict]:
     """What is told of uploads in tiered storage that are not read, for each directory."""
     for directory, findings in groupby(left_out, lambda finding: directory_of(finding.path)):
-        yield Verdict(directory, ls.Report(list(findings), _NOTHING_READ), None, is_beside=True)
+        yield Verdict(directory, Report(list(findings), _NOTHING_READ), None, is_beside=True)
 
 
 def _write(verdict: Verdict, paper: Paper | None) -> None:

@@ -8,23 +8,30 @@ from functools import cache, cached_property, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from logsegment import _core
-from logsegment._core import FileSource, Limits, RecordStream
-from logsegment._internal import ensure_topics, warn_of_others
-from logsegment._options import Isolation, OnError
-from logsegment._times import Timestamp
-from logsegment._words import count
-from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
-from logsegment.entries import Entries
-from logsegment.file_names import SNAPSHOT
+from logsegment._core import FileSource, Finding, Limits, RecordStream, batch_files, decode_files, read_producer_snapshot
+from logsegment._log_paths import SNAPSHOT
+from logsegment._options import Isolation, OnError, Timestamp
+from logsegment._text import count
+from logsegment.log.entries import Entries
+from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import arranged, in_range
+from logsegment.log.record_options import RecordOptions, ensure_known, lookup_options, shared_options
 from logsegment.log.segment import Segment
 from logsegment.log.time_lookup import TimeLookup, bounds, first_offset_at
-from logsegment.neighbours import committed_transactions
-from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options
-from logsegment.segments import SegmentFile, absolute, directory_of, found_in, is_directory, is_gap, names_in, segments_beside
+from logsegment.segment_files.discovery import (
+    SegmentFile,
+    absolute,
+    directory_of,
+    found_in,
+    is_directory,
+    is_gap,
+    names_in,
+    segments_beside,
+)
+from logsegment.segment_files.internal_topics import ensure_topics, warn_of_others
+from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.tiered.keys import Keys
-from logsegment.tiered.places import tiered
+from logsegment.tiered.uri import tiered
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -108,7 +115,7 @@ class Log(Entries):
         for segments in self._arranged(options.get("on_error", "raise")):
             asked = bounds(segments, (start_offset, end_offset), (start_timestamp, end_timestamp), options)
             parts += parts_of(segments, asked, shared, partial(_to_read, offsets=asked, options=options))
-        return _core.decode_files(parts, shared, self._gaps(start_offset, end_offset))
+        return decode_files(parts, shared, self._gaps(start_offset, end_offset))
 
     def offset_for_timestamp(
         self, timestamp: Timestamp, *, codecs: Registry | None = None, experimental: bool = False, limits: Limits | None = None
@@ -154,9 +161,9 @@ class Log(Entries):
         """The newest producer snapshot of a log of one partition; none when there is no sound one."""
         directory = directory_of(self._one_partition()[0].path)
         names = sorted((name for name in names_in(directory) if SNAPSHOT.fullmatch(name)), reverse=True)
-        findings: list[_core.Finding] = []
+        findings: list[Finding] = []
         for name in names:
-            rows, wrong = _core.read_producer_snapshot(os.path.join(directory, name), int(name[:20])) or ([], [])
+            rows, wrong = read_producer_snapshot(os.path.join(directory, name), int(name[:20])) or ([], [])
             findings += wrong
             if not wrong:
                 return Rows(ProducerState, rows, findings)
@@ -181,15 +188,15 @@ class Log(Entries):
 
     def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:
         wanted = [one for segments in self._arranged(options["on_error"]) for one in in_range(segments, start, end)]
-        return _core.batch_files([one._file.source(*one.byte_range(start, end)) for one in wanted], options, self._gaps(start, end))
+        return batch_files([one._file.source(*one.byte_range(start, end)) for one in wanted], options, self._gaps(start, end))
 
     def _validated(self) -> tuple[list[SegmentFile], list[str]]:
         return arranged(self._files, reports=True), [self.path] if is_directory(self.path) else []
 
-    def _left_out(self) -> list[_core.Finding]:
+    def _left_out(self) -> list[Finding]:
         return self.left_out
 
-    def _gaps(self, start: int | None, end: int | None) -> list[_core.Finding]:
+    def _gaps(self, start: int | None, end: int | None) -> list[Finding]:
         """What is told of uploads that alone have offsets of a range, and are not read."""
         return [one for one in self.left_out if is_gap(one, start, end)]
 

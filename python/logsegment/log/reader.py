@@ -18,9 +18,9 @@ from itertools import groupby
 from typing import Protocol, TypeVar
 
 from logsegment._core import Finding, RecordBatchError, SegmentIndex
-from logsegment.naming import naming_file
-from logsegment.reading import decode
-from logsegment.segments import SegmentFile, segments_beside
+from logsegment._decode import decode
+from logsegment._errors import naming_file
+from logsegment.segment_files.discovery import SegmentFile, segments_beside
 from logsegment.stores.uri import is_stored
 
 
@@ -56,7 +56,7 @@ def arranged(files: Sequence[SegmentFile], *, reports: bool) -> list[SegmentFile
 
     Example:
         >>> from logsegment.log.reader import arranged
-        >>> from logsegment.segments import find_segments
+        >>> from logsegment.segment_files.discovery import find_segments
         >>> [file.base_offset for file in arranged(find_segments("orders-0"), reports=False)]
         [0]
     """

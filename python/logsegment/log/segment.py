@@ -9,26 +9,36 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
-from logsegment import _core
-from logsegment._core import FileSource, Limits, RecordStream, Transactions
-from logsegment._internal import ensure_topics, warn_of_others
-from logsegment._options import Isolation
-from logsegment._times import Timestamp, milliseconds
-from logsegment.beside import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
-from logsegment.entries import Entries
-from logsegment.inspecting import Field, inspect
+from logsegment._core import (
+    FileSource,
+    Finding,
+    Limits,
+    RecordStream,
+    SegmentIndex,
+    Transactions,
+    batch_stream,
+    read_leader_epochs,
+    read_producer_snapshot,
+    read_txn_index,
+)
+from logsegment._core import decode as core_decode
+from logsegment._decode import decode
+from logsegment._errors import naming_file
+from logsegment._inspect import Field, inspect
+from logsegment._options import Isolation, Timestamp, milliseconds
+from logsegment.log.entries import Entries
+from logsegment.log.neighbours import committed_transactions
+from logsegment.log.ranges import Ranges
 from logsegment.log.reader import alone
+from logsegment.log.record_options import RecordOptions, ensure_known, lookup_options, shared_options, takes_v3
 from logsegment.log.time_lookup import TimeLookup, bounds
 from logsegment.log.valid_times import decoding, first_late
-from logsegment.naming import naming_file
-from logsegment.neighbours import committed_transactions
-from logsegment.ranges import Ranges
-from logsegment.reading import decode
-from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options, takes_v3
-from logsegment.segments import SegmentFile, absolute, find_segments, segments_beside
+from logsegment.segment_files.discovery import SegmentFile, absolute, find_segments, segments_beside
+from logsegment.segment_files.internal_topics import ensure_topics, warn_of_others
+from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.keys import Keys
-from logsegment.tiered.places import tiered
+from logsegment.tiered.uri import tiered
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -138,7 +148,7 @@ class Segment(Ranges, Entries):
         known = self._transactions(start, end, isolation, options)
         own = {"start_offset": start, "end_offset": end, "transactions": known, "topic": self.topic, "partition": self.partition}
         source = self._source(file, *self.range_to_read(start, end, **lookup_options(options)))
-        return _core.decode(source, shared_options(options, isolation) | own, file=file.source())
+        return core_decode(source, shared_options(options, isolation) | own, file=file.source())
 
     def inspect(self, *, at: int | None = None, offset: int | None = None, **options: Any) -> Field:
         """Show one entry field by field, as `logsegment.inspect` does; the `.index` leads to an offset.
@@ -239,7 +249,7 @@ class Segment(Ranges, Entries):
         """
         if self._is_kafka_07:
             return Rows(AbortedTransaction, [])
-        found = _core.read_txn_index(self._beside(".txnindex"))
+        found = read_txn_index(self._beside(".txnindex"))
         if found is not None and not found[1]:
             return Rows(AbortedTransaction, found[0])
         neighbours = beside()
@@ -258,13 +268,13 @@ class Segment(Ranges, Entries):
     @cached_property
     def producer_snapshot(self) -> Rows[ProducerState]:
         """The producers and their open transactions before the segment, from the `.snapshot` of its name; none when it is missing."""
-        rows, findings = _core.read_producer_snapshot(self._snapshot, self.base_offset or 0) or ([], [])
+        rows, findings = read_producer_snapshot(self._snapshot, self.base_offset or 0) or ([], [])
         return Rows(ProducerState, rows, findings)
 
     @cached_property
     def leader_epochs(self) -> Rows[LeaderEpoch]:
         """The leaders' terms of the partition, from its `leader-epoch-checkpoint`; none when it is missing."""
-        rows, findings = _core.read_leader_epochs(os.path.join(self._file.directory, "leader-epoch-checkpoint")) or ([], [])
+        rows, findings = read_leader_epochs(os.path.join(self._file.directory, "leader-epoch-checkpoint")) or ([], [])
         return Rows(LeaderEpoch, rows, findings)
 
     def __repr__(self) -> str:
@@ -276,18 +286,18 @@ class Segment(Ranges, Entries):
         return self.path.endswith(".kafka")
 
     @cached_property
-    def _index(self) -> _core.SegmentIndex:
-        return _core.SegmentIndex(self.path, self.base_offset or 0)
+    def _index(self) -> SegmentIndex:
+        return SegmentIndex(self.path, self.base_offset or 0)
 
     def _beside(self, suffix: str) -> str:
         return os.path.splitext(self.path)[0] + suffix
 
-    def _own(self, suffix: str) -> list[_core.Finding]:
+    def _own(self, suffix: str) -> list[Finding]:
         return [finding for finding in self._index.findings() if finding.path.startswith(shown(self._beside(suffix)) + "@")]
 
     def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:
         file = alone(self._file, reports=options["on_error"] == "skip")
-        return _core.batch_stream(self._source(file, *self.byte_range(start, end)), options, file=file.source())
+        return batch_stream(self._source(file, *self.byte_range(start, end)), options, file=file.source())
 
     def _validated(self) -> tuple[list[SegmentFile], list[str]]:
         return [alone(self._file, reports=True)], []

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from logsegment._core import Limits
-from logsegment._times import Timestamp, milliseconds
+from logsegment._options import Timestamp, milliseconds
+from logsegment.log.record_options import RecordOptions, takes_v3
 from logsegment.log.valid_times import intact_offset_at
-from logsegment.record_options import RecordOptions, takes_v3
 
 if TYPE_CHECKING:
     from logsegment.log.segment import Segment

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from logsegment._core import FileSource, RecordStream
-from logsegment.reading import batch_stream, decode
+from logsegment._decode import batch_stream, decode
 
 if TYPE_CHECKING:
     from logsegment.log.time_lookup import TimeLookup

@@ -17,7 +17,6 @@ from logsegment.plugins.known import RegistryError
 from logsegment.plugins.registry import MemoryRegistry, Registry
 from logsegment.plugins.rules import RegistrationError
 from logsegment.plugins.topic_registry import TopicRegistry
-from logsegment.plugins.training import Trained, train
 from logsegment.plugins.wanted import Plugin
 
 __all__ = [
@@ -33,6 +32,4 @@ __all__ = [
     "Registry",
     "RegistryError",
     "TopicRegistry",
-    "Trained",
-    "train",
 ]

@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import Any
 
 from logsegment._core import Finding
-from logsegment._words import count
+from logsegment._text import count
 from logsegment.plugins.catalog import Catalog, Change, found, java_first, topic_of
 from logsegment.plugins.entries import MAX_ID, Entry
 from logsegment.plugins.wanted import Plugin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from logsegment.plugins.absent import Absent
 from logsegment.plugins.catalog import topic_of
 from logsegment.plugins.codec import Codec
 from logsegment.plugins.entries import Entry
@@ -87,3 +88,17 @@ class BrokerResolver(Resolver):
             told = f"{topic_of('python')} has no entry for it" if ours is None else f"{topic_of('python')} gives it the id {ours.plugin_id}"
             return entry.alias, entry.class_name, entry.version, None, told
         return found(ours, self._allow)
+
+
+def resolver(registry: Registry | None) -> Resolver | str | None:
+    """Return a registry as the core asks it; the name that errors give where there is none."""
+    if registry is None or isinstance(registry, Absent):
+        return None if registry is None else registry.wanted
+    return Resolver(registry)
+
+
+def broker_resolver(registry: Registry | None) -> Resolver | str | None:
+    """Return a registry as the core asks it where the core does a broker's work."""
+    if registry is None or isinstance(registry, Absent):
+        return None if registry is None else registry.wanted
+    return BrokerResolver(registry)

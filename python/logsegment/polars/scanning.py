@@ -7,16 +7,15 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
-from logsegment import _core
-from logsegment._core import Finding
-from logsegment._internal import COLUMNS, INTERNAL, columns_with, ensure_topics, warn_of_others
+from logsegment._core import ArrowBatch, Finding, decode, decode_files
 from logsegment._options import Isolation
 from logsegment.log.log import Log, parts_of
+from logsegment.log.record_options import RecordOptions, ensure_known, lookup_options, shared_options
 from logsegment.log.segment import Segment
 from logsegment.polars.bounds import ANYTHING, Bounds
 from logsegment.polars.predicates import condition_of
-from logsegment.record_options import RecordOptions, ensure_known, lookup_options, shared_options
-from logsegment.segments import absolute, is_gap
+from logsegment.segment_files.discovery import absolute, is_gap
+from logsegment.segment_files.internal_topics import COLUMNS, INTERNAL, columns_with, ensure_topics, warn_of_others
 from logsegment.stores.uri import shown
 from logsegment.tiered.keys import Keys
 
@@ -104,7 +103,7 @@ class _Source:
         """Polars' types of all columns that can be asked for, from the Arrow schema; no file is opened."""
         import polars as pl
 
-        return dict(pl.DataFrame(_core.decode(b"", shared_options(self.options, "read_uncommitted"))).schema)
+        return dict(pl.DataFrame(decode(b"", shared_options(self.options, "read_uncommitted"))).schema)
 
     def frames(
         self, with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
@@ -145,13 +144,13 @@ class _Source:
                 if n_rows == 0:
                     return
 
-    def _batches(self, segments: list[Segment], bounds: Bounds, options: RecordOptions) -> Generator[_core.ArrowBatch]:
+    def _batches(self, segments: list[Segment], bounds: Bounds, options: RecordOptions) -> Generator[ArrowBatch]:
         """The batches of one partition that may hold records within bounds."""
         if _is_of_0_7(segments, options):
             bounds = ANYTHING
         shared = shared_options(options, self.isolation)
         parts = parts_of(segments, (bounds.start, bounds.end), shared, lambda one: _range(one, bounds, options))
-        with _core.decode_files(parts, shared) as stream:
+        with decode_files(parts, shared) as stream:
             try:
                 yield from stream
             finally:

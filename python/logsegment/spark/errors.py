@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logsegment as ls
+from logsegment._core import RecordBatchError
 
 
-def located(error: ls.RecordBatchError, where: str, first_row: int = 0) -> ls.RecordBatchError:
+def located(error: RecordBatchError, where: str, first_row: int = 0) -> RecordBatchError:
     """The same error with the column in front of its message, and the row that it has counted from `first_row` on."""
     text = str(error)
     if error.row is not None:

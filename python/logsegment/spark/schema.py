@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import logsegment as ls
+from logsegment._decode import decode
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField, StructType
@@ -38,7 +38,7 @@ def record_schema(columns: Sequence[str] | None = None) -> StructType:
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    return from_arrow_schema(pa.schema(ls.decode(b"", columns=columns).schema))
+    return from_arrow_schema(pa.schema(decode(b"", columns=columns).schema))
 
 
 def type_of(array: Any) -> DataType:

@@ -22,17 +22,17 @@ from pyspark.sql.datasource import (
     InputPartition,
 )
 
-import logsegment as ls
-from logsegment._internal import with_internal
-from logsegment._words import count
-from logsegment.naming import in_file
-from logsegment.neighbours import committed_transactions
-from logsegment.segments import find_segments, segments_beside
-from logsegment.spark.damage import Share, told_by
-from logsegment.spark.filters import Wanted, wanted_by
-from logsegment.spark.modes import CorruptColumn, parse_mode
-from logsegment.spark.notices import warn_of_shared_plan, warn_of_topics
-from logsegment.spark.options import (
+from logsegment._core import FileSource, Finding, RecordBatchError, RecordStream, Transactions
+from logsegment._decode import decode
+from logsegment._errors import in_file
+from logsegment._text import count
+from logsegment.log.neighbours import committed_transactions
+from logsegment.log.segment import Segment
+from logsegment.segment_files.discovery import find_segments, segments_beside
+from logsegment.segment_files.internal_topics import with_internal
+from logsegment.spark.options.modes import CorruptColumn, parse_mode
+from logsegment.spark.options.paths import local_paths
+from logsegment.spark.options.read import (
     ReadOptions,
     boolean,
     columns_option,
@@ -43,11 +43,13 @@ from logsegment.spark.options import (
     parse_options,
     paths_of,
 )
-from logsegment.spark.paths import local_paths
-from logsegment.spark.plan import SegmentPart, SegmentTask, plan_tasks
+from logsegment.spark.read.damage import Share, told_by
+from logsegment.spark.read.filters import Wanted, wanted_by
+from logsegment.spark.read.plan import SegmentPart, SegmentTask, plan_tasks
+from logsegment.spark.read.task_stats import TaskStats
+from logsegment.spark.read.views import view_of, view_reader, view_schema
+from logsegment.spark.read.warnings import warn_of_shared_plan, warn_of_topics
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, columns_of, record_schema
-from logsegment.spark.task_stats import TaskStats
-from logsegment.spark.views import view_of, view_reader, view_schema
 from logsegment.stores.uri import is_stored
 
 if TYPE_CHECKING:
@@ -105,7 +107,7 @@ class LogSegmentSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """A reader that follows partitions, of the columns in `schema`."""
-        from logsegment.spark.refused import RefusedStreamReader
+        from logsegment.spark.stream.refused import RefusedStreamReader
 
         try:
             return self._stream_reader(schema)
@@ -114,7 +116,7 @@ class LogSegmentSource(DataSource):
 
     def _stream_reader(self, schema: StructType) -> DataSourceStreamReader:
         # Not for batch queries, whose every process would wait for it.
-        from logsegment.spark.stream import stream_reader
+        from logsegment.spark.stream.reader import stream_reader
 
         if (view := view_of(self.given)) != "records":
             raise ValueError(f"option view: a stream gives records, and {view} only a batch query")
@@ -173,11 +175,11 @@ class SegmentReader(DataSourceReader):
             yield from self._batches(part, stats)
         except FileNotFoundError:
             self._report_loss(FileNotFoundError(_loss_of(part.source)))
-        except ls.RecordBatchError as error:
+        except RecordBatchError as error:
             raise in_file(error, str(part.source.path)) from None
 
     def _batches(self, part: SegmentPart, stats: TaskStats) -> Iterator[pa.RecordBatch]:
-        def own(found: list[ls.Finding]) -> list[ls.Finding]:
+        def own(found: list[Finding]) -> list[Finding]:
             (file,) = find_segments(part.source.path)
             share = Share(file.base_offset or 0, part.start, part.end, part.resumes)
             return told_by(found, part.source, share, limits=self.options.limits, experimental=self.options.experimental)
@@ -188,7 +190,7 @@ class SegmentReader(DataSourceReader):
 
     def _ensure_there(self, part: SegmentPart) -> None:
         """A file that was cut since would silently give fewer records."""
-        size = ls.Segment(part.source.path).size
+        size = Segment(part.source.path).size
         if part.source.end is not None and size < part.source.end:
             what = f"{part.source.path} was cut to {count(size, 'byte')} after the query was planned with {part.source.end:,}"
             self._report_loss(OSError(what))
@@ -198,8 +200,8 @@ class SegmentReader(DataSourceReader):
             raise type(lost)(f"{lost}; set failOnDataLoss to false to read what is left") from None
         warnings.warn(f"{lost}: its records are left out", UserWarning, stacklevel=2)
 
-    def _records(self, part: SegmentPart) -> ls.RecordStream:
-        return ls.decode(
+    def _records(self, part: SegmentPart) -> RecordStream:
+        return decode(
             part.source,
             columns=self.columns,
             # A piece ends where a batch ends. If it does not, the file is not what it was, or damaged.
@@ -219,13 +221,13 @@ class SegmentReader(DataSourceReader):
             limits=self.options.limits,
         )
 
-    def _transactions(self, part: SegmentPart) -> ls.Transactions | None:
+    def _transactions(self, part: SegmentPart) -> Transactions | None:
         if part.transactions is not None or self.options.isolation != "read_committed":
             return part.transactions
         return transactions_of(part, is_recovering=self.options.mode.skips, experimental=self.options.experimental)
 
 
-def _loss_of(source: ls.FileSource) -> str:
+def _loss_of(source: FileSource) -> str:
     """Why a file that was listed is not there."""
     path = source.path
     if not is_stored(str(path)) and os.path.islink(path):
@@ -260,7 +262,7 @@ class PushingReader(SegmentReader):
         return _PushFilters(self)
 
 
-def transactions_of(part: SegmentPart, *, is_recovering: bool = False, experimental: bool = False) -> ls.Transactions:
+def transactions_of(part: SegmentPart, *, is_recovering: bool = False, experimental: bool = False) -> Transactions:
     """What a committed read of a part must know: from the producer snapshot of its segment, and the markers from there on.
 
     Raises:
@@ -268,7 +270,7 @@ def transactions_of(part: SegmentPart, *, is_recovering: bool = False, experimen
     """
     (segment,) = find_segments(part.source.path)
     if segment.path.endswith(".kafka"):
-        return ls.Transactions([])
+        return Transactions([])
     beside = segments_beside(segment)
     start = part.start if part.start is not None else segment.base_offset
     behind = [other.base_offset for other in beside if other.base_offset is not None and other.base_offset > (segment.base_offset or 0)]

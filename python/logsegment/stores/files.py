@@ -7,8 +7,8 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-from logsegment._stats import IoStats
-from logsegment._words import count as counted
+from logsegment._io_stats import IoStats
+from logsegment._text import count as counted
 from logsegment.stores.errors import ChangedError, ShortReadError, told
 from logsegment.stores.filesystems import located
 from logsegment.stores.schemes import served

@@ -10,4 +10,4 @@ from logsegment.stores.uri import is_tiered
 
 def served(uri: str) -> Any:
     """The module with `open_file`, `read_file`, `version_of`, `entries`, `walk` and `entry_of` for a URI; None when pyarrow knows it."""
-    return import_module("logsegment.tiered.overlay") if is_tiered(uri) else None
+    return import_module("logsegment.tiered.filesystem") if is_tiered(uri) else None

@@ -12,7 +12,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
-from logsegment.file_names import ID
+from logsegment._log_paths import ID
 
 #: Two letters at least: `C:` is a drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")

@@ -15,9 +15,9 @@ from logsegment._lazy import lazily
 from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 
 if TYPE_CHECKING:
-    from logsegment.tiered.finding import uploads
+    from logsegment.tiered.catalog import uploads
     from logsegment.tiered.folder import Upload
 
-__getattr__, __dir__ = lazily(__name__, {"uploads": "logsegment.tiered.finding", "Upload": "logsegment.tiered.folder"})
+__getattr__, __dir__ = lazily(__name__, {"uploads": "logsegment.tiered.catalog", "Upload": "logsegment.tiered.folder"})
 
 __all__ = ["ChunkError", "ManifestError", "SegmentKeyError", "Upload", "uploads"]

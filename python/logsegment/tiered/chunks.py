@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from logsegment._core import Finding
-from logsegment._words import count
+from logsegment._text import count
 from logsegment.tiered.cache import ChunkCache
 from logsegment.tiered.chunk_table import Chunk, ChunkTable
 from logsegment.tiered.damage import told

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from logsegment._core import RecordBatchError
-from logsegment.reading import batch_stream
+from logsegment._decode import batch_stream
 from logsegment.tiered.chunk_table import Chunk
 from logsegment.tiered.errors import ChunkError
 

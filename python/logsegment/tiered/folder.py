@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypeVar
 
 from logsegment._core import Finding
-from logsegment.file_names import EPOCH_SUFFIXES, INDEXES, LOG, MANIFEST, ObjectName, Place, is_of_aiven, object_name, place_of
+from logsegment._log_paths import EPOCH_SUFFIXES, INDEXES, LOG, MANIFEST, ObjectName, Place, is_of_aiven, object_name, place_of
 from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.choice import Span
 from logsegment.tiered.errors import ManifestError

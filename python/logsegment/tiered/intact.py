@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from logsegment import _core
-from logsegment._core import FileSource
-from logsegment.reading import batch_stream
+from logsegment._core import FileSource, RecordBatchError, SegmentIndex
+from logsegment._decode import batch_stream
 
 _FIELDS = [(name, name) for name in ("position", "size", "baseOffset", "lastOffset", "isValid")]
 #: Bytes of a log without an index that are read for its end; of a larger one the headers are.
@@ -72,10 +71,10 @@ def first_reaching(uri: str, base_offset: int, offset: int) -> Batch | None:
     Raises:
         OSError: when it cannot be read.
     """
-    index = _core.SegmentIndex(uri, base_offset)
+    index = SegmentIndex(uri, base_offset)
     try:
         position, found, _ = index.find_offset(offset)
-    except _core.RecordBatchError:
+    except RecordBatchError:
         # Damage on the way: what is intact behind it tells as well, and reading will tell of the damage.
         found = None
     if found is not None and (batch := _batch_at(uri, position, found[0])) is not None:
@@ -94,14 +93,14 @@ def end_of(uri: str, base_offset: int) -> End | None:
     Raises:
         OSError: when it cannot be read.
     """
-    index = _core.SegmentIndex(uri, base_offset)
+    index = SegmentIndex(uri, base_offset)
     entries = index.offset_index()
     # The entry in front of the last one: what stands before the last batch is looked at as well.
     first, _ = index.intact_range(entries[-1][0], None) if entries else (0, None)
     if not entries:
         try:
             last = index.last_batch()
-        except _core.RecordBatchError:
+        except RecordBatchError:
             last = None
         if last is not None and last[0] > _MOST_WHOLE and (batch := _batch_at(uri, *last[:2])) is not None:
             return End(batch.last_offset, batch.last_offset, batch.base_offset)

@@ -6,13 +6,13 @@ import os
 from collections.abc import Sequence
 
 from logsegment._core import Finding
-from logsegment.file_names import INDEXES, object_name
+from logsegment._log_paths import INDEXES, object_name
 from logsegment.stores.uri import shown, untiered
 from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 from logsegment.tiered.manifest import INDEX_SUFFIXES
 from logsegment.tiered.objects import joined_path
-from logsegment.tiered.places import ring_of
 from logsegment.tiered.segment_objects import SegmentObjects
+from logsegment.tiered.uri import ring_of
 
 #: One chunk each, where they are encrypted.
 RULE = "TS-37"

@@ -9,8 +9,8 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from logsegment._words import count
-from logsegment.listing import list_directory
+from logsegment._text import count
+from logsegment.stores.directories import list_directory
 from logsegment.stores.errors import ChangedError, ShortReadError
 from logsegment.stores.uri import StoreUri, is_stored
 

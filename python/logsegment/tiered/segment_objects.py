@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from functools import cached_property
 
-from logsegment.file_names import INDEXES, LOG, MANIFEST
+from logsegment._log_paths import INDEXES, LOG, MANIFEST
 from logsegment.stores.uri import shown
 from logsegment.tiered.chunks import ChunkedFile
 from logsegment.tiered.errors import ChunkError, ManifestError

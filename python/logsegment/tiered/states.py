@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from logsegment._core import Finding
-from logsegment.file_names import LOG, MANIFEST
+from logsegment._log_paths import LOG, MANIFEST
 from logsegment.tiered.choice import Choice, Cut, LeftOut, chosen, overlapping
 from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 from logsegment.tiered.folder import Found, local_epochs, parse_epochs

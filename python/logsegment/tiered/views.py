@@ -8,7 +8,7 @@ from collections import OrderedDict
 from functools import cached_property
 
 from logsegment._core import Finding
-from logsegment.file_names import is_upload
+from logsegment._log_paths import is_upload
 from logsegment.stores.listing import Entry
 from logsegment.tiered.folder import Found, uploads_in
 from logsegment.tiered.keys import KeyRing

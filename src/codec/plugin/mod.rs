@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use bytes::Bytes;
 
 use super::output::{Decompressed, Output};
-use crate::error::{Error, ErrorKind, Result, counted};
+use crate::error::{Error, ErrorKind, Result, plural};
 use crate::limits::{Budget, Limits};
 use crate::model::CompressionType;
 use crate::wire::Sink;
@@ -173,8 +173,8 @@ impl Plugins {
         };
         compressed.map_err(|error| of_compression(&error))?;
         if len > 0 && out.len() == start {
-            let fault = format!("it compressed {} of records to nothing", counted(len, "byte"));
-            return Err(ErrorKind::Compression { plugin: codecs.describe(id), fault }.into());
+            let fault = format!("it compressed {} of records to nothing", plural(len, "byte"));
+            return Err(ErrorKind::Compression { plugin: codecs.describe(id), problem: fault }.into());
         }
         if let Some(input) = unproven {
             self.ensure_same(id, out.from(start), &input)?;
@@ -198,10 +198,10 @@ impl Plugins {
         let plugin = self.brought(id)?.codecs.describe(id);
         let fault = format!(
             "what it compressed decompresses to {}, not to the {} that it was given",
-            counted(again.len(), "other byte"),
+            plural(again.len(), "other byte"),
             input.len()
         );
-        Err(ErrorKind::Compression { plugin, fault }.into())
+        Err(ErrorKind::Compression { plugin, problem: fault }.into())
     }
 
     /// Returns an error of the decompressed bytes as an error of the plugin, in the same place.
@@ -209,7 +209,7 @@ impl Plugins {
     pub fn blamed(&self, id: u8, error: &Error) -> Error {
         let plugin = self.brought.as_ref().map_or_else(String::new, |brought| brought.codecs.describe(id));
         let fault = format!("what it gave is not the records of the batch: {}", error.message());
-        error.become_kind(ErrorKind::Plugin { plugin, fault })
+        error.become_kind(ErrorKind::Plugin { plugin, problem: fault })
     }
 
     fn brought(&self, id: u8) -> Result<&Brought> {
@@ -228,7 +228,7 @@ impl Plugins {
 #[cold]
 fn of_compression(error: &Error) -> Error {
     match error.kind().clone() {
-        ErrorKind::Plugin { plugin, fault } => error.become_kind(ErrorKind::Compression { plugin, fault }),
+        ErrorKind::Plugin { plugin, problem } => error.become_kind(ErrorKind::Compression { plugin, problem }),
         _ => error.clone(),
     }
 }

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 
 use super::bytes::Runs;
 use super::numbers::Numbers;
-use super::{Rows, fault};
+use super::{Rows, table_error};
 use crate::codec::Plugins;
 use crate::encode::{BatchSettings, Partitioner, RecordWriter};
 use crate::error::{Error, ErrorKind, Result};
@@ -129,7 +129,7 @@ impl Produced {
             (None, Some(topics)) => {
                 topics.get(row).ok_or_else(|| refused("the topic is null: give every row one, or all of them by option topic"))?
             }
-            (None, None) => return Err(fault("without a column \"topic\" the option topic is needed")),
+            (None, None) => return Err(table_error("without a column \"topic\" the option topic is needed")),
         };
         if !self.topics.contains_key(name) {
             let topic = Topic::new(name, &self.options)?;
@@ -157,10 +157,10 @@ impl Topic {
         let name = legal(name)?;
         let partitions = options.partitions.or_else(|| options.known_partitions.get(name).copied()).unwrap_or(1);
         let is_compressed = options.compressed_topics.is_empty() || options.compressed_topics.iter().any(|one| one == name);
-        let (compressed, plain) = options.settings;
+        let (compressed, uncompressed) = options.settings;
         Ok(Self {
             partitioner: Partitioner::new(partitions, options.start, options.batch_bytes),
-            settings: if is_compressed { compressed } else { plain },
+            settings: if is_compressed { compressed } else { uncompressed },
             targets: HashMap::new(),
         })
     }

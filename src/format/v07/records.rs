@@ -19,7 +19,7 @@ pub struct Walk {
     count: usize,
     index: usize,
     position: usize,
-    /// Bytes of the wrapper; `None` for messages that stand in the log themselves.
+    /// Bytes of the wrapper; `None` for messages that are in the log themselves.
     wrapper: Option<i64>,
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import TYPE_CHECKING
 
-from logsegment._words import count
+from logsegment._text import count
 
 if TYPE_CHECKING:
     from bz2 import BZ2Decompressor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from logsegment.spark.modes import CORRUPT_RECORD
+from logsegment.spark.options.modes import CORRUPT_RECORD
 from logsegment.spark.write.options import WriteOptions
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from contextlib import nullcontext, suppress
 from itertools import count
 
 from logsegment.spark.write import journal, places
-from logsegment.spark.write.ends import log_end
 from logsegment.spark.write.journal import Mark, Move
 from logsegment.spark.write.locks import locked
-from logsegment.spark.write.making import Made, make_segments
+from logsegment.spark.write.log_end import log_end
 from logsegment.spark.write.options import WriteOptions
+from logsegment.spark.write.segments import Made, make_segments
 from logsegment.spark.write.stored import stored_moves
 from logsegment.spark.write.task import StagedMessage, StagedPart
 from logsegment.stores.uri import is_stored

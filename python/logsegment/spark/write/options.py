@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-import logsegment as ls
-from logsegment._options import Compression, WrittenFormat, plugins
-from logsegment.policy import CompressionPolicy
-from logsegment.segments import absolute
-from logsegment.spark.options import KAFKA_COMPRESSION, POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
-from logsegment.spark.plugins import plugins_option
+from logsegment._encode import CompressionPolicy
+from logsegment._encode import encode as ls_encode
+from logsegment._options import Compression, WrittenFormat
+from logsegment.plugins.selection import resolver
+from logsegment.segment_files.discovery import absolute
+from logsegment.spark.options.plugins import plugins_option
+from logsegment.spark.options.read import KAFKA_COMPRESSION, POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -62,7 +63,7 @@ class WriteOptions:
             "partition_leader_epoch": -1,
             "metadata_first": False,
             "lz4_header_checksum": None,
-            "codecs": plugins(self.codecs),
+            "codecs": resolver(self.codecs),
         }
 
 
@@ -128,7 +129,7 @@ def _ensure_legal(options: WriteOptions) -> None:
     import pyarrow as pa
 
     encode = {name: value for name, value in options.to_encode().items() if name in ("format", "compression", "level", "batch_bytes")}
-    ls.encode(pa.table({"value": pa.array([], pa.binary())}), codecs=options.codecs, **encode)
+    ls_encode(pa.table({"value": pa.array([], pa.binary())}), codecs=options.codecs, **encode)
 
 
 def _level(options: Mapping[str, str]) -> int | None:

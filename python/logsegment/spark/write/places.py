@@ -15,7 +15,7 @@ from contextlib import suppress
 from uuid import uuid4
 
 from logsegment import stores
-from logsegment.segments import partition_of
+from logsegment._log_paths import partition_of
 from logsegment.stores.uri import StoreUri, is_stored
 
 #: Takes what tasks of one job write, and the segments made of it, until they are in their place.

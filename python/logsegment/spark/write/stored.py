@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from logsegment import stores
 from logsegment.spark.write import places
 from logsegment.spark.write.claims import ADVICE, Claims
-from logsegment.spark.write.ends import log_end
 from logsegment.spark.write.journal import Move
-from logsegment.spark.write.making import make_segments
+from logsegment.spark.write.log_end import log_end
 from logsegment.spark.write.options import WriteOptions
+from logsegment.spark.write.segments import make_segments
 from logsegment.spark.write.task import Attempt, StagedMessage, StagedPart, Staging
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pyspark import TaskContext
 from pyspark.sql.datasource import WriterCommitMessage
 
-from logsegment import _core
+from logsegment._core import StagedWriter
 from logsegment.spark.write import places
 from logsegment.spark.write.options import WriteOptions
 
@@ -97,7 +97,7 @@ class Staging:
     ) -> StagedMessage:
         """Stage the rows of one task in the directory of its attempt, below `above`. `claim` is told what partitions each batch brings."""
         refused = dict(self.refused)
-        writer, claimed = _core.StagedWriter(os.path.join(above, attempt.name), self._staged_options(attempt)), 0
+        writer, claimed = StagedWriter(os.path.join(above, attempt.name), self._staged_options(attempt)), 0
         for batch in batches:
             with _naming_task(attempt.task):
                 writer.write(batch.select(list(self.columns)), time.time_ns() // 1_000_000)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from logsegment import stores
-from logsegment.file_names import SEGMENT
-from logsegment.segments import is_directory, names_in
+from logsegment._log_paths import SEGMENT
+from logsegment.segment_files.discovery import is_directory, names_in
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.columns import written_columns
 from logsegment.spark.write.commit import commit, finish_interrupted
-from logsegment.spark.write.ends import log_end
 from logsegment.spark.write.journal import Mark
+from logsegment.spark.write.log_end import log_end
 from logsegment.spark.write.options import WriteOptions, parse_options
 from logsegment.spark.write.stored import stage
 from logsegment.spark.write.task import StagedMessage, Staging

@@ -1,0 +1,244 @@
+"""Entries to other formats and codecs: `convert`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
+
+from logsegment import compat
+from logsegment._core import ArrowArray, Finding, Limits, LossError
+from logsegment._core import convert as core_convert
+from logsegment._core import convert_array as core_convert_array
+from logsegment._decode import entry_options
+from logsegment._options import CompressionName, Format, OnBadValue
+from logsegment._output import ensure_apart, staged_output
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
+
+Target: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
+#: Takes rows of an offset map: position of the entry, index in it, new offset.
+MapTaker: TypeAlias = Callable[[list[tuple[int, int, int]]], object]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Something that the target of a conversion has no room for.
+
+    Attributes:
+        name: "headers", "producer", "transaction", "control_batch", "empty_batch", "batch_bounds", "leader_epoch", "delete_horizon",
+            "record_attributes", "unused_bits", "timestamp", "timestamp_type", "key", "null_value" or "offset".
+        count: how often.
+        unit: what is counted: "record" or "entry".
+        position: of the first entry that loses it, in bytes.
+        base_offset: of that entry.
+    """
+
+    name: str
+    count: int
+    unit: str
+    position: int
+    base_offset: int
+
+
+@dataclass(frozen=True)
+class StoppedAt:
+    """The batch that ended a conversion down: its codec does not stand in the older format.
+
+    Attributes:
+        position: of the batch, in bytes.
+        base_offset, last_offset: of the batch; a consumer goes on from there.
+        compression: its codec.
+    """
+
+    position: int
+    base_offset: int
+    last_offset: int
+    compression: str
+
+    @property
+    def error(self) -> compat.KafkaError:
+        """What a broker answers to a fetch from there."""
+        return compat.ERRORS[76]
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What `convert` gives.
+
+    Attributes:
+        data: the converted entries; None when they were written to `out`.
+        losses: what the target has no room for; empty when nothing was lost.
+        stopped_at: the batch before which the conversion ended, or None.
+        findings: how the input ended, when that was inside an entry or in zeros; that it held batches of the experimental format v3,
+            when nobody allowed them, or when they became v2 without a word.
+        offset_map: for Kafka 0.7, on request: position of the entry in the source, index in the entry and new offset of each message.
+        next_offset: for Kafka 0.7: the offset after the last one, from which the next segment goes on.
+    """
+
+    data: bytes | None = field(repr=False)
+    losses: list[Loss] = field(default_factory=list)
+    stopped_at: StoppedAt | None = None
+    findings: list[Finding] = field(default_factory=list)
+    offset_map: list[tuple[int, int, int]] | None = None
+    next_offset: int | None = None
+
+
+def convert(
+    source: Any,
+    *,
+    to: Target | None = None,
+    compression: CompressionName | None = None,
+    level: int | None = None,
+    allow_loss: bool = False,
+    metadata_first: bool = False,
+    first_offset: int | None = None,
+    offset_map: bool | MapTaker = False,
+    format: Format = "auto",
+    experimental: bool = False,
+    base_position: int | None = None,
+    lz4_in_07: bool = False,
+    ignore_lz4_header_checksum: bool = False,
+    allow_dependent_lz4_blocks: bool = False,
+    zstd_dictionaries: Sequence[bytes] | None = None,
+    codecs: Registry | None = None,
+    batch_bytes: int = 16384,
+    check_crc: bool = True,
+    limits: Limits | None = None,
+    out: str | os.PathLike[str] | BinaryIO | None = None,
+    overwrite: bool = False,
+) -> Converted:
+    """Convert entries to another format, another codec, or both.
+
+    Entries that are what is wanted already are copied byte for byte. Up from magic 0 and 1 every offset stays; a compressed message
+    becomes one batch, a run of plain ones becomes batches of about `batch_bytes`. Down is what brokers up to 3.9 did for old consumers:
+    batch by batch, same codec, control batches left out, entries that are old enough copied; a batch whose codec the older format does
+    not have (zstd, a plugin) ends the conversion, unless `compression` names another. Between codecs of magic 2 the plain records stay
+    byte for byte, and control batches stay as they are. A malformed record in a batch that changes raises the error of `decode`.
+    A torn tail is left out and reported as a finding. The GIL is released.
+
+    Args:
+        source: as in `decode`.
+        to: "v2", "v1", "v0", "0.7", or "v3" (a proposal that no broker reads: KIP-931). None is "v2", and a finding says so where
+            batches of "v3" became that.
+        compression: "none", "gzip", "snappy", "lz4", "zstd" or the alias of a plugin in `codecs`; None keeps the codec of each entry.
+        level: of that codec, as in `encode`; entries of the same codec are packed anew then.
+        allow_loss: convert although the target has no room for something, and list it; otherwise that is refused.
+        metadata_first: to "v3": the metadata of all records before their payloads, as in `encode`.
+        first_offset: from Kafka 0.7: the offset of the first message, 0 by default. On the way down: records of plain batches below
+            it are left out, as a broker does for a fetch from there.
+        offset_map: from Kafka 0.7: tell where each message stood. True keeps it all for the result; a function gets the rows, some
+            thousands at a time, as the conversion goes on.
+        format: of the source, as in `decode`.
+        experimental: as in `decode`.
+        base_position: of the source, as in `decode`.
+        lz4_in_07: as in `decode`.
+        ignore_lz4_header_checksum: as in `decode`.
+        allow_dependent_lz4_blocks: as in `decode`.
+        zstd_dictionaries: as in `decode`.
+        codecs: as in `decode` and `encode`: for batches that are unpacked, and for the alias in `compression`.
+        batch_bytes: about how many bytes of plain messages make one batch.
+        check_crc: compare the checksums of what is rewritten; copied entries are not looked into.
+        limits: what an entry may claim; None for `Limits()`.
+        out: as in `encode`.
+        overwrite: as in `encode`.
+
+    Returns:
+        A `Converted`.
+
+    Raises:
+        LossError: when something would be lost and `allow_loss` is not given; `losses` lists it.
+        RecordBatchError: when entries that must be rewritten are bad.
+        ValueError: for arguments that are none or contradict each other, or a codec that the format does not have.
+        UnknownCompressionError: for a compression that is none, and no plugin's alias.
+        UnsupportedError: for a plugin that is registered and not installed here (`kafka_error_code` 76).
+        FileExistsError: if the file exists and `overwrite` is False.
+        OSError: when a file cannot be read or written.
+
+    Example:
+        >>> import logsegment as ls
+        >>> source = ls.FileSource("00000000000000000000.log")
+        >>> smaller = ls.convert(source, compression="zstd", level=19)
+        >>> smaller.losses, smaller.stopped_at
+        ([], None)
+        >>> old = ls.convert(source, to="v1", compression="gzip", allow_loss=True)
+        >>> [loss.name for loss in old.losses]
+        ['headers', ...]
+
+    Source: `RecordsUtil.downConvert` in Kafka's clients 3.9; KIP-31, KIP-32, KIP-98, KIP-110, KIP-283.
+    """
+    options = {name: value for name, value in locals().items() if name not in ("source", "out", "overwrite")}
+    taker = offset_map if callable(offset_map) else None
+    ensure_apart(source, out=out)
+    try:
+        with staged_output(out, overwrite=overwrite) as output:
+            data, losses, stopped, findings, rows, next_offset = core_convert(
+                source, entry_options(**options | {"offset_map": bool(offset_map)}), output.target, taker
+            )
+    except LossError as refused:
+        refused.losses = [Loss(*row) for row in refused.losses]
+        raise
+    return Converted(
+        data,
+        [Loss(*row) for row in losses],
+        StoppedAt(*stopped) if stopped else None,
+        findings,
+        rows if offset_map and taker is None else None,
+        next_offset,
+    )
+
+
+def convert_array(
+    array: Any,
+    *,
+    to: Target = "v2",
+    compression: CompressionName | None = None,
+    level: int | None = None,
+    allow_loss: bool = False,
+    metadata_first: bool = False,
+    first_offset: int | None = None,
+    on_error: OnBadValue = "raise",
+    format: Format = "auto",
+    experimental: bool = False,
+    lz4_in_07: bool = False,
+    ignore_lz4_header_checksum: bool = False,
+    allow_dependent_lz4_blocks: bool = False,
+    zstd_dictionaries: Sequence[bytes] | None = None,
+    codecs: Registry | None = None,
+    batch_bytes: int = 16384,
+    check_crc: bool = True,
+    limits: Limits | None = None,
+) -> ArrowArray:
+    """Convert the raw entries in every value of a binary column, each by itself.
+
+    Args:
+        array: an Arrow array of type binary, large_binary or binary_view (any object with ``__arrow_c_array__``); borrowed.
+        to: as in `convert`; "v2" unless another is named, of batches of "v3" as well. Nothing tells that (S-C2): a column of bytes has no
+            room for findings.
+        on_error: "raise"; "null" (or "skip") gives null for a value that is bad, would lose something, or holds a batch that stops the
+            conversion.
+
+        The others are those of `convert`, and those of `decode` about streams that brokers refuse. From Kafka 0.7 offsets begin anew with
+        each value.
+
+    Returns:
+        An `ArrowArray` of binary as long as `array`; null for null.
+
+    Raises:
+        LossError: when something would be lost and `allow_loss` is not given.
+        UnsupportedError: for a batch whose codec the older format does not have (76), with the row.
+        RecordBatchError, ValueError, TypeError: as `convert`.
+
+    Example:
+        >>> import logsegment as ls, pyarrow as pa
+        >>> raw = open("00000000000000000000.log", "rb").read()
+        >>> gzip = pa.array(ls.convert_array(pa.array([raw, None]), compression="gzip"))
+        >>> gzip[1].as_py() is None
+        True
+
+    Source: `RecordsUtil.downConvert` in Kafka's clients 3.9.
+    """
+    options = {name: value for name, value in locals().items() if name != "array"} | {"offset_map": False}
+    return core_convert_array(array, entry_options(**options))

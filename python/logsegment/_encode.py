@@ -1,0 +1,235 @@
+"""Records to batches: `encode`, and the same over an Arrow column of lists of records."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, BinaryIO, get_args
+
+from logsegment._core import ArrowArray, UnknownCompressionError
+from logsegment._core import encode as core_encode
+from logsegment._core import encode_array as core_encode_array
+from logsegment._options import Compression, CompressionName, LZ4HeaderChecksum, OnBadValue, TimestampType, WrittenFormat, milliseconds
+from logsegment._output import staged_output
+from logsegment.plugins.selection import resolver
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
+
+
+def encode(
+    table: Any,
+    *,
+    format: WrittenFormat = "v2",
+    compression: CompressionName = "none",
+    level: int | None = None,
+    base_offset: int = 0,
+    batch_bytes: int = 16384,
+    timestamp_type: TimestampType = "CreateTime",
+    log_append_time: int | datetime | None = None,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    transactional: bool = False,
+    partition_leader_epoch: int = -1,
+    metadata_first: bool = False,
+    lz4_header_checksum: LZ4HeaderChecksum | None = None,
+    codecs: Registry | None = None,
+    out: str | os.PathLike[str] | BinaryIO | None = None,
+    overwrite: bool = False,
+) -> bytes | None:
+    """Encode the rows of an Arrow table as record batches, which end where those of Kafka's producer do.
+
+    Only the column `value` is needed. `key`, `offset`, `timestamp` (or `timestampMs`), `headers` (or `headersRaw`), `isControl` and
+    `controlType` are taken when they are there; what a batch says about all its records comes from the arguments, and other columns
+    are not looked at. Nulls: an offset goes on from the row before, a timestamp is -1 (none), key, value and header values stay null.
+    Gaps between offsets are kept. A stream is read batch by batch: with `out` memory does not grow with it. The GIL is released.
+
+    Args:
+        table: any object with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, Polars, pandas, a `RecordStream`); columns of
+            bytes may be binary or text, with offsets, views or a dictionary. Borrowed.
+        format: "v2" (magic 2), "v3" (a proposal that no broker reads: KIP-931), "v1", "v0", or "0.7" (whose magic is 1 too). v0 and
+            0.7 have no timestamps: the column is not looked at, nor are offsets in 0.7, where a position in the log is the offset.
+        compression: "none", "gzip", "snappy", "lz4" or "zstd"; any other name is the alias of a plugin in `codecs`.
+        level: gzip 1 to 9 or -1 (6), lz4 1 to 17 (9 is the fast compressor, the others the high one), zstd -131072 to 22; None for
+            Kafka's default: 6, 9, 3. A plugin is given it as it is.
+        base_offset: offset of the first row, where the table does not say it.
+        batch_bytes: estimated size at which a batch ends, as ``batch.size`` of the producer; a larger record stands alone.
+        timestamp_type: "CreateTime" or "LogAppendTime".
+        log_append_time: with LogAppendTime, milliseconds or an aware datetime; None for the largest timestamp of each batch.
+        producer_id: idempotent producer, -1 for none; it needs an epoch and a sequence.
+        producer_epoch: epoch of the producer.
+        base_sequence: sequence of the first record; it runs on from batch to batch.
+        transactional: mark the batches as part of a transaction of the producer.
+        partition_leader_epoch: written into every batch (v2 and v3).
+        metadata_first: with format "v3": the metadata of all records before their payloads, so that a validation can leave these packed.
+        lz4_header_checksum: "correct" or "broken" as the LZ4 frames of Kafka 0.8.2 and 0.9; None for what the format's readers want:
+            broken in v0, correct in v1 and v2.
+        codecs: a registry of plugins (`logsegment.plugins`), whose aliases `compression` may name then, in v2 and v3. It names code that is
+            imported: trust it as the Python path.
+        out: a path, or a binary file object, whose `write` gets memoryviews of 64 KiB or more, as a raw file does. None returns the bytes.
+            A file at a path is complete or absent. Links are followed; a FIFO or a character device is written to directly.
+        overwrite: replace an existing file at a path, once the new file is complete. The new file keeps the mode and the owner.
+
+    Returns:
+        The batches as bytes; None when they were written to `out`. No rows give no bytes.
+
+    Raises:
+        ValueError: for what Kafka refuses to write, with its reason: zstd, headers, control records or a producer below magic 2,
+            offsets that do not increase, a level out of range.
+        UnknownCompressionError: for a compression that is none, and no plugin's alias.
+        UnsupportedError: for a plugin that is registered and not installed here (`kafka_error_code` 76).
+        CodecError: when a plugin fails.
+        TypeError, ValueError: when `table` has no column `value`, or a column has another type.
+        FileExistsError: if the file exists and `overwrite` is False; before anything is read, or when the file would be put in place.
+        OSError: when `out` cannot be written.
+
+    Example:
+        >>> import logsegment as ls, pyarrow as pa
+        >>> table = pa.table({"key": [b"a", b"b"], "value": [b"first", None], "timestampMs": [1600000000000, 1600000000007]})
+        >>> data = ls.encode(table, compression="zstd", base_offset=40)
+        >>> ls.decode(data, columns=["offset", "value"]).to_pyarrow().to_pylist()
+        [{'offset': 40, 'value': b'first'}, {'offset': 41, 'value': None}]
+
+    Source: KIP-98, KIP-390; `MemoryRecordsBuilder` in Kafka's clients.
+    """
+    options = _write_options(locals())
+    with staged_output(out, overwrite=overwrite) as output:
+        return core_encode(table, options, output.target)
+
+
+def encode_array(
+    array: Any,
+    *,
+    format: WrittenFormat = "v2",
+    compression: CompressionName = "none",
+    level: int | None = None,
+    base_offset: int = 0,
+    batch_bytes: int = 16384,
+    timestamp_type: TimestampType = "CreateTime",
+    log_append_time: int | datetime | None = None,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    transactional: bool = False,
+    partition_leader_epoch: int = -1,
+    metadata_first: bool = False,
+    lz4_header_checksum: LZ4HeaderChecksum | None = None,
+    codecs: Registry | None = None,
+    on_error: OnBadValue = "raise",
+) -> ArrowArray:
+    """Encode the list of records in every value of a column, each by itself.
+
+    Args:
+        array: an Arrow array of list<struct> or large_list<struct> (any object with ``__arrow_c_array__`` or
+            ``__arrow_c_stream__``), as `decode_array` gives it; the fields of the structs are the columns of `encode`. Borrowed.
+        on_error: "raise"; "null" (or "skip") gives null for a list that Kafka refuses to write.
+
+        The others are those of `encode`; offsets and sequences begin anew with each value.
+
+    Returns:
+        An `ArrowArray` of binary as long as `array`, raw batches in each value; null for null, no bytes for an empty list.
+
+    Raises:
+        ValueError: as `encode`; about a record when `on_error` is "raise", with the row of the value and the index of the record.
+        UnknownCompressionError: as `encode`.
+        TypeError, ValueError: when `array` is no such column.
+        LimitError: when the results take more than 2^31-1 bytes.
+
+    Example:
+        >>> import logsegment as ls, pyarrow as pa
+        >>> lists = pa.array([[{"value": b"a"}, {"value": b"b"}], None])
+        >>> raw = pa.array(ls.encode_array(lists, compression="lz4"))
+        >>> pa.array(ls.decode_array(raw, columns=["offset", "value"])).to_pylist()
+        [[{'offset': 0, 'value': b'a'}, {'offset': 1, 'value': b'b'}], None]
+
+    Source: KIP-98; `MemoryRecordsBuilder` in Kafka's clients.
+    """
+    return core_encode_array(array, _write_options(locals()))
+
+
+#: Arguments that are no options of the core.
+ASIDE = ("table", "array", "out", "overwrite")
+
+
+def _write_options(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a verb as the core's options."""
+    if arguments["compression"] is None:
+        raise TypeError('compression must be a name; "none" compresses nothing')
+    append_time = arguments["log_append_time"]
+    append_ms = None if append_time is None else milliseconds(append_time, "log_append_time", rounds_up=False)
+    options = {name: value for name, value in arguments.items() if name not in ASIDE}
+    return options | {"log_append_time": append_ms, "codecs": resolver(arguments["codecs"])}
+
+
+#: The codecs of 0.7 by their ids, which is how its producer names them.
+CODEC_IDS: dict[str, Compression] = {"0": "none", "1": "gzip", "2": "snappy"}
+
+
+@dataclass(frozen=True, init=False)
+class CompressionPolicy:
+    """A codec, and the topics that it is for.
+
+    Without a codec nothing is compressed; with a codec and no topics, every topic; with topics, only these. Names are compared exactly.
+
+    Args:
+        codec: "none", "gzip", "snappy", "lz4" or "zstd".
+        topics: names of the topics; none for all of them.
+
+    Raises:
+        UnknownCompressionError: for a codec that is none.
+        TypeError: for one string in the place of names.
+
+    Example:
+        >>> import logsegment as ls
+        >>> policy = ls.CompressionPolicy("gzip", topics=["orders"])
+        >>> policy.codec_for("orders"), policy.codec_for("payments")
+        ('gzip', 'none')
+
+    Source: `DefaultEventHandler` in Kafka 0.7.
+    """
+
+    codec: Compression
+    topics: frozenset[str]
+
+    def __init__(self, codec: Compression = "none", topics: Iterable[str] = ()) -> None:
+        if codec not in get_args(Compression):
+            raise UnknownCompressionError(f"[COD-1] Unknown compression name: {codec}")
+        if isinstance(topics, str):
+            raise TypeError("topics must be names, not one string")
+        object.__setattr__(self, "codec", codec)
+        object.__setattr__(self, "topics", frozenset(topics))
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str]) -> CompressionPolicy:
+        """Make the policy of a 0.7 producer's properties.
+
+        Args:
+            properties: of them `compression.codec`, an id (0 none, 1 gzip, 2 snappy), and `compressed.topics`, names with commas between
+                them, are looked at. Spaces belong to a name.
+
+        Returns:
+            The policy; that of no compression when neither is there.
+
+        Raises:
+            ValueError: for an id that 0.7 does not know.
+
+        Example:
+            >>> import logsegment as ls
+            >>> ls.CompressionPolicy.from_properties({"compression.codec": "2", "compressed.topics": "orders,payments"}).codec_for("orders")
+            'snappy'
+
+        Source: `AsyncProducerConfig` and `CompressionCodec` in Kafka 0.7.
+        """
+        codec = str(properties.get("compression.codec", "0")).strip()
+        if codec not in CODEC_IDS:
+            raise ValueError(f"[L7-5] {codec} is an unknown compression codec")
+        topics = properties.get("compressed.topics") or ""
+        return cls(CODEC_IDS[codec], [topic for topic in topics.split(",") if topic])
+
+    def codec_for(self, topic: str) -> Compression:
+        """Tell the codec of a topic."""
+        is_compressed = not self.topics or topic in self.topics
+        return self.codec if is_compressed else "none"

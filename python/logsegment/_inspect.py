@@ -1,0 +1,317 @@
+"""One entry as a tree of fields, with its text and its HTML: `inspect`, `Field`, `Problem`."""
+
+from __future__ import annotations
+
+from codecs import getincrementaldecoder
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from logsegment._core import Limits, inspect_entry
+from logsegment._decode import entry_options
+from logsegment._options import Depth, Format
+from logsegment._text import count
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
+
+#: Records that are shown one by one, and bytes of a key, value or packed block.
+RECORDS = 10
+VALUE_BYTES = 256
+
+
+class Problem(NamedTuple):
+    """Something wrong with a field.
+
+    Attributes:
+        rule (str): id of the rule, as in a `Finding`; empty where only the fields end too early.
+        severity (str): "error", "warning" or "info".
+        message (str): what is wrong, in words.
+    """
+
+    rule: str
+    severity: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.severity} {self.rule}: {self.message}" if self.rule else f"{self.severity}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Field:
+    """A field of an entry, or a group of fields, with the bytes that it takes.
+
+    Attributes:
+        name (str): Kafka's name, or that of the codec's own format; `record[3]` and so on where there are several.
+        value (int, bytes or None): what the bytes say; None for groups, nulls and fields that are cut short. Of long bytes the first
+            `value_bytes`.
+        start (int): position of its first byte: in the source, or in the decompressed bytes when `inside` says so.
+        length (int): bytes, those of its children included.
+        note (str): what the value means.
+        inside (str or None): the decompressed bytes that `start` counts in; None for the source.
+        problems (tuple[Problem, ...]): what is wrong here.
+        raw (bytes): the bytes of a field without children; of many the first `value_bytes`.
+        children (tuple[Field, ...]): what it is made of.
+
+    Children are found by name (`entry["crc"]`) and by index (`entry["records"][0]`). The fields without children cover every byte of
+    an entry, and every decompressed byte, exactly once.
+    """
+
+    name: str
+    value: int | bytes | None
+    start: int
+    length: int
+    note: str
+    inside: str | None
+    problems: tuple[Problem, ...]
+    raw: bytes
+    children: tuple[Field, ...]
+
+    def __getitem__(self, key: str | int) -> Field:
+        if isinstance(key, int):
+            return self.children[key]
+        for child in self.children:
+            if child.name == key:
+                return child
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self.children)
+
+    def __len__(self) -> int:
+        return len(self.children)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def walk(self) -> Iterator[tuple[int, Field]]:
+        """This field and all below it in the order of the bytes, each with its depth."""
+        waiting = [(0, self)]
+        while waiting:
+            depth, field = waiting.pop()
+            yield depth, field
+            waiting += [(depth + 1, child) for child in reversed(field.children)]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no problem of severity "error" is marked here or below."""
+        return not any(problem.severity == "error" for _, field in self.walk() for problem in field.problems)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python, ready for JSON: bytes as hex digits in `raw`, and `children` where there are some."""
+        told: dict[str, Any] = {"name": self.name, "start": self.start, "length": self.length}
+        if isinstance(self.value, int):
+            told["value"] = self.value
+        if not self.children:
+            told["raw"] = self.raw.hex()
+        told |= {"note": self.note} if self.note else {}
+        told |= {"inside": self.inside} if self.inside else {}
+        told |= {"problems": [problem._asdict() for problem in self.problems]} if self.problems else {}
+        if self.children:
+            told["children"] = [child.to_dict() for child in self.children]
+        return told
+
+    def __repr__(self) -> str:
+        return "\n".join("".join(text for text, _ in line) for line in text_lines(self))
+
+    def _repr_html_(self) -> str:
+        return html_fragment(self)
+
+
+def inspect(
+    source: Any,
+    *,
+    at: int | None = None,
+    offset: int | None = None,
+    depth: Depth = "full",
+    records: int | None = RECORDS,
+    value_bytes: int = VALUE_BYTES,
+    format: Format = "auto",
+    experimental: bool = False,
+    base_position: int | None = None,
+    lz4_in_07: bool = False,
+    ignore_lz4_header_checksum: bool = False,
+    allow_dependent_lz4_blocks: bool = False,
+    zstd_dictionaries: Sequence[bytes] | None = None,
+    codecs: Registry | None = None,
+    limits: Limits | None = None,
+) -> Field:
+    """Show one entry field by field: bytes, value, meaning, and the damage where it is. Never raises on bad bytes.
+
+    Args:
+        source: as in `decode`.
+        at: where the entry starts, in bytes from the start of the source; its first byte by default. The bytes there are taken for an
+            entry whatever they are.
+        offset: the first entry that ends at or behind this offset, from `at` on.
+        depth: "headers" shows the header; "metadata" also the frames of the codec, and unpacks nothing; "full" also the records.
+        records: records of a batch that are shown one by one, None for all; the others are one field. Of a hostile batch at most 300,000
+            fields are shown.
+        value_bytes: bytes that are kept of a key, a value or a packed block.
+        format: as in `decode`.
+        experimental: as in `decode`.
+        base_position: as in `decode`.
+        lz4_in_07: as in `decode`.
+        ignore_lz4_header_checksum: as in `decode`.
+        allow_dependent_lz4_blocks: as in `decode`.
+        zstd_dictionaries: as in `decode`.
+        codecs: as in `decode`.
+        limits: as in `decode`; they bound what is unpacked.
+
+    Returns:
+        A `Field`, the entry. Compressed records are in a child `decompressed`, whose positions count in the decompressed bytes. Problems
+        are the findings of `validate` in the entry. The `repr` is a hex dump with names and meanings; notebooks show a table.
+
+    Raises:
+        ValueError: when nothing stands at `at`, or no entry ends at or behind `offset`.
+        RecordBatchError: when damage lies on the way to `offset`.
+        OSError: when the file cannot be read.
+
+    Example:
+        >>> import logsegment as ls
+        >>> entry = ls.inspect(ls.FileSource("00000000000000000000.log"))
+        >>> entry["magic"].value, entry["magic"].start, entry["magic"].note
+        (2, 16, 'record batch, format v2')
+
+    Source: the layouts in docs/formats; RFC 1952, RFC 8878, the LZ4 frame format, snappy-java.
+    """
+    if at is not None and at < 0:
+        raise ValueError(f"at must not be negative, not {at}")
+    if records is not None and records < 0:
+        raise ValueError(f"records must not be negative, not {records}")
+    options = entry_options(
+        format=format,
+        experimental=experimental,
+        base_position=base_position,
+        lz4_in_07=lz4_in_07,
+        ignore_lz4_header_checksum=ignore_lz4_header_checksum,
+        allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
+        zstd_dictionaries=zstd_dictionaries,
+        codecs=codecs,
+        limits=limits,
+    )
+    return _field(inspect_entry(source, at or 0, offset, depth, records, value_bytes, options))
+
+
+def _field(told: tuple[Any, ...]) -> Field:
+    name, value, start, length, note, inside, problems, raw, children = told
+    marked = tuple(Problem(*problem) for problem in problems)
+    return Field(name, value, start, length, note, inside, marked, raw, tuple(map(_field, children)))
+
+
+#: Bytes on a line, and lines of bytes of one field; what is left is counted.
+WIDTH = 8
+HEIGHT = 4
+#: Letters of a text that are shown as the value of bytes.
+LETTERS = 40
+#: A piece of a line and how it is coloured: "problem-error", "problem-warning", "problem-info", "dim", "name", "group", or nothing.
+Piece = tuple[str, str]
+
+
+def text_lines(root: Field) -> Iterator[list[Piece]]:
+    """All lines of the dump; each is a list of pieces, which a terminal may colour."""
+    fields = list(root.walk())
+    name_width = min(max((2 * depth + len(field.name) for depth, field in fields), default=0), 44)
+    place_width = max(len(str(field.start + field.length)) for _, field in fields)
+    hex_width = 3 * WIDTH - 1
+    inside: str | None = None
+    for depth, field in fields:
+        if field.inside != inside and field.inside is not None:
+            yield [(f"{'':{place_width}}  positions from here on count in: {field.inside}", "dim")]
+        inside = field.inside
+        label = "  " * depth + field.name
+        style = "group" if field.children or depth == 0 else "name"
+        rows = hex_rows(field)
+        first = rows[0] if rows else ""
+        right = "  ".join(part for part in (value_text(field), field.note) if part)
+        place = f"{field.start:>{place_width}}"
+        named = f"{label:{name_width}}" if right else label
+        yield [(place, "dim"), (f"  {first:{hex_width}}  ", ""), (named, style), (f"  {right}".rstrip(), "")]
+        for number, row in enumerate(rows[1:], 1):
+            is_count = not row[:2].strip() or row.startswith("...")
+            at = "" if is_count else str(field.start + number * WIDTH)
+            yield [(f"{at:>{place_width}}", "dim"), (f"  {row}", "")]
+        for problem in field.problems:
+            indent = f"{'':{place_width}}  {'^' * min(hex_width, max(2, 3 * field.length - 1)):{hex_width}}  {'  ' * depth}"
+            yield [(f"{indent}{problem}", f"problem-{problem.severity}")]
+
+
+def hex_rows(field: Field) -> list[str]:
+    """The bytes of a field without children, a few on a line; the last line counts those that are left out."""
+    if field.children or (field.length and not field.raw):
+        return [f"({count(field.length, 'byte')})"]
+    shown = field.raw[: WIDTH * HEIGHT]
+    rows = [shown[at : at + WIDTH].hex(" ") for at in range(0, len(shown), WIDTH)]
+    left = field.length - len(shown)
+    return [*rows, f"... {count(left, 'more byte')}"] if left > 0 else rows
+
+
+def value_text(field: Field) -> str:
+    """The value as people read it: numbers, checksums in hex, bytes as text where they are some."""
+    if isinstance(field.value, int):
+        return f"{field.value:#010x}" if field.name in ("crc", "CRC32", "magic") and field.length == 4 else str(field.value)
+    if not isinstance(field.value, bytes) or not field.value:
+        return ""
+    head = field.value[: 4 * LETTERS]
+    is_part = len(head) < field.length
+    try:
+        # A part may end inside of a character, the whole may not.
+        text = getincrementaldecoder("utf-8")().decode(head, final=not is_part)
+    except UnicodeDecodeError:
+        return ""
+    if not text.isprintable():
+        return ""
+    is_cut = len(text) > LETTERS or is_part
+    return repr(text[:LETTERS]) + ("..." if is_cut else "")
+
+
+STYLE = """
+.ls-inspect{--line:#8884;--dim:#667;--mark:#b3261e;--warn:#8a5a00;--back:#b3261e14;color:inherit;font:13px/1.5 system-ui,sans-serif}
+@media(prefers-color-scheme:dark){.ls-inspect{--dim:#9aa;--mark:#ff8a80;--warn:#ffc46b;--back:#ff8a8022}}
+[data-theme=dark] .ls-inspect,[data-jp-theme-light=false] .ls-inspect{--dim:#9aa;--mark:#ff8a80;--warn:#ffc46b;--back:#ff8a8022}
+.ls-inspect details{margin-left:1.2em}.ls-inspect summary{cursor:pointer}
+.ls-inspect summary,.ls-inspect .f{border-top:1px solid var(--line);padding:1px 0}
+.ls-inspect .f{margin-left:1.2em;padding-left:1.1em}
+.ls-inspect code{font:12px ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere;background:none;color:inherit}
+.ls-inspect .p,.ls-inspect .n,.ls-inspect .b{color:var(--dim)}.ls-inspect .v{margin:0 .6em}
+.ls-inspect .error{color:var(--mark)}.ls-inspect .warning{color:var(--warn)}
+.ls-inspect .hurt{background:var(--back)}
+"""
+
+
+def html_fragment(root: Field) -> str:
+    """The tree as a piece of HTML that stands by itself: no request, no script."""
+    return f'<div class="ls-inspect"><style>{STYLE}</style>{"".join(_html_field(root, is_open=True))}</div>'
+
+
+def html_page(root: Field, title: str, behind: Field | None = None) -> str:
+    """The same as a whole page, perhaps with another tree behind it."""
+    head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>{escape(title)}</title>'
+    rest = f"<h2>the next intact batch, byte {behind.start}</h2>{html_fragment(behind)}" if behind else ""
+    return f"<!doctype html><html lang=en><head>{head}</head><body><h1>{escape(title)}</h1>{html_fragment(root)}{rest}</body></html>\n"
+
+
+def _html_field(field: Field, *, is_open: bool = False) -> list[str]:
+    hurt = " hurt" if field.problems else ""
+    row = _html_row(field)
+    if not field.children:
+        return [f'<div class="f{hurt}">{row}</div>']
+    inside = "".join("".join(_html_field(child, is_open=_is_opened(child))) for child in field.children)
+    return [f"<details{' open' if is_open else ''}><summary class='{hurt.strip()}'>{row}</summary>{inside}</details>"]
+
+
+def _is_opened(field: Field) -> bool:
+    """Open what is damaged, and what holds the records."""
+    return field.name in ("records", "decompressed") or any(below.problems for _, below in field.walk())
+
+
+def _html_row(field: Field) -> str:
+    raw_bytes = "" if field.children else f' <code class="b">{escape(" ".join(hex_rows(field)))}</code>'
+    value = value_text(field)
+    parts = [
+        f'<span class="p">{field.start}+{field.length}</span> <b>{escape(field.name)}</b>{raw_bytes}',
+        f' <code class="v">{escape(value)}</code>' if value else "",
+        f' <span class="n">{escape(field.note)}</span>' if field.note else "",
+        "".join(f'<div class="{escape(problem.severity)}">{escape(str(problem))}</div>' for problem in field.problems),
+    ]
+    return "".join(parts)

@@ -1,0 +1,1 @@
+"""Tiered storage back to log directories: `restore`."""

@@ -1,0 +1,224 @@
+"""What validation found: `validate`, `Report`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from logsegment._core import ArrowTable, FileSource, Finding, Limits, findings_table, validate_findings
+from logsegment._decode import entry_options
+from logsegment._options import Depth, Format
+from logsegment._text import count
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
+
+#: Findings that a readable form shows; the rest is counted.
+SHOWN = 20
+#: Rules of batches whose records nobody can unpack without a plugin that is not here.
+WANTING = frozenset({"S-P19", "S-P20"})
+#: The rule of batches on which their plugin failed.
+FAILED = "S-P6"
+#: Rules of batches that were not unpacked, and of which nothing says that they are damaged: their checksum is right.
+UNOPENED = WANTING | {FAILED}
+Why: TypeAlias = Literal["wanting", "failed", "experimental"]
+_REASONS: dict[Why, str] = {
+    "wanting": "without their plugin",
+    "failed": "of a plugin that failed",
+    "experimental": "of the experimental format v3",
+}
+
+
+class Report:
+    """Findings of a validation, in the order of the input. It can be pickled.
+
+    Attributes:
+        ok (bool): no finding of severity "error", so `decode` with the same options does not raise.
+        findings (list[Finding]): all of them.
+        counts (dict[str, int]): findings by severity: "error", "warning", "info".
+        unopened (list[Finding]): the errors that are no damage: batches of plugins that are not here (S-P19, S-P20) or that failed (S-P6),
+            and whole batches of magic 3 without the switch (MAP-3).
+        io_stats: counters of what was read.
+
+    Example:
+        >>> import logsegment as ls
+        >>> ls.validate(ls.FileSource("00000000000000000000.log")).counts
+        {'error': 0, 'warning': 0, 'info': 0}
+    """
+
+    def __init__(
+        self,
+        findings: list[Finding],
+        io_stats: dict[str, int],
+        totals: tuple[int, int, int, int] | None = None,
+        *,
+        has_checksums: bool = True,
+    ) -> None:
+        self.findings = findings
+        self.io_stats = io_stats
+        # Without them a plugin may have failed on bytes that are damaged.
+        self._unopened = UNOPENED if has_checksums else WANTING
+        # First and last offset, entries and records by all headers; None when one does not tell. The command line says them.
+        self._totals = totals
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Findings by severity; every severity is there."""
+        found = Counter(finding.severity for finding in self.findings)
+        return {severity: found[severity] for severity in ("error", "warning", "info")}
+
+    @property
+    def ok(self) -> bool:
+        """Whether no finding is of severity "error"."""
+        return self.counts["error"] == 0
+
+    @property
+    def unopened(self) -> list[Finding]:
+        """Batches of which nothing is known to be wrong but that nobody looked into them.
+
+        Their plugin is not here, or failed, or they are of magic 3 without `experimental`. Where checksums were not
+        compared (`check_crc=False`), a batch on which its plugin failed is not among them: it may be damaged.
+        """
+        return [finding for finding in self.findings if self._is_unopened(finding)]
+
+    def _is_unopened(self, finding: Finding) -> bool:
+        return finding.severity == "error" and (finding.rule in self._unopened or is_experimental(finding))
+
+    def to_arrow(self) -> ArrowTable:
+        """The findings as an Arrow table, one row each."""
+        return findings_table(self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python, ready for JSON."""
+        return {
+            "ok": self.ok,
+            "counts": self.counts,
+            "unopened": len(self.unopened),
+            "findings": [finding.to_dict() for finding in self.findings],
+            "io_stats": dict(self.io_stats),
+        }
+
+    def __repr__(self) -> str:
+        lines = [self._summary()]
+        lines += [f"  {finding.severity:7} {finding.rule:8} {finding.path}: {finding.message}" for finding in self.findings[:SHOWN]]
+        if len(self.findings) > SHOWN:
+            lines.append(f"  ... and {len(self.findings) - SHOWN} more")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        cells = ("severity", "rule", "path", "message")
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(str(getattr(finding, cell)))}</td>" for cell in cells) + "</tr>"
+            for finding in self.findings[:SHOWN]
+        )
+        head = "".join(f"<th>{cell}</th>" for cell in cells)
+        more = len(self.findings) - SHOWN
+        tail = f"<p>and {more} more</p>" if more > 0 else ""
+        return f"<p>{escape(self._summary())}</p><table><tr>{head}</tr>{rows}</table>{tail}"
+
+    def _summary(self) -> str:
+        unopened = Counter(why(finding) for finding in self.unopened)
+        verdict = "ok" if self.ok else "damaged" if unopened.total() < self.counts["error"] else "not unpacked"
+        counts = ", ".join(f"{number} {severity}" for severity, number in self.counts.items())
+        counts += "".join(f", {unopened[reason]} of them {told}" for reason, told in _REASONS.items() if unopened[reason])
+        return f"Report({verdict}: {counts}; {count(self.io_stats['entries_read'], 'entry')}, {count(self.io_stats['records'], 'record')})"
+
+
+def is_unopened(finding: Finding) -> bool:
+    """Whether an error is that nobody looked into a batch: no damage, where the checksum was compared."""
+    return finding.severity == "error" and (finding.rule in UNOPENED or is_experimental(finding))
+
+
+def is_experimental(finding: Finding) -> bool:
+    """Whether an error is that a whole batch of magic 3 was met without the switch: one that is none, or damaged, tells no offset."""
+    return finding.rule == "MAP-3" and finding.baseOffset is not None
+
+
+def why(finding: Finding) -> Why:
+    """Why nobody looked into a batch."""
+    return "experimental" if is_experimental(finding) else "wanting" if finding.rule in WANTING else "failed"
+
+
+def validate(
+    source: Any,
+    *,
+    depth: Depth = "full",
+    check_crc: bool = True,
+    strict_tail: bool = False,
+    format: Format = "auto",
+    experimental: bool = False,
+    base_position: int | None = None,
+    lz4_in_07: bool = False,
+    ignore_lz4_header_checksum: bool = False,
+    allow_dependent_lz4_blocks: bool = False,
+    zstd_dictionaries: Sequence[bytes] | None = None,
+    codecs: Registry | None = None,
+    limits: Limits | None = None,
+) -> Report:
+    """Validate everything in a source, past every damage. Never raises on bad bytes.
+
+    Args:
+        source: as in `decode`.
+        depth: "headers" looks at framing, headers and checksums, decompresses nothing and needs no plugin; "metadata" also at offsets,
+            timestamps and lengths of the records; "full" at everything. Of batches of magic 3 whose metadata stands first, "metadata"
+            unpacks that only, and what is left of the codec's step: what is wrong behind it, with keys, values, headers or the rest of
+            the compressed stream, only "full" finds.
+        check_crc: compare the checksum of every entry.
+        strict_tail: a source that ends inside an entry is an error instead of an information.
+        format: as in `decode`.
+        experimental: as in `decode`.
+        base_position: as in `decode`.
+        lz4_in_07: as in `decode`.
+        ignore_lz4_header_checksum: as in `decode`.
+        allow_dependent_lz4_blocks: as in `decode`.
+        zstd_dictionaries: as in `decode`.
+        codecs: as in `decode`.
+        limits: as in `decode`.
+
+    Returns:
+        A `Report`. At full depth it has a finding of severity "error" if and only if `decode` with the same options raises.
+
+    Raises:
+        OSError: when the file cannot be read.
+        ValueError, TypeError: for arguments that are none.
+
+    Example:
+        >>> import logsegment as ls
+        >>> ls.validate(ls.FileSource("00000000000000000000.log")).ok
+        True
+
+    Source: docs/findings in this project; `LogValidator` and `DumpLogSegments` in Kafka.
+    """
+    options = entry_options(
+        check_crc=check_crc,
+        strict_tail=strict_tail,
+        format=format,
+        experimental=experimental,
+        base_position=base_position,
+        lz4_in_07=lz4_in_07,
+        ignore_lz4_header_checksum=ignore_lz4_header_checksum,
+        allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
+        zstd_dictionaries=zstd_dictionaries,
+        codecs=codecs,
+        limits=limits,
+    )
+    return validated(source, depth, options)
+
+
+def validated(source: Any, depth: Depth, options: dict[str, Any], *, file: FileSource | None = None, is_followed: bool = False) -> Report:
+    """Validate a source with options as `entry_options` gives them.
+
+    Args:
+        source: as in `validate`.
+        depth: as in `validate`.
+        options: of `entry_options`.
+        file: the file whose content the source is, with the offsets that it may hold.
+        is_followed: another segment follows, so that a torn tail is a warning.
+
+    Raises:
+        As `validate`.
+    """
+    found = validate_findings(source, depth, options, file=file, is_followed=is_followed)
+    return Report(*found, has_checksums=options["check_crc"])

@@ -1,0 +1,1 @@
+"""Questions about whole logs: search, diff, statistics, redaction, savings of v3, dictionaries."""

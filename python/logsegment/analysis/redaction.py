@@ -1,0 +1,155 @@
+"""Records that may be shown to others: of keys, values and header values only their length and a keyed hash.
+
+Everything that a verb shows under --redact comes from here. What is let through is listed by name; whatever is not listed is held back.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from logsegment._core import Finding, RecordBatchError
+
+#: Columns that say nothing of a payload. A list of its own, not what is left of all columns: a new one is held back until it is named here.
+OPEN = frozenset(
+    {
+        "topic",
+        "partition",
+        "offset",
+        "timestamp",
+        "timestampType",
+        "timestampMs",
+        "attributes",
+        "producerId",
+        "producerEpoch",
+        "sequence",
+        "partitionLeaderEpoch",
+        "isTransactional",
+        "isControl",
+        "controlType",
+        "magic",
+        "compression",
+        "batchBaseOffset",
+        "entryPosition",
+        "indexInEntry",
+    }
+)
+#: Bytes of the hash that are kept: two payloads of a billion are given the same one in one of 10^11 cases.
+HASH_BYTES = 12
+#: A shorter key could be tried out, and with it every payload that can be guessed.
+LEAST_KEY_BYTES = 16
+#: What stands for words that may have numbers of a payload in them.
+WITHHELD = "details held back by --redact"
+
+Sealed = dict[str, int | str]
+
+
+class Redactor:
+    """Replaces payloads. Under the same key equal bytes have equal hashes, wherever they stand; null stays null.
+
+    Args:
+        key: the secret under which hashes are made (HMAC-SHA-256), at least 16 bytes.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) < LEAST_KEY_BYTES:
+            raise ValueError(f"a key for hashes must have at least {LEAST_KEY_BYTES} bytes, not {len(key)}")
+        self._key = key
+        self._replaced: dict[str, Callable[[Any], Any]] = {
+            "key": self._text,
+            "value": self._text,
+            "headers": lambda headers: [{"key": one["key"], "value": self._text(one["value"])} for one in headers],
+            "headersRaw": lambda headers: [{"key": _named(one["key"]), "value": self._text(one["value"])} for one in headers],
+            "internal": lambda told: {"type": told["type"]},
+        }
+
+    def hash(self, payload: bytes) -> str:
+        """The keyed hash, in hexadecimal digits."""
+        return hmac.digest(self._key, payload, "sha256")[:HASH_BYTES].hex()
+
+    def sealed(self, payload: bytes | None) -> Sealed | None:
+        """What stands for a payload."""
+        return None if payload is None else {"length": len(payload), "hash": self.hash(payload)}
+
+    def json_lines(self, lines: bytes) -> bytes:
+        """Lines of `to_jsonl("base64")` without their payloads.
+
+        Raises:
+            ValueError: for a column that nobody has looked at.
+        """
+        return b"".join(self._line(json.loads(line)) for line in lines.splitlines())
+
+    def arrow_batch(self, batch: Any) -> Any:
+        """A `pyarrow.RecordBatch` without its payloads.
+
+        Raises:
+            ValueError: for a column that nobody has looked at.
+        """
+        import pyarrow as pa
+
+        columns = [self._column(pa, field, column) for field, column in zip(batch.schema, batch.columns, strict=True)]
+        return pa.RecordBatch.from_arrays(columns, batch.schema.names)
+
+    def error(self, error: RecordBatchError) -> str:
+        """An error in words: its rule, its place, its kind."""
+        record = "" if error.record_index is None else f", record {error.record_index}"
+        place = "" if error.position is None else f" at byte {error.position:,}{record}"
+        return f"{_rule(error)}{place}: {error.code} ({WITHHELD})"
+
+    def finding(self, finding: Finding) -> str:
+        """What a finding says besides its rule and its place."""
+        return WITHHELD
+
+    def finding_fields(self, finding: Finding) -> dict[str, Any]:
+        """`Finding.to_dict` without its words, and without offsets: they stand in the header of what is damaged, if it is one."""
+        return finding.to_dict() | {"message": WITHHELD, "baseOffset": None, "lastOffset": None}
+
+    def _line(self, record: Mapping[str, Any]) -> bytes:
+        told = {name: self._told(name, value) for name, value in record.items()}
+        # Names of headers are anybody's text: in ASCII none of them commands a terminal.
+        return json.dumps(told, separators=(",", ":")).encode() + b"\n"
+
+    def _told(self, name: str, value: Any) -> Any:
+        if _is_open(name) or value is None:
+            return value
+        return self._replaced[name](value)
+
+    def _text(self, encoded: str | None) -> Sealed | None:
+        return self.sealed(None if encoded is None else base64.b64decode(encoded))
+
+    def _column(self, pa: Any, field: Any, column: Any) -> Any:
+        if _is_open(field.name):
+            return column
+        sealed = pa.struct([("length", pa.int32()), ("hash", pa.string())])
+        if field.name == "internal":
+            return pa.array([told and {"type": told["type"]} for told in column.to_pylist()], pa.struct([("type", pa.string())]))
+        if field.name in ("key", "value"):
+            return pa.array(map(self.sealed, column.to_pylist()), sealed)
+        header = field.type.value_type
+        rows = [headers and [one | {"value": self.sealed(one["value"])} for one in headers] for headers in column.to_pylist()]
+        return pa.array(rows, pa.list_(pa.struct([header.field("key"), ("value", sealed)])))
+
+
+def _is_open(name: str) -> bool:
+    if name in OPEN:
+        return True
+    if name not in ("key", "value", "headers", "headersRaw", "internal"):
+        raise ValueError(f"the column {name} cannot be redacted")
+    return False
+
+
+def _named(encoded: str | None) -> str | dict[str, str] | None:
+    """The name of a header as `to_jsonl` writes bytes: as text where it is some."""
+    try:
+        return None if encoded is None else base64.b64decode(encoded).decode()
+    except UnicodeDecodeError:
+        return {"base64": str(encoded)}
+
+
+def _rule(error: RecordBatchError) -> str:
+    """The rule that an error is about."""
+    return "damaged" if error.rule is None else f"[{error.rule}]"

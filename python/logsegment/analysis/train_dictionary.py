@@ -1,0 +1,197 @@
+"""A zstd dictionary out of the batches of real segments, for the codec `logsegment.plugins.ready.zstd:ZstdDictionary`.
+
+Small batches hold little that repeats within them; what repeats from batch to batch stands in the dictionary. It is made of the plain
+records of batches, which is what that codec packs, and measured on batches that it was not made of.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from logsegment._convert import convert
+from logsegment._text import count
+from logsegment.plugins.wanted import Plugin
+
+if TYPE_CHECKING:
+    from logsegment.plugins.registry import Registry
+
+#: The codec that a dictionary is for.
+CLASS_NAME = "logsegment.plugins.ready.zstd:ZstdDictionary"
+#: zstd's own default, 110 KiB: more gains little, and stands in every registry.
+SIZE = 112_640
+#: One batch in so many is not learnt from: it tells what the dictionary gains.
+HELD_OUT = 5
+
+
+@dataclass(frozen=True)
+class TrainedDictionary:
+    """A dictionary, and what it gains on batches that it was not made of.
+
+    Attributes:
+        dictionary: the bytes, in zstd's format of trained dictionaries; `zstd -D` takes them too.
+        samples: batches that it was made of.
+        held_out: batches that it was measured on.
+        plain_bytes: their records, unpacked.
+        zstd_bytes: the same packed by zstd without a dictionary, each batch by itself.
+        dictionary_bytes: the same packed with it.
+    """
+
+    dictionary: bytes
+    samples: int
+    held_out: int
+    plain_bytes: int
+    zstd_bytes: int
+    dictionary_bytes: int
+
+    def plugin(self, alias: str, java_class: str, version: str = "v1.0") -> Plugin:
+        """Give the plugin to register.
+
+        Args:
+            alias: the name that `compression` takes.
+            java_class: what unpacks the same in brokers and Java clients: a zstd frame with this dictionary.
+            version: of the plugin. Another dictionary is another plugin.
+
+        Raises:
+            EntryError: for a text that is empty.
+        """
+        classes = {"java": java_class, "python": CLASS_NAME}
+        return Plugin(alias, classes, version, extra={"dictionary": b64encode(self.dictionary).decode()})
+
+
+def train_dictionary(
+    sources: Iterable[Any], *, size: int | None = None, samples: int = 1000, level: int = 3, codecs: Registry | None = None
+) -> TrainedDictionary:
+    """Make a zstd dictionary from segments. The same segments give the same dictionary.
+
+    All batches are read, of any format and codec, one source after the other; those that are kept as samples lie evenly among them.
+    Control batches, which nobody compresses, are left out.
+
+    Args:
+        sources: each as in `decode`; a path needs `FileSource`.
+        size: bytes of the dictionary at most, 256 or more; None for 112,640 (zstd's own), or a tenth of the samples if that is less.
+        samples: batches to keep at most, 20 or more; 64 MiB of them. Every fifth is only measured.
+        level: of zstd, at which the dictionary is made and measured.
+        codecs: as in `decode`, for batches that plugins packed.
+
+    Returns:
+        A `TrainedDictionary`.
+
+    Raises:
+        ValueError: when there are fewer than 10 batches, or too little in them to learn from.
+        RecordBatchError: when a batch is bad.
+        ImportError: without the package zstandard (`pip install "logsegment[codecs]"`).
+        OSError: when a file cannot be read.
+
+    Example:
+        >>> import logsegment as ls, pyarrow as pa
+        >>> from logsegment.plugins import MemoryRegistry
+        >>> orders = pa.table({"value": [f'{{"order": {n}, "customer": {n * 7919 % 97}, "state": "paid"}}' for n in range(9000)]})
+        >>> trained = ls.train_dictionary([ls.encode(orders, batch_bytes=1000)])
+        >>> trained.samples, trained.held_out, trained.dictionary_bytes < trained.zstd_bytes
+        (320, 80, True)
+        >>> entry = trained.plugin("orders", "org.example.OrdersZstd").entry("python", 0)
+        >>> packed = ls.encode(orders, batch_bytes=1000, compression="orders", codecs=MemoryRegistry([entry]))
+        >>> len(packed) < len(ls.encode(orders, batch_bytes=1000, compression="zstd"))
+        True
+
+    Source: KIP-110 leaves room for dictionaries; `ZDICT_trainFromBuffer`.
+    """
+    if samples < LEAST_SAMPLES or (size is not None and size < LEAST_SIZE):
+        raise ValueError(f"a dictionary needs {LEAST_SAMPLES} samples and {LEAST_SIZE} bytes at least, not {samples} and {size}")
+    kept = _Samples(samples)
+    for source in sources:
+        convert(source, compression="none", allow_loss=True, codecs=codecs, out=cast("BinaryIO", kept))
+        kept.begin()
+    if len(kept.records) < LEAST_BATCHES:
+        raise ValueError(f"a dictionary is made from {LEAST_BATCHES} batches at least, not from {count(len(kept.records), 'batch')}")
+    return _trained(kept.records, size, level)
+
+
+#: Batches without which nothing can be learnt and measured.
+LEAST_BATCHES = 10
+#: When there are more than may be kept, every second one goes.
+LEAST_SAMPLES = 2 * LEAST_BATCHES
+#: The least that zstd makes.
+LEAST_SIZE = 256
+#: Bytes that zstd wants for a dictionary of the least size: ten times as many.
+_LEAST_BYTES = 10 * LEAST_SIZE
+#: Bytes of samples that are kept at most: training takes some seconds for so many.
+_MOST_BYTES = 64 << 20
+#: Bytes of one sample that are learnt from.
+_MOST_SAMPLE = 64 << 10
+#: Of a batch of magic 2: the bytes before those that its length counts, where that stands, where its attributes and its records begin.
+_BEFORE, _LENGTH, _ATTRIBUTES, _RECORDS = 12, 8, 21, 61
+#: The attribute of control batches.
+_CONTROL = 0x20
+
+
+class _Samples:
+    """Takes plain batches as a file takes bytes, and keeps the records of some: of each, later of every second, every fourth, and so on."""
+
+    def __init__(self, most: int) -> None:
+        self.records: list[bytes] = []
+        self._most = most
+        self._stride = 1
+        self._seen = 0
+        self._bytes = 0
+        self._rest = bytearray()
+
+    def begin(self) -> None:
+        """Forget what follows the last whole batch of a source."""
+        self._rest.clear()
+
+    def write(self, piece: bytes) -> int:
+        """Take some bytes."""
+        self._rest += piece
+        at = 0
+        while len(self._rest) - at >= _RECORDS:
+            end = at + _BEFORE + int.from_bytes(self._rest[at + _LENGTH : at + _BEFORE], "big")
+            if end > len(self._rest):
+                break
+            is_control = self._rest[at + _ATTRIBUTES + 1] & _CONTROL
+            if not is_control and end > at + _RECORDS:
+                self._take(at + _RECORDS, end)
+            at = end
+        del self._rest[:at]
+        return len(piece)
+
+    def _take(self, start: int, end: int) -> None:
+        if self._seen % self._stride == 0:
+            self.records.append(bytes(memoryview(self._rest)[start:end]))
+            self._bytes += end - start
+        self._seen += 1
+        while len(self.records) > self._most or (self._bytes > _MOST_BYTES and len(self.records) >= LEAST_SAMPLES):
+            del self.records[1::2]
+            self._bytes = sum(map(len, self.records))
+            self._stride *= 2
+
+
+def _trained(records: list[bytes], size: int | None, level: int) -> TrainedDictionary:
+    import zstandard
+
+    from logsegment.plugins.ready.zstd import ZstdDictionary
+
+    held_out = records[HELD_OUT - 1 :: HELD_OUT]
+    samples: list[bytes | bytearray | memoryview] = [one[:_MOST_SAMPLE] for number, one in enumerate(records, 1) if number % HELD_OUT]
+    total = sum(map(len, samples))
+    given = f"{count(total, 'byte')} in {count(len(samples), 'batch')}"
+    # The trainer of the package zstandard 0.25 does not survive some samples of a few bytes.
+    if total < _LEAST_BYTES:
+        raise ValueError(f"a dictionary is made from {_LEAST_BYTES:,} bytes at least, not from {given}")
+    most = min(size, total) if size else max(LEAST_SIZE, min(SIZE, total // 10))
+    try:
+        dictionary = zstandard.train_dictionary(most, samples, level=level).as_bytes()
+    except zstandard.ZstdError as error:
+        raise ValueError(f"no dictionary of {count(most, 'byte')} can be made from {given}: {error}") from None
+    packer, codec = zstandard.ZstdCompressor(level=level), ZstdDictionary(dictionary)
+    return TrainedDictionary(
+        dictionary,
+        len(samples),
+        len(held_out),
+        sum(map(len, held_out)),
+        sum(len(packer.compress(one)) for one in held_out),
+        sum(len(codec.compress(memoryview(one), level)) for one in held_out),
+    )

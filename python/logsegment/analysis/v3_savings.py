@@ -1,0 +1,221 @@
+"""What a segment would be in the proposed record format v3 (KIP-931): `v3_savings`."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from logsegment._convert import convert
+from logsegment._core import FileSource, RecordBatchError
+from logsegment._decode import batch_stream
+from logsegment._salvage import salvage
+from logsegment._validate import validate
+
+#: Bytes of the header of magic 2, and of the part of magic 3 that does not vary with its fields.
+V2_HEADER, V3_FIXED = 61, 37 + 4
+#: Bytes that are looked at in one go: each of the forms that they are written in is held in memory.
+PIECE = 16 << 20
+#: A validation is timed so often, and the shortest time counts.
+TIMES = 3
+#: Options that a source is read with; what it was converted to needs the others only.
+OF_THE_SOURCE = ("format", "experimental", "base_position", "lz4_in_07", "ignore_lz4_header_checksum", "allow_dependent_lz4_blocks")
+
+
+@dataclass(frozen=True, slots=True)
+class V3Savings:
+    """What the batches of magic 2 of a source are, and what they would be.
+
+    Attributes:
+        batches: batches of magic 2; older entries count as the batches that they would become.
+        records: records in them.
+        header_bytes: bytes that all headers together would be smaller; negative when they would be larger.
+        stored: bytes as they are, with their codecs.
+        repacked: the same batches packed anew by the codecs here at their default levels, as those of v3 are: hold these against v3.
+        main: bytes in v3, with the same codecs.
+        additional: bytes in v3 with the metadata first, with the same codecs.
+        plain: bytes without compression.
+        plain_main: bytes in v3 without compression; those of the additional proposal are as many.
+        unpacked: bytes that a validation of the metadata unpacks now.
+        unpacked_main: bytes that it unpacks in v3.
+        unpacked_additional: bytes that it unpacks with the metadata first.
+        seconds: that it takes now.
+        seconds_main: that it takes in v3.
+        seconds_additional: that it takes with the metadata first.
+        left_out: bytes of the source that are damaged, or cannot be converted, and count nowhere.
+    """
+
+    batches: int = 0
+    records: int = 0
+    header_bytes: int = 0
+    stored: int = 0
+    repacked: int = 0
+    main: int = 0
+    additional: int = 0
+    plain: int = 0
+    plain_main: int = 0
+    unpacked: int = 0
+    unpacked_main: int = 0
+    unpacked_additional: int = 0
+    seconds: float = 0.0
+    seconds_main: float = 0.0
+    seconds_additional: float = 0.0
+    left_out: int = 0
+
+    def __add__(self, other: V3Savings) -> V3Savings:
+        return V3Savings(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+    @property
+    def per_batch(self) -> float:
+        """Bytes of header that a batch saves."""
+        return self.header_bytes / self.batches if self.batches else 0.0
+
+    @property
+    def per_record(self) -> float:
+        """Bytes that a record saves, without compression."""
+        return (self.plain - self.plain_main - self.header_bytes) / self.records if self.records else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python, ready for JSON."""
+        told = asdict(self) | {"per_batch": self.per_batch, "per_record": self.per_record}
+        return {name: round(value, 6) for name, value in told.items()}
+
+
+def v3_savings(source: Any, **options: Any) -> V3Savings:
+    """Compute what the proposed format v3 would save. Everything is packed anew, four times, by the codecs of this library.
+
+    It goes 16 MiB at a time, so memory is bounded; what is damaged is left out and counted.
+
+    Args:
+        source: as in `logsegment.decode`, and such that it can be read more than once: a buffer or a `FileSource`.
+        options: of `logsegment.convert`, about how it is read: format, codecs, limits and so on.
+
+    Returns:
+        `V3Savings`.
+
+    Raises:
+        OSError: when a file cannot be read.
+
+    Example:
+        >>> import logsegment as ls
+        >>> from logsegment.analysis.v3_savings import v3_savings
+        >>> saved = v3_savings(ls.FileSource("00000000000000000000.log"))
+        >>> saved.per_record >= 1, saved.plain_main < saved.plain
+        (True, True)
+
+    Source: KIP-931.
+    """
+    total = V3Savings()
+    for piece in _pieces(source, options):
+        found = salvage(piece, **_only(options, "format", "experimental", "base_position", "codecs", "limits"))
+        total += V3Savings(left_out=sum(lost.length for lost in found.lost if not lost.is_harmless))
+        total += _of_intact(found.data or b"", options)
+    return total
+
+
+def v3_header_len(batch: dict[str, Any]) -> int:
+    """Bytes of the header that a batch would have in v3 (S-V1, S-V12 to S-V14).
+
+    Args:
+        batch: its row of `logsegment.batches`.
+
+    Example:
+        >>> from logsegment.analysis.v3_savings import v3_header_len
+        >>> v3_header_len({"baseOffset": 0, "lastOffset": 160, "baseTimestamp": 1600000000000, "maxTimestamp": 1600000016000})
+        51
+    """
+    base, largest = int(batch["baseTimestamp"]), int(batch["maxTimestamp"])
+    delta = (int(batch["lastOffset"]) - int(batch["baseOffset"])) % (1 << 32)
+    zigzag = 2 * base if base >= 0 else -2 * base - 1
+    return V3_FIXED + sum(max(1, -(-number.bit_length() // 7)) for number in (delta, zigzag, (largest - base) % (1 << 64)))
+
+
+def _pieces(source: Any, options: dict[str, Any]) -> Iterator[Any]:
+    """The source in pieces that begin and end between entries."""
+    start = 0
+    for _, end in _places(source, options):
+        if end - start >= PIECE:
+            yield _part(source, start, end)
+            start = end
+    yield _part(source, start, None)
+
+
+def _places(source: Any, options: dict[str, Any]) -> Iterator[tuple[int, int]]:
+    """First byte of each entry, and the one behind it."""
+    reading = _only(options, "format", "experimental", "base_position", "codecs", "limits")
+    for row in _rows(source, "position", "size", on_error="skip", **reading):
+        yield row["position"], row["position"] + row["size"]
+
+
+def _rows(source: Any, *names: str, **options: Any) -> Iterator[dict[str, Any]]:
+    """Columns of `logsegment.batches`, without pyarrow."""
+    for rows in batch_stream(source, check_crc=False, **options):
+        for line in rows.to_jsonl(fields=[(name, name) for name in names]).splitlines():
+            yield json.loads(line)
+
+
+def _part(source: Any, start: int, end: int | None) -> Any:
+    if isinstance(source, FileSource):
+        return FileSource(source.path, max(start, source.start), source.end if end is None else end)
+    return memoryview(source)[start:end]
+
+
+def _of_intact(data: bytes, options: dict[str, Any]) -> V3Savings:
+    """The savings of entries whose checksums are right; of those with bad records only how many bytes they have."""
+    try:
+        return _savings(data, options)
+    except RecordBatchError:
+        starts = [start for start, _ in _places(data, options)]
+        if len(starts) < 2:
+            return V3Savings(left_out=len(data))
+        middle = starts[len(starts) // 2]
+        return _of_intact(data[:middle], options) + _of_intact(data[middle:], options)
+
+
+def _savings(data: bytes, options: dict[str, Any]) -> V3Savings:
+    own = {name: value for name, value in options.items() if name not in OF_THE_SOURCE}
+    stored = _converted(data, options)
+    rows = list(_rows(stored, "baseOffset", "lastOffset", "baseTimestamp", "maxTimestamp", "count"))
+    main, first = (_converted(stored, own, to="v3", metadata_first=is_first) for is_first in (False, True))
+    plain = _converted(stored, own, compression="none")
+    (unpacked, seconds), (unpacked_main, seconds_main), (unpacked_first, seconds_first) = (
+        _validated(one, own) for one in (stored, main, first)
+    )
+    return V3Savings(
+        batches=len(rows),
+        records=sum(row["count"] for row in rows),
+        header_bytes=sum(V2_HEADER - v3_header_len(row) for row in rows),
+        stored=len(stored),
+        repacked=len(_converted(main, own, format="v3")),
+        main=len(main),
+        additional=len(first),
+        plain=len(plain),
+        plain_main=len(_converted(plain, own, to="v3")),
+        unpacked=unpacked,
+        unpacked_main=unpacked_main,
+        unpacked_additional=unpacked_first,
+        seconds=seconds,
+        seconds_main=seconds_main,
+        seconds_additional=seconds_first,
+    )
+
+
+def _converted(data: bytes, options: dict[str, Any], **into: Any) -> bytes:
+    return convert(data, allow_loss=True, **options | into).data or b""
+
+
+def _validated(data: bytes, options: dict[str, Any]) -> tuple[int, float]:
+    """Bytes unpacked by a validation of the metadata, and its seconds."""
+    least, unpacked = float("inf"), 0
+    for _ in range(TIMES):
+        start = time.perf_counter()
+        report = validate(data, depth="metadata", experimental=True, **_only(options, "codecs", "limits", "zstd_dictionaries"))
+        least = min(least, time.perf_counter() - start)
+        unpacked = report.io_stats["bytes_inflated"]
+    return unpacked, least
+
+
+def _only(options: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: options[name] for name in names if name in options}

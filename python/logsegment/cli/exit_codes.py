@@ -1,0 +1,133 @@
+"""Ways of ending that are no faults of this program: a closed pipe, Ctrl-C, a signal, bad data, an unreadable file."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import ParamSpec
+
+from logsegment._core import RecordBatchError
+from logsegment._errors import without_file
+from logsegment._validate import WANTING
+from logsegment.analysis.redaction import Redactor
+from logsegment.cli.messages import say
+from logsegment.log.faults import SWALLOWED
+from logsegment.tiered import ManifestError, SegmentKeyError
+
+CLEAN, FOUND, UNREADABLE, LOST = 0, 1, 2, 3
+#: What closes an input, and leaves the others as they are.
+UNREADABLES = (OSError, SegmentKeyError)
+P = ParamSpec("P")
+
+
+class Ended(BaseException):
+    """The program ends here, with this exit code. No `Exception`, so that nothing on the way takes it for an error."""
+
+    INTERRUPTED = 128 + signal.SIGINT
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Damaged(Exception):
+    """Bad bytes that end a verb, with the name of their file and what to do about them."""
+
+    SKIPPING = "`--on-error skip` goes on past damage, `logsegment verify` tells what is lost"
+    #: Of a batch whose checksum is right, and whose records nobody unpacked.
+    WHOLE = "the batch is not damaged: only its plugin is missing here"
+    EXPERIMENTAL = "the batch is not damaged: --experimental reads it"
+    #: Of a file that is none, the first bytes are wrong already.
+    AT_ITS_START = "nothing can be read at its start: is this a log segment at all? "
+
+    def __init__(self, name: str, error: RecordBatchError, advice: str = SKIPPING, redactor: Redactor | None = None) -> None:
+        words = without_file(error) if redactor is None else redactor.error(error)
+        super().__init__(f"{name}: {_without_place(words, name)}")
+        is_framed = error.base_offset is not None or error.rule == SWALLOWED
+        self.advice = advice if error.position != 0 or is_framed else self.AT_ITS_START + advice
+        if error.rule in WANTING and is_framed:
+            self.advice = self.WHOLE
+        elif error.rule == "MAP-3" and is_framed:
+            self.advice = self.EXPERIMENTAL
+
+
+def stop_on_signals() -> None:
+    """Let SIGTERM and SIGHUP unwind the program, so that unfinished files are removed."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        with contextlib.suppress(ValueError):  # only the main thread may; an embedder keeps its own handlers
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _stop)
+
+
+def ending(verb: Callable[P, int]) -> Callable[P, int]:
+    """Give a verb's function the endings that all verbs share. It returns its exit code, and so does what is made of it."""
+
+    @functools.wraps(verb)
+    def ended(*args: P.args, **options: P.kwargs) -> int:
+        code = _code_of(lambda: verb(*args, **options))
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _forget_stdout()
+        except OSError as error:
+            _forget_stdout()
+            say(words_of(error))
+            return UNREADABLE
+        return code
+
+    return ended
+
+
+def _code_of(verb: Callable[[], int]) -> int:
+    try:
+        return verb()
+    except BrokenPipeError:
+        # Whoever read our output has enough (`| head`).
+        _forget_stdout()
+        return CLEAN
+    except KeyboardInterrupt:
+        return Ended.INTERRUPTED
+    except Damaged as damaged:
+        say(str(damaged))
+        say(damaged.advice)
+        return FOUND
+    except ManifestError as error:
+        say(str(error))
+        return FOUND
+    except UNREADABLES as error:
+        say(words_of(error))
+        return UNREADABLE
+    except ImportError as missing:
+        # A companion that is installed on its own.
+        say(str(missing))
+        return UNREADABLE
+
+
+def words_of(error: OSError | SegmentKeyError) -> str:
+    """An error as people read it: the file, then what is wrong."""
+    if isinstance(error, SegmentKeyError):
+        return f"{error} (--key-file ID=FILE)"
+    reason = error.strerror or str(error)
+    return f"{os.fsdecode(error.filename)}: {reason}" if error.filename is not None else reason
+
+
+def _without_place(words: str, name: str) -> str:
+    """Words about a file, or about one that lies beside it, without what its own name says already."""
+    directory, slash, _ = name.rpartition("/")
+    return words.removeprefix(f"{name}: ").removeprefix(directory + slash)
+
+
+def _forget_stdout() -> None:
+    """Nothing more can be written, also not by Python at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    raise Ended(128 + number)

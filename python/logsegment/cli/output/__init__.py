@@ -1,0 +1,1 @@
+"""What the command line writes: text, JSON lines, tables in files, pages."""

@@ -1,0 +1,56 @@
+"""Findings on stderr, for the verbs that give rows; `verify` has its own way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from logsegment._core import Finding
+from logsegment._validate import is_unopened
+from logsegment.analysis.redaction import Redactor
+from logsegment.cli.messages import count, say
+from logsegment.cli.output.progress import Progress
+
+#: Findings of a file that are told one by one.
+SHOWN = 10
+
+
+def tell(findings: Sequence[Finding], name: str, progress: Progress, *, quiet: bool, redactor: Redactor | None = None) -> bool:
+    """Tell what was met in a file; true when something was left out.
+
+    Errors are always told. An unfinished end is usual in a file in use, so it is a note.
+    """
+    told = [finding for finding in findings if finding.severity == "error" or not quiet]
+    if told:
+        with progress.aside():
+            _say_all(told, name, redactor)
+    return any(finding.severity == "error" for finding in findings)
+
+
+def folded(findings: Sequence[Finding]) -> list[tuple[Finding, int]]:
+    """Findings, and how many batches each is about: what is the same of one plugin is told once, at the first of its batches."""
+    alike = Counter(_likeness(one) for one in findings if is_unopened(one))
+    told = (one for one in findings if not is_unopened(one) or _likeness(one) in alike)
+    return [(one, alike.pop(_likeness(one)) if is_unopened(one) else 1) for one in told]
+
+
+def more_like_it(batches: int) -> str:
+    """What stands behind a finding that is about so many batches."""
+    return f"; {count(batches - 1, 'batch')} more like it" if batches > 1 else ""
+
+
+def _likeness(finding: Finding) -> tuple[str, str, str | None, int | None]:
+    return finding.rule, finding.message, finding.field, finding.recordIndex
+
+
+def _say_all(told: Sequence[Finding], name: str, redactor: Redactor | None) -> None:
+    lines = folded(told)
+    for finding, batches in lines[:SHOWN]:
+        words = finding.message if redactor is None else redactor.finding(finding)
+        say(f"{name}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}{more_like_it(batches)}")
+    if len(lines) > SHOWN:
+        kinds: Counter[str] = Counter()
+        for finding, batches in lines[SHOWN:]:
+            kinds[finding.severity] += batches
+        rest = ", ".join(count(number, severity) for severity, number in kinds.items())
+        say(f"{name}: and {rest} more; `logsegment verify` lists them")

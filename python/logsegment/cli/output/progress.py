@@ -1,0 +1,69 @@
+"""A progress bar on stderr, when that is a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from logsegment.cli.inputs import InputSegment
+from logsegment.cli.messages import printable
+
+
+class Progress:
+    """How many bytes of all inputs are behind. Without a terminal every method does nothing.
+
+    Attributes:
+        is_shown: there is a bar.
+    """
+
+    def __init__(self, segments: Sequence[InputSegment], *, is_wanted: bool) -> None:
+        self.is_shown = is_wanted and sys.stderr is not None and sys.stderr.isatty()
+        self._total = sum(segment.size for segment in segments)
+        self._before = 0
+        self._size = 0
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Progress:
+        if self.is_shown:
+            self._open()
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def begin(self, segment: InputSegment) -> None:
+        """The next segment; the one before is done with."""
+        self._before += self._size
+        self._size = segment.size
+        if self._bar:
+            self._bar.update(self._task, completed=self._before, name=printable(segment.name))
+
+    def seen(self, position: int) -> None:
+        """So many bytes of this segment are behind."""
+        if self._bar:
+            self._bar.update(self._task, completed=self._before + position)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Take the bar away while something else is written to the terminal."""
+        if self._bar:
+            self._bar.stop()
+        yield
+        if self._bar:
+            self._bar.start()
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+        from rich.progress import Progress as Bar
+
+        name = TextColumn("{task.fields[name]}", markup=False)
+        columns = (name, BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+        self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        # A stream does not say how long it is.
+        self._task = self._bar.add_task("", total=self._total or None, name="")
+        self._bar.start()

@@ -1,0 +1,154 @@
+"""`Stats` as lines of text, and the words for numbers that the page uses too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from logsegment._text import count as counted
+from logsegment.analysis.stats import Histogram, Series, Stats
+
+#: Rows of a table that people are shown.
+SHOWN = 20
+BARS = " ▁▂▃▄▅▆▇█"
+
+
+def lines(stats: Stats) -> Iterator[str]:
+    """What is worth knowing, in the order in which one asks."""
+    yield f"{counted(stats.files, 'file')}, {size(stats.bytes)} in {counted(stats.batches, 'batch')}, {records_text(stats)}"
+    if stats.batches:
+        yield from _batch_lines(stats)
+    for found in stats.damage[:SHOWN]:
+        yield f"{found['severity']:11} {found['rule']} {found['file']} at byte {found['position']}: {found['message']}"
+    left = sum(stats.damage_counts.values()) - len(stats.damage[:SHOWN])
+    if left:
+        yield f"            and {number(left)} more: logsegment verify tells all"
+
+
+def _batch_lines(stats: Stats) -> Iterator[str]:
+    yield f"offsets     {number(stats.first_offset)} to {number(stats.last_offset)}; {offsets_text(stats)}"
+    yield f"times       {time(stats.first_time)} to {time(stats.last_time)}; {order_text(stats)}"
+    yield f"batch size  {histogram_text(stats.sizes, size)}"
+    yield f"records     {histogram_text(stats.counts, number)} in a batch"
+    yield f"over offsets  {spark(stats.by_offset)}  bytes, each bar {counted(stats.by_offset.width, 'offset')}"
+    yield f"over time     {spark(stats.by_time)}  bytes, each bar {duration(stats.by_time.width)}"
+    yield f"formats     {formats(stats)}"
+    yield "codec        batches     records       bytes   ratio"
+    for name, codec in sorted(stats.codecs.items(), key=lambda item: -item[1].bytes):
+        ratio = "-" if codec.ratio is None else f"{codec.ratio:.2f}"
+        yield f"  {name:10} {number(codec.batches):>8} {number(codec.records):>11} {size(codec.bytes):>11} {ratio:>7}"
+    if any(codec.ratio is not None for codec in stats.codecs.values()):
+        yield "  (ratio: unpacked bytes for a packed one, of a sample of batches)"
+    yield producers_text(stats)
+    if stats.transactional or stats.control:
+        yield transactions_text(stats)
+    for gap in stats.gaps[:SHOWN]:
+        count = counted(gap.last - gap.first + 1, "offset")
+        yield f"gap         {count}, {number(gap.first)} to {number(gap.last)}, before a batch of {gap.log}"
+    if stats.gap_count > SHOWN:
+        yield f"            and {counted(stats.gap_count - SHOWN, 'gap')} more"
+
+
+def formats(stats: Stats) -> str:
+    """Batches by format; of the one that never shipped it is said."""
+    names = {name: f"{name} (experimental)" if name == "v3" else name for name in stats.formats}
+    return ", ".join(f"{names[name]}: {number(count)}" for name, count in sorted(stats.formats.items()))
+
+
+def number(count: int | None) -> str:
+    """`15,480,000`; a dash for nothing."""
+    return "-" if count is None else f"{count:,}"
+
+
+def size(count: float | None) -> str:
+    """Bytes as people read them: `15.3 MiB`."""
+    if count is None:
+        return "-"
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:,.0f} B" if unit == "B" else f"{count:,.1f} {unit}"
+        count /= 1024
+    return f"{count:,.1f} TiB"
+
+
+def time(ms: int | None) -> str:
+    """A time in UTC; the number itself where no calendar has it."""
+    if ms is None:
+        return "-"
+    try:
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)).strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, ValueError):
+        return f"{ms} ms"
+
+
+def duration(ms: int) -> str:
+    """A length of time: `2.5 h`."""
+    for limit, unit, divisor in ((1000, "ms", 1), (60_000, "s", 1000), (3_600_000, "min", 60_000), (86_400_000, "h", 3_600_000)):
+        if ms < limit:
+            return f"{ms / divisor:,.4g} {unit}"
+    days = ms / 86_400_000
+    return f"{days:,.0f} days" if days >= 100 else f"{days:.3g} days"
+
+
+def spark(series: Series) -> str:
+    """Bytes of a series as a row of bars."""
+    points = [point.bytes for point in series.points]
+    most = max(points, default=0)
+    return "".join(BARS[-(-8 * point // most) if most else 0] for point in points)
+
+
+def records_text(stats: Stats) -> str:
+    """How many records, and what headers do not tell."""
+    text = counted(stats.records, "record")
+    if not stats.uncounted:
+        return text
+    return f"{text} and those of {counted(stats.uncounted, 'compressed message')}, which only unpacking counts"
+
+
+def offsets_text(stats: Stats) -> str:
+    """Gaps between batches and inside of them."""
+    parts = [
+        f"{counted(stats.gap_count, 'gap')} between batches ({counted(stats.missing, 'offset')})"
+        if stats.gap_count
+        else "no gaps between batches"
+    ]
+    taken = stats.produced - stats.records
+    if not stats.uncounted and taken > 0:
+        parts.append(f"{counted(taken, 'offset')} without a record inside of batches")
+    if stats.overlaps:
+        parts.append(f"{counted(stats.overlaps, 'batch')} overlap{'s' if stats.overlaps == 1 else ''} the one before")
+    return ", ".join(parts)
+
+
+def order_text(stats: Stats) -> str:
+    """Whether batches are in the order of their times."""
+    types = ", ".join(f"{name} {number(count)}" for name, count in sorted(stats.timestamp_types.items()))
+    are = "is" if stats.late == 1 else "are"
+    late = f"{counted(stats.late, 'batch')} {are} late, by up to {duration(stats.latest_step)}" if stats.late else "in order"
+    return ", ".join([late, types, *([f"{number(stats.untimed)} without a time"] if stats.untimed else [])])
+
+
+def histogram_text(histogram: Histogram, shown: object) -> str:
+    """Least, mean and most."""
+    told = shown if callable(shown) else number
+    mean = None if histogram.mean is None else round(histogram.mean)
+    return f"{told(histogram.least)} to {told(histogram.most)}, mean {told(mean)}"
+
+
+def producers_text(stats: Stats) -> str:
+    """Producer ids, and whose batches are the most."""
+    count = len(stats.producers)
+    if not count:
+        return "producers   none with an id"
+    most = sorted(stats.producers.items(), key=lambda item: -item[1].batches)[:3]
+    named = ", ".join(f"{producer_id} ({counted(producer.batches, 'batch')})" for producer_id, producer in most)
+    more = f"; batches of others, not counted one by one: {number(stats.other_producers)}" if stats.other_producers else ""
+    return f"producers   {number(count)}; most batches: {named}{more}"
+
+
+def transactions_text(stats: Stats) -> str:
+    """Batches of transactions, markers, and what has no marker yet."""
+    markers = ", ".join(f"{name} {number(count)}" for name, count in sorted(stats.markers.items())) or "none looked at"
+    still = sum(producer.is_open for producer in stats.producers.values())
+    control = f"{counted(stats.control, 'control batch')} ({markers})"
+    return f"transactions {counted(stats.transactional, 'batch')}, {control}, {counted(still, 'producer')} without a marker at the end"

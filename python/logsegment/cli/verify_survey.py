@@ -1,0 +1,181 @@
+"""What of a segment is intact and what is lost: offsets and bytes, told by its headers and by what validation found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from logsegment._core import FileSource, Finding, header_totals
+from logsegment._decode import batch_stream, decode
+from logsegment._validate import Report, is_experimental
+from logsegment.log.faults import SWALLOWED, TORN
+
+#: Damaged places after which the intact batches between them are no longer listed; each costs a look at the file.
+MOST_PLACES = 10_000
+#: Entries that are swallowed after which nobody looks further; each costs a validation of what follows.
+MOST_SWALLOWED = 8
+HEADER_FIELDS = [("position", "position"), ("size", "size"), ("baseOffset", "first"), ("lastOffset", "last"), ("count", "records")]
+
+
+@dataclass
+class Intact:
+    """Batches that follow each other without damage; offsets are those of the first and of the last record's place."""
+
+    first_offset: int
+    last_offset: int
+    batches: int = 0
+    records: int = 0
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Bytes that cannot be read, and the offsets between which their records stood (None: at the beginning or the end)."""
+
+    position: int
+    length: int
+    after_offset: int | None = None
+    before_offset: int | None = None
+
+
+@dataclass
+class Survey:
+    """The whole of a segment. `is_complete` is False when there was too much damage to look at every place."""
+
+    intact: list[Intact] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    is_complete: bool = True
+
+    @property
+    def batches(self) -> int:
+        """Intact batches."""
+        return sum(run.batches for run in self.intact)
+
+    @property
+    def records(self) -> int:
+        """Records in intact batches, as their headers count them."""
+        return sum(run.records for run in self.intact)
+
+    @property
+    def lost_bytes(self) -> int:
+        """Bytes that cannot be read."""
+        return sum(place.length for place in self.lost)
+
+
+def survey(path: str, report: Report, validate_from: Callable[[int], Report], **reading: Any) -> Survey:
+    """Look at the headers of everything that validation did not find damaged; nothing is decompressed.
+
+    Args:
+        path: a regular file.
+        report: of its validation. Headers that it added up are not read again when nothing is damaged.
+        validate_from: validates what stands from a position on.
+        reading: `format`, `experimental` and `codecs` of `logsegment.batch_stream`.
+    """
+    places, is_complete = _damaged(report, validate_from)
+    if not is_complete or len(places) > MOST_PLACES:
+        return Survey(lost=[Lost(start, end - start) for start, end in places], is_complete=False)
+    if any(map(is_experimental, report.findings)):
+        # Their headers tell offsets all the same, and were not added up.
+        reading = reading | {"experimental": True}
+    elif not places and report._totals:
+        return Survey(intact=[Intact(*report._totals)])
+    found = Survey()
+    begin = 0
+    for start, end in places:
+        _look(found, path, begin, start, reading)
+        found.lost.append(Lost(start, end - start, _last(found)))
+        begin = end
+    _look(found, path, begin, None, reading)
+    return found
+
+
+def _damaged(report: Report, validate_from: Callable[[int], Report]) -> tuple[list[tuple[int, int]], bool]:
+    """Byte ranges that cannot be read, those that touch joined; and whether these are all."""
+    places: list[tuple[int, int]] = []
+    for _ in range(MOST_SWALLOWED):
+        # What nobody looked into is whole.
+        suspects = [found for found in report.findings if _is_damage(report, found)]
+        # Findings of which there are too many are only counted, and take no bytes.
+        is_complete = all(found.length for found in suspects)
+        swallowed = next((found for found in suspects if found.rule == SWALLOWED and found.length), None)
+        end = swallowed.position + swallowed.length if swallowed else None
+        places += [(found.position, found.position + found.length) for found in suspects if end is None or found.position < end]
+        if end is None or not is_complete:
+            return _joined(places), is_complete
+        # What stands behind an entry that claims all the rest is no error to a reader that ends there, so it is asked for anew.
+        report = validate_from(end)
+    return _joined(places), False
+
+
+def _is_damage(report: Report, found: Finding) -> bool:
+    """A last entry that is not whole is an information where somebody may still write the rest of it."""
+    is_error = found.severity == "error" and not report._is_unopened(found)
+    return is_error or found.rule == SWALLOWED or (found.rule == TORN and found.severity == "warning")
+
+
+def _joined(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _look(found: Survey, path: str, start: int, end: int | None, reading: dict[str, Any]) -> None:
+    """Add what stands in a range that begins and ends where an entry does."""
+    if start == end:
+        return
+    run: Intact | None = None
+    for first, last, batches, records in _headers(path, start, end, reading):
+        if run is None:
+            run = Intact(first, last)
+            found.intact.append(run)
+            _bound_lost(found, first)
+        run.first_offset = min(run.first_offset, first)
+        run.last_offset = max(run.last_offset, last)
+        run.batches += batches
+        run.records += records
+
+
+def _bound_lost(found: Survey, first: int) -> None:
+    for index in range(len(found.lost) - 1, -1, -1):
+        place = found.lost[index]
+        if place.before_offset is not None:
+            return
+        found.lost[index] = Lost(place.position, place.length, place.after_offset, first)
+
+
+def _last(found: Survey) -> int | None:
+    return found.intact[-1].last_offset if found.intact else None
+
+
+def _headers(path: str, start: int, end: int | None, reading: dict[str, Any]) -> Iterator[tuple[int, int, int, int]]:
+    """First and last offset, entries, and how many records they hold, of some entries after the other."""
+    with batch_stream(FileSource(path, start, end), check_crc=False, on_error="skip", **reading) as stream:
+        for batch in stream:
+            totals = header_totals(batch)
+            if totals:
+                first, last, records = totals
+                yield first, last, batch.num_rows, records
+                continue
+            for line in batch.to_jsonl(fields=HEADER_FIELDS).splitlines():
+                row = json.loads(line)
+                is_told = row["records"] is not None
+                first, last, records = (row["first"], row["last"], row["records"]) if is_told else _unpacked(path, row, reading)
+                yield first, last, 1, records
+
+
+def _unpacked(path: str, row: dict[str, int | None], reading: dict[str, Any]) -> tuple[int, int, int]:
+    """The same of a compressed message of a format whose headers do not tell it (L8-28)."""
+    begin, last = row["position"] or 0, row["last"] or 0
+    source = FileSource(path, begin, begin + (row["size"] or 0))
+    offsets = [
+        json.loads(line)["offset"]
+        for rows in decode(source, columns=["offset"], check_crc=False, on_error="skip", **reading)
+        for line in rows.to_jsonl().splitlines()
+    ]
+    first = row["first"] if row["first"] is not None else min(offsets, default=last)
+    return first, last, len(offsets)

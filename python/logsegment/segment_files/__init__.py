@@ -1,0 +1,1 @@
+"""Segments of paths, trees and URIs, and the sidecar files next to them."""

@@ -1,0 +1,180 @@
+"""`decode_batches`: raw record batches in a binary column become record rows, by `DataFrame.mapInArrow`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from logsegment._arrays import explode_array
+from logsegment._core import ArrowBatch, LimitError, RecordBatchError
+from logsegment._decode import decode
+from logsegment._options import OnBadValue, OnError
+from logsegment._validate import validate
+from logsegment.spark.errors import located
+from logsegment.spark.options.plugins import carrying
+from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, record_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+#: Raw bytes that are decoded at a time. Without it Spark's 10,000 batches of 16 KiB would become one giant Arrow batch; more than this
+#: leaves the cache.
+GROUP_BYTES = 1 << 20
+#: A larger value is streamed: it may be a whole segment, and its records may need more than a 32-bit column holds.
+LARGE_BYTES = 8 << 20
+#: Options that decide whether a value can be decoded.
+VALIDATED = (
+    "check_crc",
+    "strict_tail",
+    "format",
+    "experimental",
+    "limits",
+    "lz4_in_07",
+    "ignore_lz4_header_checksum",
+    "allow_dependent_lz4_blocks",
+    "zstd_dictionaries",
+    "codecs",
+)
+#: Most rows of a batch that goes to Spark.
+ROWS = 65536
+
+
+def decode_batches(
+    *,
+    column: str = "batch",
+    keep: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    on_error: OnBadValue = "null",
+    **options: Any,
+) -> BatchDecoder:
+    """Make a function for `DataFrame.mapInArrow` that decodes raw batches into one row per record.
+
+    Args:
+        column: the binary column of raw batches; a value may hold one batch or a whole segment. Null gives no rows.
+        keep: columns of the input to repeat for each record; they come first.
+        columns: record columns as in `logsegment.decode`; None for those of Spark's Kafka source with headers, without those that are
+            kept.
+        on_error: "null" gives no rows for a value that cannot be decoded, "skip" leaves out what is damaged in it, "raise" fails the
+            query. `validate_udf` tells which values are bad.
+        options: others of `logsegment.decode_array`: check_crc, strict_tail, control, start_offset, end_offset, topic, partition,
+            format, codecs, limits, and those about streams that brokers refuse.
+
+    Returns:
+        A `BatchDecoder`; its `schema` makes what `mapInArrow` must be told.
+
+    Raises:
+        TypeError, ValueError: for an option that is none, a column that is unknown or both kept and decoded.
+        RecordBatchError: in the query, for a bad value when `on_error` is "raise".
+
+    Example:
+        >>> from logsegment.spark import decode_batches
+        >>> decode = decode_batches(column="batch", keep=["id"], columns=["offset", "value"])
+        >>> rows = raw.mapInArrow(decode, decode.schema(raw.schema))
+        >>> rows.columns
+        ['id', 'offset', 'value']
+
+    Source: docs/guide/spark.md.
+    """
+    if isinstance(keep, str):
+        raise TypeError("keep must be a sequence of names, not one string")
+    chosen = [name for name in (*KAFKA_COLUMNS, HEADERS) if name not in keep] if columns is None else columns
+    if both := [name for name in chosen if name in keep]:
+        raise ValueError(f"kept and decoded: {', '.join(both)}; rename the column of the input, or leave it out of columns")
+    settings = {"columns": list(chosen), "null_headers": True} | carrying(options)
+    _ensure_options(settings | {"on_error": on_error})
+    return BatchDecoder(column, list(keep), on_error, settings)
+
+
+class BatchDecoder:
+    """What `decode_batches` makes: call it with Arrow batches, ask it for its schema."""
+
+    def __init__(self, column: str, keep: list[str], on_error: OnBadValue, settings: dict[str, Any]) -> None:
+        self.column = column
+        self.keep = keep
+        self.on_error = on_error
+        self.settings = settings
+
+    def schema(self, raw: StructType) -> StructType:
+        """Spark schema of the rows.
+
+        Args:
+            raw: schema of the data frame that has the raw batches.
+
+        Raises:
+            KeyError: when a kept column is not in it.
+        """
+        from pyspark.sql.types import StructType
+
+        return StructType([*(raw[name] for name in self.keep), *record_schema(self.settings["columns"]).fields])
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """What Spark calls in a worker process."""
+        for batch in batches:
+            for start, length, size in _groups(batch.column(self.column)):
+                rows = self._streamed if size > LARGE_BYTES else self._exploded
+                yield from rows(batch.slice(start, length), start)
+
+    def _exploded(self, batch: pa.RecordBatch, first_row: int) -> Iterator[pa.RecordBatch]:
+        """Records of all values in one piece; of one value after the other if they are more than an Arrow column holds."""
+        try:
+            rows, parents = explode_array(batch.column(self.column), on_error=self.on_error, **self.settings)
+        except LimitError:
+            for index in range(batch.num_rows):
+                yield from self._streamed(batch.slice(index, 1), first_row + index)
+            return
+        except RecordBatchError as error:
+            raise located(error, f"column {self.column}", first_row) from None
+        whole = self._with_kept(batch, rows, parents)
+        for start in range(0, whole.num_rows, ROWS):
+            yield whole.slice(start, ROWS)
+
+    def _streamed(self, batch: pa.RecordBatch, row: int) -> Iterator[pa.RecordBatch]:
+        """Records of the one value of a batch in bounded memory."""
+        import pyarrow as pa
+
+        value = batch.column(self.column)[0].as_buffer()
+        if value is None or (self.on_error == "null" and not self._is_readable(value)):
+            return
+        on_error: OnError = "skip" if self.on_error == "skip" else "raise"
+        try:
+            for rows in decode(value, on_error=on_error, batch_size=ROWS, batch_bytes=GROUP_BYTES, **self.settings):
+                yield self._with_kept(batch, rows, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows))
+        except RecordBatchError as error:
+            raise located(error, f"column {self.column}, row {row}") from None
+
+    def _is_readable(self, value: pa.Buffer) -> bool:
+        """Whether all of a value can be decoded. Rows that were given cannot be taken back, so this is a pass of its own."""
+        options = {name: setting for name, setting in self.settings.items() if name in VALIDATED}
+        return validate(value, **options).ok
+
+    def _with_kept(self, batch: pa.RecordBatch, rows: ArrowBatch, parents: Any) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        records = rows.to_pyarrow()
+        if not self.keep:
+            return records
+        indices = pa.array(parents)
+        kept = [batch.column(name).take(indices) for name in self.keep]
+        return pa.RecordBatch.from_arrays([*kept, *records.columns], [*self.keep, *records.schema.names])
+
+
+def _groups(raw: pa.Array) -> Iterator[tuple[int, int, int]]:
+    """Cut a column into (start, length, bytes) of at most `GROUP_BYTES`; a larger value stands alone."""
+    import pyarrow.compute as pc
+
+    start = size = 0
+    for index, length in enumerate(pc.binary_length(raw).to_pylist()):
+        if size + (length or 0) > GROUP_BYTES and index > start:
+            yield start, index - start, size
+            start, size = index, 0
+        size += length or 0
+    if start < len(raw):
+        yield start, len(raw) - start, size
+
+
+def _ensure_options(settings: dict[str, Any]) -> None:
+    """Fail on the driver, not in a task."""
+    import pyarrow as pa
+
+    explode_array(pa.array([], pa.binary()), **settings)

@@ -1,0 +1,220 @@
+"""Spark's words for places in topic-partitions: JSON of offsets, `earliest`, `latest`, and times.
+
+Options go in, an `OffsetLimit` for each end of what is read comes out; nothing is looked up here. Names, precedence and restrictions
+are those of Spark's Kafka source.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from logsegment._text import listed
+from logsegment.spark.options.topics import TopicPartition
+
+#: In Spark's JSON: the first offset that is there.
+EARLIEST = -2
+#: In Spark's JSON: behind the last offset that is there.
+LATEST = -1
+
+Edge: TypeAlias = Literal["starting", "ending"]
+#: What to do when no record is late enough for a starting time.
+NoMatch: TypeAlias = Literal["error", "latest"]
+Offsets: TypeAlias = dict[TopicPartition, int]
+
+#: Topic-partitions that an error names.
+NAMED_FAULTS = 5
+
+_WORDS = {"earliest": EARLIEST, "latest": LATEST}
+#: What each edge takes in a batch query and in a stream.
+_ADVICE = {"starting": "-2 stands for earliest", "ending": "-1 stands for latest"}
+_EXAMPLE = '{"orders":{"0":23,"1":-1},"payments":{"0":-2}}'
+_TIMES_EXAMPLE = '{"orders":{"0":1650000000000}}'
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetLimit:
+    """Where reading begins or ends. One of the attributes is set.
+
+    Attributes:
+        everywhere: EARLIEST or LATEST, for all topic-partitions.
+        offsets: for each topic-partition; EARLIEST and LATEST are among the values.
+        timestamp: milliseconds since the epoch, for all topic-partitions.
+        timestamps: milliseconds for each topic-partition.
+        no_match: for starting times.
+    """
+
+    everywhere: int | None = None
+    offsets: Offsets | None = None
+    timestamp: int | None = None
+    timestamps: Offsets | None = None
+    no_match: NoMatch = "error"
+
+    @property
+    def named(self) -> Offsets | None:
+        """What was said for each topic-partition; they must be those that are read, all of them."""
+        return self.offsets if self.offsets is not None else self.timestamps
+
+    def option(self, edge: Edge) -> str:
+        """Name of the option that said it."""
+        if self.timestamp is not None:
+            return f"{edge}Timestamp"
+        return f"{edge}Offsets" if self.timestamps is None else f"{edge}OffsetsByTimestamp"
+
+
+def parse_offsets(text: str, option: str) -> Offsets:
+    """Read Spark's JSON of offsets per topic and partition.
+
+    Args:
+        text: like `{"orders":{"0":23,"1":-1}}`.
+        option: whose value it is, for the error.
+
+    Raises:
+        ValueError: when it is none.
+    """
+    return _numbers(text, option, _EXAMPLE)
+
+
+def write_offsets(offsets: Mapping[TopicPartition, int]) -> str:
+    """Write Spark's JSON of offsets per topic and partition, in order.
+
+    Example:
+        >>> from logsegment.spark.options.offsets import write_offsets
+        >>> from logsegment.spark.options.topics import TopicPartition
+        >>> write_offsets({TopicPartition("orders", 1): 7, TopicPartition("orders", 0): -1})
+        '{"orders":{"0":-1,"1":7}}'
+
+    Source: `JsonUtils.partitionOffsets` in Spark.
+    """
+    topics: dict[str, dict[str, int]] = {}
+    for one in sorted(offsets, key=lambda name: (name.topic or "", -1 if name.partition is None else name.partition)):
+        topics.setdefault(one.topic or "", {})[str(one.partition)] = offsets[one]
+    return json.dumps(topics, separators=(",", ":"), ensure_ascii=False)
+
+
+def parse_limit(options: Mapping[str, str], edge: Edge, default: int) -> OffsetLimit:
+    """Where reading begins or ends: a time for all goes before times for each, and these before offsets.
+
+    Args:
+        options: Spark's options, names in lower case.
+        edge: "starting" or "ending".
+        default: EARLIEST or LATEST.
+
+    Raises:
+        ValueError: for a bad value.
+
+    Source: `KafkaSourceProvider.getKafkaOffsetRangeLimit` in Spark.
+    """
+    no_match = _no_match(options.get("startingoffsetsbytimestampstrategy", "error"))
+    timestamp = options.get(f"{edge}timestamp")
+    if timestamp is not None:
+        return OffsetLimit(timestamp=_long(timestamp.strip(), f"{edge}Timestamp"), no_match=no_match)
+    timestamps = options.get(f"{edge}offsetsbytimestamp")
+    if timestamps is not None:
+        told = _numbers(timestamps.strip(), f"{edge}OffsetsByTimestamp", _TIMES_EXAMPLE)
+        return OffsetLimit(timestamps=told, no_match=no_match)
+    text = options.get(f"{edge}offsets", "").strip()
+    if f"{edge}offsets" not in options:
+        return OffsetLimit(everywhere=default)
+    if text.lower() in _WORDS:
+        return OffsetLimit(everywhere=_WORDS[text.lower()])
+    offsets = parse_offsets(text, f"{edge}Offsets")
+    for name, offset in offsets.items():
+        if offset < EARLIEST:
+            raise ValueError(f"option {edge}Offsets: {offset} for {name} is no offset; {_ADVICE[edge]}")
+    return OffsetLimit(offsets=offsets)
+
+
+def batch_limits(options: Mapping[str, str]) -> tuple[OffsetLimit, OffsetLimit]:
+    """Where a batch query begins and ends, with the restrictions of batch queries; by default all that is there.
+
+    Args:
+        options: Spark's options, names in lower case.
+
+    Raises:
+        ValueError: for a bad value or combination.
+
+    Source: `KafkaSourceProvider.validateBatchOptions` and `checkOffsetLimitValidity` in Spark.
+    """
+    starting = parse_limit(options, "starting", EARLIEST)
+    ending = parse_limit(options, "ending", LATEST)
+    for edge, limit, forbidden, word in (("starting", starting, LATEST, "latest"), ("ending", ending, EARLIEST, "earliest")):
+        if limit.everywhere == forbidden:
+            raise ValueError(f"option {edge}Offsets must not be {word} in a batch query")
+        if never := sorted(str(one) for one, offset in (limit.offsets or {}).items() if offset == forbidden):
+            raise ValueError(f"option {edge}Offsets must not be {word} ({forbidden}) in a batch query, as it is for {never[0]}")
+    _ensure_ordered(starting, ending)
+    return starting, ending
+
+
+def ensure_assigned(limit: OffsetLimit, assigned: Mapping[TopicPartition, object], edge: Edge) -> None:
+    """Fail when a limit for each topic-partition leaves one out, or names one that is not read.
+
+    Raises:
+        ValueError: when it does.
+    """
+    if limit.named is None or limit.named.keys() == assigned.keys():
+        return
+    faults = [f"{one} is left out" for one in sorted(map(str, assigned.keys() - limit.named.keys()))]
+    faults += [f"{one} is not read" for one in sorted(map(str, limit.named.keys() - assigned.keys()))]
+    advice = f"; {_ADVICE[edge]}" if limit.offsets is not None else ""
+    what = f"option {limit.option(edge)} must name all topic-partitions that are read and no others"
+    raise ValueError(f"{what}: {listed(faults, NAMED_FAULTS)}{advice}")
+
+
+def _ensure_ordered(starting: OffsetLimit, ending: OffsetLimit) -> None:
+    """Offsets on both sides, or times on both sides, must be of the same topic-partitions, the first not behind the last."""
+    for what, before, behind in (
+        ("Offsets", starting.offsets, ending.offsets),
+        ("OffsetsByTimestamp", starting.timestamps, ending.timestamps),
+    ):
+        if before is None or behind is None:
+            continue
+        if differing := sorted(map(str, before.keys() ^ behind.keys())):
+            raise ValueError(f"options starting{what} and ending{what} must name the same topic-partitions; only one names {differing[0]}")
+        for one, start in before.items():
+            if start > behind[one] >= 0:
+                raise ValueError(f"option starting{what} must not be behind ending{what}: {start} and {behind[one]} for {one}")
+
+
+def _numbers(text: str, option: str, example: str) -> Offsets:
+    try:
+        topics: object = json.loads(text)
+        if not isinstance(topics, dict):
+            raise TypeError
+        return {TopicPartition(topic, _partition(key)): _number(value) for topic, ones in topics.items() for key, value in ones.items()}
+    except (ValueError, TypeError, AttributeError):
+        raise ValueError(f"option {option} must be like {example}, not {text!r}") from None
+
+
+def _partition(key: str) -> int:
+    if not key.isdecimal():
+        raise ValueError
+    return int(key)
+
+
+def _number(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
+        raise TypeError
+    return value
+
+
+def _long(text: str, option: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise ValueError(f"option {option} must be one number of milliseconds since 1970, not {text!r}") from None
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"option {option} must be a number of 64 bits, not {text}")
+    return number
+
+
+def _no_match(text: str) -> NoMatch:
+    lower = text.lower()
+    if lower == "error":
+        return "error"
+    if lower == "latest":
+        return "latest"
+    raise ValueError(f"option startingOffsetsByTimestampStrategy must be error or latest, not {text!r}")

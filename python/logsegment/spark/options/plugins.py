@@ -1,0 +1,94 @@
+"""Plugin codecs in Spark: a registry from a query's options, or from the argument `codecs` of a function, that travels with the tasks.
+
+A file is read on the driver, topics by the executors: once in each worker process, when it meets the first batch of a plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from logsegment.plugins import FileRegistry, Registry, TopicRegistry
+from logsegment.plugins.absent import Absent
+from logsegment.plugins.travelling import travelling
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: Names of the options; what begins with `SETTING` are those of Spark's Kafka source.
+FILE = "plugins.path"
+SETTING = "plugins.kafka."
+SERVERS = f"{SETTING}bootstrap.servers"
+TIMEOUT = "plugins.timeout"
+ALLOW = "plugins.allow"
+PLUGINS = (FILE, SERVERS, TIMEOUT, ALLOW)
+#: Who gives no registry is told how to.
+ABSENT = Absent(f"the option {FILE} or {SERVERS}")
+#: Which options' values Spark hides in plans. Its own pattern for all of its settings knows passwords, secrets and tokens, but not all of
+#: librdkafka's names, such as `ssl.key.pem`.
+REDACTION = "spark.sql.redaction.options.regex"
+HIDDEN = "(?i)plugins[.]kafka[.](?!bootstrap)"
+
+
+def is_plugin_setting(name: str) -> bool:
+    """True for a setting of the connection to the brokers that have the registry; librdkafka knows which there are."""
+    return name.lower().startswith(SETTING)
+
+
+def plugins_option(options: Mapping[str, str]) -> Registry | None:
+    """The registry of a query; when none is named, one whose name errors tell.
+
+    Args:
+        options: Spark's, names in lower case.
+
+    Raises:
+        ValueError: for settings without servers, a file and servers, or a value that is none. No value of a setting is told: it may be a
+            password.
+        RegistryError: when the file cannot be read.
+        ImportError: when there are servers, and no confluent-kafka.
+    """
+    settings: dict[str, Any] = {name.removeprefix(SETTING): value for name, value in options.items() if is_plugin_setting(name)}
+    servers, file = settings.pop("bootstrap.servers", None), options.get(FILE)
+    if servers is None and (settings or TIMEOUT in options):
+        others = ", ".join(sorted(f"{SETTING}{name}" for name in settings) or [TIMEOUT])
+        raise ValueError(f"option {others} is about a registry in topics, and {SERVERS}, its brokers, is missing")
+    if servers is not None and file is not None:
+        raise ValueError(f"option {FILE} is a registry, and {SERVERS} another: give one of them")
+    for name, value in ((FILE, file), (SERVERS, servers)):
+        if value is not None and not value.strip():
+            raise ValueError(f"option {name} must not be empty")
+    if file is None and servers is None:
+        if ALLOW in options:
+            raise ValueError(f"option {ALLOW} needs a registry; set {FILE} or {SERVERS}")
+        return ABSENT
+    allow = tuple(pattern.strip() for pattern in options.get(ALLOW, "").split(",") if pattern.strip())
+    if file is not None:
+        return travelling(FileRegistry(file, allow=allow))
+    return travelling(TopicRegistry.of_settings(str(servers), settings, timeout=_seconds(options), allow=allow))
+
+
+def hide_settings(spark: SparkSession) -> None:
+    """Let the plans of a session show no settings of brokers; what is hidden already stays hidden."""
+    pattern = spark.conf.get(REDACTION, "")
+    if pattern is None or HIDDEN not in pattern:
+        spark.conf.set(REDACTION, f"{pattern}|{HIDDEN}" if pattern else HIDDEN)
+
+
+def carrying(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a function, with a registry among them that is ready to travel.
+
+    Raises:
+        RegistryError: when it is a file that cannot be read.
+    """
+    return {**options, "codecs": travelling(options["codecs"])} if options.get("codecs") is not None else dict(options)
+
+
+def _seconds(options: Mapping[str, str]) -> float:
+    text = options.get(TIMEOUT, "10")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"option {TIMEOUT} must be seconds, above 0, not {text!r}")
+    return seconds

@@ -1,0 +1,1 @@
+"""The batch reader: a query becomes tasks, and a task becomes rows."""

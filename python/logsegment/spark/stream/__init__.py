@@ -1,0 +1,1 @@
+"""The streaming reader: offsets of growing partitions become micro-batches."""

@@ -1,0 +1,215 @@
+"""The tasks of a micro-batch: ranges of offsets of partitions, cut where segments begin, and smaller where more tasks are wanted.
+
+A task names offsets, not bytes: between planning and reading a broker may put another file in the place of a segment.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from pyspark.sql.datasource import InputPartition
+
+from logsegment._core import Finding
+from logsegment.log.reader import with_followers
+from logsegment.segment_files.discovery import SegmentFile, directory_of, is_gap, size_of
+from logsegment.spark.options.offsets import Offsets
+from logsegment.spark.options.stream import StreamOptions
+from logsegment.spark.options.topics import TopicPartition
+from logsegment.spark.read.packing import OWN_TASKS, at_least, packed, task_files
+from logsegment.spark.stream.ends import base_of, earliest
+from logsegment.spark.stream.segments import settled_segments
+from logsegment.stores.uri import shown
+
+
+class DataLossError(ValueError):
+    """Offsets that a query was to read are gone."""
+
+
+@dataclass(frozen=True)
+class RangePart:
+    """Offsets of one partition that one task reads.
+
+    Attributes:
+        name: what the columns `topic` and `partition` say.
+        segment: one of the partition's segments when this was planned; its directory is what counts.
+        start: first offset.
+        end: offset behind the last.
+        size: about how many bytes they are.
+        resumes: other tasks have the offsets before `start`, or those of micro-batches before had them.
+    """
+
+    name: TopicPartition
+    segment: SegmentFile
+    start: int
+    end: int
+    size: int
+    resumes: bool = True
+
+
+@dataclass(frozen=True)
+class RangeTask(InputPartition):
+    """What one task reads: of one partition, or a little of several."""
+
+    parts: tuple[RangePart, ...]
+
+
+def report_loss(what: str, *, fails: bool) -> None:
+    """Tell of offsets that are gone, as an error or as a warning.
+
+    Raises:
+        DataLossError: when the query is to fail.
+    """
+    if fails:
+        raise DataLossError(f"{what}; the option failOnDataLoss=false goes on with what there is")
+    warnings.warn(what, UserWarning, stacklevel=2)
+
+
+def report_gone(name: TopicPartition, offset: int, options: StreamOptions) -> None:
+    """Tell of a partition that a checkpoint has and the query has not: `offset` was the next one.
+
+    Raises:
+        DataLossError: when the query is to fail.
+    """
+    told = f"{name} is gone, and with it what was not read from offset {offset} on"
+    if not options.selection.has(name):
+        told = f"{name} was read up to offset {offset - 1}, and subscribe, subscribePattern or assign leaves it out now"
+    report_loss(told, fails=options.fails_on_data_loss)
+
+
+def plan_ranges(
+    logs: Mapping[TopicPartition, Sequence[SegmentFile]], start: Offsets, end: Offsets, options: StreamOptions
+) -> list[tuple[TopicPartition, int, int]]:
+    """What to read of each partition; partitions that are new are read from their beginning.
+
+    Raises:
+        DataLossError: when offsets are gone, unless the options say to go on.
+
+    Source: `KafkaOffsetReader.getOffsetRangesFromResolvedOffsets` in Spark.
+    """
+    fails = options.fails_on_data_loss
+    for gone in sorted(start.keys() - end.keys()):
+        report_gone(gone, start[gone], options)
+    ranges = []
+    for name, until in end.items():
+        first = _first(name, logs.get(name), start.get(name), until, fails=fails)
+        if first is not None and first < until:
+            ranges.append((name, first, until))
+    return ranges
+
+
+def _first(name: TopicPartition, segments: Sequence[SegmentFile] | None, start: int | None, until: int, *, fails: bool) -> int | None:
+    """Where to begin in a partition; None when nothing of it is to be read."""
+    if start == until:
+        return None
+    if not segments:
+        report_loss(f"{name} is gone, and with it its offsets {start or 0} to {until - 1}", fails=fails)
+        return None
+    if start is not None and until < start:
+        report_loss(f"{name} was cut off at offset {until}, and offsets up to {start - 1} were read before", fails=fails)
+        return None
+    known = earliest(name, segments)
+    if known > (start or 0):
+        # A cleaner may have been in the middle of its work.
+        known = earliest(name, settled_segments(segments[0]) or segments)
+    if start is None:
+        if known > 0:
+            report_loss(f"{name} is new and begins at offset {known}, not at 0", fails=fails)
+        return known
+    if known > start:
+        lost = min(known, until) - 1
+        report_loss(f"{name} begins at offset {known}: offsets {start} to {lost} were deleted before they were read", fails=fails)
+    return max(known, start)
+
+
+def gaps_of(
+    logs: Mapping[TopicPartition, Sequence[SegmentFile]], ranges: Sequence[tuple[TopicPartition, int, int]], left_out: Iterable[Finding]
+) -> list[Finding]:
+    """What is told of uploads that are not read and alone have offsets of the ranges."""
+    told: dict[str, Finding] = {}
+    for name, start, end in ranges:
+        directories = {shown(segment.directory) for segment in logs[name]}
+        told |= {one.path: one for one in left_out if directory_of(one.path) in directories and is_gap(one, start, end)}
+    return [*told.values()]
+
+
+def plan_tasks(
+    logs: Mapping[TopicPartition, Sequence[SegmentFile]],
+    ranges: Sequence[tuple[TopicPartition, int, int]],
+    options: StreamOptions,
+    begun: Mapping[TopicPartition, int],
+) -> list[RangeTask]:
+    """The tasks that read the ranges: of about `max_partition_bytes` at most, cut by offsets where more are wanted, shared where very many.
+
+    Args:
+        logs: the segments of each partition.
+        ranges: what is read of each.
+        options: of the query.
+        begun: partitions of which micro-batches before have read, and where those ended.
+    """
+    firsts = {(name, start) for name, start, _ in ranges if begun.get(name) != start}
+    parts = [replace(part, resumes=(part.name, part.start) not in firsts) for part in _parts(logs, ranges, options)]
+    return _alone(parts) if len(parts) <= OWN_TASKS else _shared(parts, options)
+
+
+def _alone(parts: Sequence[RangePart]) -> list[RangeTask]:
+    return [RangeTask((part,)) for part in parts]
+
+
+def _shared(parts: Sequence[RangePart], options: StreamOptions) -> list[RangeTask]:
+    """Small neighbours together, but not so many that fewer than `minPartitions` are left."""
+    least = min(options.min_partitions or 1, len(parts))
+    total, most_offsets = sum(part.size for part in parts), options.max_records or sum(part.end - part.start for part in parts)
+
+    def sizes(part: RangePart) -> tuple[int, int, int]:
+        return part.size, 1, part.end - part.start
+
+    def pack(most: int) -> list[RangeTask]:
+        return [RangeTask(group) for group in packed(parts, sizes, (most, task_files(len(parts)), most_offsets))]
+
+    return at_least(least, min(options.max_partition_bytes, total // max(least, OWN_TASKS)), pack)
+
+
+def _parts(
+    logs: Mapping[TopicPartition, Sequence[SegmentFile]], ranges: Sequence[tuple[TopicPartition, int, int]], options: StreamOptions
+) -> list[RangePart]:
+    parts = [part for name, start, end in ranges for part in _by_bytes(name, logs[name], start, end, options.max_partition_bytes)]
+    if options.max_records is not None:
+        parts = [cut for part in parts for cut in _cut(part, -(-(part.end - part.start) // options.max_records))]
+    wanted = options.min_partitions or 0
+    if len(parts) >= wanted:
+        return parts
+    total = sum(part.end - part.start for part in parts)
+    return [cut for part in parts for cut in _cut(part, -(-(part.end - part.start) * wanted // total))]
+
+
+def _by_bytes(name: TopicPartition, segments: Sequence[SegmentFile], start: int, end: int, most: int) -> list[RangePart]:
+    """Small segments that follow each other, or parts of a large one."""
+    parts: list[RangePart] = []
+    first, filled = start, 0
+    for segment, follower in with_followers(segments, start, end):
+        behind = end if follower is None else follower
+        lower, upper = max(base_of(segment), start), min(behind, end)
+        size = _size(segment) * (upper - lower) // max(behind - base_of(segment), 1)
+        if filled and filled + size > most:
+            parts += _cut(RangePart(name, segments[0], first, lower, filled), -(-filled // most))
+            first, filled = lower, 0
+        filled += size
+    return parts + _cut(RangePart(name, segments[0], first, end, filled), -(-filled // most))
+
+
+def _size(segment: SegmentFile) -> int:
+    try:
+        return size_of(segment)
+    except FileNotFoundError:
+        return 0
+
+
+def _cut(part: RangePart, count: int) -> list[RangePart]:
+    """About equal pieces of a part."""
+    length = part.end - part.start
+    edges = [part.start + length * index // count for index in range(count + 1)] if count > 1 else [part.start, part.end]
+    cuts = [(first, last) for first, last in pairwise(edges) if first < last]
+    return [replace(part, start=first, end=last, size=part.size // len(cuts)) for first, last in cuts]

@@ -1,0 +1,235 @@
+"""User-defined functions over a binary column of raw record batches, and back to one: one result per value, null in, null out.
+
+They only dress the core's verbs over Arrow arrays. Spark runs them in worker processes, one thread each. A bad value gives null unless
+something else is asked for: `validate_udf` tells why. `codecs`, a registry of plugins, travels with a function: a file is read where the
+function is made, topics once in each worker process, when it meets the first batch of a plugin.
+"""
+
+# No `from __future__ import annotations`: PySpark tells the kind of a function from its annotations, which must be types.
+
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+from typing import Any, Literal, cast
+
+from logsegment._arrays import batch_info_array, decode_array, validate_array
+from logsegment._convert import convert_array
+from logsegment._core import ArrowArray, RecordBatchError
+from logsegment._encode import encode_array
+from logsegment._options import Depth, OnBadValue
+from logsegment.spark.errors import located
+from logsegment.spark.options.plugins import carrying
+from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, type_of
+
+Kind = Literal["arrow", "pandas"]
+#: An Arrow array in, one with a result for each value out.
+ArrayVerb = Callable[..., ArrowArray]
+
+
+def decode_udf(*, columns: Sequence[str] | None = None, on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
+    """Make an arrow_udf: raw batches -> array of record structs.
+
+    Args:
+        columns: record columns as in `logsegment.decode`; None for those of Spark's Kafka source with headers.
+        on_error: "null" gives null for a value that cannot be decoded, "skip" leaves out what is damaged in it, "raise" fails the query.
+        options: others of `logsegment.decode_array`: check_crc, strict_tail, control, start_offset, end_offset, topic, partition,
+            format, codecs, limits, and those about streams that brokers refuse.
+
+    Returns:
+        The function, to be called with a column. Null for null.
+
+    Raises:
+        TypeError, ValueError: for an option that is none.
+        RecordBatchError: in the query, for a bad value when `on_error` is "raise".
+
+    Example:
+        >>> from logsegment.spark import decode_udf
+        >>> lists = raw.select(decode_udf(columns=["offset", "value"])("batch").alias("records"))
+        >>> lists.selectExpr("inline(records)").columns
+        ['offset', 'value']
+
+    Source: KIP-98.
+    """
+    chosen = list(columns) if columns is not None else [*KAFKA_COLUMNS, HEADERS]
+    return _arrow("kafka_decode", partial(decode_array, columns=chosen, null_headers=True, on_error=on_error, **carrying(options)))
+
+
+def encode_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
+    """Make an arrow_udf: array of record structs -> raw batches.
+
+    Args:
+        on_error: "null" gives null for an array that Kafka refuses to write, "raise" fails the query with its reason.
+        options: others of `logsegment.encode_array`: format, compression, level, base_offset, batch_bytes, timestamp_type,
+            log_append_time, producer_id, producer_epoch, base_sequence, transactional, partition_leader_epoch, lz4_header_checksum, codecs.
+
+    Returns:
+        The function, to be called with a column of array<struct>, of whose fields only `value` is needed: key, offset, timestamp,
+        headers, isControl, controlType are taken when they are there. Null for null, no bytes for an empty array.
+
+    Raises:
+        TypeError, ValueError: for an option that is none, or a combination that Kafka refuses. In the query, for records that it refuses
+            when `on_error` is "raise".
+        UnknownCompressionError: for a compression that is none.
+
+    Example:
+        >>> from logsegment.spark import decode_udf, encode_udf
+        >>> packed = raw.select(encode_udf(compression="zstd")(decode_udf()("batch")).alias("batch"))
+        >>> packed.selectExpr("length(batch) > 61 as written").first()["written"]
+        True
+
+    Source: KIP-98; `MemoryRecordsBuilder` in Kafka's clients.
+    """
+    import pyarrow as pa
+    from pyspark.sql.pandas.functions import arrow_udf
+    from pyspark.sql.types import BinaryType
+
+    verb: ArrayVerb = partial(encode_array, on_error=on_error, **carrying(options))
+    # An empty column fails now if an option is none.
+    verb(pa.array([], pa.list_(pa.struct([("value", pa.binary())]))))
+
+    def per_value(values: pa.Array) -> pa.Array:
+        return pa.array(_called(verb, "kafka_encode", values))
+
+    per_value.__name__ = "kafka_encode"
+    return cast(Callable[..., Any], cast(Any, arrow_udf)(per_value, BinaryType()))
+
+
+def convert_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
+    """Make an arrow_udf: raw batches -> raw batches in another format or codec.
+
+    Args:
+        on_error: "null" gives null for a value that is bad, would lose something, or holds a batch that stops the conversion; "raise"
+            fails the query. Entries that are what is wanted already are copied and not looked into: `validate_udf` tells which are bad.
+        options: others of `logsegment.convert_array`: to, compression, level, allow_loss, first_offset, format, batch_bytes, check_crc,
+            codecs, limits, and those about streams that brokers refuse.
+
+    Returns:
+        The function, to be called with a binary column. Null for null.
+
+    Raises:
+        TypeError, ValueError: for an option that is none, or a codec that the format does not have.
+        UnknownCompressionError: for a compression that is none.
+        RecordBatchError: in the query, for a bad value when `on_error` is "raise".
+
+    Example:
+        >>> from logsegment.spark import convert_udf
+        >>> smaller = raw.select(convert_udf(compression="zstd")("batch").alias("batch"))
+        >>> smaller.where("batch is null").count()
+        0
+
+    Source: `RecordsUtil.downConvert` in Kafka's clients 3.9.
+    """
+    return _arrow("kafka_convert", partial(convert_array, on_error=on_error, **carrying(options)))
+
+
+def batch_info_udf(*, kind: Kind = "arrow", on_error: OnBadValue = "null", **options: Any) -> Callable[..., Any]:
+    """Make a function: raw batch -> struct of the fields of its header. Nothing is decompressed.
+
+    Args:
+        kind: "arrow" for an arrow_udf, "pandas" for a pandas_udf. Both give the same.
+        on_error: "null" gives null for a value that does not begin with a whole batch, "raise" fails the query.
+        options: others of `logsegment.batch_info_array`: check_crc, format, codecs, limits.
+
+    Returns:
+        The function, to be called with a column. The struct has the columns of `logsegment.batches`; null for null.
+
+    Raises:
+        TypeError, ValueError: for an option that is none.
+        RecordBatchError: in the query, for a bad value when `on_error` is "raise".
+
+    Example:
+        >>> from logsegment.spark import batch_info_udf
+        >>> raw.select(batch_info_udf()("batch").alias("info")).select("info.count").first()["count"]
+        1
+
+    Source: `DumpLogSegments` in Kafka's tools.
+    """
+    return _of_kind(kind)("kafka_batch_info", partial(batch_info_array, on_error=on_error, **carrying(options)))
+
+
+def validate_udf(*, kind: Kind = "arrow", depth: Depth = "full", **options: Any) -> Callable[..., Any]:
+    """Make a function: raw batches -> struct of what validation found. Bad bytes never fail the query.
+
+    Args:
+        kind: "arrow" for an arrow_udf, "pandas" for a pandas_udf. Both give the same.
+        depth: "headers", "metadata" or "full", as in `logsegment.validate`.
+        options: others of `logsegment.validate_array`: check_crc, format, codecs, limits, and those about streams that brokers refuse.
+
+    Returns:
+        The function, to be called with a column. The struct has the fields ok, errors, warnings, findings; null for null.
+
+    Raises:
+        TypeError, ValueError: for an option that is none.
+
+    Example:
+        >>> from logsegment.spark import validate_udf
+        >>> raw.where(~validate_udf()("batch")["ok"]).count()
+        0
+
+    Source: docs/findings in this project.
+    """
+    return _of_kind(kind)("kafka_validate", partial(validate_array, depth=depth, **carrying(options)))
+
+
+def _of_kind(kind: Kind) -> Callable[[str, ArrayVerb], Callable[..., Any]]:
+    try:
+        return {"arrow": _arrow, "pandas": _pandas}[kind]
+    except KeyError:
+        raise ValueError(f'kind must be "arrow" or "pandas", not {kind!r}') from None
+
+
+def _arrow(name: str, verb: ArrayVerb) -> Callable[..., Any]:
+    import pyarrow as pa
+    from pyspark.sql.pandas.functions import arrow_udf
+
+    def per_value(values: pa.Array, *more: pa.Array) -> pa.Array:
+        if more:
+            options = name.removeprefix("kafka_")
+            raise TypeError(f"{name} takes one column; its options are told to logsegment.spark.register(spark, {options}={{...}})")
+        return pa.array(_called(verb, name, values))
+
+    per_value.__name__ = name
+    return cast(Callable[..., Any], cast(Any, arrow_udf)(per_value, _result_type(verb)))
+
+
+def _pandas(name: str, verb: ArrayVerb) -> Callable[..., Any]:
+    import pandas as pd
+    import pyarrow as pa
+    from pyspark.sql.functions import col, when
+    from pyspark.sql.pandas.functions import pandas_udf
+
+    def per_value(values: pd.Series) -> pd.DataFrame:
+        raw = pa.array(values, from_pandas=True)
+        # Of nulls alone no type is known; strings are not taken for bytes.
+        structs = pa.array(_called(verb, name, raw.cast(pa.binary()) if pa.types.is_null(raw.type) else raw))
+        table = pa.table(structs.flatten(), structs.type.names)
+        # NumPy has no null integers; nested values must be Python's own, with None.
+        return table.to_pandas(types_mapper=lambda own: None if pa.types.is_nested(own) else pd.ArrowDtype(own))
+
+    per_value.__name__ = name
+    result_type = _result_type(verb)
+    raw = cast(Any, pandas_udf)(per_value, result_type)
+    first = result_type.names[0]
+
+    @wraps(raw)
+    def null_for_null(value: Any) -> Any:
+        """A data frame has no null structs: null here is a struct whose first field, which always has a value, is null."""
+        struct = raw(col(value) if isinstance(value, str) else value)
+        return when(struct[first].isNotNull(), struct).alias(name)
+
+    return null_for_null
+
+
+def _called(verb: ArrayVerb, name: str, values: Any) -> ArrowArray:
+    try:
+        return verb(values)
+    except RecordBatchError as error:
+        raise located(error, name) from None
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _result_type(verb: ArrayVerb) -> Any:
+    """Spark type of the results; an empty column shows it, and fails now if an option is none."""
+    import pyarrow as pa
+
+    return type_of(verb(pa.array([], pa.binary())))

@@ -1,0 +1,110 @@
+"""Which files are segments, and of which partition (SEG-1, SEG-12)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from logsegment.segment_files.discovery import SegmentFile, find_segments, partition_of, segments_beside
+
+FIRST, SECOND = "00000000000000000000.log", "00000000000000000100.log"
+
+
+def make(root: Path, *names: str) -> None:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+
+def names(root: Path, found: list[SegmentFile]) -> list[str]:
+    return [os.path.relpath(segment.path, root) for segment in found]
+
+
+def test_a_partition_directory_gives_its_segments_in_order(tmp_path: Path):
+    make(tmp_path, f"orders-3/{SECOND}", f"orders-3/{FIRST}", "orders-3/leader-epoch-checkpoint")
+    found = find_segments(tmp_path / "orders-3")
+    assert [(segment.topic, segment.partition, segment.base_offset) for segment in found] == [("orders", 3, 0), ("orders", 3, 100)]
+    assert {segment.directory for segment in found} == {str(tmp_path / "orders-3")}
+
+
+def test_a_tree_gives_partitions_by_number(tmp_path: Path):
+    make(tmp_path, f"a/t-10/{FIRST}", f"a/t-2/{FIRST}", f"b/s-0/{FIRST}", f"a/s-1/{FIRST}", "a/meta.properties")
+    assert names(tmp_path, find_segments(tmp_path)) == [f"a/s-1/{FIRST}", f"a/t-2/{FIRST}", f"a/t-10/{FIRST}", f"b/s-0/{FIRST}"]
+
+
+@pytest.mark.parametrize("name", ["x.log", "0.log", f"{FIRST}.deleted", f"{FIRST}.swap", f"{FIRST}.cleaned", "00000000000000000000.index"])
+def test_other_files_of_a_directory_are_no_segments(tmp_path: Path, name: str):
+    make(tmp_path, f"t-0/{FIRST}", f"t-0/{name}")
+    assert names(tmp_path, find_segments(tmp_path)) == [f"t-0/{FIRST}"]
+
+
+@pytest.mark.parametrize("mark", ["delete", "future", "stray"])
+def test_a_partition_that_kafka_gave_up_is_read_only_when_named(tmp_path: Path, mark: str):
+    given_up = f"t-0.{'0a' * 16}-{mark}"
+    make(tmp_path, f"t-0/{FIRST}", f"{given_up}/{FIRST}", f"lost+found/{FIRST}")
+    assert names(tmp_path, find_segments(tmp_path)) == [f"t-0/{FIRST}"]
+    (named,) = find_segments(tmp_path / given_up)
+    assert (named.topic, named.partition) == ("t", 0)
+
+
+def test_a_file_is_taken_whatever_its_name(tmp_path: Path):
+    make(tmp_path, "t-7/dump.bin", "somewhere/dump.bin")
+    assert find_segments(tmp_path / "t-7/dump.bin") == [SegmentFile(str(tmp_path / "t-7/dump.bin"), "t", 7, None)]
+    assert find_segments(tmp_path / "somewhere/dump.bin")[0].topic is None
+
+
+def test_relative_paths_find_their_partition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    make(tmp_path, f"t-7/{FIRST}")
+    monkeypatch.chdir(tmp_path / "t-7")
+    assert [find_segments(path)[0].partition for path in (".", FIRST, f"../t-7/{FIRST}")] == [7, 7, 7]
+
+
+def test_a_segment_of_tiered_storage_has_an_id_in_its_name(tmp_path: Path):
+    """SEG-12."""
+    make(tmp_path, "t-7/00000000000000000042-PnnzqOgSQ4yNq8gSgDWTTw.log")
+    assert find_segments(tmp_path)[0].base_offset == 42
+
+
+@pytest.mark.parametrize(
+    ("directory", "expected"),
+    [
+        ("/d/__consumer_offsets-49", ("__consumer_offsets", 49)),
+        ("/d/a-b-1", ("a-b", 1)),
+        ("/d/a.b_c-0", ("a.b_c", 0)),
+        ("/d/a-2147483647", ("a", 2**31 - 1)),
+        ("/d/a-2147483648", (None, None)),
+        ("/d/a b-0", (None, None)),
+        ("/d/-0", (None, None)),
+        ("/d/a-", (None, None)),
+        ("/d/a-\u0661", (None, None)),
+    ],
+)
+def test_the_name_of_a_directory_tells_topic_and_partition(directory: str, expected: object):
+    assert partition_of(directory) == expected
+
+
+def test_links_are_followed_but_not_in_circles(tmp_path: Path):
+    make(tmp_path, f"disk/t-0/{FIRST}")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/link").symlink_to(tmp_path / "disk")
+    (tmp_path / "disk/up").symlink_to(tmp_path / "disk")
+    assert names(tmp_path, find_segments(tmp_path / "tree")) == [f"tree/link/t-0/{FIRST}"]
+
+
+def test_neighbours_of_a_segment_are_its_directory(tmp_path: Path):
+    make(tmp_path, f"t-0/{FIRST}", f"t-0/{SECOND}", "t-0/dump.bin")
+    (segment,) = find_segments(tmp_path / "t-0" / SECOND)
+    assert names(tmp_path, segments_beside(segment)) == [f"t-0/{FIRST}", f"t-0/{SECOND}"]
+    (other,) = find_segments(tmp_path / "t-0/dump.bin")
+    assert segments_beside(other) == [other]
+
+
+def test_nothing_to_read_is_an_error_that_names_the_path(tmp_path: Path):
+    make(tmp_path, "empty/notes.txt")
+    with pytest.raises(FileNotFoundError, match=r"no log segment.*empty"):
+        find_segments(tmp_path / "empty")
+    with pytest.raises(FileNotFoundError, match=r"No such file.*missing"):
+        find_segments(tmp_path / "missing")
