@@ -185,7 +185,7 @@ def test_codec_frames_have_the_names_of_their_formats():
 
 def test_inner_messages_say_where_their_positions_count():
     entry = hostile_entry("v1-gzip-ok")
-    names = "offset size crc magic attributes timestamp keyLength key valueLength value unpacked"
+    names = "offset size crc magic attributes timestamp keyLength key valueLength value decompressed"
     assert [field.name for field in entry] == names.split()
     inner = entry["decompressed"][0]
     assert inner.start == 0

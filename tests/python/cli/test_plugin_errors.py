@@ -34,7 +34,7 @@ FAULTS = {
 #: The same of plugins that fail to pack, and what is said of them.
 PACKING = {
     "packs-not": ("plugin_codecs:PacksNot", "it raised ArithmeticError: two and two is five"),
-    "packs-away": ("plugin_codecs:PacksAway", "it packed 7 bytes of records to nothing"),
+    "packs-away": ("plugin_codecs:PacksAway", "it compressed 7 bytes of records to nothing"),
     "packs-garbage": ("plugin_codecs:PacksGarbage", "what it compressed decompresses to 1 other byte, not to the 7 that it was given"),
     "packing-exits": ("plugin_codecs:PackingExits", "it raised SystemExit: 3"),
 }

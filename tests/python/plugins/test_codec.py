@@ -325,7 +325,7 @@ class Packing(Identity):
 
 plugin_codecs.Packing = Packing  # type: ignore[attr-defined]
 LOSING = {
-    "nothing": (lambda plain: b"", "packed [0-9]+ bytes of records to nothing"),
+    "nothing": (lambda plain: b"", "compressed [0-9]+ bytes of records to nothing"),
     "one byte": (lambda plain: b"x", "decompresses to 1 other byte, not to the [0-9]+ that it was given"),
     "other bytes": (lambda plain: bytes(len(plain)), "decompresses to [0-9]+ other bytes"),
 }
