@@ -1,4 +1,4 @@
-"""`scan`: a log as a lazy frame. Segments go in, frames of the columns and rows that a query wants come out, one after the other."""
+"""`scan`: segments go in, a lazy frame comes out, which reads the columns and rows that a query wants."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from logsegment._options import Isolation
 from logsegment.log.log import Log, parts_of
 from logsegment.log.record_options import RecordOptions, ensure_known, lookup_options, shared_options
 from logsegment.log.segment import Segment
-from logsegment.polars.bounds import ANYTHING, Bounds
-from logsegment.polars.predicates import condition_of
+from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
 from logsegment.segment_files.discovery import absolute, is_gap
 from logsegment.segment_files.internal_topics import COLUMNS, INTERNAL, columns_with, ensure_topics, warn_of_others
 from logsegment.stores.uri import shown
@@ -90,7 +89,7 @@ def _register() -> Any:
 
 @dataclass
 class _Source:
-    """What Polars asks for frames, each time that a query is run."""
+    """The source of frames, which Polars asks each time that a query runs."""
 
     path: str
     keys: Keys | None = field(repr=False)
@@ -100,7 +99,7 @@ class _Source:
     findings: list[Finding] = field(repr=False)
 
     def schema(self) -> dict[str, Any]:
-        """Polars' types of all columns that can be asked for, from the Arrow schema; no file is opened."""
+        """Return Polars' types of all columns that a query can name; no file is opened."""
         import polars as pl
 
         return dict(pl.DataFrame(decode(b"", shared_options(self.options, "read_uncommitted"))).schema)
@@ -108,13 +107,13 @@ class _Source:
     def frames(
         self, with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
-        """The rows that Polars wants, in the order of the log.
+        """Yield the rows that Polars wants, in the order of the log.
 
         Args:
             with_columns: columns that are wanted, None for all.
             predicate: rows that are wanted.
             n_rows: how many of them, from the first one on.
-            batch_size: about how many rows a frame shall have.
+            batch_size: about how many rows a frame has.
         """
         import polars as pl
 
@@ -145,7 +144,7 @@ class _Source:
                     return
 
     def _batches(self, segments: list[Segment], bounds: Bounds, options: RecordOptions) -> Generator[ArrowBatch]:
-        """The batches of one partition that may hold records within bounds."""
+        """Yield the batches of one partition that may hold records within bounds."""
         if _is_of_0_7(segments, options):
             bounds = ANYTHING
         shared = shared_options(options, self.isolation)
@@ -160,12 +159,12 @@ class _Source:
 
 
 def _is_of_0_7(segments: list[Segment], options: RecordOptions) -> bool:
-    """Offsets of Kafka 0.7 are positions behind messages, by which nothing can be looked up."""
+    """Return True for Kafka 0.7, whose offsets are positions after messages, by which nothing can be looked up."""
     return options.get("format") in ("0.7", "sniff") or any(one.path.endswith(".kafka") for one in segments)
 
 
 def _range(segment: Segment, bounds: Bounds, options: RecordOptions) -> tuple[int, int | None] | None:
-    """The bytes that are read of a segment. A damaged header must not lead a read past intact batches that shall go on."""
+    """Return the bytes of a segment to read; None for none. If the read goes on past damage, no header may hide valid batches."""
     begin, behind = segment.range_to_read(bounds.start, bounds.end, **lookup_options(options))
     if bounds.timestamp is not None and options.get("on_error") != "skip":
         first = segment.position_for_timestamp(bounds.timestamp)
