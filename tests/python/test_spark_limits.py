@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from logsegment.spark.options.names import BATCH, STREAM, WRITE, ensure_known, ensure_known_somewhere
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, batch_limits, ensure_assigned, parse_offsets, write_offsets
-from logsegment.spark.options.read import BATCH, STREAM, WRITE, ensure_known, ensure_known_somewhere, parse_options
+from logsegment.spark.options.read import parse_options
 from logsegment.spark.options.topics import Selection, TopicPartition, discover, parse_selection
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
@@ -122,7 +123,7 @@ def tree(tmp_path: Path) -> Path:
 )
 def test_topic_partitions_are_chosen_as_spark_chooses_them(tree: Path, options: dict[str, str], expected: list[str]):
     """A pattern matches anywhere in a name, but no internal topic; an assigned partition that is not there is passed over."""
-    assert sorted(map(str, discover([str(tree)], parse_selection(options)))) == expected
+    assert sorted(map(str, discover([str(tree)], parse_selection(options)).logs)) == expected
 
 
 @pytest.mark.parametrize("options", [{"subscribe": "orders,parments"}, {"assign": '{"parments":[0]}'}])
@@ -145,12 +146,12 @@ def test_two_replicas_of_a_partition_are_an_error(tree: Path):
     (other / "00000000000000000000.log").touch()
     with pytest.raises(ValueError, match=r"orders-0 is in 2 directories, .*: load one of them at a time"):
         discover([str(tree)])
-    assert len(discover([str(tree)], Selection(topics=("payments",)))) == 1
+    assert len(discover([str(tree)], Selection(topics=("payments",))).logs) == 1
 
 
 def test_bare_files_are_of_the_topic_that_the_options_tell(tmp_path: Path):
     (tmp_path / "dump.bin").touch()
-    (found,) = discover([str(tmp_path / "dump.bin")], topic="orders", partition=3)
+    (found,) = discover([str(tmp_path / "dump.bin")], Selection(unnamed=TopicPartition("orders", 3))).logs
     assert found == TopicPartition("orders", 3)
 
 

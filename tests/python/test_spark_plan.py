@@ -16,12 +16,11 @@ import logsegment as ls
 from corpus import CONSUMED_COLUMNS, Partition, rows_of
 from logsegment.spark import LogSegmentSource, record_schema
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit
-from logsegment.spark.options.paths import local_paths
 from logsegment.spark.options.plugins import ABSENT
-from logsegment.spark.options.read import ReadOptions, parse_options
+from logsegment.spark.options.read import BatchOptions, parse_options
+from logsegment.spark.options.topics import local_paths
 from logsegment.spark.read.packing import OWN_TASKS
 from logsegment.spark.read.plan import SegmentPart, SegmentTask
-from logsegment.spark.source import transactions_of
 from made_logs import make_partition
 
 MODERN = corpus.CORPUS / "modern-4.1.0/data"
@@ -42,17 +41,15 @@ def _json(paths: tuple[Path, ...]) -> str:
 
 
 def test_defaults_are_those_of_kafkas_source():
-    assert parse_options({"path": "/a"}) == ReadOptions(
+    assert parse_options({"path": "/a"}) == BatchOptions(
         paths=("/a",),
         starting=OffsetLimit(everywhere=EARLIEST),
         ending=OffsetLimit(everywhere=LATEST),
-        fail_on_data_loss=True,
+        fails_on_data_loss=True,
         include_headers=False,
         isolation="read_uncommitted",
         batch_size=65536,
         batch_bytes=4 << 20,
-        topic=None,
-        partition=None,
         codecs=ABSENT,
     )
 
@@ -165,7 +162,7 @@ def test_a_segment_read_alone_knows_the_transactions_of_its_partition(partition:
 def test_a_part_is_told_only_of_the_transactions_that_touch_it():
     found = parts(MODERN / "transactions-multi-segment-0", isolation="read_committed")
     whole = ls.scan_transactions([part.source for part in found])
-    told = [set(transactions_of(part).aborted) for part in found]
+    told = [set(part.transactions.aborted) for part in found if part.transactions is not None]
     assert set().union(*told) == set(whole.aborted)
     assert any(len(one) < len(whole.aborted) for one in told)
 

@@ -19,13 +19,13 @@ from growing import TIME, GrowingLog
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.options.topics import TopicPartition
 from logsegment.spark.read.packing import OWN_TASKS
+from logsegment.spark.source import RefusedStreamReader
 from logsegment.spark.stream import limits as stream_limits
 from logsegment.spark.stream import read as stream_read
 from logsegment.spark.stream import segments as stream_segments
 from logsegment.spark.stream.limits import Admission, shares
 from logsegment.spark.stream.plan import DataLossError
 from logsegment.spark.stream.reader import SegmentStreamReader
-from logsegment.spark.stream.refused import RefusedStreamReader
 
 pyspark_streaming = pytest.importorskip("pyspark.sql.streaming.datasource")
 

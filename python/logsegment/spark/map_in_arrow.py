@@ -10,16 +10,15 @@ from logsegment._core import ArrowBatch, LimitError, RecordBatchError
 from logsegment._decode import decode
 from logsegment._options import OnBadValue, OnError
 from logsegment._validate import validate
-from logsegment.spark.errors import located
 from logsegment.spark.options.plugins import carrying
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, record_schema
+from logsegment.spark.udf import located
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-#: Raw bytes that are decoded at a time. Without it Spark's 10,000 batches of 16 KiB would become one giant Arrow batch; more than this
-#: leaves the cache.
+#: Raw bytes that are decoded at a time. Spark's 10,000 values of 16 KiB would make one giant Arrow batch; more than this leaves the cache.
 GROUP_BYTES = 1 << 20
 #: A larger value is streamed: it may be a whole segment, and its records may need more than a 32-bit column holds.
 LARGE_BYTES = 8 << 20
@@ -87,7 +86,7 @@ def decode_batches(
 
 
 class BatchDecoder:
-    """What `decode_batches` makes: call it with Arrow batches, ask it for its schema."""
+    """The function that `decode_batches` makes, with the schema of its rows."""
 
     def __init__(self, column: str, keep: list[str], on_error: OnBadValue, settings: dict[str, Any]) -> None:
         self.column = column
@@ -96,27 +95,27 @@ class BatchDecoder:
         self.settings = settings
 
     def schema(self, raw: StructType) -> StructType:
-        """Spark schema of the rows.
+        """Return the Spark schema of the rows.
 
         Args:
             raw: schema of the data frame that has the raw batches.
 
         Raises:
-            KeyError: when a kept column is not in it.
+            KeyError: if a kept column is not in it.
         """
         from pyspark.sql.types import StructType
 
         return StructType([*(raw[name] for name in self.keep), *record_schema(self.settings["columns"]).fields])
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """What Spark calls in a worker process."""
+        """Decode Arrow batches in a worker process."""
         for batch in batches:
             for start, length, size in _groups(batch.column(self.column)):
                 rows = self._streamed if size > LARGE_BYTES else self._exploded
                 yield from rows(batch.slice(start, length), start)
 
     def _exploded(self, batch: pa.RecordBatch, first_row: int) -> Iterator[pa.RecordBatch]:
-        """Records of all values in one piece; of one value after the other if they are more than an Arrow column holds."""
+        """Yield the records of all values together; of one value after the other if one Arrow column cannot hold them."""
         try:
             rows, parents = explode_array(batch.column(self.column), on_error=self.on_error, **self.settings)
         except LimitError:
@@ -130,7 +129,7 @@ class BatchDecoder:
             yield whole.slice(start, ROWS)
 
     def _streamed(self, batch: pa.RecordBatch, row: int) -> Iterator[pa.RecordBatch]:
-        """Records of the one value of a batch in bounded memory."""
+        """Yield the records of the one value of a batch in bounded memory."""
         import pyarrow as pa
 
         value = batch.column(self.column)[0].as_buffer()
@@ -144,7 +143,7 @@ class BatchDecoder:
             raise located(error, f"column {self.column}, row {row}") from None
 
     def _is_readable(self, value: pa.Buffer) -> bool:
-        """Whether all of a value can be decoded. Rows that were given cannot be taken back, so this is a pass of its own."""
+        """Return True if all of a value can be decoded. Rows cannot be taken back, so this is a pass of its own."""
         options = {name: setting for name, setting in self.settings.items() if name in VALIDATED}
         return validate(value, **options).ok
 
@@ -174,7 +173,7 @@ def _groups(raw: pa.Array) -> Iterator[tuple[int, int, int]]:
 
 
 def _ensure_options(settings: dict[str, Any]) -> None:
-    """Fail on the driver, not in a task."""
+    """Refuse invalid options on the driver, not in a task."""
     import pyarrow as pa
 
     explode_array(pa.array([], pa.binary()), **settings)

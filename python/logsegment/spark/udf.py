@@ -1,11 +1,11 @@
 """User-defined functions over a binary column of raw record batches, and back to one: one result per value, null in, null out.
 
-They only dress the core's verbs over Arrow arrays. Spark runs them in worker processes, one thread each. A bad value gives null unless
-something else is asked for: `validate_udf` tells why. `codecs`, a registry of plugins, travels with a function: a file is read where the
-function is made, topics once in each worker process, when it meets the first batch of a plugin.
+They call the verbs of the core over Arrow arrays, in worker processes with one thread each. By default an invalid value gives null, and
+`validate_udf` reports why. A registry of plugins (`codecs`) travels with a function: a file is read where the function is made, topics are
+read once in each worker process, at the first batch of a plugin.
 """
 
-# No `from __future__ import annotations`: PySpark tells the kind of a function from its annotations, which must be types.
+# No `from __future__ import annotations`: PySpark derives the kind of a function from its annotations, which must be types.
 
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
@@ -16,7 +16,6 @@ from logsegment._convert import convert_array
 from logsegment._core import ArrowArray, RecordBatchError
 from logsegment._encode import encode_array
 from logsegment._options import Depth, OnBadValue
-from logsegment.spark.errors import located
 from logsegment.spark.options.plugins import carrying
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, type_of
 
@@ -212,7 +211,7 @@ def _pandas(name: str, verb: ArrayVerb) -> Callable[..., Any]:
 
     @wraps(raw)
     def null_for_null(value: Any) -> Any:
-        """A data frame has no null structs: null here is a struct whose first field, which always has a value, is null."""
+        """Return null for a struct whose first field, which always has a value, is null: a data frame has no null structs."""
         struct = raw(col(value) if isinstance(value, str) else value)
         return when(struct[first].isNotNull(), struct).alias(name)
 
@@ -229,7 +228,18 @@ def _called(verb: ArrayVerb, name: str, values: Any) -> ArrowArray:
 
 
 def _result_type(verb: ArrayVerb) -> Any:
-    """Spark type of the results; an empty column shows it, and fails now if an option is none."""
+    """Return the Spark type of the results of an empty column, which also refuses invalid options now."""
     import pyarrow as pa
 
     return type_of(verb(pa.array([], pa.binary())))
+
+
+def located(error: RecordBatchError, where: str, first_row: int = 0) -> RecordBatchError:
+    """Return an error with the column in its message, and its row counted from `first_row` on: a user of Spark sees the text alone."""
+    text = str(error)
+    if error.row is not None:
+        text = text.replace(f"in row {error.row},", f"in row {error.row + first_row},", 1)
+    same = type(error)(f"{where}: {text}")
+    same.__dict__.update(error.__dict__)
+    same.row = None if error.row is None else error.row + first_row
+    return same

@@ -1,7 +1,7 @@
-"""PySpark's classes around tasks and commits.
+"""The writers of a batch and of a stream.
 
-PySpark makes a writer on the driver, runs `write` in a worker process for each task, and `commit` or `abort` in a process on the driver. A
-stream's writer is made anew for each of these, so that what they share travels in the messages.
+PySpark makes a writer on the driver, runs `write` in a worker process for each task, and `commit` or `abort` in a process on the driver. It
+makes a new writer of a stream for each of these, which share data by the messages alone.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from logsegment import stores
 from logsegment._log_paths import SEGMENT
 from logsegment.segment_files.discovery import is_directory, names_in
 from logsegment.spark.write import journal, places
-from logsegment.spark.write.columns import written_columns
 from logsegment.spark.write.commit import commit, finish_interrupted
 from logsegment.spark.write.journal import Mark
-from logsegment.spark.write.log_end import log_end
-from logsegment.spark.write.options import WriteOptions, parse_options
+from logsegment.spark.write.options import WriteOptions, parse_options, written_columns
+from logsegment.spark.write.segments import log_end
 from logsegment.spark.write.stored import stage
 from logsegment.spark.write.task import StagedMessage, Staging
 from logsegment.stores.uri import is_stored, shown
@@ -42,10 +41,9 @@ class SegmentWriter(DataSourceArrowWriter):
         overwrite: replace all partition directories of the target; else append to them.
 
     Raises:
-        ValueError: for an option or a column that is wrong, a target that is a log itself, a log of the option topic that cannot be
-            continued.
-        NotADirectoryError: when the target is a file.
-        OSError: when the target cannot be made, or its store does not answer.
+        ValueError: for an invalid option or column, a target that is a log itself, or if the log of the option topic cannot be continued.
+        NotADirectoryError: if the target is a file.
+        OSError: if the target cannot be made, or its store does not answer.
     """
 
     def __init__(self, given: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
@@ -64,11 +62,11 @@ class SegmentWriter(DataSourceArrowWriter):
         return _written(self.staging, iterator)
 
     def commit(self, messages: Messages) -> None:
-        """Make what all tasks staged visible."""
+        """Commit the staged files of all tasks."""
         commit(self.staging.options, self.overwrite, self.staging.job, _told(messages), None)
 
     def abort(self, messages: Messages) -> None:
-        """Remove what tasks staged."""
+        """Remove the staged files."""
         _remove(self.staging.options.path, self.staging.job)
 
 
@@ -93,7 +91,7 @@ class SegmentStreamWriter(DataSourceStreamArrowWriter):
         return _written(self.staging, iterator)
 
     def commit(self, messages: Messages, batchId: int) -> None:
-        """Make what all tasks of the batch staged visible, unless that was done before."""
+        """Commit the staged files of all tasks of a batch, unless it was committed before."""
         told = _told(messages)
         if told:
             query = told[0].query
@@ -101,7 +99,7 @@ class SegmentStreamWriter(DataSourceStreamArrowWriter):
             commit(self.staging.options, self.overwrite, told[0].job, told, mark)
 
     def abort(self, messages: Messages, batchId: int) -> None:
-        """Remove what tasks staged. When all of them failed it stays until the batch is tried again."""
+        """Remove the staged files. If all tasks failed, the files stay until the batch is repeated."""
         for job in {message.job for message in _told(messages)}:
             _remove(self.staging.options.path, job)
 
@@ -136,10 +134,10 @@ def _holds_segments(path: str) -> bool:
 
 
 def _refused(options: WriteOptions) -> tuple[tuple[str, str], ...]:
-    """Directories of logs that cannot be continued, and why: so that no work is done for them.
+    """Return directories of logs that cannot be continued, and why, so that tasks refuse their rows early.
 
     Raises:
-        ValueError: for one of the topic that all rows have.
+        ValueError: for a log of the topic of all rows.
     """
     found = []
     for name, (topic, _) in places.partitions_of(options.path).items():
