@@ -395,7 +395,7 @@ def another_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     if request.param == "short batches":
         monkeypatch.setattr(map_in_arrow, "ROWS", 7)
     if request.param == "more than a column holds":
-        monkeypatch.setattr(map_in_arrow.ls, "explode_array", refuse_full_columns)
+        monkeypatch.setattr(map_in_arrow, "explode_array", refuse_full_columns)
     else:
         monkeypatch.setattr(map_in_arrow, "GROUP_BYTES", 1000)
 

@@ -113,7 +113,7 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> list[ls.RecordStream]:
         opened.append(real(*arguments, **options))
         return opened[-1]
 
-    monkeypatch.setattr(views.ls, "batch_stream", recorded)
+    monkeypatch.setattr(views, "batch_stream", recorded)
     return opened
 
 
