@@ -18,9 +18,9 @@ from pyspark.sql.datasource import (
     DataSourceWriter,
 )
 
-from logsegment.segment_files.internal_topics import with_internal
+from logsegment._options import with_values
 from logsegment.spark.options.names import boolean, ensure_known_somewhere, ensure_no_table, lowered
-from logsegment.spark.options.read import columns_option, decode_option, parse_mode, parse_options, paths_of, view_of
+from logsegment.spark.options.read import columns_option, parse_mode, parse_options, paths_of, values_option, view_of
 from logsegment.spark.options.topics import local_paths
 from logsegment.spark.read.damage import CorruptColumn, split, widened
 from logsegment.spark.read.reader import PushingReader, SegmentReader
@@ -65,7 +65,7 @@ class LogSegmentSource(DataSource):
         named = columns_option(options)
         usual = [*KAFKA_COLUMNS, HEADERS] if boolean(options, "includeHeaders", False) else [*KAFKA_COLUMNS]
         chosen = usual if named is None else list(named)
-        return widened(record_schema(with_internal(chosen) if decode_option(options) else chosen), parse_mode(options))
+        return widened(record_schema(with_values(chosen, values_option(options))), parse_mode(options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of the columns in `schema`."""
@@ -97,8 +97,8 @@ class LogSegmentSource(DataSource):
         options = lowered(self.given)
         wanted, corrupt = split(schema, parse_mode(options), (*KAFKA_COLUMNS, HEADERS))
         named = columns_option(options)
-        if decode_option(options) and named is not None:
-            named = tuple(with_internal(named))
+        if named is not None:
+            named = with_values(named, values_option(options))
         if named is not None and named != tuple(wanted.fieldNames()):
             raise ValueError(f"option columns names {', '.join(named)}, but the schema {', '.join(wanted.fieldNames())}")
         return columns_of(wanted), corrupt

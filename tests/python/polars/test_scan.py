@@ -22,6 +22,7 @@ from polars.testing import assert_frame_equal
 import corpus
 import logsegment as ls
 import tiered_corpus as tiered
+from logsegment._options import ReadOptions
 from logsegment.polars.predicates import Bounds, condition_of
 from logsegment.polars.scan import _Source
 from made_logs import START, make_partition
@@ -199,7 +200,7 @@ def test_frames_come_one_after_the_other_in_the_size_that_is_asked_for(monkeypat
     asked = Asked(monkeypatch)
     assert ls.polars.scan(MULTI, batch_size=7).collect().height == sum(asked.sizes)
     assert max(asked.sizes) == 7
-    source = _Source(str(MULTI), None, "read_uncommitted", {"columns": ["offset"]}, {}, [])
+    source = _Source(str(MULTI), None, ReadOptions(columns=["offset"]), {}, [])
     assert {frame.height for frame in source.frames(None, None, None, 5)} <= {1, 2, 3, 4, 5}
     assert [frame.height for frame in source.frames(None, None, 8, 5)] == [5, 3]
     assert [frame.height for frame in source.frames(["offset"], col("offset") > 3, 2, None)] == [2]
@@ -301,16 +302,16 @@ def test_committed_reads_are_those_of_a_log():
 
 
 def test_what_polars_holds_shows_no_key():
-    source = _Source(str(tiered.BUCKET), tiered.KEYS, "read_uncommitted", {}, {}, [])
+    source = _Source(str(tiered.BUCKET), tiered.KEYS, ReadOptions(), {}, [])
     assert not tiered.leaks(repr(source))
     assert tiered.leaks(repr(source.keys)), "the keys are there to be shown"
 
 
 def test_tiered_storage_is_scanned_as_a_log_is():
-    log = ls.Log(tiered.BUCKET, keys=tiered.KEYS)
+    log = ls.Log(tiered.BUCKET, decryption_keys=tiered.KEYS)
     names = ["topic", "partition", "offset", "timestamp", "value"]
     whole = log.records(columns=names).to_polars()
-    frame = ls.polars.scan(tiered.BUCKET, keys=tiered.KEYS, columns=names)
+    frame = ls.polars.scan(tiered.BUCKET, decryption_keys=tiered.KEYS, columns=names)
     middle = whole["timestamp"].sort()[whole.height // 2]
     for predicate in (col("offset") >= 0, col("offset").is_between(5, 20), col("timestamp") >= middle, col("topic") == whole["topic"][-1]):
         assert_frame_equal(frame.filter(predicate).collect(), whole.filter(predicate))

@@ -10,12 +10,11 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import Limits
-from logsegment._options import Depth, Isolation, OnError
+from logsegment._options import Depth, Isolation, OnError, ReadOptions, Values
 from logsegment.segment_files.discovery import absolute
-from logsegment.segment_files.internal_topics import INTERNAL
 from logsegment.spark.options.names import (
     BATCH,
     CORRUPT_RECORD,
@@ -41,9 +40,6 @@ from logsegment.spark.options.topics import Selection, TopicPartition, parse_sel
 from logsegment.stores.uri import is_stored, placed, shown
 from logsegment.tiered.keys import is_bare_key
 from logsegment.tiered.uri import tiered
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 Mode: TypeAlias = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 MODES: tuple[Mode, ...] = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
@@ -81,11 +77,6 @@ class ReadMode:
         """Return the option of the same name of `logsegment.decode`."""
         return "raise" if self.name == "FAILFAST" else "skip"
 
-    @property
-    def skips(self) -> bool:
-        """Return True if the read goes on past damage."""
-        return self.name != "FAILFAST"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
@@ -95,21 +86,15 @@ class SourceOptions:
         paths: as the user gave them.
         selection: which topic-partitions.
         mode: what to do at damage.
-        batch_size: most rows of an Arrow batch.
-        experimental: as in `logsegment.decode`.
+        read: how entries and records are read.
         io_stats: directory for the counters of tasks.
-        codecs: registry of plugins.
-        limits: what an entry may claim; None for the defaults.
     """
 
     paths: tuple[str, ...]
     selection: Selection = field(default_factory=Selection)
     mode: ReadMode = field(default_factory=ReadMode)
-    batch_size: int = 65536
-    experimental: bool = False
+    read: ReadOptions = field(default_factory=ReadOptions)
     io_stats: str | None = None
-    codecs: Registry | None = None
-    limits: Limits | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +103,6 @@ class RecordQuery(SourceOptions):
 
     Attributes:
         starting: where the query begins.
-        isolation: as in `logsegment.decode`.
-        batch_bytes: bytes of an Arrow batch.
         min_partitions: least number of tasks.
         max_records: most offsets of a task.
         max_partition_bytes: about how many bytes of segments a task reads.
@@ -127,25 +110,10 @@ class RecordQuery(SourceOptions):
     """
 
     starting: OffsetLimit = field(default_factory=OffsetLimit)
-    isolation: Isolation = "read_uncommitted"
-    batch_bytes: int = BATCH_BYTES
     min_partitions: int | None = None
     max_records: int | None = None
     max_partition_bytes: int = PARTITION_BYTES
     fails_on_data_loss: bool = True
-
-    def to_decode(self) -> dict[str, Any]:
-        """Return the options that `logsegment.decode` gets in all tasks."""
-        return {
-            "isolation": self.isolation,
-            "on_error": self.mode.on_error,
-            "batch_size": self.batch_size,
-            "batch_bytes": self.batch_bytes,
-            "experimental": self.experimental,
-            "null_headers": True,
-            "codecs": self.codecs,
-            "limits": self.limits,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,12 +158,10 @@ class ViewOptions(SourceOptions):
 
     Attributes:
         view: which one.
-        check_crc: verify checksums, for which every byte is read.
         depth: as in `logsegment.validate`.
     """
 
     view: View
-    check_crc: bool
     depth: Depth
 
 
@@ -211,7 +177,7 @@ def parse_options(given: Mapping[str, str]) -> BatchOptions:
     options = _checked(given, BATCH)
     starting, ending = batch_limits(options)
     return BatchOptions(
-        **_shared(options),
+        **_shared(options, _record_options(options)),
         **_of_records(options),
         starting=starting,
         ending=ending,
@@ -231,7 +197,7 @@ def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
     if least is not None and most is not None and least > most:
         raise ValueError(f"option minOffsetsPerTrigger must not be above maxOffsetsPerTrigger: {least} and {most}")
     parsed = StreamOptions(
-        **_shared(options),
+        **_shared(options, _record_options(options)),
         **_of_records(options),
         starting=parse_limit(options, "starting", LATEST),
         max_offsets=most,
@@ -240,7 +206,7 @@ def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
         max_bytes=_large(options, "maxBytesPerTrigger"),
         up_to=_up_to(options.get("upto", "highWatermark")),
     )
-    if parsed.mode.skips and parsed.isolation == "read_committed":
+    if parsed.read.skips_damage and parsed.read.isolation == "read_committed":
         raise ValueError(
             f"option mode: a stream with isolation read_committed takes FAILFAST only, not {parsed.mode.name}: "
             "a transaction marker that is lost with a batch would hold it up for ever"
@@ -273,7 +239,8 @@ def parse_view(given: Mapping[str, str]) -> ViewOptions:
     if depth not in DEPTHS:
         raise ValueError(f"option depth must be headers, metadata or full, not {options['depth']!r}")
     # A query of batch headers reads few bytes, a verification of checksums all of them.
-    return ViewOptions(**_shared(options), view=view, check_crc=boolean(options, "checkCrc", view == "findings"), depth=depth)
+    read = {"check_crc": boolean(options, "checkCrc", view == "findings")}
+    return ViewOptions(**_shared(options, read), view=view, depth=depth)
 
 
 def parse_mode(options: Mapping[str, str]) -> ReadMode:
@@ -342,15 +309,17 @@ def columns_option(options: Mapping[str, str]) -> tuple[str, ...] | None:
     return names
 
 
-def decode_option(options: Mapping[str, str]) -> bool:
-    """Return True if the option `decode` asks for the fields of internal records.
+def values_option(options: Mapping[str, str]) -> Values:
+    """Parse the option `values`.
 
     Raises:
-        ValueError: for another word.
+        ValueError: if it is not a known name.
     """
-    if options.get("decode", INTERNAL).lower() != INTERNAL:
-        raise ValueError(f"option decode must be {INTERNAL}, not {options['decode']!r}")
-    return "decode" in options
+    known: tuple[Values, ...] = get_args(Values)
+    for value in known:
+        if options.get("values", "raw").lower() == value:
+            return value
+    raise ValueError(f"option values must be {' or '.join(known)}, not {options['values']!r}")
 
 
 def _checked(given: Mapping[str, str], entry_point: EntryPoint) -> dict[str, str]:
@@ -360,25 +329,35 @@ def _checked(given: Mapping[str, str], entry_point: EntryPoint) -> dict[str, str
     return lowered(given)
 
 
-def _shared(options: Mapping[str, str]) -> dict[str, Any]:
-    """Parse the attributes of `SourceOptions`."""
+def _shared(options: Mapping[str, str], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Parse the attributes of `SourceOptions`; `own` has options of reading that not all reads share."""
+    mode = parse_mode(options)
+    read = ReadOptions(
+        on_error=mode.on_error,
+        batch_size=integer(options, "batchSize", at_least=1) or 65536,
+        experimental=boolean(options, "experimental", False),
+        codecs=plugins_option(options),
+        limits=_limits(options),
+        **own,
+    )
     return {
         "paths": paths_of(options),
         "selection": parse_selection(options, TopicPartition(options.get("topic"), integer(options, "partition", at_least=0))),
-        "mode": parse_mode(options),
-        "batch_size": integer(options, "batchSize", at_least=1) or 65536,
-        "experimental": boolean(options, "experimental", False),
+        "mode": mode,
+        "read": read,
         "io_stats": _io_stats(options),
-        "codecs": plugins_option(options),
-        "limits": _limits(options),
     }
+
+
+def _record_options(options: Mapping[str, str]) -> dict[str, Any]:
+    """Parse the options of reading records."""
+    batch_bytes = integer(options, "batchBytes", at_least=1) or BATCH_BYTES
+    return {"isolation": _isolation(options), "batch_bytes": batch_bytes, "null_headers": True}
 
 
 def _of_records(options: Mapping[str, str]) -> dict[str, Any]:
     """Parse the attributes of `RecordQuery` without `starting`."""
     return {
-        "isolation": _isolation(options),
-        "batch_bytes": integer(options, "batchBytes", at_least=1) or BATCH_BYTES,
         "min_partitions": integer(options, "minPartitions", at_least=1),
         "max_records": _large(options, "maxRecordsPerPartition"),
         "max_partition_bytes": _large(options, "maxPartitionBytes") or PARTITION_BYTES,

@@ -9,11 +9,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from logsegment._core import Finding
+from logsegment._core import Finding, internal_topics
+from logsegment._decode import other_topics
+from logsegment._options import INTERNAL
 from logsegment._text import listed
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile, absolute, directory_of, found_in, is_gap, matching
-from logsegment.segment_files.internal_topics import INTERNAL, only_others
 from logsegment.stores.uri import shown
 
 #: The options; at most one may be given.
@@ -182,8 +183,9 @@ def warn_of_gaps(left_out: Iterable[Finding]) -> None:
 
 def warn_of_topics(columns: Iterable[str], topics: Iterable[str | None]) -> None:
     """Warn if the column `internal` is wanted and none of the topics is internal."""
-    if INTERNAL in columns and (others := only_others(topics)):
-        warnings.warn(f"option decode: {others}", UserWarning, stacklevel=3)
+    named = dict.fromkeys(topics)
+    if INTERNAL in columns and not any(name in internal_topics() for name in named) and (text := other_topics(named)):
+        warnings.warn(f"option values: {text}", UserWarning, stacklevel=3)
 
 
 def warn_of_uploads(left_out: Iterable[Finding]) -> None:

@@ -16,7 +16,7 @@ from logsegment._core import FileSource, RecordBatchError, read_offset_checkpoin
 from logsegment._decode import batch_stream
 from logsegment.log.log_end import last_intact
 from logsegment.log.segment import Segment
-from logsegment.log.time_lookup import TimeLookup, first_offset_at
+from logsegment.log.time_lookup import first_offset_at
 from logsegment.segment_files.discovery import SegmentFile, directory_of
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
 from logsegment.spark.options.read import BatchOptions, RecordQuery
@@ -112,15 +112,7 @@ def offset_at(segments: Iterable[Segment], timestamp: int, options: RecordQuery,
         within: first offset that counts, and the first one after these; None for no bound.
     """
     start, end = within
-    lookup = TimeLookup(
-        recovers=options.mode.skips,
-        start_offset=start,
-        end_offset=end,
-        codecs=options.codecs,
-        experimental=options.experimental,
-        limits=options.limits,
-    )
-    return first_offset_at(segments, timestamp, lookup)
+    return first_offset_at(segments, timestamp, replace(options.read, start_offset=start, end_offset=end))
 
 
 class Checkpoints:
@@ -157,7 +149,7 @@ def _range(name: TopicPartition, segments: Sequence[SegmentFile], checkpoints: C
 
     def opened() -> Iterator[Segment]:
         for segment in map(Segment, segments):
-            if not options.mode.skips:
+            if not options.read.skips_damage:
                 looked_up.append(segment)
             yield segment
 
@@ -180,7 +172,7 @@ def _range(name: TopicPartition, segments: Sequence[SegmentFile], checkpoints: C
 
 def _without_lost(one: LogRange, first: int | None, options: BatchOptions) -> LogRange:
     """Return a range without its offsets before the log start offset `first`; report missing offsets."""
-    lost = [text for text in (_lost_start(one, first), _lost_end(one, options.mode.skips)) if text]
+    lost = [text for text in (_lost_start(one, first), _lost_end(one, options.read.skips_damage)) if text]
     if not lost:
         return one
     if options.fails_on_data_loss:

@@ -172,10 +172,10 @@ def _rows_of(schema: pa.Schema, found: Sequence[Finding], place: Mapping[str, An
 def _known_of(one: Finding) -> dict[str, Any]:
     """Return the place of a finding under the names of record columns and batch columns."""
     return {
-        "offset": one.baseOffset,
-        "baseOffset": one.baseOffset,
-        "batchBaseOffset": one.baseOffset,
-        "lastOffset": one.lastOffset,
+        "offset": one.base_offset,
+        "baseOffset": one.base_offset,
+        "batchBaseOffset": one.base_offset,
+        "lastOffset": one.last_offset,
         "position": one.position,
         "entryPosition": one.position,
         "size": one.length,
@@ -213,7 +213,9 @@ class _ValidBatches:
 
 def _walked(source: FileSource, options: SourceOptions, batch_size: int = 65536) -> Iterator[tuple[int, int | None, int]]:
     """Yield position, first offset if the header has it, and last offset of valid batches."""
-    stream = batch_stream(source, on_error="skip", batch_size=batch_size, limits=options.limits, experimental=options.experimental)
+    stream = batch_stream(
+        source, on_error="skip", batch_size=batch_size, limits=options.read.limits, experimental=options.read.experimental
+    )
     for rows in stream:
         table = rows.to_pyarrow()
         columns = (table.column(name).to_pylist() for name in ("isValid", "position", "baseOffset", "lastOffset"))

@@ -173,7 +173,7 @@ def cut_up(piece: SegmentPiece, parts: dict[str, int], options: BatchOptions) ->
     """Cut a piece into as many as `parts` says, or more if that is too many offsets for a task."""
     count = parts[piece.segment.path]
     try:
-        recovers = options.mode.skips
+        recovers = options.read.skips_damage
         pieces = [piece] if options.max_records is None else _cut_by_offsets(piece, options.max_records, recovers=recovers)
         step = -(-piece.bytes // count)
         return [cut for one in pieces for cut in (_cut_by_bytes(one, step, recovers=recovers) if count > 1 else [one])]

@@ -72,7 +72,7 @@ def plan_tasks(options: BatchOptions, wanted: WantedRows | None = None) -> list[
         RecordBatchError: if bytes before a time cannot be read.
     """
     wanted = wanted or WantedRows()
-    found = discover(options.paths, options.selection, reports=options.mode.skips)
+    found = discover(options.paths, options.selection, reports=options.read.skips_damage)
     _ensure_none_skipped(found.left_out, options)
     warn_of_gaps(found.left_out)
     return _tasks_of([one for one in ranges_of(found.logs, options) if wanted.has(one.name)], wanted, options)
@@ -90,7 +90,7 @@ def _tasks_of(ranges: Sequence[LogRange], wanted: WantedRows, options: BatchOpti
     logs = [log for one in ranges for log in _logs(_narrowed(one, wanted))]
     pieces = [(log, _pieces(log, wanted.timestamp, options)) for log in logs]
     parts = parts_of([piece for _, own in pieces for piece in own], options)
-    known = _known(pieces, options) if options.isolation == "read_committed" else {}
+    known = _known(pieces, options) if options.read.isolation == "read_committed" else {}
     cuts = [[cut for piece in own for cut in cut_up(piece, parts, options)] for _, own in pieces]
     reported: set[str] = set()
     tasks = [_task(together, known, reported) for together in shared(cuts, options)]
@@ -123,7 +123,7 @@ def _pieces(log: LogRange, timestamp: int | None, options: BatchOptions) -> list
 
 
 def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: BatchOptions) -> SegmentPiece | None:
-    segment, recovers = Segment(file), options.mode.skips
+    segment, recovers = Segment(file), options.read.skips_damage
     try:
         size = segment.size
         if file.base_offset is None:
@@ -170,10 +170,8 @@ def _transactions(log: LogRange, pieces: Sequence[SegmentPiece], options: BatchO
         return None
     if log.segments[0].path.endswith(".kafka"):
         return Transactions([])
-    wanted = pieces[0].start, pieces[-1].end
-    return committed_transactions(
-        segments_beside(log.segments[0]), *wanted, is_recovering=options.mode.skips, experimental=options.experimental
-    )
+    read = replace(options.read, start_offset=pieces[0].start, end_offset=pieces[-1].end)
+    return committed_transactions(segments_beside(log.segments[0]), read)
 
 
 def _task(pieces: Iterable[SegmentPiece], known: Mapping[str, Transactions | None], reported: set[str]) -> SegmentTask:
@@ -201,12 +199,12 @@ def _touching(known: Transactions, piece: SegmentPiece) -> Transactions:
 def _ensure_entries(file: SegmentFile, options: BatchOptions) -> None:
     """Refuse a file without an entry, or with damage at its beginning; an empty file, or one of zeros, is fine."""
     # The read itself refuses magic 3 and unknown plugins.
-    stream = batch_stream(FileSource(file.path), check_crc=False, batch_size=1, experimental=True, limits=options.limits)
+    stream = batch_stream(FileSource(file.path), check_crc=False, batch_size=1, experimental=True, limits=options.read.limits)
     with stream:
         try:
             found = next(iter(stream), None)
         except RecordBatchError as error:
-            if options.mode.skips or error.position != 0:
+            if options.read.skips_damage or error.position != 0:
                 return
             raise ValueError(f"{shown(file.path)}: no log segment, or damaged where it begins: {without_file(error)}") from None
         torn = found is None and any(one.rule == TORN for one in stream.findings)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from logsegment._core import FileSource, Finding, RecordBatchError, RecordStream
-from logsegment._decode import decode
+from logsegment._decode import decoded
 from logsegment._errors import in_file
 from logsegment._text import count
 from logsegment.log.segment import Segment
@@ -82,18 +83,19 @@ class SegmentReader(DataSourceReader):
         warnings.warn(f"{lost}: its records are left out", UserWarning, stacklevel=2)
 
     def _records(self, part: SegmentPart) -> RecordStream:
-        return decode(
-            part.source,
+        # A piece ends where a batch ends. If it does not, the file has changed, or is damaged.
+        is_strict = part.source.end is not None and self.options.fails_on_data_loss and not self.options.read.skips_damage
+        options = replace(
+            self.options.read,
             columns=self.columns,
-            # A piece ends where a batch ends. If it does not, the file has changed, or is damaged.
-            strict_tail=part.source.end is not None and self.options.fails_on_data_loss and not self.options.mode.skips,
+            strict_tail=is_strict,
             transactions=part.transactions,
             start_offset=part.start,
             end_offset=part.end,
             topic=part.topic,
             partition=part.partition,
-            **self.options.to_decode(),
         )
+        return decoded(part.source, options)
 
 
 class PushingReader(SegmentReader):

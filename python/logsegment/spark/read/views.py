@@ -8,15 +8,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from logsegment._core import FileSource, Finding, RecordBatchError, findings_table
-from logsegment._decode import batch_stream, batches
+from logsegment._core import FileSource, Finding, RecordBatchError, batch_stream, findings_table
+from logsegment._decode import batches
 from logsegment._errors import in_file
-from logsegment._validate import validate
-from logsegment.log.neighbours import validate_segment
+from logsegment._validate import validated
+from logsegment.log.neighbours import Surroundings, validate_segment
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile, directory_of
 from logsegment.spark.options.names import VIEWS, View, warn_of_ignored
@@ -113,7 +113,7 @@ class ViewReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """Return the tasks: one for each segment, or for several small ones."""
         options = self.options
-        reports = options.view == "findings" or options.mode.skips
+        reports = options.view == "findings" or options.read.skips_damage
         # A user may ask which replica of a partition is damaged.
         found = discover(options.paths, options.selection, has_replicas=True, reports=reports)
         if options.view == "batches":
@@ -155,15 +155,7 @@ class BatchesReader(ViewReader):
         path = str(source.path)
         place = {"path": path, **part.name._asdict()}
         try:
-            stream = batch_stream(
-                source,
-                check_crc=self.options.check_crc,
-                on_error=self.options.mode.on_error,
-                batch_size=self.options.batch_size,
-                codecs=self.options.codecs,
-                limits=self.options.limits,
-                experimental=self.options.experimental,
-            )
+            stream = batch_stream(source, self.options.read)
             with stats.counting(stream, place):
                 yield from self.corrupt.batches(stream, place, shape=lambda rows: self._placed(rows, path, part))
         except RecordBatchError as error:
@@ -183,18 +175,16 @@ class FindingsReader(ViewReader):
 
     def _found(self, part: ViewPart, stats: TaskStats) -> list[Finding]:
         """Return the findings of a segment and its sidecar files; a file that cannot be read is a finding too."""
-        asked: dict[str, Any] = {"depth": self.options.depth, "check_crc": self.options.check_crc}
-        asked |= {"experimental": self.options.experimental, "codecs": self.options.codecs, "limits": self.options.limits}
-        path = part.file.path
+        path, read, depth = part.file.path, self.options.read, self.options.depth
+        around = Surroundings(previous=part.previous, is_followed=part.is_followed, reports_shared=part.is_first)
         unreadable: list[Finding] = []
         try:
-            around: dict[str, Any] = {"previous": part.previous, "is_followed": part.is_followed}
-            report = validate_segment(part.file, tells_shared=part.is_first, **around, **asked)
+            report = validate_segment(part.file, depth, read, around)
         except OSError as error:
             unreadable = [_unreadable(error, path)]
             # It may be a sidecar file that cannot be read.
             try:
-                report = validate(FileSource(path), **asked)
+                report = validated(FileSource(path), depth, read)
             except OSError as other:
                 return [_unreadable(other, path)]
         stats.note(report.io_stats, {"path": path, **part.name._asdict()})

@@ -153,7 +153,7 @@ class Admission:
         try:
             return look()
         except RecordBatchError:
-            if not self.options.mode.skips:
+            if not self.options.read.skips_damage:
                 raise
             return None
 

@@ -109,7 +109,7 @@ class Reaches:
             if name not in marks:
                 return Reach(first, None, end)
             latest = min(end, marks[name])
-        if self._options.isolation == "read_committed":
+        if self._options.read.isolation == "read_committed":
             latest = self._stable.setdefault(name, _StableOffsetTracker(self._options)).find(segments, latest)
         return Reach(first, max(latest, first), max(end, first))
 
@@ -173,8 +173,8 @@ class _EndTracker:
     """Finds the end of one log again and again: it walks only the batches that are new."""
 
     def __init__(self, options: StreamOptions) -> None:
-        self._recovers = options.mode.skips
-        self._experimental = options.experimental
+        self._recovers = options.read.skips_damage
+        self._experimental = options.read.experimental
         self._path: str | None = None
         self._since: Last | None = None
         self._zeros = NO_ZEROS
@@ -214,7 +214,7 @@ class _StableOffsetTracker:
     """Finds the last stable offset of one log again and again, from transaction markers (TXN-6)."""
 
     def __init__(self, options: StreamOptions) -> None:
-        self._experimental = options.experimental
+        self._experimental = options.read.experimental
         self._path: str | None = None
         self._since: Last | None = None
         self._zeros: tuple[str, tuple[int, int]] = "", NO_ZEROS

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from logsegment._core import FileSource, RecordBatchError, RecordStream, SegmentIndex, Transactions
-from logsegment._decode import decode
+from logsegment._decode import decoded
 from logsegment._errors import in_file
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import lower_bounded, with_followers
@@ -80,11 +80,11 @@ class _RangeReader:
 
     def __init__(self, part: RangePart, options: StreamOptions, columns: Sequence[str]) -> None:
         self._part = part
-        self._skips = options.mode.skips
         self._fails = options.fails_on_data_loss
-        is_committed = options.isolation == "read_committed"
-        own = {"columns": columns, "transactions": _transactions(part, options) if is_committed else None}
-        self._decoding: dict[str, Any] = options.to_decode() | part.name._asdict() | own
+        name = part.name
+        read = replace(options.read, columns=columns, topic=name.topic, partition=name.partition)
+        is_committed = read.isolation == "read_committed"
+        self._options = replace(read, transactions=_transactions(part, options) if is_committed else None)
         self._at = part.start
 
     def segments(self) -> Iterator[OpenedSegment]:
@@ -92,7 +92,7 @@ class _RangeReader:
         attempts = 0
         while self._at < self._part.end:
             try:
-                listed = settled_segments(self._part.segment, reports=self._skips)
+                listed = settled_segments(self._part.segment, reports=self._options.skips_damage)
                 self._ensure_begun(listed)
                 start = self._at
                 for segment, follower in with_followers(listed, start, self._part.end):
@@ -117,7 +117,7 @@ class _RangeReader:
         before = version_of(segment)
         first, last, is_whole = self._byte_range(segment, start, end)
         source = lower_bounded(segment).source(first, last)
-        stream = decode(source, start_offset=start, end_offset=end, **self._decoding)
+        stream = decoded(source, replace(self._options, start_offset=start, end_offset=end))
         if version_of(segment) != before:
             stream.close()
             raise FileNotFoundError(errno.ENOENT, "the segment was replaced while it was opened", shown(segment.path))
@@ -127,7 +127,7 @@ class _RangeReader:
 
     def _byte_range(self, segment: SegmentFile, start: int, end: int) -> tuple[int, int | None, bool]:
         """Return the bytes that are read, and False if the segment ends before `end`."""
-        if self._skips:
+        if self._options.skips_damage:
             # The batch at `end` may be damaged. The next trigger sees a log that was cut.
             return *SegmentIndex(segment.path, base_of(segment)).intact_range(start, end), True
         try:
@@ -146,9 +146,10 @@ class _RangeReader:
 
 def _transactions(part: RangePart, options: StreamOptions) -> Transactions:
     """Return the transactions of a committed read; all that began before the last stable offset have ended."""
+    read = replace(options.read, start_offset=part.start, end_offset=part.end)
     for attempt in range(ATTEMPTS):
         try:
-            return committed_transactions(settled_segments(part.segment), part.start, part.end, experimental=options.experimental)
+            return committed_transactions(settled_segments(part.segment), read)
         except FileNotFoundError:
             if attempt == ATTEMPTS - 1:
                 raise

@@ -144,7 +144,9 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._discovered().logs
 
     def _discovered(self, *, requires_topics: bool = False) -> Discovered:
-        found = discover(self.options.paths, self.options.selection, reports=self.options.mode.skips, requires_topics=requires_topics)
+        found = discover(
+            self.options.paths, self.options.selection, reports=self.options.read.skips_damage, requires_topics=requires_topics
+        )
         for name, segments in found.logs.items():
             _ensure_followed(name, segments)
         return found

@@ -14,6 +14,7 @@ import pytest
 import corpus
 import logsegment as ls
 from corpus import CONSUMED_COLUMNS, Partition, rows_of
+from logsegment._options import ReadOptions
 from logsegment.spark import LogSegmentSource, record_schema
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit
 from logsegment.spark.options.plugins import ABSENT
@@ -43,21 +44,23 @@ def _json(paths: tuple[Path, ...]) -> str:
 def test_defaults_are_those_of_kafkas_source():
     assert parse_options({"path": "/a"}) == BatchOptions(
         paths=("/a",),
+        read=ReadOptions(isolation="read_uncommitted", batch_size=65536, batch_bytes=4 << 20, null_headers=True, codecs=ABSENT),
         starting=OffsetLimit(everywhere=EARLIEST),
         ending=OffsetLimit(everywhere=LATEST),
         fails_on_data_loss=True,
         include_headers=False,
-        isolation="read_uncommitted",
-        batch_size=65536,
-        batch_bytes=4 << 20,
-        codecs=ABSENT,
     )
 
 
 def test_the_case_of_names_means_nothing():
     given = {"PATH": "/a", "INCLUDEHEADERS": "TRUE", "Isolation": "READ_COMMITTED", "batchsize": "7", "batchBYTES": "9"}
     parsed = parse_options(given)
-    assert (parsed.include_headers, parsed.isolation, parsed.batch_size, parsed.batch_bytes) == (True, "read_committed", 7, 9)
+    assert (parsed.include_headers, parsed.read.isolation, parsed.read.batch_size, parsed.read.batch_bytes) == (
+        True,
+        "read_committed",
+        7,
+        9,
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,13 +116,13 @@ def test_kafkas_own_isolation_level_is_not_ignored():
     """It would silently change the rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert parse_options({"path": "/a", "kafka.isolation.level": "read_committed"}).isolation == "read_committed"
+        assert parse_options({"path": "/a", "kafka.isolation.level": "read_committed"}).read.isolation == "read_committed"
 
 
 def test_kafkas_own_isolation_level_is_told_where_it_is_not_taken():
     given = {"path": "/a", "isolation": "read_committed", "Kafka.Isolation.Level": "read_uncommitted"}
     with pytest.warns(UserWarning, match=r"ignored Kafka\.Isolation\.Level$"):
-        assert parse_options(given).isolation == "read_committed"
+        assert parse_options(given).read.isolation == "read_committed"
 
 
 def test_no_path_is_an_error():
