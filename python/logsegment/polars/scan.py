@@ -42,11 +42,11 @@ def scan(
             whenever the frame is collected.
         decryption_keys: see `Segment`.
         isolation: as in `Log.records`.
-        io_stats: counters by name, to which those of each read are added; what they count says `RecordStream.io_stats`.
+        io_stats: counters by name, to which those of each read are added; see `RecordStream.io_stats`.
         findings: a list that takes what is found on the way, as `RecordStream.findings` has it, and offsets that only uploads of tiered
             storage have which cannot be read.
-        options: as in `decode`. `columns` are those that a query can name; `binary` is "binary_view" unless it is said, which is what
-            Polars holds. With `values="internal"` the fields are decoded when a query names `internal`.
+        options: as in `decode`. `columns` are those that a query can name; `binary` is "binary_view" by default, as in
+            Polars. With `values="internal"` the fields are decoded when a query names `internal`.
 
     Returns:
         A `polars.LazyFrame`, with topic and partition of the directories. Its schema is known before anything is read.
@@ -160,10 +160,10 @@ def _is_of_0_7(segments: list[Segment], options: ReadOptions) -> bool:
 
 def _range(segment: Segment, bounds: Bounds, options: ReadOptions) -> tuple[int, int | None] | None:
     """Return the bytes of a segment to read; None for none. If the read goes on past damage, no header may hide valid batches."""
-    begin, behind = segment.range_to_read(bounds.start, bounds.end, options)
+    begin, end = segment.range_to_read(bounds.start, bounds.end, options)
     if bounds.timestamp is not None and not options.skips_damage:
         first = segment.position_for_timestamp(bounds.timestamp)
         if first is None:
             return None
         begin = max(begin, first)
-    return (begin, behind) if behind is None or begin < behind else None
+    return (begin, end) if end is None or begin < end else None

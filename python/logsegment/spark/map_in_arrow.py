@@ -55,12 +55,12 @@ def decode_batches(
         columns: record columns as in `logsegment.decode`; None for those of Spark's Kafka source with headers, without those that are
             kept.
         on_error: "null" gives no rows for a value that cannot be decoded, "skip" leaves out what is damaged in it, "raise" fails the
-            query. `validate_udf` tells which values are bad.
+            query. `validate_udf` reports which values are invalid.
         options: others of `logsegment.decode_array`: check_crc, strict_tail, control, start_offset, end_offset, topic, partition,
             format, codecs, limits, and those about streams that brokers refuse.
 
     Returns:
-        A `BatchDecoder`; its `schema` makes what `mapInArrow` must be told.
+        A `BatchDecoder`; its `schema` makes the schema that `mapInArrow` takes.
 
     Raises:
         TypeError, ValueError: for an option that is none, a column that is unknown or both kept and decoded.
@@ -159,7 +159,7 @@ class BatchDecoder:
 
 
 def _groups(raw: pa.Array) -> Iterator[tuple[int, int, int]]:
-    """Cut a column into (start, length, bytes) of at most `GROUP_BYTES`; a larger value stands alone."""
+    """Cut a column into (start, length, bytes) of at most `GROUP_BYTES`; a larger value is alone."""
     import pyarrow.compute as pc
 
     start = size = 0

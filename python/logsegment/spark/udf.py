@@ -97,7 +97,7 @@ def convert_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..
 
     Args:
         on_error: "null" gives null for a value that is bad, would lose something, or holds a batch that stops the conversion; "raise"
-            fails the query. Entries that are what is wanted already are copied and not looked into: `validate_udf` tells which are bad.
+            fails the query. Entries in the wanted format and codec are copied without a check: `validate_udf` reports invalid ones.
         options: others of `logsegment.convert_array`: to, compression, level, allow_loss, first_offset, format, batch_bytes, check_crc,
             codecs, limits, and those about streams that brokers refuse.
 
@@ -183,7 +183,7 @@ def _arrow(name: str, verb: ArrayVerb) -> Callable[..., Any]:
     def per_value(values: pa.Array, *more: pa.Array) -> pa.Array:
         if more:
             options = name.removeprefix("kafka_")
-            raise TypeError(f"{name} takes one column; its options are told to logsegment.spark.register(spark, {options}={{...}})")
+            raise TypeError(f"{name} takes one column; pass its options to logsegment.spark.register(spark, {options}={{...}})")
         return pa.array(_called(verb, name, values))
 
     per_value.__name__ = name
@@ -198,7 +198,7 @@ def _pandas(name: str, verb: ArrayVerb) -> Callable[..., Any]:
 
     def per_value(values: pd.Series) -> pd.DataFrame:
         raw = pa.array(values, from_pandas=True)
-        # Of nulls alone no type is known; strings are not taken for bytes.
+        # Nulls alone have no type; strings are not treated as bytes.
         structs = pa.array(_called(verb, name, raw.cast(pa.binary()) if pa.types.is_null(raw.type) else raw))
         table = pa.table(structs.flatten(), structs.type.names)
         # NumPy has no null integers; nested values must be Python's own, with None.

@@ -240,7 +240,7 @@ def test_one_call_registers_the_sql_functions(spark: SparkSession, mixed: DataFr
     assert found[1][0] is None
     assert found[0][0] == found[2][0] == rows_of(ls.batches(GOOD))[0]["count"]
     assert schema_columns(spark.sql("select inline(kafka_decode(batch)) from mixed")) == record_schema().fieldNames()
-    with pytest.raises(PythonException, match=r"kafka_convert takes one column; its options are told to .*register\(spark, convert="):
+    with pytest.raises(PythonException, match=r"kafka_convert takes one column; pass its options to .*register\(spark, convert="):
         spark.sql("select kafka_convert(batch, 'v1') from mixed").collect()
 
 

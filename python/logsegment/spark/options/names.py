@@ -129,18 +129,18 @@ def ensure_known(given: Mapping[str, str], entry_point: EntryPoint) -> None:
         if name.lower() in spelt or _is_anyones(name):
             continue
         others = {other.name: known for other in ENTRY_POINTS for known in other.known if known.lower() == name.lower()}
-        told = f"option {min(others.values())} means nothing in {entry_point.name}, but in {' or '.join(others)}"
-        raise ValueError(f"{told}; the options are {', '.join(entry_point.known)}")
+        text = f"option {min(others.values())} means nothing in {entry_point.name}, but in {' or '.join(others)}"
+        raise ValueError(f"{text}; the options are {', '.join(entry_point.known)}")
 
 
 def warn_of_ignored(given: Mapping[str, str], entry_point: EntryPoint) -> None:
     """Warn once of the options that are ignored."""
     for_brokers = sorted(name for name in given if entry_point.ignores(name.lower(), lowered(given)))
     elsewhere = sorted(name for name in given if name.lower() in map(str.lower, entry_point.ignored))
-    told = [f"logsegment has to do with files, not brokers: ignored {', '.join(for_brokers)}"] if for_brokers else []
-    told += [f"ignored in {entry_point.name}: {', '.join(elsewhere)}"] if elsewhere else []
-    if told:
-        warnings.warn("; ".join(told), UserWarning, stacklevel=4)
+    texts = [f"logsegment has to do with files, not brokers: ignored {', '.join(for_brokers)}"] if for_brokers else []
+    texts += [f"ignored in {entry_point.name}: {', '.join(elsewhere)}"] if elsewhere else []
+    if texts:
+        warnings.warn("; ".join(texts), UserWarning, stacklevel=4)
 
 
 def boolean(options: Mapping[str, str], name: str, default: bool) -> bool:
@@ -174,8 +174,8 @@ def integer(options: Mapping[str, str], name: str, at_least: int, below: int = 2
 
 def _refuse(unknown: Collection[str], known: Collection[str]) -> None:
     if unknown:
-        told = ", ".join(_with_near(name, known) for name in sorted(unknown))
-        raise ValueError(f"unknown option {told}; the options are {', '.join(known)}")
+        text = ", ".join(_with_near(name, known) for name in sorted(unknown))
+        raise ValueError(f"unknown option {text}; the options are {', '.join(known)}")
 
 
 def _with_near(name: str, known: Collection[str]) -> str:

@@ -25,7 +25,7 @@ NoMatch: TypeAlias = Literal["error", "latest"]
 Offsets: TypeAlias = dict[TopicPartition, int]
 
 #: Topic-partitions that an error names.
-NAMED_FAULTS = 5
+NAMED_MISTAKES = 5
 
 _WORDS = {"earliest": EARLIEST, "latest": LATEST}
 #: What each edge takes in a batch query and in a stream.
@@ -157,26 +157,26 @@ def ensure_assigned(limit: OffsetLimit, assigned: Mapping[TopicPartition, object
     """
     if limit.named is None or limit.named.keys() == assigned.keys():
         return
-    faults = [f"{one} is left out" for one in sorted(map(str, assigned.keys() - limit.named.keys()))]
-    faults += [f"{one} is not read" for one in sorted(map(str, limit.named.keys() - assigned.keys()))]
+    mistakes = [f"{one} is left out" for one in sorted(map(str, assigned.keys() - limit.named.keys()))]
+    mistakes += [f"{one} is not read" for one in sorted(map(str, limit.named.keys() - assigned.keys()))]
     advice = f"; {_ADVICE[edge]}" if limit.offsets is not None else ""
     what = f"option {limit.option(edge)} must name all topic-partitions that are read and no others"
-    raise ValueError(f"{what}: {listed(faults, NAMED_FAULTS)}{advice}")
+    raise ValueError(f"{what}: {listed(mistakes, NAMED_MISTAKES)}{advice}")
 
 
 def _ensure_ordered(starting: OffsetLimit, ending: OffsetLimit) -> None:
     """Refuse limits of different topic-partitions, and a start after its end."""
-    for what, before, behind in (
+    for what, before, after in (
         ("Offsets", starting.offsets, ending.offsets),
         ("OffsetsByTimestamp", starting.timestamps, ending.timestamps),
     ):
-        if before is None or behind is None:
+        if before is None or after is None:
             continue
-        if differing := sorted(map(str, before.keys() ^ behind.keys())):
+        if differing := sorted(map(str, before.keys() ^ after.keys())):
             raise ValueError(f"options starting{what} and ending{what} must name the same topic-partitions; only one names {differing[0]}")
         for one, start in before.items():
-            if start > behind[one] >= 0:
-                raise ValueError(f"option starting{what} must not be behind ending{what}: {start} and {behind[one]} for {one}")
+            if start > after[one] >= 0:
+                raise ValueError(f"option starting{what} must not be after ending{what}: {start} and {after[one]} for {one}")
 
 
 def _numbers(text: str, option: str, example: str) -> Offsets:

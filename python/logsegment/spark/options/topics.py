@@ -190,10 +190,10 @@ def warn_of_topics(columns: Iterable[str], topics: Iterable[str | None]) -> None
 
 def warn_of_uploads(left_out: Iterable[Finding]) -> None:
     """Warn once of segments that are not read, so that their rows are missing."""
-    told = [f"{one.path.rpartition('@')[0]}: [{one.rule}] {one.message}" for one in left_out]
-    if told:
-        more = f"; and {len(told) - NAMED} more" if len(told) > NAMED else ""
-        warnings.warn(f"segments are left out: {'; '.join(told[:NAMED])}{more}", UserWarning, stacklevel=4)
+    texts = [f"{one.path.rpartition('@')[0]}: [{one.rule}] {one.message}" for one in left_out]
+    if texts:
+        more = f"; and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
+        warnings.warn(f"segments are left out: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=4)
 
 
 def _ensure_one_directory(name: TopicPartition, segments: Sequence[SegmentFile]) -> None:

@@ -161,7 +161,7 @@ def _range(name: TopicPartition, segments: Sequence[SegmentFile], checkpoints: C
     _ensure_boundary(name, segments, end, "ending")
     if 0 <= end < start:
         text = f"{name} would be read from offset {start} on and up to {end}"
-        raise ValueError(f"{text}: option {options.starting.option('starting')} must not be behind {options.ending.option('ending')}")
+        raise ValueError(f"{text}: option {options.starting.option('starting')} must not be after {options.ending.option('ending')}")
     if after_deleted is not None and start == EARLIEST:
         start = after_deleted
     if start == LATEST or end == EARLIEST or (start >= 0 and 0 <= end <= start):

@@ -128,9 +128,9 @@ class Share:
     end: int | None
     resumes: bool = False
 
-    def reports(self, begin: int, behind: int | None) -> bool:
-        """Return True if this task reports the place from offset `begin` to before `behind`, which is None if it is not known."""
-        if self.start is not None and not self.resumes and (behind is None or behind > self.start):
+    def reports(self, begin: int, end: int | None) -> bool:
+        """Return True if this task reports the place from offset `begin` to before `end`, which is None if it is not known."""
+        if self.start is not None and not self.resumes and (end is None or end > self.start):
             begin = max(begin, self.start)
         return (self.start is None or self.start <= begin) and (self.end is None or begin < self.end)
 

@@ -35,8 +35,8 @@ class SegmentPart:
 
     Attributes:
         source: file and range of bytes.
-        topic: what the column `topic` says.
-        partition: what the column `partition` says.
+        topic: value of the column `topic`.
+        partition: value of the column `partition`.
         start: first offset wanted; None for all.
         end: first offset not wanted; None for all.
         transactions: of a committed read: those that touch the range.

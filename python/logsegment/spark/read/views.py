@@ -202,10 +202,10 @@ def _parts(found: Discovered) -> list[ViewPart]:
         left_out.setdefault(directory if directory in known else shown(next(iter(firsts))), []).append(finding)
     parts = []
     for name, files in found.logs.items():
-        for file, before, behind in zip(files, [None, *files], [*files[1:], None], strict=False):
+        for file, before, after in zip(files, [None, *files], [*files[1:], None], strict=False):
             is_first = firsts[file.directory] is file
             own = tuple(left_out.get(shown(file.directory), ())) if is_first else ()
-            is_followed = behind is not None and firsts[behind.directory] is not behind and _follows(behind, file)
+            is_followed = after is not None and firsts[after.directory] is not after and _follows(after, file)
             previous = None if is_first or before is None or not _follows(file, before) else before
             parts.append(ViewPart(file, name, is_first, own, previous, is_followed))
     return parts

@@ -180,9 +180,9 @@ def _by_bytes(name: TopicPartition, segments: Sequence[SegmentFile], start: int,
     parts: list[RangePart] = []
     first, filled = start, 0
     for segment, follower in with_followers(segments, start, end):
-        behind = end if follower is None else follower
-        lower, upper = max(base_of(segment), start), min(behind, end)
-        size = _size(segment) * (upper - lower) // max(behind - base_of(segment), 1)
+        after = end if follower is None else follower
+        lower, upper = max(base_of(segment), start), min(after, end)
+        size = _size(segment) * (upper - lower) // max(after - base_of(segment), 1)
         if filled and filled + size > most:
             parts += _cut(RangePart(name, segments[0], first, lower, filled), -(-filled // most))
             first, filled = lower, 0

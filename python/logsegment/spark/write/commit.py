@@ -159,7 +159,7 @@ def _lock(take: object, path: str) -> None:
         take()  # type: ignore[operator]
     except OSError as error:
         if error.errno in _HELD:
-            told = "a broker has this directory open; stop it, or write elsewhere"
-            raise BlockingIOError(error.errno, told, os.path.dirname(path)) from None
+            text = "a broker has this directory open; stop it, or write elsewhere"
+            raise BlockingIOError(error.errno, text, os.path.dirname(path)) from None
         if error.errno not in _NO_LOCKS:
             raise

@@ -25,7 +25,7 @@ class WriteOptions:
 
     Attributes:
         path: the target, a directory of this machine or a URI of a store.
-        topic: topic of all rows, whatever their column says.
+        topic: topic of all rows, in place of their column.
         partitions: partitions of each topic; None for as many as it has, or one.
         format: of the entries.
         compression: name of the codec, or alias of a plugin.
@@ -147,8 +147,8 @@ def written_columns(schema: StructType, options: WriteOptions) -> list[str]:
         ValueError: without a column `value`, or a topic; for a column of another type, two columns of times, or the corrupt column.
     """
     if CORRUPT_RECORD in schema.fieldNames():
-        told = f"column {CORRUPT_RECORD} tells of damaged places, whose rows are no records"
-        raise ValueError(f'{told}: leave them out, .where("{CORRUPT_RECORD} is null").drop("{CORRUPT_RECORD}")')
+        text = f"column {CORRUPT_RECORD} tells of damaged places, whose rows are no records"
+        raise ValueError(f'{text}: leave them out, .where("{CORRUPT_RECORD} is null").drop("{CORRUPT_RECORD}")')
     found = {field.name: field.dataType.simpleString() for field in schema.fields if field.name in TYPES}
     if options.topic is not None:
         # Spark's Kafka sink ignores the column then.

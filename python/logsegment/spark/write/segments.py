@@ -51,8 +51,8 @@ def log_end(directory: str, *, is_07: bool, by_index: bool = False) -> LogEnd:
     except RecordBatchError as error:
         raise in_file(error, last.path) from None
     if valid != size:
-        told = f"the log ends inside an entry at byte {valid} of {size}; cut it there, or salvage it, before more is written"
-        raise ValueError(f"{shown(last.path)}: {told}")
+        text = f"the log ends inside an entry at byte {valid} of {size}; cut it there, or salvage it, before more is written"
+        raise ValueError(f"{shown(last.path)}: {text}")
     return LogEnd(end, size == 0)
 
 
@@ -101,8 +101,8 @@ def make_segments(options: WriteOptions, staged: Sequence[tuple[str, StagedPart]
     os.makedirs(directory)
     for path, _ in staged:
         if not os.path.exists(path):
-            told = "what a task staged is not here: the path must lead to one directory on the driver and on all executors"
-            raise FileNotFoundError(errno.ENOENT, told, path)
+            text = "what a task staged is not here: the path must lead to one directory on the driver and on all executors"
+            raise FileNotFoundError(errno.ENOENT, text, path)
     files = [(path, part.bytes) for path, part in staged]
     segments, end = place_staged(
         files, directory, base_offset, format=options.format, level=options.level, segment_bytes=options.segment_bytes

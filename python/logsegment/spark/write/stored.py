@@ -189,7 +189,7 @@ def _moves(options: WriteOptions, job: str, part: StoredPart) -> Sequence[Move]:
     directory = places.below(options.path, part.log)
     end, _ = log_end(directory, is_07=options.format == "0.7")
     if end != part.base_offset:
-        told = f"ended at offset {part.base_offset} when its task looked, and ends at {end} now: somebody else writes to it"
-        raise ValueError(f"{stores.shown(directory)} {told}; nothing of this job is visible")
+        text = f"ended at offset {part.base_offset} when its task looked, and ends at {end} now: somebody else writes to it"
+        raise ValueError(f"{stores.shown(directory)} {text}; nothing of this job is visible")
     staged = f"{places.staging_name(job)}/{part.path}"
     return [Move("settle", f"{staged}/{name}", f"{part.log}/{name}") for name in part.files]

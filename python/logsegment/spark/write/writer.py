@@ -63,7 +63,7 @@ class SegmentWriter(DataSourceArrowWriter):
 
     def commit(self, messages: Messages) -> None:
         """Commit the staged files of all tasks."""
-        commit(self.staging.options, self.overwrite, self.staging.job, _told(messages), None)
+        commit(self.staging.options, self.overwrite, self.staging.job, _staged(messages), None)
 
     def abort(self, messages: Messages) -> None:
         """Remove the staged files."""
@@ -92,15 +92,15 @@ class SegmentStreamWriter(DataSourceStreamArrowWriter):
 
     def commit(self, messages: Messages, batchId: int) -> None:
         """Commit the staged files of all tasks of a batch, unless it was committed before."""
-        told = _told(messages)
-        if told:
-            query = told[0].query
+        staged = _staged(messages)
+        if staged:
+            query = staged[0].query
             mark = None if query is None else Mark(query, batchId)
-            commit(self.staging.options, self.overwrite, told[0].job, told, mark)
+            commit(self.staging.options, self.overwrite, staged[0].job, staged, mark)
 
     def abort(self, messages: Messages, batchId: int) -> None:
         """Remove the staged files. If all tasks failed, the files stay until the batch is repeated."""
-        for job in {message.job for message in _told(messages)}:
+        for job in {message.job for message in _staged(messages)}:
             _remove(self.staging.options.path, job)
 
 
@@ -113,11 +113,11 @@ def _staging(given: Mapping[str, str], schema: StructType, overwrite: bool, *, i
     if _is_file(options.path):
         raise NotADirectoryError(f"{shown(options.path)}: segments are written to a directory, and this is none")
     if overwrite and is_stored(options.path):
-        told = "a store cannot replace directories as a whole, so that mode overwrite (output mode complete) would show half of its work"
-        raise ValueError(f"{shown(options.path)}: {told}; remove what is there first, or append to another place")
+        text = "a store cannot replace directories as a whole, so that mode overwrite (output mode complete) would show half of its work"
+        raise ValueError(f"{shown(options.path)}: {text}; remove what is there first, or append to another place")
     if _holds_segments(options.path):
-        told = "holds segments itself, as the directory of a partition does, and a write makes such directories below its target"
-        raise ValueError(f"{shown(options.path)} {told}: write to the directory above")
+        text = "holds segments itself, as the directory of a partition does, and a write makes such directories below its target"
+        raise ValueError(f"{shown(options.path)} {text}: write to the directory above")
     columns = written_columns(schema, options)
     known = places.known_partitions(options.path)
     return Staging(options, tuple(columns), tuple(sorted(known.items())), places.new_job(), is_stream)
@@ -150,7 +150,7 @@ def _refused(options: WriteOptions) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _told(messages: Messages) -> list[StagedMessage]:
+def _staged(messages: Messages) -> list[StagedMessage]:
     return [message for message in messages if isinstance(message, StagedMessage)]
 
 

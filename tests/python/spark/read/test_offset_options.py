@@ -59,7 +59,7 @@ def test_a_time_for_all_goes_before_times_for_each_and_these_before_offsets():
         ({"startingOffsets": '{"a":{"0":5}}', "endingOffsets": '{"b":{"0":9}}'}, "must name the same topic-partitions; only one names a-0"),
         (
             {"startingOffsetsByTimestamp": '{"a":{"0":5}}', "endingOffsetsByTimestamp": '{"a":{"0":4}}'},
-            "startingOffsetsByTimestamp must not be behind endingOffsetsByTimestamp",
+            "startingOffsetsByTimestamp must not be after endingOffsetsByTimestamp",
         ),
     ],
 )
