@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from logsegment._arrays import explode_array
-from logsegment._core import ArrowBatch, LimitError, RecordBatchError
-from logsegment._decode import decode
-from logsegment._options import OnBadValue, OnError
-from logsegment._validate import validate
+from logsegment._core import ArrowBatch, LimitError, RecordBatchError, explode_array
+from logsegment._decode import decoded
+from logsegment._options import ArrayKeywords, OnBadValue, ReadOptions
+from logsegment._validate import validated
 from logsegment.spark.options.plugins import carrying
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, record_schema
 from logsegment.spark.udf import located
@@ -22,19 +22,6 @@ if TYPE_CHECKING:
 GROUP_BYTES = 1 << 20
 #: A larger value is streamed: it may be a whole segment, and its records may need more than a 32-bit column holds.
 LARGE_BYTES = 8 << 20
-#: Options that decide whether a value can be decoded.
-VALIDATED = (
-    "check_crc",
-    "strict_tail",
-    "format",
-    "experimental",
-    "limits",
-    "lz4_in_07",
-    "ignore_lz4_header_checksum",
-    "allow_dependent_lz4_blocks",
-    "zstd_dictionaries",
-    "codecs",
-)
 #: Most rows of a batch that goes to Spark.
 ROWS = 65536
 
@@ -80,19 +67,19 @@ def decode_batches(
     chosen = [name for name in (*KAFKA_COLUMNS, HEADERS) if name not in keep] if columns is None else columns
     if both := [name for name in chosen if name in keep]:
         raise ValueError(f"kept and decoded: {', '.join(both)}; rename the column of the input, or leave it out of columns")
-    settings = {"columns": list(chosen), "null_headers": True} | carrying(options)
-    _ensure_options(settings | {"on_error": on_error})
-    return BatchDecoder(column, list(keep), on_error, settings)
+    given = {"columns": chosen, "null_headers": True} | carrying(options)
+    read = ReadOptions.of(ArrayKeywords, given, on_error=on_error, batch_size=ROWS, batch_bytes=GROUP_BYTES)
+    _ensure_valid(read)
+    return BatchDecoder(column, list(keep), read)
 
 
 class BatchDecoder:
     """The function that `decode_batches` makes, with the schema of its rows."""
 
-    def __init__(self, column: str, keep: list[str], on_error: OnBadValue, settings: dict[str, Any]) -> None:
+    def __init__(self, column: str, keep: list[str], options: ReadOptions) -> None:
         self.column = column
         self.keep = keep
-        self.on_error = on_error
-        self.settings = settings
+        self.options = options
 
     def schema(self, raw: StructType) -> StructType:
         """Return the Spark schema of the rows.
@@ -105,7 +92,7 @@ class BatchDecoder:
         """
         from pyspark.sql.types import StructType
 
-        return StructType([*(raw[name] for name in self.keep), *record_schema(self.settings["columns"]).fields])
+        return StructType([*(raw[name] for name in self.keep), *record_schema(self.options.columns).fields])
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Decode Arrow batches in a worker process."""
@@ -117,7 +104,7 @@ class BatchDecoder:
     def _exploded(self, batch: pa.RecordBatch, first_row: int) -> Iterator[pa.RecordBatch]:
         """Yield the records of all values together; of one value after the other if one Arrow column cannot hold them."""
         try:
-            rows, parents = explode_array(batch.column(self.column), on_error=self.on_error, **self.settings)
+            rows, parents = explode_array(batch.column(self.column), self.options)
         except LimitError:
             for index in range(batch.num_rows):
                 yield from self._streamed(batch.slice(index, 1), first_row + index)
@@ -133,19 +120,19 @@ class BatchDecoder:
         import pyarrow as pa
 
         value = batch.column(self.column)[0].as_buffer()
-        if value is None or (self.on_error == "null" and not self._is_readable(value)):
+        if value is None:
             return
-        on_error: OnError = "skip" if self.on_error == "skip" else "raise"
+        options = self.options
+        if options.on_error == "null":
+            # Rows cannot be taken back, so this is a pass of its own.
+            if not validated(value, "full", options).ok:
+                return
+            options = replace(options, on_error="raise")
         try:
-            for rows in decode(value, on_error=on_error, batch_size=ROWS, batch_bytes=GROUP_BYTES, **self.settings):
+            for rows in decoded(value, options):
                 yield self._with_kept(batch, rows, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows))
         except RecordBatchError as error:
             raise located(error, f"column {self.column}, row {row}") from None
-
-    def _is_readable(self, value: pa.Buffer) -> bool:
-        """Return True if all of a value can be decoded. Rows cannot be taken back, so this is a pass of its own."""
-        options = {name: setting for name, setting in self.settings.items() if name in VALIDATED}
-        return validate(value, **options).ok
 
     def _with_kept(self, batch: pa.RecordBatch, rows: ArrowBatch, parents: Any) -> pa.RecordBatch:
         import pyarrow as pa
@@ -172,8 +159,8 @@ def _groups(raw: pa.Array) -> Iterator[tuple[int, int, int]]:
         yield start, len(raw) - start, size
 
 
-def _ensure_options(settings: dict[str, Any]) -> None:
+def _ensure_valid(options: ReadOptions) -> None:
     """Refuse invalid options on the driver, not in a task."""
     import pyarrow as pa
 
-    explode_array(pa.array([], pa.binary()), **settings)
+    explode_array(pa.array([], pa.binary()), options)

@@ -16,6 +16,7 @@ import corpus
 import logsegment as ls
 import logsegment.spark
 from corpus import BATCH_COLUMNS, Row, rows_of
+from logsegment._options import ReadOptions
 from logsegment.spark import (
     batch_info_udf,
     convert_udf,
@@ -400,7 +401,7 @@ def another_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(map_in_arrow, "GROUP_BYTES", 1000)
 
 
-def refuse_full_columns(array: pa.Array, **options: Any) -> Any:
+def refuse_full_columns(array: pa.Array, options: ReadOptions) -> Any:
     if len(array):
         raise ls.LimitError("2^31-1 bytes or rows of one array")
 

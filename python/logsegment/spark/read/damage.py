@@ -11,14 +11,13 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.sql.types import StringType, StructField, StructType
 
-from logsegment._core import FileSource, Finding, RecordStream
-from logsegment._decode import batch_stream
+from logsegment._core import FileSource, Finding, RecordStream, batch_stream
 from logsegment.spark.options.read import ReadMode, SourceOptions
 
 if TYPE_CHECKING:
@@ -213,10 +212,7 @@ class _ValidBatches:
 
 def _walked(source: FileSource, options: SourceOptions, batch_size: int = 65536) -> Iterator[tuple[int, int | None, int]]:
     """Yield position, first offset if the header has it, and last offset of valid batches."""
-    stream = batch_stream(
-        source, on_error="skip", batch_size=batch_size, limits=options.read.limits, experimental=options.read.experimental
-    )
-    for rows in stream:
+    for rows in batch_stream(source, replace(options.read, on_error="skip", batch_size=batch_size, codecs=None)):
         table = rows.to_pyarrow()
         columns = (table.column(name).to_pylist() for name in ("isValid", "position", "baseOffset", "lastOffset"))
         for is_valid, position, first, last in zip(*columns, strict=True):
