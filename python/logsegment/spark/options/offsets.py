@@ -77,21 +77,32 @@ def parse_offsets(text: str, option: str) -> Offsets:
     return _numbers(text, option, _EXAMPLE)
 
 
-def write_offsets(offsets: Mapping[TopicPartition, int]) -> str:
-    """Write Spark's JSON of offsets per topic and partition, in order.
+def offsets_of(value: object) -> Offsets:
+    """Read offsets by topic, and by partition in decimal digits, as PySpark passes the offsets of a stream.
+
+    Raises:
+        TypeError, ValueError, AttributeError: if it is something else.
+    """
+    if not isinstance(value, dict):
+        raise TypeError
+    return {TopicPartition(topic, _partition(key)): _number(one) for topic, ones in value.items() for key, one in ones.items()}
+
+
+def by_topic(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
+    """Return offsets by topic, and by partition in decimal digits, in order.
 
     Example:
-        >>> from logsegment.spark.options.offsets import write_offsets
+        >>> from logsegment.spark.options.offsets import by_topic
         >>> from logsegment.spark.options.topics import TopicPartition
-        >>> write_offsets({TopicPartition("orders", 1): 7, TopicPartition("orders", 0): -1})
-        '{"orders":{"0":-1,"1":7}}'
+        >>> by_topic({TopicPartition("orders", 1): 7, TopicPartition("orders", 0): -1})
+        {'orders': {'0': -1, '1': 7}}
 
     Source: `JsonUtils.partitionOffsets` in Spark.
     """
     topics: dict[str, dict[str, int]] = {}
     for one in sorted(offsets, key=lambda name: (name.topic or "", -1 if name.partition is None else name.partition)):
         topics.setdefault(one.topic or "", {})[str(one.partition)] = offsets[one]
-    return json.dumps(topics, separators=(",", ":"), ensure_ascii=False)
+    return topics
 
 
 def parse_limit(options: Mapping[str, str], edge: Edge, default: int) -> OffsetLimit:
@@ -181,10 +192,7 @@ def _ensure_ordered(starting: OffsetLimit, ending: OffsetLimit) -> None:
 
 def _numbers(text: str, option: str, example: str) -> Offsets:
     try:
-        topics: object = json.loads(text)
-        if not isinstance(topics, dict):
-            raise TypeError
-        return {TopicPartition(topic, _partition(key)): _number(value) for topic, ones in topics.items() for key, value in ones.items()}
+        return offsets_of(json.loads(text))
     except (ValueError, TypeError, AttributeError):
         raise ValueError(f"option {option} must be like {example}, not {text!r}") from None
 

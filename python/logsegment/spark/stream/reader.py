@@ -6,16 +6,16 @@ worker processes. A query restarts from offsets alone: what a reader keeps only 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.names import TRIGGERS
-from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, ensure_assigned, parse_offsets, write_offsets
+from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, by_topic, ensure_assigned, offsets_of
 from logsegment.spark.options.read import StreamOptions, parse_stream_options
 from logsegment.spark.options.topics import Discovered, TopicPartition, discover, warn_of_topics, warn_of_uploads
 from logsegment.spark.read.bounds import offset_at, resolved
@@ -68,15 +68,15 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # PySpark asks again if the first micro-batch is repeated after a failure. If the answer may differ then, the first micro-batch
         # takes nothing, and its offsets in the checkpoint keep the place.
         self._is_first = _may_change(starting)
-        return _to_json(self._initial)
+        return by_topic(self._initial)
 
     def latestOffset(self, start: Json | None = None, limit: ReadLimit | None = None) -> Json:
         """Return where the next micro-batch ends."""
-        begin = _from_json(start) if start is not None else self._previous or self._initial or {}
+        begin = offsets_of(start) if start is not None else self._previous or self._initial or {}
         if self._is_first and begin == self._initial:
             self._is_first = False
             self._previous = begin
-            return start if start is not None else _to_json(begin)
+            return start if start is not None else by_topic(begin)
         reaches = again(self._look)
         latest = self._latest(begin, reaches if self._target is None else bounded(reaches, self._target))
         self._reported = latest
@@ -85,7 +85,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         end = begin if admitted is None else admitted
         self._previous = end
         # The same JSON means that there is nothing to do.
-        return start if start is not None and end == begin else _to_json(end)
+        return start if start is not None and end == begin else by_topic(end)
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """Return the limit that the options set."""
@@ -93,7 +93,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def reportLatestOffset(self) -> Json | None:
         """Return how far the partitions could be read with the last trigger, for the progress of the query."""
-        return None if self._reported is None else _to_json(self._reported)
+        return None if self._reported is None else by_topic(self._reported)
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Keep how far the partitions can be read now: the query stops there."""
@@ -102,7 +102,7 @@ class SegmentStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
         """Return the tasks of a micro-batch."""
-        begin, until = _from_json(start), _from_json(end)
+        begin, until = offsets_of(start), offsets_of(end)
         if begin == until:
             return []
         is_first = begin == self._initial
@@ -222,8 +222,6 @@ def _ensure_limits_are_supported(given: Mapping[str, str]) -> None:
     """Refuse a limit that this PySpark does not let a source keep."""
     names = {name.lower() for name in given}
     if (asked := [name for name in TRIGGERS if name.lower() in names]) and not supports_limits():
-        import pyspark
-
         raise ValueError(f"option {', '.join(asked)}: limits of a micro-batch need PySpark 4.2 or newer, and this is {pyspark.__version__}")
 
 
@@ -254,12 +252,3 @@ def _may_change(limit: OffsetLimit) -> bool:
     """Return True if the limit may mean another offset later."""
     values = (limit.everywhere, limit.timestamp, *(limit.named or {}).values())
     return LATEST in values or limit.no_match == "latest"
-
-
-def _to_json(offsets: Offsets) -> Json:
-    parsed: Json = json.loads(write_offsets(offsets))
-    return parsed
-
-
-def _from_json(offsets: Json) -> Offsets:
-    return parse_offsets(json.dumps(offsets), "of the checkpoint")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from logsegment.spark.options.names import BATCH, STREAM, WRITE, ensure_known, ensure_known_somewhere
-from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, batch_limits, ensure_assigned, parse_offsets, write_offsets
+from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, batch_limits, by_topic, ensure_assigned, parse_offsets
 from logsegment.spark.options.read import parse_options
 from logsegment.spark.options.topics import Selection, TopicPartition, discover, parse_selection
 
@@ -79,7 +80,7 @@ def test_offsets_must_name_all_that_is_read_and_nothing_else():
 
 def test_offsets_are_written_as_spark_writes_them_and_read_again():
     offsets = {TopicPartition("b", 0): -2, A1: 7, A0: 2**62, TopicPartition("a", 10): -1}
-    text = write_offsets(offsets)
+    text = json.dumps(by_topic(offsets), separators=(",", ":"))
     assert text == '{"a":{"0":4611686018427387904,"1":7,"10":-1},"b":{"0":-2}}'
     assert parse_offsets(text, "startingOffsets") == offsets
 
