@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql.types import StructType
+
 from logsegment._core import ArrowBatch, LimitError, RecordBatchError, explode_array
 from logsegment._decode import decoded
 from logsegment._options import ArrayKeywords, OnBadValue, ReadOptions
@@ -16,7 +18,6 @@ from logsegment.spark.udf import located
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql.types import StructType
 
 #: Raw bytes that are decoded at a time. Spark's 10,000 values of 16 KiB would make one giant Arrow batch; more than this leaves the cache.
 GROUP_BYTES = 1 << 20
@@ -90,8 +91,6 @@ class BatchDecoder:
         Raises:
             KeyError: if a kept column is not in it.
         """
-        from pyspark.sql.types import StructType
-
         return StructType([*(raw[name] for name in self.keep), *record_schema(self.options.columns).fields])
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

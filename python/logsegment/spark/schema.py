@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
+
 from logsegment._decode import decode
 
 if TYPE_CHECKING:
@@ -36,7 +38,6 @@ def record_schema(columns: Sequence[str] | None = None) -> StructType:
     Source: `KafkaRecordToRowConverter` in Spark.
     """
     import pyarrow as pa
-    from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(pa.schema(decode(b"", columns=columns).schema))
 
@@ -44,7 +45,6 @@ def record_schema(columns: Sequence[str] | None = None) -> StructType:
 def type_of(array: Any) -> DataType:
     """Return the Spark type of the values of an Arrow array."""
     import pyarrow as pa
-    from pyspark.sql.pandas.types import from_arrow_type
 
     return from_arrow_type(pa.array(array).type)
 

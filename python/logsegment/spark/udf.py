@@ -11,6 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from typing import Any, Literal, cast
 
+from pyspark.sql.functions import col, when
+from pyspark.sql.pandas.functions import arrow_udf, pandas_udf
+from pyspark.sql.types import BinaryType
+
 from logsegment._arrays import batch_info_array, decode_array, validate_array
 from logsegment._convert import convert_array
 from logsegment._core import ArrowArray, RecordBatchError
@@ -78,8 +82,6 @@ def encode_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[...
     Source: KIP-98; `MemoryRecordsBuilder` in Kafka's clients.
     """
     import pyarrow as pa
-    from pyspark.sql.pandas.functions import arrow_udf
-    from pyspark.sql.types import BinaryType
 
     verb: ArrayVerb = partial(encode_array, on_error=on_error, **carrying(options))
     # An empty column fails now if an option is none.
@@ -178,7 +180,6 @@ def _of_kind(kind: Kind) -> Callable[[str, ArrayVerb], Callable[..., Any]]:
 
 def _arrow(name: str, verb: ArrayVerb) -> Callable[..., Any]:
     import pyarrow as pa
-    from pyspark.sql.pandas.functions import arrow_udf
 
     def per_value(values: pa.Array, *more: pa.Array) -> pa.Array:
         if more:
@@ -193,8 +194,6 @@ def _arrow(name: str, verb: ArrayVerb) -> Callable[..., Any]:
 def _pandas(name: str, verb: ArrayVerb) -> Callable[..., Any]:
     import pandas as pd
     import pyarrow as pa
-    from pyspark.sql.functions import col, when
-    from pyspark.sql.pandas.functions import pandas_udf
 
     def per_value(values: pd.Series) -> pd.DataFrame:
         raw = pa.array(values, from_pandas=True)

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from pyspark import TaskContext
+
 from logsegment._core import RecordStream
 from logsegment.stores.uri import shown
 
@@ -67,8 +69,6 @@ class TaskStats:
 
 def _task() -> dict[str, int | None]:
     """Return the numbers of the running task."""
-    from pyspark import TaskContext
-
     context = TaskContext.get()
     if context is None:
         return {"stage": None, "task": None, "attempt": None}

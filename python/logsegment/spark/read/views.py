@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from logsegment._core import FileSource, Finding, RecordBatchError, batch_stream, findings_table
 from logsegment._decode import batches
@@ -95,7 +96,6 @@ def view_reader(given: Mapping[str, str], schema: StructType) -> DataSourceReade
 
 def _columns(view: View) -> StructType:
     import pyarrow as pa
-    from pyspark.sql.pandas.types import from_arrow_schema
 
     own = pa.schema(batches(b"").schema if view == "batches" else findings_table([]).schema)
     place = [("path", pa.string()), ("topic", pa.string()), ("partition", pa.int32())]

@@ -5,6 +5,7 @@ Limits of offsets and bytes are shared among partitions as Spark's Kafka source 
 
 from __future__ import annotations
 
+import importlib
 import math
 import time
 from bisect import bisect_right
@@ -27,15 +28,16 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
 
 Found = TypeVar("Found")
+#: The module of the limits, which PySpark 4.1 does not have.
+_LIMITS = "pyspark.sql.streaming.datasource"
 
 
 def supports_limits() -> bool:
     """Return True if this PySpark asks a streaming source for its limits (4.2 and newer)."""
     try:
-        from pyspark.sql.streaming.datasource import ReadLimit  # noqa: F401
+        return hasattr(importlib.import_module(_LIMITS), "ReadLimit")
     except ImportError:
         return False
-    return True
 
 
 def shares(limit: int, waiting: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
@@ -91,15 +93,17 @@ class Admission:
 
     def default_limit(self) -> ReadLimit:
         """Return the limit that PySpark passes back with each trigger. It has no composite limit: the options keep the others."""
-        from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxRows, ReadMinRows
-
+        limits = importlib.import_module(_LIMITS)
+        limit: ReadLimit
         if self.options.max_offsets is not None:
-            return ReadMaxRows(self.options.max_offsets)
-        if self.options.max_bytes is not None:
-            return ReadMaxBytes(self.options.max_bytes)
-        if self.options.min_offsets is not None:
-            return ReadMinRows(self.options.min_offsets)
-        return ReadAllAvailable()
+            limit = limits.ReadMaxRows(self.options.max_offsets)
+        elif self.options.max_bytes is not None:
+            limit = limits.ReadMaxBytes(self.options.max_bytes)
+        elif self.options.min_offsets is not None:
+            limit = limits.ReadMinRows(self.options.min_offsets)
+        else:
+            limit = limits.ReadAllAvailable()
+        return limit
 
     def admitted(self, starts: Offsets, latest: Offsets, limit: Any, logs: Callable[[], Logs]) -> Offsets | None:
         """Return the end of the next micro-batch in each partition; None if it waits for more offsets.
