@@ -12,9 +12,11 @@ import json
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
+
+from logsegment._options import milliseconds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,7 +82,6 @@ def _least(one: int | None, other: int | None) -> int | None:
 #: Topic and partition of a directory.
 Partition = tuple[str | None, int | None]
 Condition = Callable[[Partition], Bounds | None]
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Comparisons by their names in Polars, and each with its sides exchanged.
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {"Eq": operator.eq, "EqValidity": operator.eq, "NotEq": operator.ne}
 _COMPARED |= {"Lt": operator.lt, "LtEq": operator.le, "Gt": operator.gt, "GtEq": operator.ge}
@@ -175,7 +176,7 @@ def _always(bounds: Bounds | None) -> Condition:
 
 def _bounds(column: str, name: str, value: Any) -> Bounds | None:
     if column == "timestamp" and isinstance(value, datetime) and value.tzinfo is not None:
-        return _times(name, (value - _EPOCH) // timedelta(milliseconds=1))
+        return _times(name, milliseconds(value, rounds_up=False))
     if not isinstance(value, int) or isinstance(value, bool):
         return ANYTHING
     if column == "timestampMs":
@@ -191,10 +192,10 @@ def _offsets(name: str, value: int) -> Bounds | None:
     return offsets(None, value + (name == "LtEq")) if name in ("Lt", "LtEq") else ANYTHING
 
 
-def _times(name: str, milliseconds: int) -> Bounds | None:
+def _times(name: str, time: int) -> Bounds | None:
     """Return the bounds of a least time. Headers have no smallest time, and -1 means no time."""
     is_least = name in ("Eq", "EqValidity", "Gt", "GtEq")
-    return Bounds(timestamp=milliseconds) if is_least and milliseconds > -1 else ANYTHING
+    return Bounds(timestamp=time) if is_least and time > -1 else ANYTHING
 
 
 def _column(node: Any) -> str | None:

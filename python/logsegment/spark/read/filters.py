@@ -8,15 +8,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import datasource as spark
 from pyspark.sql.datasource import Filter
 
+from logsegment._options import milliseconds
 from logsegment.spark.options.topics import TopicPartition
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +79,8 @@ def _times(wanted: WantedRows, one: Filter) -> WantedRows:
     least, _ = _bounds(one, datetime)
     if least is None or least.tzinfo is None:
         return wanted
-    milliseconds = (least - _EPOCH) // timedelta(milliseconds=1)
-    return replace(wanted, timestamp=milliseconds if wanted.timestamp is None else max(milliseconds, wanted.timestamp))
+    time = milliseconds(least, rounds_up=False)
+    return replace(wanted, timestamp=time if wanted.timestamp is None else max(time, wanted.timestamp))
 
 
 #: The tests of filters, for values that are not null.
