@@ -16,7 +16,7 @@ from logsegment._core import FileSource, RecordBatchError, RecordStream, Segment
 from logsegment._decode import decoded
 from logsegment._errors import in_file
 from logsegment.log.neighbours import committed_transactions
-from logsegment.log.reader import lower_bounded, with_followers
+from logsegment.log.reader import in_range, lower_bounded, with_followers
 from logsegment.segment_files.discovery import SegmentFile, is_directory
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.read.bounds import base_of
@@ -94,10 +94,13 @@ class _RangeReader:
             try:
                 listed = settled_segments(self._part.segment, reports=self._options.skips_damage)
                 self._ensure_begun(listed)
-                start = self._at
-                for segment, follower in with_followers(listed, start, self._part.end):
-                    opened = self._open(segment, start, follower)
-                    attempts, self._at = 0, opened.share.end or self._part.end
+                start, end = self._at, self._part.end
+                # Segments that contradict their names may have the same offsets as others.
+                holders = in_range(listed, end - 1, end)
+                for segment, follower in with_followers(listed, start, end):
+                    is_last = follower is None and holders == [segment] == listed[-1:]
+                    opened = self._open(segment, start, end if follower is None else min(follower, end), is_last=is_last)
+                    attempts, self._at = 0, opened.share.end or end
                     yield opened
                 self._at = self._part.end
             except FileNotFoundError as error:
@@ -112,8 +115,7 @@ class _RangeReader:
             report_loss(f"{self._part.name}: offsets {self._at} to {first - 1} were deleted before they were read", fails=self._fails)
             self._at = first
 
-    def _open(self, segment: SegmentFile, start: int, follower: int | None) -> OpenedSegment:
-        end = self._part.end if follower is None else min(follower, self._part.end)
+    def _open(self, segment: SegmentFile, start: int, end: int, *, is_last: bool) -> OpenedSegment:
         before = version_of(segment)
         first, last, is_whole = self._byte_range(segment, start, end)
         source = lower_bounded(segment).source(first, last)
@@ -121,7 +123,7 @@ class _RangeReader:
         if version_of(segment) != before:
             stream.close()
             raise FileNotFoundError(errno.ENOENT, "the segment was replaced while it was opened", shown(segment.path))
-        if follower is None and not is_whole:
+        if is_last and not is_whole:
             report_loss(f"{self._part.name} was cut off before offset {end - 1}, which was there before", fails=self._fails)
         return OpenedSegment(segment, source, Share(base_of(segment), start, end, self._part.resumes), stream)
 
