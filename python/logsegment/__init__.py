@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from logsegment import compat
 from logsegment._arrays import batch_info_array, decode_array, explode_array, validate_array
-from logsegment._convert import Converted, Loss, StoppedAt, convert, convert_array
+from logsegment._convert import ConversionLoss, Converted, StoppedAt, convert, convert_array
 from logsegment._core import (
     ArrowArray,
     ArrowBatch,
@@ -43,7 +43,7 @@ from logsegment._encode import CompressionPolicy, encode, encode_array
 from logsegment._inspect import Field, Problem, inspect
 from logsegment._lazy import lazily
 from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
-from logsegment._salvage import Kept, Lost, Salvage, salvage
+from logsegment._salvage import Kept, LostRange, Salvage, salvage
 from logsegment._validate import Report, validate
 from logsegment.log.log import Log
 from logsegment.log.segment import Segment
@@ -65,6 +65,7 @@ __all__ = [
     "BatchTable",
     "ChecksumError",
     "CodecError",
+    "ConversionLoss",
     "Converted",
     "CompressionPolicy",
     "CorruptError",
@@ -77,9 +78,8 @@ __all__ = [
     "LimitError",
     "Limits",
     "Log",
-    "Loss",
     "LossError",
-    "Lost",
+    "LostRange",
     "Lz4Frames",
     "Problem",
     "RecordBatchError",

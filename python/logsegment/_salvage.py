@@ -43,8 +43,8 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Lost:
-    """Bytes of the input that are not in the output.
+class LostRange:
+    """Name the bytes of an input that could not be read or kept, and the offsets around them.
 
     Attributes:
         position, length: the bytes in the input.
@@ -99,7 +99,7 @@ class Salvage:
 
     data: bytes | None = field(repr=False)
     kept: list[Kept]
-    lost: list[Lost]
+    lost: list[LostRange]
     findings: list[Finding] = field(repr=False)
     kept_bytes: int
     lost_bytes: int
@@ -200,7 +200,7 @@ def salvage(
     return Salvage(
         data=data,
         kept=[Kept(*row) for row in kept],
-        lost=[Lost(*row) for row in lost],
+        lost=[LostRange(*row) for row in lost],
         findings=findings,
         kept_bytes=kept_bytes,
         lost_bytes=lost_bytes,

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from logsegment._core import Finding, UnsupportedError, findings_table
-from logsegment._salvage import Lost, Salvage
+from logsegment._salvage import LostRange, Salvage
 from logsegment._salvage import salvage as salvage_source
 from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, Damaged, ending, words_of
 from logsegment.cli.inputs import STDIN, InputSegment, segments_of
@@ -279,7 +279,7 @@ def _lines(name: str, found: Salvage) -> Iterator[str]:
         yield f"  {count(found.doubtful, 'intact entry')} left out by their offsets: --aside keeps them"
 
 
-def _lost_text(lost: Lost) -> str:
+def _lost_text(lost: LostRange) -> str:
     where = f"bytes {lost.position:,} to {lost.end - 1:,} [{lost.rule}]"
     missing = lost.missing
     if missing:
