@@ -8,14 +8,17 @@ from __future__ import annotations
 import base64
 import hmac
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from logsegment._core import Finding, RecordBatchError
+    from logsegment._inspect import Field, Problem
 
 #: Columns that say nothing of a payload. A list of its own, not what is left of all columns: a new one is held back until it is named here.
-OPEN = frozenset(
+OPEN_COLUMNS = frozenset(
     {
         "topic",
         "partition",
@@ -135,7 +138,7 @@ class Redactor:
 
 
 def _is_open(name: str) -> bool:
-    if name in OPEN:
+    if name in OPEN_COLUMNS:
         return True
     if name not in ("key", "value", "headers", "headersRaw", "internal"):
         raise ValueError(f"the column {name} cannot be redacted")
@@ -153,3 +156,105 @@ def _named(encoded: str | None) -> str | dict[str, str] | None:
 def _rule(error: RecordBatchError) -> str:
     """The rule that an error is about."""
     return "damaged" if error.rule is None else f"[{error.rule}]"
+
+
+#: Fields of a batch and of a message that stand at a fixed place, in front of keys and values.
+HEADER = frozenset(
+    {
+        "baseOffset",
+        "batchLength",
+        "partitionLeaderEpoch",
+        "magic",
+        "crc",
+        "attributes",
+        "lastOffsetDelta",
+        "baseTimestamp",
+        "maxTimestamp",
+        "maxTimestampDelta",
+        "producerId",
+        "producerEpoch",
+        "baseSequence",
+        "recordsCount",
+        "offset",
+        "size",
+        "timestamp",
+        "length",
+    }
+)
+#: Fields whose bytes are shown where the entry is intact.
+OPEN_FIELDS = HEADER | frozenset(
+    {
+        "timestampDelta",
+        "offsetDelta",
+        "keyLength",
+        "valueLength",
+        "headersCount",
+        "headerKeyLength",
+        "headerValueLength",
+        "headerKey",
+    }
+)
+#: Fields that are payloads.
+PAYLOADS = ("key", "value", "payload", "headerValue")
+CHECKSUM = "crc"
+
+
+def redacted(root: Field, redactor: Redactor) -> Field:
+    """The entry without its payloads; of a damaged one, whose place must be proven, the header at most."""
+    return _shown(root, redactor) if is_intact(root) else _header_of(root)
+
+
+def is_intact(root: Field) -> bool:
+    """Whether the bytes prove themselves to be an entry: all is well, and a checksum was there that matches. A torn one has none."""
+    return root.ok and is_proven(root)
+
+
+def is_proven(root: Field) -> bool:
+    """Whether a checksum was there that matches, so that the fields of the header are what the writer wrote."""
+    return any(field.name == CHECKSUM and field.note.endswith(": matches") for field in root.children)
+
+
+def begins_entry(rows: Iterable[dict[str, Any]], position: int) -> bool:
+    """Whether an entry is proven to begin here: at the start of the source, or where one of the batches ends whose checksum matches."""
+    return position == 0 or any(row["isValid"] and row["position"] + row["size"] == position for row in rows)
+
+
+def _shown(field: Field, redactor: Redactor) -> Field:
+    problems, note = _withheld(field.problems), _note(field)
+    if field.children:
+        children = tuple(_shown(child, redactor) for child in field.children)
+        return replace(field, value=None, raw=b"", note=note, problems=problems, children=children)
+    if field.name in PAYLOADS and isinstance(field.value, bytes):
+        note = f"hash {redactor.hash(field.raw)}" if len(field.raw) == field.length else note
+        return replace(field, value=None, raw=b"", note=note, problems=problems)
+    return _number(field)
+
+
+def _header_of(root: Field) -> Field:
+    # Without a checksum that matches, any field may hold what was cut or written to this place.
+    proven = root.children if is_proven(root) else ()
+    header = [_number(field) for field in takewhile(lambda field: field.name in HEADER and not field.children, proven)]
+    rest = root.children[len(header) :]
+    if rest:
+        problems = [problem for field in rest for _, below in field.walk() for problem in below.problems]
+        length = root.start + root.length - rest[0].start
+        note = "not shown by --redact: the entry is damaged"
+        header.append(
+            replace(rest[0], name="notShown", value=None, length=length, note=note, problems=_withheld(problems), raw=b"", children=())
+        )
+    return replace(root, note=root.note if proven else "", problems=_withheld(root.problems), children=tuple(header))
+
+
+def _number(field: Field) -> Field:
+    """A field without children; its bytes where they are no payload."""
+    told = replace(field, note=_note(field), problems=_withheld(field.problems))
+    return told if field.name in OPEN_FIELDS and field.name != CHECKSUM else replace(told, value=None, raw=b"")
+
+
+def _note(field: Field) -> str:
+    """What a field means; without the checksums that do not match."""
+    return field.note.partition(", stored")[0]
+
+
+def _withheld(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    return tuple(problem._replace(message=WITHHELD) for problem in problems)

@@ -12,9 +12,8 @@ import click
 from logsegment._core import RecordBatchError, Transactions, scan_transactions
 from logsegment._decode import decode
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.decoding import decode_option, decoded, ensure_topics, json_columns, say_others, with_control
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
-from logsegment.cli.inputs import InputSegment, ensure_topic, in_range, segments_of, whole_partition
+from logsegment.cli.inputs import InputSegment, ensure_topic, in_range, opened, segments_of, whole_partition
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import (
     Base64Type,
@@ -22,6 +21,7 @@ from logsegment.cli.options import (
     InstantType,
     Offsets,
     OffsetsType,
+    decode_option,
     examples,
     experimental_option,
     file_options,
@@ -31,14 +31,25 @@ from logsegment.cli.options import (
     output_of,
     paths_argument,
     quiet_option,
+    redact_options,
+    redactor_of,
     registry_option,
 )
 from logsegment.cli.output.files import ensure_output
 from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.output.records import Form, JsonLines, RecordSink, RecordTable, Rows
-from logsegment.cli.redact import redact_options, redactor_of
-from logsegment.cli.sources import opened
+from logsegment.cli.output.records import (
+    Form,
+    JsonLines,
+    RecordSink,
+    RecordTable,
+    Rows,
+    decoded,
+    ensure_topics,
+    json_columns,
+    say_others,
+    with_control,
+)
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile

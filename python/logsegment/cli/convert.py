@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from logsegment._convert import Converted
+from logsegment._convert import Converted, MapTaker
 from logsegment._convert import convert as convert_source
 from logsegment._core import Finding, LossError, RecordBatchError
 from logsegment.cli.exit_codes import CLEAN, LOST, Damaged, ending
-from logsegment.cli.inputs import STDIN, InputSegment, segments_of
+from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import (
     CodecType,
@@ -29,9 +32,7 @@ from logsegment.cli.options import (
 from logsegment.cli.output.directories import begun_directory, ensure_own_directories, file_name, rebuild_beside, whole_directory
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.findings import tell
-from logsegment.cli.output.offset_map import OffsetMap, offset_map
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.sources import opened
 from logsegment.log.reader import ensure_named
 from logsegment.tiered import SegmentKeyError
 
@@ -274,3 +275,42 @@ def _told(job: Job) -> int:
     if job.losses and not job.quiet:
         say("lost: " + ", ".join(f"{name} ({count(number, 'time')})" for name, number in job.losses.items()))
     return LOST if job.losses or job.stopped else CLEAN
+
+
+#: `position` counts in the partition, as offsets of Kafka 0.7 do: a consumer that stopped there goes on at the `offset` beside it.
+COLUMNS = ("file", "position", "index", "offset")
+
+
+class OffsetMap:
+    """Rows of a map, written as they come."""
+
+    def __init__(self, file: io.TextIOBase) -> None:
+        self._lines = csv.writer(file, lineterminator="\n")
+        self._lines.writerow(COLUMNS)
+
+    def of(self, segment: InputSegment, base_position: int | None) -> MapTaker:
+        """What takes the rows of one segment.
+
+        Args:
+            segment: a segment of Kafka 0.7.
+            base_position: where its first byte stands in the partition; None for what its name tells.
+        """
+        start = (segment.base_offset or 0) if base_position is None and segment.is_of_0_7 else base_position or 0
+
+        def take(rows: list[tuple[int, int, int]]) -> None:
+            self._lines.writerows((segment.name, start + position, index, offset) for position, index, offset in rows)
+
+        return take
+
+
+@contextmanager
+def offset_map(path: str | None, overwrite: bool) -> Iterator[OffsetMap | None]:
+    """A map that appears whole or not at all; None without a path."""
+    if path is None:
+        yield None
+        return
+    with whole_file(path, overwrite) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
+        yield OffsetMap(text)
+        text.flush()
+        text.detach()

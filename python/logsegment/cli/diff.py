@@ -25,10 +25,11 @@ from logsegment.cli.options import (
     key_file_option,
     keyed,
     quiet_option,
+    redact_messages_option,
     registry_option,
+    withholding,
 )
 from logsegment.cli.output.findings import more_like_it
-from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.segment_files.discovery import is_gap
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import click
 
-from logsegment._core import RecordBatchError
+from logsegment._core import FileSource, Finding, RecordBatchError
+from logsegment._decode import batch_stream
 from logsegment._inspect import RECORDS, Field, html_page, inspect, text_lines
-from logsegment.analysis.redacted_fields import begins_entry, is_intact, is_proven, redacted
-from logsegment.analysis.redaction import Redactor
+from logsegment.analysis.redaction import Redactor, begins_entry, is_intact, is_proven, redacted
 from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.inputs import STDIN, InputSegment, segments_of
-from logsegment.cli.intact import Intact, next_intact
+from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import (
     ParamType,
@@ -25,6 +25,8 @@ from logsegment.cli.options import (
     json_option,
     overwrite_option,
     path_argument,
+    redact_options,
+    redactor_of,
     registry_option,
 )
 from logsegment.cli.output.files import ensure_output, whole_file
@@ -32,8 +34,6 @@ from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.text import Paper
 from logsegment.cli.plugin_registries import noted, told
-from logsegment.cli.redact import redact_options, redactor_of
-from logsegment.cli.sources import opened
 from logsegment.log.segment import Segment
 from logsegment.tiered import SegmentKeyError
 
@@ -270,3 +270,36 @@ def _segment(path: str, offset: int | None) -> InputSegment:
     if len(partitions) > 1 or offset is None:
         raise click.UsageError(f"{path} holds {count(len(found), 'segment')}: name one file, or a partition directory and --offset")
     return max(before or found[:1], key=lambda segment: segment.base_offset or 0)
+
+
+#: Headers that are looked at together: one of the first few is what is searched for, or none.
+_BATCH_SIZE = 64
+_FIELDS = [(name, name) for name in ("isValid", "position", "lastOffset")]
+
+
+class Intact(NamedTuple):
+    """Where a batch begins whose checksum matches, and what is wrong before it."""
+
+    position: int
+    damage: list[Finding]
+
+
+def next_intact(segment: InputSegment, is_wanted: Callable[[Mapping[str, Any]], bool], options: Mapping[str, Any]) -> Intact | None:
+    """The first intact batch of a file that is wanted.
+
+    Args:
+        segment: the file, which can be read more than once.
+        is_wanted: asked with `position` and `lastOffset` of each intact batch.
+        options: what `logsegment.batch_stream` is told of formats and plugins.
+
+    Raises:
+        RecordBatchError: when the format is none that is read.
+        OSError: when the file cannot be read.
+    """
+    with batch_stream(FileSource(segment.path), on_error="skip", batch_size=_BATCH_SIZE, **options) as stream:
+        for rows in stream:
+            for line in rows.to_jsonl(fields=_FIELDS).splitlines():
+                row = json.loads(line)
+                if row["isValid"] and is_wanted(row):
+                    return Intact(row["position"], [one for one in stream.findings if one.position < row["position"]])
+    return None

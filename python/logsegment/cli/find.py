@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from logsegment._core import RecordBatchError
-from logsegment.analysis.counted_segment import Counters
 from logsegment.analysis.redaction import Redactor
-from logsegment.analysis.search import Place, Search, Wanted
+from logsegment.analysis.search import Counters, Place, Search, Wanted
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, Damaged, ending, words_of
 from logsegment.cli.inputs import InputSegment, segments_of
 from logsegment.cli.messages import count, say, show, show_json
@@ -30,12 +29,13 @@ from logsegment.cli.options import (
     on_error_option,
     paths_argument,
     quiet_option,
+    redact_messages_option,
     registry_option,
+    withholding,
 )
-from logsegment.cli.output.batch_rows import instant
 from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.redact import redact_messages_option, withholding
+from logsegment.cli.output.text import instant
 from logsegment.cli.txn import partitions
 
 if TYPE_CHECKING:

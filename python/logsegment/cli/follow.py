@@ -17,23 +17,24 @@ from logsegment._core import Finding, RecordBatchError
 from logsegment._decode import decode
 from logsegment._options import OnError
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.decoding import decode_option, ensure_topics, json_columns, say_others
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
 from logsegment.cli.inputs import STDIN, ensure_topic, tell_gaps
 from logsegment.cli.messages import say
 from logsegment.cli.options import (
     ColumnsType,
+    decode_option,
     examples,
     experimental_option,
     on_error_option,
     paths_argument,
     quiet_option,
+    redact_options,
+    redactor_of,
     registry_option,
 )
 from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.output.records import Form, JsonLines, Rows
-from logsegment.cli.redact import redact_options, redactor_of
+from logsegment.cli.output.records import Form, JsonLines, Rows, ensure_topics, json_columns, say_others
 from logsegment.log.follow import Follower, Piece
 from logsegment.segment_files.discovery import SegmentFile, directory_of, find_segments, found_in, is_gap
 from logsegment.stores.uri import here, is_stored, shown

@@ -11,13 +11,12 @@ import click
 from logsegment._core import Lz4Rewriter, RecordBatchError
 from logsegment._lz4 import Lz4Frames, check_lz4
 from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.inputs import InputSegment, segments_of
+from logsegment.cli.inputs import InputSegment, opened, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, overwrite_option, path_argument, paths_argument, quiet_option
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.text import Paper
-from logsegment.cli.sources import opened
 
 #: At damage: a new checksum would hide it.
 ADVICE = "nothing is rewritten around damage; `logsegment verify` tells what is damaged"

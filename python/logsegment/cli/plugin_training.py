@@ -13,14 +13,13 @@ import click
 from logsegment._core import RecordBatchError
 from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, TrainedDictionary, train_dictionary
 from logsegment.cli.exit_codes import CLEAN, Damaged, ending
-from logsegment.cli.inputs import STDIN, InputSegment, segments_of
+from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, overwrite_option, paths_argument, quiet_option, registry_option
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.text import Paper
 from logsegment.cli.plugin_registries import refusing
-from logsegment.cli.sources import opened
 from logsegment.plugins import Catalog, Plugin, Registry
 from logsegment.plugins.rules import registration
 from logsegment.tiered import SegmentKeyError

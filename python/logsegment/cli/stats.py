@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from logsegment._core import UnsupportedError
-from logsegment.analysis.collect_stats import Collector
-from logsegment.analysis.stats import Stats
+from logsegment.analysis.stats import Collector, Stats
 from logsegment.analysis.v3_savings import V3Savings, v3_savings
 from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.inputs import InputSegment, in_range, segments_of
+from logsegment.cli.inputs import InputSegment, in_range, opened, segments_of
 from logsegment.cli.messages import count, printable, say, show, show_json
 from logsegment.cli.options import (
     examples,
@@ -27,10 +26,8 @@ from logsegment.cli.options import (
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_page import page
-from logsegment.cli.output.stats_text import lines
-from logsegment.cli.output.v3_savings_text import lines as what_if_lines
+from logsegment.cli.output.stats_text import lines, v3_lines
 from logsegment.cli.plugin_registries import noted, told
-from logsegment.cli.sources import opened
 from logsegment.stores.uri import shown
 
 if TYPE_CHECKING:
@@ -122,5 +119,5 @@ def _print(stats: Stats, saved: V3Savings | None, *, is_json: bool) -> None:
         everything = stats.to_dict() | ({} if saved is None else {"what_if_v3": saved.to_dict()})
         show_json(everything)
     else:
-        for line in chain(lines(stats), what_if_lines(saved) if saved is not None else ()):
+        for line in chain(lines(stats), v3_lines(saved) if saved is not None else ()):
             show(line)

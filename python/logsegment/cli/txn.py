@@ -14,10 +14,10 @@ from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, Dam
 from logsegment.cli.inputs import InputSegment, segments_of
 from logsegment.cli.messages import say, show, show_json
 from logsegment.cli.options import InstantType, examples, experimental_option, json_option, paths_argument
-from logsegment.cli.output.batch_rows import instant
 from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
+from logsegment.cli.output.text import instant
 from logsegment.log.transactions import LONGEST_MS, Transaction, transactions_of
 from logsegment.segment_files.discovery import SegmentFile, directory_of
 from logsegment.stores.uri import shown

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from logsegment._text import count as counted
 from logsegment.analysis.stats import Histogram, Series, Stats
+from logsegment.analysis.v3_savings import V2_HEADER, V3Savings
 
 #: Rows of a table that people are shown.
 SHOWN = 20
@@ -152,3 +153,47 @@ def transactions_text(stats: Stats) -> str:
     still = sum(producer.is_open for producer in stats.producers.values())
     control = f"{counted(stats.control, 'control batch')} ({markers})"
     return f"transactions {counted(stats.transactional, 'batch')}, {control}, {counted(still, 'producer')} without a marker at the end"
+
+
+#: Columns of the table: what is, and the two proposals.
+V3_COLUMNS = ("", "magic 2", "v3", "metadata first")
+V3_NOTE = "No broker reads v3 (KIP-931). All three are packed by the codecs here, at their default levels; sizes are those of the batches."
+
+
+def v3_summary(saved: V3Savings) -> str:
+    """One sentence: how many, and what headers and records save."""
+    told = f"{counted(saved.batches, 'batch')}, {counted(saved.records, 'record')}"
+    told += f": a header has {V2_HEADER - saved.per_batch:.1f} bytes instead of {V2_HEADER}, a record {saved.per_record:.2f} less"
+    return told + (f"; {size(saved.left_out)} left out, damaged or not convertible" if saved.left_out else "")
+
+
+def v3_rows(saved: V3Savings) -> Iterator[tuple[str, str, str, str]]:
+    """The rows of the table."""
+    packed = saved.repacked, saved.main, saved.additional
+    plain = saved.plain, saved.plain_main, saved.plain_main
+    for name, sizes in (("with their codecs", packed), ("without compression", plain)):
+        yield (f"bytes {name}", *(_changed(size(one), one, sizes[0]) for one in sizes))  # type: ignore[misc]
+        for part, count in (("batch", saved.batches), ("record", saved.records)):
+            yield (f"  a {part}", *(f"{one / count:,.1f}" if count else "-" for one in sizes))  # type: ignore[misc]
+    unpacked = saved.unpacked, saved.unpacked_main, saved.unpacked_additional
+    yield ("unpacked to validate offsets, times, lengths", *map(size, unpacked))  # type: ignore[misc]
+    seconds = saved.seconds, saved.seconds_main, saved.seconds_additional
+    yield ("time of that", *(_changed(f"{1000 * one:,.1f} ms", one, seconds[0]) for one in seconds))  # type: ignore[misc]
+
+
+def v3_lines(saved: V3Savings) -> Iterator[str]:
+    """The table as text."""
+    yield f"what if v3  {v3_summary(saved)}"
+    if not saved.batches:
+        return
+    table = [V3_COLUMNS, *v3_rows(saved)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(V3_COLUMNS))]
+    for name, *cells in table:
+        padded = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+        yield f"  {name.ljust(widths[0])}  {padded}"
+    yield f"  ({V3_NOTE})"
+
+
+def _changed(told: str, now: float, before: float) -> str:
+    """With how much more or less it is, where it is another."""
+    return told if now == before or not before else f"{told} ({100 * (now / before - 1):+.1f}%)"

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, Literal, TypeAlias
 
 from logsegment._core import ArrowBatch, FileSource, Finding, header_totals
-from logsegment._decode import batches, decode
+from logsegment._decode import batch_stream, batches, decode
 from logsegment._errors import naming_file
 from logsegment._inspect import Field, inspect
 from logsegment._validate import validate
-from logsegment.analysis.diff.differences import Damage, Which
-from logsegment.analysis.diff.headers import headers_of
 from logsegment.log.faults import SWALLOWED, TORN
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
@@ -35,6 +35,78 @@ FIRST, LAST = -(2**63), 2**63 - 1
 
 Row = dict[str, Any]
 Piece = tuple[str, int, int]
+Which: TypeAlias = Literal["a", "b"]
+Kind: TypeAlias = Literal["missing", "changed", "unreadable", "batches"]
+
+
+@dataclass(slots=True)
+class Difference:
+    """Offsets that follow each other and differ in the same way.
+
+    Attributes:
+        kind: "missing": only the other side has these records; "changed": both have them, with other content; "unreadable": the other
+            side has them, and this one is damaged there, so nobody knows; "batches": the same records in other batches (when asked for).
+        side: which of the two lacks or cannot read them; None for "changed" and "batches".
+        first_offset: of the first record; where whole batches are missing, of the first batch.
+        last_offset: of the last one (inclusive).
+        records: how many.
+        fields: what differs: "key", "value", "timestamp", "headers", "isControl"; of batches the names of their columns.
+    """
+
+    kind: Kind
+    side: Which | None
+    first_offset: int
+    last_offset: int
+    records: int
+    fields: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as JSON has them."""
+        told: dict[str, Any] = {"type": self.kind, "side": self.side, "firstOffset": self.first_offset, "lastOffset": self.last_offset}
+        return told | {"records": self.records, "fields": list(self.fields)}
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A place that cannot be read.
+
+    Attributes:
+        side: where.
+        path: the file.
+        finding: as `logsegment.validate` tells it; its position counts in the file.
+    """
+
+    side: Which
+    path: str
+    finding: Finding
+
+
+@dataclass(slots=True)
+class Totals:
+    """Counts of a comparison so far.
+
+    Attributes:
+        same_records: records that are the same on both sides; without those of compressed messages of magic 0 and 1 that agree by
+            their headers, which do not count them.
+        same_batches: batches among them whose headers and checksums agree; they were not unpacked.
+        missing_a: records that `a` lacks.
+        missing_b: records that `b` lacks.
+        changed: records with other content.
+        unreadable: records that one side has where the other is damaged.
+        batches: stretches of the log where batches differ; told as differences when they are asked for.
+        damage: places that cannot be read.
+        unopened: batches that are whole and whose plugin is not here, or failed; none of them counts as damage.
+    """
+
+    same_records: int = 0
+    same_batches: int = 0
+    missing_a: int = 0
+    missing_b: int = 0
+    changed: int = 0
+    unreadable: int = 0
+    batches: int = 0
+    damage: int = 0
+    unopened: int = 0
 
 
 @dataclass(slots=True)
@@ -244,3 +316,147 @@ def _gather(field: Field, fields: dict[str, Any]) -> None:
     fields.setdefault(field.name, field.value)
     for child in field.children:
         _gather(child, fields)
+
+
+#: About how many headers are looked at in one go.
+CHUNK = 2048
+INVALID = b'"isValid":false'
+
+
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """Headers that follow each other in a file, and what was found on the way to them.
+
+    Attributes:
+        path: the file.
+        rows: they; None at the end of the file.
+        lines: the wanted fields of each.
+        has_invalid: a checksum does not match.
+        findings: what is new.
+    """
+
+    path: str
+    rows: ArrowBatch | None
+    lines: list[bytes]
+    has_invalid: bool
+    findings: list[Finding]
+
+
+def headers_of(paths: Sequence[str], fields: Sequence[str], how: dict[str, Any]) -> Generator[Headers]:
+    """Read the headers of files, one after the other; each file ends with one that has no rows.
+
+    Args:
+        paths: the files.
+        fields: names of what the lines tell.
+        how: options of `logsegment.batch_stream`.
+
+    Raises:
+        RecordBatchError, OSError: when a file cannot be read, where its turn has come.
+    """
+    read = _read(paths, fields, how)
+    # Before there is much to read, a thread costs more than it gains.
+    for one in read:
+        yield one
+        if len(one.lines) >= CHUNK:
+            break
+    else:
+        return
+    with ThreadPoolExecutor(1, thread_name_prefix="logsegment-diff") as pool:
+        coming = pool.submit(next, read, None)
+        while (taken := coming.result()) is not None:
+            coming = pool.submit(next, read, None)
+            yield taken
+
+
+def _read(paths: Sequence[str], fields: Sequence[str], how: dict[str, Any]) -> Iterator[Headers]:
+    names = [(name, name) for name in fields]
+    for path in paths:
+        seen = 0
+        with naming_file(path), batch_stream(FileSource(path), batch_size=CHUNK, **how) as stream:
+            for rows in stream:
+                findings = stream.findings[seen:]
+                seen += len(findings)
+                text = rows.to_jsonl(fields=names)
+                yield Headers(path, rows, text.splitlines(), INVALID in text, findings)
+            findings = stream.findings[seen:]
+        yield Headers(path, None, [], False, findings)
+
+
+OFFSET_AT = len(b'{"offset":')
+
+
+class Records:
+    """Records one after the other.
+
+    Args:
+        batches: they, with the offset as first column.
+        is_large: there are so many that columns are worth it.
+    """
+
+    def __init__(self, batches: Iterator[ArrowBatch], *, is_large: bool) -> None:
+        self._batches = batches
+        self._has_columns = is_large and find_spec("pyarrow") is not None
+        self._size = self._at = 0
+        self._batch: ArrowBatch | None = None
+        self._columns: Any = None
+        self._lines: list[bytes] | None = None
+        self.is_ended = False
+        self._settle()
+
+    def offset(self) -> int:
+        """Of the next record; behind all of them at the end."""
+        if self.is_ended:
+            return LAST + 1
+        line = self.lines()[self._at]
+        return int(line[OFFSET_AT : line.index(b",")])
+
+    def take(self) -> bytes:
+        """The next record."""
+        line = self.lines()[self._at]
+        self._advance(1)
+        return line
+
+    def skip_same(self, other: Records) -> int:
+        """Go past records that are the same; gives how many."""
+        count = min(self._size - self._at, other._size - other._at)
+        if not (count and self._is_same(other, count)):
+            count = self._common(other, count)
+        self._advance(count)
+        other._advance(count)
+        return count
+
+    def lines(self) -> list[bytes]:
+        """The records of this batch as lines."""
+        if self._lines is None:
+            self._lines = self._batch.to_jsonl().splitlines() if self._batch is not None else []
+        return self._lines
+
+    def _is_same(self, other: Records, count: int) -> bool:
+        """Whether so many records are the same, by their columns. Once there are lines, these are quicker to look at."""
+        if self._columns is None or other._columns is None or self._lines is not None or other._lines is not None:
+            return False
+        same: bool = self._columns.slice(self._at, count).equals(other._columns.slice(other._at, count))
+        return same
+
+    def _common(self, other: Records, count: int) -> int:
+        if not count:
+            return 0
+        ours, theirs, at, there = self.lines(), other.lines(), self._at, other._at
+        end = at + count
+        while at < end and ours[at] == theirs[there]:
+            at += 1
+            there += 1
+        return at - self._at
+
+    def _advance(self, count: int) -> None:
+        self._at += count
+        self._settle()
+
+    def _settle(self) -> None:
+        while self._at >= self._size and not self.is_ended:
+            self._batch = next(self._batches, None)
+            self._at, self._lines, self._columns = 0, None, None
+            self.is_ended = self._batch is None
+            self._size = 0 if self._batch is None else self._batch.num_rows
+            if self._has_columns and self._batch is not None:
+                self._columns = self._batch.to_pyarrow()
