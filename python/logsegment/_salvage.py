@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
 from logsegment._core import Finding, Limits
@@ -11,6 +11,7 @@ from logsegment._core import salvage as core_salvage
 from logsegment._decode import entry_options
 from logsegment._options import Format
 from logsegment._output import ensure_apart, staged_output
+from logsegment._text import camel_case
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -40,6 +41,10 @@ class Kept:
     def end(self) -> int:
         """The byte after the last one."""
         return self.position + self.length
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the attributes by their names in JSON."""
+        return {camel_case(name): value for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,10 @@ class LostRange:
         if self.after_offset is None or self.before_offset is None:
             return range(0)
         return range(self.after_offset + 1, self.before_offset)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes by their names in JSON."""
+        return {camel_case(name): value for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)

@@ -6,36 +6,34 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import click
 
 from logsegment._core import ArrowBatch, RecordBatchError, RecordStream
 from logsegment._decode import batch_stream
-from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.inputs import InputSegment, in_range, opened, segments_of
 from logsegment.cli.messages import count, say, show_json_lines
 from logsegment.cli.options import (
     Output,
+    Reading,
     examples,
-    experimental_option,
     file_options,
-    format_option,
     json_option,
     on_error_option,
     output_of,
     paths_argument,
     quiet_option,
-    registry_option,
+    reading_options,
+    taking,
 )
 from logsegment.cli.output.files import TableFile, ensure_output, pyarrow_for
 from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.text import Paper, instant
-from logsegment.cli.plugin_registries import noted, told
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
+from logsegment.cli.plugin_registries import code_after, noting_errors
 
 
 class BatchSink(Protocol):
@@ -58,6 +56,21 @@ class BatchSink(Protocol):
         """Take some rows."""
 
 
+@dataclass(frozen=True)
+class BatchesArguments:
+    """The arguments of `batches`."""
+
+    paths: tuple[str, ...]
+    is_json: bool
+    arrow: str | None
+    parquet: str | None
+    overwrite: bool
+    no_crc: bool
+    on_error: str
+    reading: Reading
+    quiet: bool
+
+
 @click.command(
     short_help="Headers of all batches, as a table, JSON lines or a file.",
     epilog=examples(
@@ -71,48 +84,35 @@ class BatchSink(Protocol):
 @file_options
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums; only headers are looked at.")
 @on_error_option
-@format_option
-@experimental_option
-@registry_option
+@reading_options
 @quiet_option
 @ending
-def batches(
-    paths: tuple[str, ...],
-    is_json: bool,
-    arrow: str | None,
-    parquet: str | None,
-    overwrite: bool,
-    no_crc: bool,
-    on_error: str,
-    entry_format: str,
-    experimental: bool,
-    codecs: Registry | None,
-    quiet: bool,
-) -> int:
+@taking(BatchesArguments)
+def batches(options: BatchesArguments) -> int:
     """Write one row for every batch of every PATH; nothing is decompressed."""
-    output = output_of(arrow, parquet, overwrite, is_json=is_json)
-    segments = in_range(segments_of(paths), None, None)
+    output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
+    segments = in_range(segments_of(options.paths), None, None)
     with ExitStack() as stack:
         sink: BatchSink
         if output.kind:
-            ensure_output(output.path, segments, overwrite)
+            ensure_output(output.path, segments, options.overwrite)
             sink = BatchTable(output, stack)
         else:
-            sink = BatchLines() if is_json else BatchText()
-        progress = stack.enter_context(Progress(segments, is_wanted=not quiet and sink.leaves_terminal))
-        noting = noted(codecs)
-        options = {"check_crc": not no_crc, "on_error": on_error, "format": entry_format, "experimental": experimental, "codecs": noting}
-        codes = [_write(segment, sink, progress, options, quiet=quiet) for segment in segments]
-    if output.kind and not quiet:
+            sink = BatchLines() if options.is_json else BatchText()
+        progress = stack.enter_context(Progress(segments, is_wanted=not options.quiet and sink.leaves_terminal))
+        reading = noting_errors(options.reading)
+        how = {"check_crc": not options.no_crc, "on_error": options.on_error} | reading
+        codes = [_write(segment, sink, progress, how, quiet=options.quiet) for segment in segments]
+    if output.kind and not options.quiet:
         say(f"wrote {count(sink.written, 'row')} to {output.path}")
     _tell_invalid(sink.invalid)
-    return told(noting, FOUND if sink.invalid or FOUND in codes else CLEAN)
+    return code_after(reading, FOUND if sink.invalid or FOUND in codes else CLEAN)
 
 
-def _write(segment: InputSegment, sink: BatchSink, progress: Progress, options: dict[str, Any], *, quiet: bool) -> int:
+def _write(segment: InputSegment, sink: BatchSink, progress: Progress, how: dict[str, Any], *, quiet: bool) -> int:
     progress.begin(segment)
     with opened(segment) as source:
-        stream = batch_stream(source, **options)
+        stream = batch_stream(source, **how)
         with stream:
             sink.begin(segment.name, stream)
             try:
@@ -120,7 +120,7 @@ def _write(segment: InputSegment, sink: BatchSink, progress: Progress, options: 
                     sink.write(batch)
                     progress.seen(stream.io_stats.bytes_read)
             except RecordBatchError as error:
-                raise Damaged(segment.name, error) from None
+                raise DamagedInput(segment.name, error) from None
         return FOUND if tell(stream.findings, segment.name, progress, quiet=quiet) else CLEAN
 
 

@@ -35,7 +35,7 @@ class Ended(BaseException):
         self.code = code
 
 
-class Damaged(Exception):
+class DamagedInput(Exception):
     """Bad bytes that end a verb, with the name of their file and what to do about them."""
 
     SKIPPING = "`--on-error skip` goes on past damage, `logsegment verify` tells what is lost"
@@ -93,7 +93,7 @@ def _code_of(verb: Callable[[], int]) -> int:
         return CLEAN
     except KeyboardInterrupt:
         return Ended.INTERRUPTED
-    except Damaged as damaged:
+    except DamagedInput as damaged:
         say(str(damaged))
         say(damaged.advice)
         return FOUND

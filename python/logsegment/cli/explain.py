@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import click
 
@@ -14,31 +14,28 @@ from logsegment._core import FileSource, Finding, RecordBatchError
 from logsegment._decode import batch_stream
 from logsegment._inspect import RECORDS, Field, html_page, inspect, text_lines
 from logsegment.analysis.redaction import Redactor, begins_entry, is_intact, is_proven, redacted
-from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import (
     ParamType,
+    Reading,
     examples,
-    experimental_option,
-    format_option,
     json_option,
     overwrite_option,
     path_argument,
+    reading_options,
     redact_options,
     redactor_of,
-    registry_option,
+    taking,
 )
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.text import Paper
-from logsegment.cli.plugin_registries import noted, told
+from logsegment.cli.plugin_registries import code_after, noting_errors
 from logsegment.log.segment import Segment
 from logsegment.tiered import SegmentKeyError
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 #: How the pieces of a line look on a terminal.
 STYLES = {
@@ -71,6 +68,23 @@ class CountType(ParamType):
         return int(value)
 
 
+@dataclass(frozen=True)
+class ExplainArguments:
+    """The arguments of `explain`."""
+
+    path: str
+    at: int | None
+    offset: int | None
+    depth: str
+    records: int
+    html: str | None
+    overwrite: bool
+    is_redacted: bool
+    redact_key: str | None
+    reading: Reading
+    is_json: bool
+
+
 @click.command(
     short_help="Show one batch field by field: bytes, value, meaning, damage.",
     epilog=examples(
@@ -94,26 +108,11 @@ class CountType(ParamType):
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page instead: it folds, and needs no network.")
 @overwrite_option
 @redact_options
-@format_option
-@experimental_option
-@registry_option
+@reading_options
 @json_option("One JSON object: a tree of fields.")
 @ending
-def explain(
-    path: str,
-    at: int | None,
-    offset: int | None,
-    depth: str,
-    records: int,
-    html: str | None,
-    overwrite: bool,
-    is_redacted: bool,
-    redact_key: str | None,
-    entry_format: str,
-    experimental: bool,
-    codecs: Registry | None,
-    is_json: bool,
-) -> int:
+@taking(ExplainArguments)
+def explain(options: ExplainArguments) -> int:
     """Show one batch of PATH field by field: position, bytes, name, value and what it means, the damage marked where it is.
 
     PATH is a log segment, - for standard input, or a partition directory when --offset tells the segment. Without --at and --offset the
@@ -122,36 +121,36 @@ def explain(
 
     The exit code is 1 when the batch is damaged, or the offset may have been in damage before it; other damage is passed by.
     """
-    if at is not None and offset is not None:
+    if options.at is not None and options.offset is not None:
         raise click.UsageError("only one of --at and --offset can be given")
-    if html is not None and is_json:
+    if options.html is not None and options.is_json:
         raise click.UsageError("only one of --json and --html can be given")
-    redactor = redactor_of(is_redacted, redact_key)
-    segment = _segment(path, offset)
-    if html is not None:
-        ensure_output(html, [segment], overwrite)
-    noting = noted(codecs)
-    options = {"depth": depth, "records": records, "format": entry_format, "experimental": experimental, "codecs": noting}
-    explaining = Explaining(segment, options, redactor)
+    redactor = redactor_of(options.is_redacted, options.redact_key)
+    segment = _segment(options.path, options.offset)
+    if options.html is not None:
+        ensure_output(options.html, [segment], options.overwrite)
+    reading = noting_errors(options.reading)
+    how = {"depth": options.depth, "records": options.records} | reading
+    explaining = Explaining(segment, how, redactor)
     try:
-        root = explaining.batch_of(offset) if offset is not None else explaining.shown(at)
-        behind = explaining.behind(root) if at is None and offset is None else None
+        root = explaining.batch_of(options.offset) if options.offset is not None else explaining.shown(options.at)
+        behind = explaining.behind(root) if options.at is None and options.offset is None else None
     except RecordBatchError as error:
-        raise Damaged(segment.name, error, ADVICE, redactor) from None
+        raise DamagedInput(segment.name, error, ADVICE, redactor) from None
     except SegmentKeyError:
         # It names the segment by itself.
         raise
     except ValueError as mistake:
         raise click.UsageError(f"{segment.name}: {mistake}") from None
-    if html is not None:
-        with whole_file(html, overwrite) as out:
+    if options.html is not None:
+        with whole_file(options.html, options.overwrite) as out:
             out.write(html_page(root, f"{segment.name}, byte {root.start}", behind).encode())
-    elif is_json:
+    elif options.is_json:
         tree = {"file": segment.name, **root.to_dict()} | ({"next": behind.to_dict()} if behind else {})
         show_json(tree)
     else:
         _print(segment.name, root, behind)
-    return told(noting, CLEAN if root.ok and not explaining.is_damaged else FOUND)
+    return code_after(reading, CLEAN if root.ok and not explaining.is_damaged else FOUND)
 
 
 def _print(name: str, root: Field, behind: Field | None) -> None:
@@ -221,7 +220,7 @@ class Explaining:
     def _is_read_again(self) -> bool:
         return self.segment.file is not None and self.segment.is_regular
 
-    def _next(self, is_wanted: Callable[[Mapping[str, Any]], bool]) -> Intact | None:
+    def _next(self, is_wanted: Callable[[Mapping[str, Any]], bool]) -> NextBatch | None:
         if not self._is_read_again:
             return None
         return next_intact(self.segment, is_wanted, {name: self.options[name] for name in READING})
@@ -277,14 +276,14 @@ _BATCH_SIZE = 64
 _FIELDS = [(name, name) for name in ("isValid", "position", "lastOffset")]
 
 
-class Intact(NamedTuple):
+class NextBatch(NamedTuple):
     """Where a batch begins whose checksum matches, and what is wrong before it."""
 
     position: int
     damage: list[Finding]
 
 
-def next_intact(segment: InputSegment, is_wanted: Callable[[Mapping[str, Any]], bool], options: Mapping[str, Any]) -> Intact | None:
+def next_intact(segment: InputSegment, is_wanted: Callable[[Mapping[str, Any]], bool], options: Mapping[str, Any]) -> NextBatch | None:
     """The first intact batch of a file that is wanted.
 
     Args:
@@ -301,5 +300,5 @@ def next_intact(segment: InputSegment, is_wanted: Callable[[Mapping[str, Any]], 
             for line in rows.to_jsonl(fields=_FIELDS).splitlines():
                 row = json.loads(line)
                 if row["isValid"] and is_wanted(row):
-                    return Intact(row["position"], [one for one in stream.findings if one.position < row["position"]])
+                    return NextBatch(row["position"], [one for one in stream.findings if one.position < row["position"]])
     return None

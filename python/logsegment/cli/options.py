@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import os
 import re
 import secrets
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import click
 from click.shell_completion import CompletionItem
@@ -21,7 +22,10 @@ from logsegment.analysis.redaction import LEAST_KEY_BYTES, Redactor
 from logsegment.cli.messages import say
 from logsegment.cli.plugin_registries import chosen, codecs_options
 
+A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., Any])
+#: The options of `logsegment.decode` that say what the bytes are: format, experimental, codecs.
+Reading: TypeAlias = dict[str, Any]
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -258,6 +262,33 @@ def experimental_option(function: F) -> F:
 def registry_option(function: F) -> F:
     """Add --registry, --bootstrap-servers and what belongs to them; the verb gets `codecs`."""
     return codecs_options(function)
+
+
+def reading_options(function: F) -> F:
+    """Add --format, --experimental and the options of a registry; the verb gets `reading`."""
+
+    @functools.wraps(function)
+    def named(*, entry_format: str, experimental: bool, codecs: Registry | None, **values: Any) -> Any:
+        return function(reading={"format": entry_format, "experimental": experimental, "codecs": codecs}, **values)
+
+    return format_option(experimental_option(registry_option(cast("F", named))))
+
+
+def taking(kind: type[A]) -> Callable[[Callable[[A], int]], Callable[..., int]]:
+    """Call a verb with one object of its arguments, made of the values that click parsed.
+
+    Args:
+        kind: a dataclass with a field for each parameter of the command.
+    """
+
+    def adapted(verb: Callable[[A], int]) -> Callable[..., int]:
+        @functools.wraps(verb)
+        def called(**values: Any) -> int:
+            return verb(kind(**values))
+
+        return called
+
+    return adapted
 
 
 def output_of(arrow: str | None, parquet: str | None, overwrite: bool, *, is_json: bool) -> Output:

@@ -81,14 +81,15 @@ def refusing() -> Iterator[None]:
         raise Ended(FOUND) from None
 
 
-def noted(registry: Registry | None) -> Registry | None:
-    """The registry of a verb that goes on without it."""
-    return Noting(registry) if registry is not None and is_given(registry) else registry
+def noting_errors(reading: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a verb that continues without its registry if that fails."""
+    codecs = reading["codecs"]
+    return reading | {"codecs": Noting(codecs)} if codecs is not None and is_given(codecs) else reading
 
 
-def told(registry: Registry | None, code: int) -> int:
-    """The exit code of a verb that is done: another one when the registry that it was given was of no use."""
-    noting = registry
+def code_after(reading: dict[str, Any], code: int) -> int:
+    """Return the exit code of a verb: `code`, or `UNREADABLE` if the registry of `noting_errors` failed, which is reported."""
+    noting = reading["codecs"]
     if not isinstance(noting, Noting) or noting.fault is None:
         return code
     say(f"the plugin registry failed: {type(noting.fault).__name__}: {words_of(noting.fault)}")

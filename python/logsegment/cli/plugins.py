@@ -7,6 +7,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ import click
 from logsegment._core import Finding
 from logsegment.cli.exit_codes import CLEAN, FOUND, ending
 from logsegment.cli.messages import count, say, show_json
-from logsegment.cli.options import examples, quiet_option
+from logsegment.cli.options import examples, quiet_option, taking
 from logsegment.cli.output.text import Paper
 from logsegment.cli.plugin_registries import OpenRegistry, allow_option, registry_options
 from logsegment.cli.plugin_training import train_
@@ -91,6 +92,18 @@ def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, 
     return FOUND if any(finding.severity in failing for finding in findings) else CLEAN
 
 
+@dataclass(frozen=True)
+class RegisterArguments:
+    """The arguments of `register`."""
+
+    registry: OpenRegistry
+    file: str | None
+    compatible: bool
+    partial: bool
+    dry_run: bool
+    quiet: bool
+
+
 @plugins.command(
     epilog=examples(
         "logsegment plugins register --bootstrap-servers broker:9092 plugins.yaml",
@@ -105,24 +118,25 @@ def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, 
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 @quiet_option
 @ending
-def register(registry: OpenRegistry, file: str | None, compatible: bool, partial: bool, dry_run: bool, quiet: bool) -> int:
+@taking(RegisterArguments)
+def register(options: RegisterArguments) -> int:
     """Register the plugins of FILE (.yaml, .toml or .json), all or none; without FILE, ask for them.
 
     FILE holds a list (in TOML, tables [[plugins]]) of pluginAlias, pluginVersion and pluginClassName, which names a class for each
     language. Ids are given by the registry. Exit code 1 when a rule would be broken; nothing is written then.
     """
-    if file is None and not (sys.stdin is not None and sys.stdin.isatty()):
+    if options.file is None and not (sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError("FILE is missing, and standard input is no terminal to ask at")
-    with registry.opened(quiet=quiet) as opened:
-        wanted = plugins_of(file) if file is not None else ask_plugins(opened.planned(lambda catalog: catalog))
+    with options.registry.opened(quiet=options.quiet) as opened:
+        wanted = plugins_of(options.file) if options.file is not None else ask_plugins(opened.planned(lambda catalog: catalog))
 
         def plan(catalog: Catalog) -> list[Change]:
-            return registration(catalog, wanted, compatible=compatible, partial=partial)
+            return registration(catalog, wanted, compatible=options.compatible, partial=options.partial)
 
-        if dry_run:
+        if options.dry_run:
             _show_changes(opened.planned(plan))
             return CLEAN
-        return _write(opened, plan, "Write this?" if file is None else None, quiet=quiet)
+        return _write(opened, plan, "Write this?" if options.file is None else None, quiet=options.quiet)
 
 
 @plugins.command(epilog=examples("logsegment plugins remove --registry plugins.json fast"))

@@ -11,26 +11,26 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 
 from logsegment._core import FileSource, Finding, UnsupportedError, findings_table
 from logsegment._decode import batch_stream
-from logsegment._salvage import LostRange, Salvage
+from logsegment._salvage import LostRange, Order, Salvage
 from logsegment._salvage import salvage as salvage_source
-from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, Damaged, ending, words_of
+from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, DamagedInput, ending, words_of
 from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
 from logsegment.cli.messages import count, say, show_json, show_json_lines
 from logsegment.cli.options import (
+    Reading,
     examples,
-    experimental_option,
-    format_option,
     json_option,
     overwrite_option,
     paths_argument,
     quiet_option,
-    registry_option,
+    reading_options,
+    taking,
 )
 from logsegment.cli.output.directories import (
     begun_directory,
@@ -46,9 +46,6 @@ from logsegment.segment_files.discovery import is_gap
 from logsegment.stores.uri import is_tiered
 from logsegment.tiered import SegmentKeyError
 
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
-
 #: Begins the rules of tiered storage, whose findings tell offsets that no bytes tell.
 _TIERED = "TS-"
 #: The rule of names.
@@ -58,13 +55,10 @@ SHOWN = 20
 
 
 @dataclass
-class Job:
+class SalvageJob:
     """What all segments of a salvage share."""
 
-    options: dict[str, Any]
-    is_json: bool
-    quiet: bool
-    overwrite: bool
+    options: SalvageArguments
     has_lost: bool = False
     written: int = 0
     aside_bytes: int = 0
@@ -74,7 +68,7 @@ class Job:
         self.has_lost |= any(map(is_gap, findings))
         for one in findings:
             path = one.path.rpartition("@")[0]
-            if self.is_json:
+            if self.options.is_json:
                 _write_findings(path, [one])
             else:
                 say(f"left out: {path}: {one.message} [{one.rule}]")
@@ -84,11 +78,25 @@ class Job:
         self.has_lost |= not found.ok
         self.aside_bytes += found.aside_bytes
         with progress.aside():
-            if self.is_json:
+            if self.options.is_json:
                 _write_json(segment.name, found)
-            elif not (self.quiet and found.ok):
+            elif not (self.options.quiet and found.ok):
                 for line in _lines(segment.name, found):
                     say(line)
+
+
+@dataclass(frozen=True)
+class SalvageArguments:
+    """The arguments of `salvage`."""
+
+    paths: tuple[str, ...]
+    output: str
+    overwrite: bool
+    aside: str | None
+    order: Order
+    reading: Reading
+    is_json: bool
+    quiet: bool
 
 
 @click.command(
@@ -116,24 +124,12 @@ class Job:
     show_default=True,
     help="offset: a log for a broker, sorted and without copies; input: every intact entry as it stands.",
 )
-@format_option
-@experimental_option
-@registry_option
+@reading_options
 @json_option("JSON lines: findings, and an account of each file.")
 @quiet_option
 @ending
-def salvage(
-    paths: tuple[str, ...],
-    output: str,
-    overwrite: bool,
-    aside: str | None,
-    order: str,
-    entry_format: str,
-    experimental: bool,
-    codecs: Registry | None,
-    is_json: bool,
-    quiet: bool,
-) -> int:
+@taking(SalvageArguments)
+def salvage(options: SalvageArguments) -> int:
     """Write the intact entries of PATH, byte for byte, and account for every other byte.
 
     A directory becomes a directory with the same names, with indexes, snapshots and epochs made anew, on which a broker starts. A segment
@@ -143,50 +139,52 @@ def salvage(
 
     Exit codes: 0 nothing lost, 1 batches of v3 without --experimental, 2 usage or unreadable input, 3 finished but something was lost.
     """
-    if is_json and output == STDIN:
+    if options.is_json and options.output == STDIN:
         raise click.UsageError("--json writes to standard output, which is the output already")
     left_out: list[Finding] = []
-    segments = segments_of(paths, left_out)
-    job = Job({"order": order, "format": entry_format, "experimental": experimental, "codecs": codecs}, is_json, quiet, overwrite)
+    segments = segments_of(options.paths, left_out)
+    job = SalvageJob(options)
     job.leave_out(left_out)
     try:
-        with Progress(segments, is_wanted=not quiet) as progress:
+        with Progress(segments, is_wanted=not options.quiet) as progress:
             if any(segment.is_listed for segment in segments):
-                _to_directory(segments, output, aside, job, progress)
+                _to_directory(segments, job, progress)
             else:
-                _to_file(segments, output, aside, job, progress)
+                _to_file(segments, job, progress)
     except SegmentKeyError as error:
         say(words_of(error))
         say("nothing was written: salvage needs the keys of all segments, or a PATH that holds only those that can be opened")
         return UNREADABLE
-    if output != STDIN and not quiet:
-        say(f"wrote {count(job.written, 'segment')} to {output}")
-    if aside is not None and not job.aside_bytes and not quiet:
-        say(f"nothing had to be put aside: {aside} {'is empty' if os.path.lexists(aside) else 'was not made'}")
+    if options.output != STDIN and not options.quiet:
+        say(f"wrote {count(job.written, 'segment')} to {options.output}")
+    if options.aside is not None and not job.aside_bytes and not options.quiet:
+        say(f"nothing had to be put aside: {options.aside} {'is empty' if os.path.lexists(options.aside) else 'was not made'}")
     return LOST if job.has_lost else CLEAN
 
 
-def _to_file(segments: Sequence[InputSegment], output: str, aside: str | None, job: Job, progress: Progress) -> None:
+def _to_file(segments: Sequence[InputSegment], job: SalvageJob, progress: Progress) -> None:
+    output, aside = job.options.output, job.options.aside
     if len(segments) > 1:
         raise click.UsageError("several files cannot become one; give a directory, or one file at a time")
     if aside is not None:
         if os.path.realpath(aside) == os.path.realpath(output):
             raise click.UsageError(f"{aside} is the output already")
-        ensure_output(aside, segments, job.overwrite)
+        ensure_output(aside, segments, job.options.overwrite)
     if output != STDIN:
-        ensure_output(output, segments, job.overwrite)
-    anywhere = Place(segments[0].base_offset or 0, {})
+        ensure_output(output, segments, job.options.overwrite)
+    anywhere = OutputPlace(segments[0].base_offset or 0, {})
     with ExitStack() as stack:
-        rest = None if aside is None else stack.enter_context(output_file(aside, job.overwrite))
-        log = None if output == STDIN else stack.enter_context(output_file(output, job.overwrite))
-        is_written = _salvage(segments[0], log.file if log else sys.stdout.buffer, rest.file if rest else None, anywhere, job, progress)
+        rest = None if aside is None else stack.enter_context(output_file(aside, job.options.overwrite))
+        log = None if output == STDIN else stack.enter_context(output_file(output, job.options.overwrite))
+        is_written = _salvage(segments[0], (log.file if log else sys.stdout.buffer, rest.file if rest else None), anywhere, job, progress)
         if log and not is_written:
             log.discard()
         if rest and not job.aside_bytes:
             rest.discard()
 
 
-def _to_directory(segments: Sequence[InputSegment], output: str, aside: str | None, job: Job, progress: Progress) -> None:
+def _to_directory(segments: Sequence[InputSegment], job: SalvageJob, progress: Progress) -> None:
+    output, aside = job.options.output, job.options.aside
     ensure_own_directories(segments)
     places = [os.path.realpath(path) for path in (output, aside) if path is not None]
     if len(places) > 1 and os.path.commonpath(places) in places:
@@ -202,25 +200,25 @@ def _to_directory(segments: Sequence[InputSegment], output: str, aside: str | No
                 rest = str(directory / file_name(segment))
             directory = begun_directory(segment, hidden)
             with _new_file(directory, segment, place) as file:
-                is_written = _salvage(segment, file, rest, place, job, progress)
+                is_written = _salvage(segment, (file, rest), place, job, progress)
             if not is_written:
                 Path(file.name).unlink()
                 with suppress(OSError):
                     # Only an empty one goes.
                     directory.rmdir()
-        if job.options["order"] == "offset":
+        if job.options.order == "offset":
             rebuild_beside(hidden)
 
 
-def _placed(segments: Sequence[InputSegment], job: Job) -> Iterator[tuple[InputSegment, Place]]:
+def _placed(segments: Sequence[InputSegment], job: SalvageJob) -> Iterator[tuple[InputSegment, OutputPlace]]:
     """Segments with their places: as they are named where every entry is kept, else as their offsets prove."""
-    if job.options["order"] == "input":
-        return ((segment, Place(segment.base_offset, {})) for segment in segments)
-    return places_of(segments, {name: job.options[name] for name in ("format", "experimental", "codecs")})
+    if job.options.order == "input":
+        return ((segment, OutputPlace(segment.base_offset, {})) for segment in segments)
+    return places_of(segments, job.options.reading)
 
 
 @contextmanager
-def _new_file(directory: Path, segment: InputSegment, place: Place) -> Iterator[IO[bytes]]:
+def _new_file(directory: Path, segment: InputSegment, place: OutputPlace) -> Iterator[IO[bytes]]:
     """The file of a segment in the output; a hidden one for a segment that has no place there."""
     name = file_name(segment)
     if place.base_offset is None:
@@ -233,17 +231,18 @@ def _new_file(directory: Path, segment: InputSegment, place: Place) -> Iterator[
         os.fsync(file.fileno())
 
 
-def _salvage(segment: InputSegment, file: Any, aside: Any, place: Place, job: Job, progress: Progress) -> bool:
-    """Write what is intact of a segment; false if there is nothing to write, and the segment was not empty before."""
+def _salvage(segment: InputSegment, outputs: tuple[Any, Any], place: OutputPlace, job: SalvageJob, progress: Progress) -> bool:
+    """Write the valid entries of a segment to the first output; return False if there are none and the segment was not empty."""
+    out, aside = outputs
     progress.begin(segment)
     # Sorted, a source is read more than once.
-    is_sorted = job.options["order"] == "offset"
+    is_sorted = job.options.order == "offset"
     seen = progress.seen if progress.is_shown and not is_sorted else None
     with opened(segment, is_read_twice=is_sorted, seen=seen) as source:
         try:
-            found = salvage_source(source, out=file, aside=aside, **job.options, **place.fit)
+            found = salvage_source(source, out=out, aside=aside, order=job.options.order, **job.options.reading, **place.fit)
         except UnsupportedError as error:
-            raise Damaged(segment.name, error) from error
+            raise DamagedInput(segment.name, error) from error
     if place.is_moved:
         found.findings.insert(0, _misnamed(segment, place))
     job.note(segment, found, progress)
@@ -252,7 +251,7 @@ def _salvage(segment: InputSegment, file: Any, aside: Any, place: Place, job: Jo
     return is_written
 
 
-def _misnamed(segment: InputSegment, place: Place) -> Finding:
+def _misnamed(segment: InputSegment, place: OutputPlace) -> Finding:
     first = place.base_offset
     text = f"segment contradicts its name: name has offset {segment.base_offset}, first batch has {first}; written as {first:020d}.log"
     return Finding(_NAME, "warning", text, "name", 0, 0, baseOffset=first)
@@ -305,26 +304,8 @@ def _write_json(name: str, found: Salvage) -> None:
         "records": found.records,
         "doubtful": found.doubtful,
         "isListed": found.is_listed,
-        "kept": [
-            {
-                "position": kept.position,
-                "length": kept.length,
-                "firstOffset": kept.first_offset,
-                "lastOffset": kept.last_offset,
-                "entries": kept.entries,
-            }
-            for kept in found.kept
-        ],
-        "lost": [
-            {
-                "position": lost.position,
-                "length": lost.length,
-                "rule": lost.rule,
-                "afterOffset": lost.after_offset,
-                "beforeOffset": lost.before_offset,
-            }
-            for lost in found.lost
-        ],
+        "kept": [kept.to_dict() for kept in found.kept],
+        "lost": [lost.to_dict() for lost in found.lost],
     }
     show_json(account)
 
@@ -338,7 +319,7 @@ _FIELDS = [("baseOffset", "first"), ("lastOffset", "last")]
 
 
 @dataclass(frozen=True)
-class Place:
+class OutputPlace:
     """Where a segment belongs.
 
     Attributes:
@@ -366,7 +347,7 @@ class Extent:
     is_proven: bool
 
 
-def places_of(segments: Sequence[InputSegment], reading: dict[str, Any]) -> Iterator[tuple[InputSegment, Place]]:
+def places_of(segments: Sequence[InputSegment], reading: dict[str, Any]) -> Iterator[tuple[InputSegment, OutputPlace]]:
     """Yield each segment with its place, partition by partition.
 
     The offsets of the batches overrule the names only where more batches are kept that way.
@@ -392,7 +373,7 @@ def places_of(segments: Sequence[InputSegment], reading: dict[str, Any]) -> Iter
         yield from zip(partition, proven, strict=True)
 
 
-def output_places(names: Sequence[int], extents: Sequence[Extent | None]) -> list[Place]:
+def output_places(names: Sequence[int], extents: Sequence[Extent | None]) -> list[OutputPlace]:
     """Return the places of the segments of a partition, by their offsets.
 
     Args:
@@ -418,16 +399,16 @@ def output_places(names: Sequence[int], extents: Sequence[Extent | None]) -> lis
     return [_place(name, bases.get(number), borders) for number, name in enumerate(names)]
 
 
-def _place(name: int, base: int | None, borders: Sequence[int]) -> Place:
+def _place(name: int, base: int | None, borders: Sequence[int]) -> OutputPlace:
     if base is None:
         # Another segment holds these offsets: nothing of this one is left.
-        return Place(None, {"first_offset": name, "end_offset": name})
+        return OutputPlace(None, {"first_offset": name, "end_offset": name})
     at = bisect_right(borders, base)
     end = borders[at] if at < len(borders) else None
-    return Place(base, {"first_offset": base, "end_offset": end}, is_moved=base != name)
+    return OutputPlace(base, {"first_offset": base, "end_offset": end}, is_moved=base != name)
 
 
-def _kept(segments: Sequence[InputSegment], places: Sequence[Place], reading: dict[str, Any]) -> int:
+def _kept(segments: Sequence[InputSegment], places: Sequence[OutputPlace], reading: dict[str, Any]) -> int:
     """Return how many valid batches fit into the places of their segments."""
     kept = 0
     for segment, place in zip(segments, places, strict=True):
@@ -467,9 +448,9 @@ def _name_between(names: Sequence[int], last: int, first: int) -> int:
     return max((name for name in names if last < name <= first), default=first)
 
 
-def _by_name(segment: InputSegment, end: int | None) -> Place:
+def _by_name(segment: InputSegment, end: int | None) -> OutputPlace:
     fit = {} if segment.is_of_0_7 else {"first_offset": segment.base_offset, "end_offset": end}
-    return Place(segment.base_offset, fit)
+    return OutputPlace(segment.base_offset, fit)
 
 
 def _ends(names: Sequence[int | None]) -> Iterable[int | None]:

@@ -9,34 +9,55 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import chain, groupby, pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import click
 
 from logsegment._core import FileSource, Finding
 from logsegment._decode import entry_options
 from logsegment._options import Depth
+from logsegment._salvage import LostRange
+from logsegment._text import camel_case
 from logsegment._validate import Report, Why, is_unopened, validated, why
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
 from logsegment.cli.inputs import InputSegment, in_range, opened, segments_of
 from logsegment.cli.messages import count, say, show_json, show_json_lines
-from logsegment.cli.options import examples, experimental_option, format_option, json_option, paths_argument, quiet_option, registry_option
+from logsegment.cli.options import (
+    Reading,
+    examples,
+    json_option,
+    paths_argument,
+    quiet_option,
+    reading_options,
+    taking,
+)
 from logsegment.cli.output.findings import folded, more_like_it
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.text import Paper
-from logsegment.cli.verify_survey import Intact, Lost, Survey, border_findings, survey
+from logsegment.cli.verify_survey import Survey, ValidRun, border_findings, survey
 from logsegment.log.faults import SWALLOWED, TORN
 from logsegment.log.neighbours import validate_files
 from logsegment.segment_files.discovery import directory_of
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
-
 #: Options without which a file may not be read as it was validated.
 READING = ("format", "experimental", "codecs")
 _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
+
+
+@dataclass(frozen=True)
+class VerifyArguments:
+    """The arguments of `verify`."""
+
+    paths: tuple[str, ...]
+    depth: Depth
+    fail_on: str
+    strict_tail: bool
+    no_crc: bool
+    reading: Reading
+    is_json: bool
+    quiet: bool
 
 
 @click.command(
@@ -58,24 +79,12 @@ _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflat
 @click.option("--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True, help="Exit with 1 from here on.")
 @click.option("--strict-tail", is_flag=True, help="A file that ends inside a batch is an error, not usual.")
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
-@format_option
-@experimental_option
-@registry_option
+@reading_options
 @json_option("JSON lines: findings, and a summary of each file.")
 @quiet_option
 @ending
-def verify(
-    paths: tuple[str, ...],
-    depth: str,
-    fail_on: str,
-    strict_tail: bool,
-    no_crc: bool,
-    entry_format: str,
-    experimental: bool,
-    codecs: Registry | None,
-    is_json: bool,
-    quiet: bool,
-) -> int:
+@taking(VerifyArguments)
+def verify(options: VerifyArguments) -> int:
     """Validate every PATH, past every damage.
 
     Of a directory, the indexes and other files beside the logs are held against them.
@@ -83,26 +92,19 @@ def verify(
     With --quiet only files with findings are told.
     """
     left_out: list[Finding] = []
-    found, missing = _found(paths, left_out)
+    found, missing = _found(options.paths, left_out)
     segments = in_range(found, None, None)
-    options = {
-        "depth": cast(Depth, depth),
-        "check_crc": not no_crc,
-        "strict_tail": strict_tail,
-        "format": entry_format,
-        "experimental": experimental,
-        "codecs": codecs,
-    }
+    how = {"depth": options.depth, "check_crc": not options.no_crc, "strict_tail": options.strict_tail} | options.reading
     before = _before(segments)
     followed = set(before.values())
     surveys: dict[str, Survey | None] = {}
-    paper = None if is_json else Paper()
+    paper = None if options.is_json else Paper()
     seen: Counter[str] = Counter(unreadable=missing)
-    with Progress(segments, is_wanted=not quiet) as progress:
+    with Progress(segments, is_wanted=not options.quiet) as progress:
         for segment in segments:
             progress.begin(segment)
             try:
-                verdict = _verify(segment, options, progress, is_followed=segment.path in followed)
+                verdict = _verify(segment, how, progress, is_followed=segment.path in followed)
             except UNREADABLES as error:
                 seen["unreadable"] += 1
                 with progress.aside():
@@ -113,17 +115,17 @@ def verify(
             seen.update(verdict.counts)
             seen[verdict.state] += 1
             seen["cut"] += verdict.is_cut_short
-            if not (quiet and verdict.state == "clean"):
+            if not (options.quiet and verdict.state == "clean"):
                 with progress.aside():
                     _write(verdict, paper)
         for verdict in chain(_beside(segments), _uploads(left_out)):
             seen.update(verdict.counts)
-            if not (quiet and verdict.state == "clean"):
+            if not (options.quiet and verdict.state == "clean"):
                 with progress.aside():
                     _write(verdict, paper)
-    if len(segments) + missing > 1 and not quiet:
+    if len(segments) + missing > 1 and not options.quiet:
         say(_total(seen, len(segments) + missing))
-    return _code(seen, fail_on)
+    return _code(seen, options.fail_on)
 
 
 def _found(paths: tuple[str, ...], left_out: list[Finding]) -> tuple[list[InputSegment], int]:
@@ -162,7 +164,7 @@ def _at_border(before: Survey | None, segment: InputSegment, own: Survey | None)
     return list(border_findings(before, segment, own))
 
 
-def _verify(segment: InputSegment, options: dict[str, Any], progress: Progress, *, is_followed: bool) -> Verdict:
+def _verify(segment: InputSegment, options: dict[str, Any], progress: Progress, *, is_followed: bool) -> FileVerdict:
     if segment.is_of_0_7 and options["format"] == "auto":
         # Read front to back for its progress, a source has no name that says so.
         options = options | {"format": "0.7", "base_position": segment.base_offset}
@@ -174,7 +176,7 @@ def _verify(segment: InputSegment, options: dict[str, Any], progress: Progress, 
         report = validated(source, depth, entries, file=file, is_followed=is_followed)
     if not segment.is_regular:
         # Headers are looked at a second time, which a stream does not allow.
-        return Verdict(segment.name, report, None)
+        return FileVerdict(segment.name, report, None)
 
     def validate_from(start: int) -> Report:
         return validated(FileSource(segment.path, start), depth, entries, is_followed=is_followed)
@@ -184,10 +186,10 @@ def _verify(segment: InputSegment, options: dict[str, Any], progress: Progress, 
     found = survey(segment.path, report, validate_from, **reading)
     if segment.file is not None and segment.file.finding is not None:
         report.findings.append(segment.file.finding)
-    return Verdict(segment.name, report, found)
+    return FileVerdict(segment.name, report, found)
 
 
-def _beside(segments: list[InputSegment]) -> Iterator[Verdict]:
+def _beside(segments: list[InputSegment]) -> Iterator[FileVerdict]:
     """What is wrong with the files beside the logs, for each directory that was named or found in one."""
     listed = [segment.file for segment in segments if segment.is_listed and segment.file]
     for directory, files in groupby(listed, lambda file: file.directory):
@@ -201,16 +203,16 @@ def _beside(segments: list[InputSegment]) -> Iterator[Verdict]:
             say(f"{directory}: files beside the logs not looked at: {words_of(error)}")
             continue
         if report.findings:
-            yield Verdict(shown(directory), report, None, is_beside=True)
+            yield FileVerdict(shown(directory), report, None, is_beside=True)
 
 
-def _uploads(left_out: list[Finding]) -> Iterator[Verdict]:
+def _uploads(left_out: list[Finding]) -> Iterator[FileVerdict]:
     """What is told of uploads in tiered storage that are not read, for each directory."""
     for directory, findings in groupby(left_out, lambda finding: directory_of(finding.path)):
-        yield Verdict(directory, Report(list(findings), _NOTHING_READ), None, is_beside=True)
+        yield FileVerdict(directory, Report(list(findings), _NOTHING_READ), None, is_beside=True)
 
 
-def _write(verdict: Verdict, paper: Paper | None) -> None:
+def _write(verdict: FileVerdict, paper: Paper | None) -> None:
     if paper:
         write_words(verdict, paper)
     else:
@@ -244,7 +246,7 @@ STYLES = {"clean": "green", "readable": "yellow", "unopened": "yellow", "damaged
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FileVerdict:
     """A validated file. The survey is None for a stream, which cannot be looked at twice, and for the files beside logs."""
 
     name: str
@@ -287,7 +289,7 @@ class Verdict:
         return self.report.io_stats["records"] or None
 
 
-def write_words(verdict: Verdict, paper: Paper) -> None:
+def write_words(verdict: FileVerdict, paper: Paper) -> None:
     """Say it in words; findings follow as a table."""
     paper.line(f"{verdict.name}: {_headline(verdict)}", STYLES[verdict.state])
     if verdict.state == "damaged" or (verdict.survey and verdict.survey.lost):
@@ -302,7 +304,7 @@ def write_words(verdict: Verdict, paper: Paper) -> None:
         paper.line(f"  and {count(len(findings) - SHOWN, 'finding')} more; --json has all of them")
 
 
-def write_json(verdict: Verdict) -> None:
+def write_json(verdict: FileVerdict) -> None:
     """A line for each finding, then one for the file."""
     constants = [("type", "finding"), ("file", verdict.name)]
     for batch in verdict.report.to_arrow().to_batches():
@@ -310,7 +312,7 @@ def write_json(verdict: Verdict) -> None:
     show_json(_summary(verdict))
 
 
-def _summary(verdict: Verdict) -> dict[str, Any]:
+def _summary(verdict: FileVerdict) -> dict[str, Any]:
     survey = verdict.survey
     is_known = survey is not None and survey.is_complete
     return {
@@ -324,12 +326,14 @@ def _summary(verdict: Verdict) -> dict[str, Any]:
         "records": verdict.records,
         "bytesRead": verdict.report.io_stats["bytes_read"],
         "bytesInflated": verdict.report.io_stats["bytes_inflated"],
-        "safe": [_camel(asdict(run)) for run in survey.intact] if survey and is_known else None,
-        "lost": [_camel(asdict(place)) for place in survey.lost] if survey else None,
+        "safe": [{camel_case(name): value for name, value in asdict(run).items()} for run in survey.intact]
+        if survey and is_known
+        else None,
+        "lost": [place.to_dict() for place in survey.lost] if survey else None,
     }
 
 
-def _headline(verdict: Verdict) -> str:
+def _headline(verdict: FileVerdict) -> str:
     if verdict.is_beside:
         return f"files beside the logs, {count(len(verdict.report.findings), 'finding')}"
     whole = count(verdict.batches, "batch")
@@ -352,12 +356,12 @@ def _unopened(findings: Sequence[Finding]) -> str:
     return ", ".join(f"{count(batches[reason], 'batch')} {words}" for reason, words in _REASONS.items() if batches[reason])
 
 
-def _offsets(runs: list[Intact]) -> str:
+def _offsets(runs: list[ValidRun]) -> str:
     first, last = min(run.first_offset for run in runs), max(run.last_offset for run in runs)
     return f", offsets {first:,} to {last:,}" if len(runs) == 1 else f", offsets between {first:,} and {last:,}"
 
 
-def _damage(verdict: Verdict) -> Iterable[str]:
+def _damage(verdict: FileVerdict) -> Iterable[str]:
     survey = verdict.survey
     if survey is None:
         yield "Which offsets are safe is told for files only: this was a stream, and is gone."
@@ -392,7 +396,7 @@ def _ends(findings: Sequence[Finding]) -> Iterable[str]:
             yield f"The length at byte {finding.position:,} is a lie at which readers end, without an error; cat --on-error skip reads on."
 
 
-def _place(place: Lost) -> str:
+def _place(place: LostRange) -> str:
     where = f"bytes {place.position:,} to {place.position + place.length - 1:,}"
     if place.after_offset is not None and place.before_offset is not None:
         return f"{where}: what stood between offsets {place.after_offset:,} and {place.before_offset:,}"
@@ -417,11 +421,3 @@ def _row(finding: Finding, batches: int = 1) -> tuple[str, ...]:
     path, at, _ = finding.path.rpartition("@")
     file = f"{os.path.basename(path)}: " if at and not finding.path.startswith("entry@") else ""
     return (finding.severity, finding.rule, str(finding.position), offset, f"{file}{record}{finding.message}{where}{more_like_it(batches)}")
-
-
-def _camel(fields: dict[str, Any]) -> dict[str, Any]:
-    def camel(name: str) -> str:
-        first, *rest = name.split("_")
-        return first + "".join(part.capitalize() for part in rest)
-
-    return {camel(name): value for name, value in fields.items()}

@@ -1,4 +1,4 @@
-"""Where records go: JSON lines on stdout, or a table in a file. Rows are chosen here by time, key and number."""
+"""Where records go: JSON lines on stdout, or a table in a file. RowFilter are chosen here by time, key and number."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_TIMESTAMP = -1
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowFilter:
     """Which records: by timestamp (ms; `until` exclusive), by key, and how many at most."""
 
     since: int | None
@@ -42,7 +42,7 @@ class Rows:
         return [*columns, *(name for name in looked_at if name not in columns)]
 
     def size(self, usual: int) -> int:
-        """Rows of a batch: no more than can be wanted."""
+        """RowFilter of a batch: no more than can be wanted."""
         return usual if self.limit is None else max(1, min(usual, self.limit))
 
 
@@ -78,7 +78,7 @@ class JsonLines:
     batch_size = 65536
     batch_bytes = 1 << 20
 
-    def __init__(self, columns: Sequence[str], rows: Rows, form: Form, threads: int, redactor: Redactor | None = None) -> None:
+    def __init__(self, columns: Sequence[str], rows: RowFilter, form: Form, threads: int, redactor: Redactor | None = None) -> None:
         # A microsecond timestamp is null where milliseconds do not fit; the stored number always does.
         sources = ["timestampMs" if name == "timestamp" else name for name in columns]
         self.columns = rows.needed(list(dict.fromkeys(sources)))
@@ -131,7 +131,7 @@ class RecordTable:
     batch_bytes = BATCH_BYTES
     leaves_terminal = True
 
-    def __init__(self, output: Output, stack: ExitStack, columns: list[str], rows: Rows, redactor: Redactor | None = None) -> None:
+    def __init__(self, output: Output, stack: ExitStack, columns: list[str], rows: RowFilter, redactor: Redactor | None = None) -> None:
         self._pa = pyarrow_for(output)
         self._names = columns
         self._rows = rows
