@@ -51,12 +51,18 @@ from logsegment.log.segment import Segment
 if TYPE_CHECKING:
     from logsegment import broker, plugins, polars, tiered
     from logsegment._restore.restore import restore
+    from logsegment.analysis.diff import diff
+    from logsegment.analysis.find import find
+    from logsegment.analysis.stats import stats
     from logsegment.analysis.train_dictionary import train_dictionary
+    from logsegment.analysis.transactions import transactions
 
-_PLACES = {name: f"logsegment.{name}" for name in ("broker", "plugins", "polars", "tiered")}
-__getattr__, __dir__ = lazily(
-    __name__, {**_PLACES, "restore": "logsegment._restore.restore", "train_dictionary": "logsegment.analysis.train_dictionary"}
-)
+_PLACES = {
+    **{name: f"logsegment.{name}" for name in ("broker", "plugins", "polars", "tiered")},
+    **{name: f"logsegment.analysis.{name}" for name in ("diff", "find", "stats", "train_dictionary", "transactions")},
+    "restore": "logsegment._restore.restore",
+}
+__getattr__, __dir__ = lazily(__name__, _PLACES)
 
 __all__ = [
     "ArrowArray",
@@ -104,9 +110,11 @@ __all__ = [
     "convert_array",
     "decode",
     "decode_array",
+    "diff",
     "encode",
     "encode_array",
     "explode_array",
+    "find",
     "fix_lz4",
     "inspect",
     "lz4_header_checksum",
@@ -115,8 +123,10 @@ __all__ = [
     "restore",
     "salvage",
     "scan_transactions",
+    "stats",
     "tiered",
     "train_dictionary",
+    "transactions",
     "validate",
     "validate_array",
 ]

@@ -1,14 +1,14 @@
-"""Two replicas, or a backup and its source: the same records at the same offsets? `diff`."""
+"""Compare two replicas, or a backup and its source: `diff`."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from logsegment._core import Finding, Limits
 from logsegment._options import Format
@@ -19,67 +19,33 @@ from logsegment.analysis.diff_sides import (
     LAST,
     RECORD,
     SAME,
-    UNCOVERED,
-    Chunk,
-    Damage,
+    BatchChunk,
     Difference,
-    Options,
+    DiffOptions,
     Piece,
     Records,
     Row,
     Side,
     Totals,
 )
+from logsegment.analysis.results import Results
 from logsegment.segment_files.discovery import SegmentFile, absolute, directory_of, found_in
 from logsegment.stores.uri import is_tiered, placed, shown, untiered
+from logsegment.tiered.keys import Keys
+from logsegment.tiered.uri import tiered
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
 
-__all__ = ["Comparison", "Damage", "Difference", "Totals", "diff"]
-
 State = Literal["same", "different", "unopened", "damaged"]
+#: The states from best to worst.
+STATES: tuple[State, ...] = ("same", "unopened", "damaged", "different")
 
-
-class Comparison:
-    """What differs between the two sides of one partition, found while it is gone through, once.
-
-    Attributes:
-        name (str): the partition, or the directory where its name tells none.
-        topic (str or None), partition (int or None): as the directories tell.
-        a (list[SegmentFile]), b (list[SegmentFile]): the files of both sides; none where a side lacks the partition.
-        left_out (list[Finding]): uploads of tiered storage on either side that are not read, as `Log.left_out` tells them: what they alone
-            have is missing there.
-        totals (Totals): counts so far.
-    """
-
-    def __init__(self, pair: Pair, found: Iterator[Difference | Damage], totals: Totals, *, with_batches: bool) -> None:
-        self.topic, self.partition = pair.topic, pair.partition
-        self.a, self.b = pair.a, pair.b
-        self.left_out = pair.left_out
-        self.name = pair.name
-        self.totals = totals
-        self._found = found
-        self._with_batches = with_batches
-
-    @property
-    def state(self) -> State:
-        """Whether a side lacks records or has others ("different"), else whether not all could be read; right at the end.
-
-        "unopened" when all that was in the way is that plugins are missing here or failed, else "damaged".
-        """
-        totals = self.totals
-        if not (self.a and self.b) or totals.missing_a or totals.missing_b or totals.changed or (totals.batches and self._with_batches):
-            return "different"
-        if totals.unopened and not totals.damage:
-            return "unopened"
-        return "damaged" if totals.damage or totals.unreadable else "same"
-
-    def __iter__(self) -> Iterator[Difference | Damage]:
-        return self._found
-
-    def __repr__(self) -> str:
-        return f"Comparison({self.name!r}, {self.state} so far)"
+_COLUMNS = (
+    *(("topic", "string"), ("partition", "int32"), ("type", "string"), ("side", "string"), ("firstOffset", "int64")),
+    *(("lastOffset", "int64"), ("records", "int64"), ("fields", lambda pa: pa.list_(pa.string())), ("file", "string")),
+    *(("rule", "string"), ("severity", "string"), ("position", "int64"), ("length", "int64"), ("message", "string")),
+)
 
 
 def diff(
@@ -93,52 +59,132 @@ def diff(
     experimental: bool = False,
     codecs: Registry | None = None,
     limits: Limits | None = None,
-) -> Iterator[Comparison]:
+    decryption_keys: Keys | None = None,
+) -> Diff:
     """Compare the records of two segments, two partition directories, or two trees of them, partition by partition.
 
-    Batches whose offsets, count, size and checksum agree on both sides hold the same records, so they are not unpacked: the checksum
-    covers everything but base offset, length, leader epoch and magic of a batch (of which the leader epoch alone is not compared), and the
-    offset and length of an older message. All else is decoded and compared by offset, timestamp, key, value, headers, and whether it is a
-    control record. Segment borders, batches, codec, format, producers and the type of a timestamp do not count.
+    Batches with the same offsets, count, size and checksum contain the same records, so they are not decompressed. The checksum covers
+    everything but the base offset, length, leader epoch and magic of a batch, and the offset and length of an older message. Other
+    batches are decoded. Their records are compared by offset, timestamp, key, value, headers, and whether they are control records.
+    Segment borders, batches, codec, format, producers and the type of a timestamp do not count.
 
     Args:
         a: a file, a partition directory or a tree, here or in a store, or a prefix of tiered storage.
         b: the same; partitions of two trees are paired by topic and partition.
-        batches: the same records in other batches, or with other headers of batches, are a difference too.
-        deep: decode every batch, so that nothing rests on 32 bits of a checksum.
-        check_crc: verify the checksums of both sides. Without it they are believed, and where they agree no records are read at all.
-        format: as in `logsegment.decode`. Offsets of Kafka 0.7 are positions: only the same batches have the same.
-        experimental: as in `logsegment.decode`.
-        codecs: as in `logsegment.decode`.
-        limits: as in `logsegment.decode`.
+        batches: report also the same records in other batches, or in batches with other headers.
+        deep: decode every batch, so that nothing depends on the 32 bits of a checksum.
+        check_crc: verify the checksums of both sides. Without it, records are read only where the stored checksums differ.
+        format: as in `decode`. Offsets of Kafka 0.7 are positions, which only the same batches share.
+        experimental: as in `decode`.
+        codecs: as in `decode`.
+        limits: as in `decode`.
+        decryption_keys: private keys of tiered storage by their ids, for both sides.
 
-    Yields:
-        A `Comparison` for each partition of either side; go through one before the next.
+    Returns:
+        A `Diff`, which compares while it is iterated.
 
     Raises:
-        ValueError: when the two sides cannot be paired.
-        OSError: when a file cannot be read.
+        ValueError: if the two sides cannot be paired.
+        RecordBatchError: while iterating, if a file has none of the formats.
+        OSError: if a file cannot be read.
 
     Example:
-        >>> from logsegment.analysis.diff import diff
-        >>> for partition in diff("orders-0", "orders-0"):
+        >>> import logsegment as ls
+        >>> for partition in ls.diff("orders-0", "orders-0"):
         ...     print(list(partition), partition.state, partition.totals.same_records)
         [] same 240
 
     Source: KIP-98 for what a checksum covers; `ReplicaVerificationTool` in Kafka.
     """
-    how = {"format": format, "experimental": experimental, "codecs": codecs, "limits": limits}
-    for pair in pairs_of(a, b):
-        options = Options(how, check_crc, (*SAME, UNCOVERED) if batches else SAME)
-        totals = Totals()
-        found = _found(pair, options, totals, is_deep=deep, with_batches=batches)
-        yield Comparison(pair, found, totals, with_batches=batches)
+    reading = {"format": format, "experimental": experimental, "codecs": codecs, "limits": limits}
+    options = DiffOptions(reading, check_crc, with_batches=batches, is_deep=deep)
+    ours, theirs = (one if decryption_keys is None else tiered(absolute(one), decryption_keys) for one in (a, b))
+    return Diff(Comparison(pair, options) for pair in pairs_of(ours, theirs))
 
 
-def _found(pair: Pair, options: Options, totals: Totals, *, is_deep: bool, with_batches: bool) -> Iterator[Difference | Damage]:
+class Comparison(Results[Difference]):
+    """The differences of one partition, found while it is iterated.
+
+    Attributes:
+        name (str): the partition, or the directory where its name contains no partition.
+        topic (str or None), partition (int or None): from the name of the directory.
+        a (list[SegmentFile]), b (list[SegmentFile]): the files of both sides; none where a side lacks the partition.
+        left_out (list[Finding]): uploads of tiered storage on either side that are not read, as in `Log.left_out`.
+        totals (Totals): counts so far.
+    """
+
+    def __init__(self, pair: Pair, options: DiffOptions) -> None:
+        self.totals = Totals()
+        super().__init__(_differences(pair, options, self.totals))
+        self.topic, self.partition, self.name = pair.topic, pair.partition, pair.name
+        self.a, self.b = pair.a, pair.b
+        self.left_out = pair.left_out
+        self._with_batches = options.with_batches
+
+    @property
+    def state(self) -> State:
+        """The state, which is final after the iteration.
+
+        "different" if a side lacks records or has other records, else "damaged" or "unopened" if some could not be read. "unopened" means
+        that only plugins were missing or failed.
+        """
+        totals = self.totals
+        if not (self.a and self.b) or totals.missing_a or totals.missing_b or totals.changed or (totals.batches and self._with_batches):
+            return "different"
+        if totals.unopened and not totals.damage:
+            return "unopened"
+        return "damaged" if totals.damage or totals.unreadable else "same"
+
+    def summary(self) -> dict[str, Any]:
+        """Return the state and the counts so far, ready for JSON."""
+        totals = self.totals
+        place = {"topic": self.topic, "partition": self.partition, "name": self.name, "state": self.state}
+        counts = {"sameRecords": totals.same_records, "sameBatches": totals.same_batches, "missingInA": totals.missing_a}
+        counts |= {"missingInB": totals.missing_b, "changed": totals.changed, "unreadable": totals.unreadable}
+        counts |= {"batchStretches": totals.batches, "damaged": totals.damage, "unopened": totals.unopened}
+        return place | {"inA": bool(self.a), "inB": bool(self.b)} | counts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary and the differences, ready for JSON."""
+        differences = [found.to_dict() for found in self]
+        return self.summary() | {"differences": differences}
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.name!r}, {self.state} so far)"
+
+    def _columns(self) -> Sequence[tuple[str, Any]]:
+        return _COLUMNS
+
+    def _rows(self) -> Iterable[dict[str, Any]]:
+        place = {"topic": self.topic, "partition": self.partition}
+        return (place | {"firstOffset": one.first_offset, "lastOffset": one.last_offset} | one.to_dict() for one in self)
+
+
+class Diff(Results[Comparison]):
+    """The comparisons of all partitions of both sides. The rows of `to_arrow` are the differences of all of them."""
+
+    @property
+    def state(self) -> State:
+        """The worst state of the partitions, all of which are compared first."""
+        states = [comparison.state for comparison in self if all(True for _ in comparison)]
+        return max(states, key=STATES.index, default="same")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state and the comparisons, ready for JSON."""
+        partitions = [comparison.to_dict() for comparison in self]
+        return {"state": self.state, "partitions": partitions}
+
+    def _columns(self) -> Sequence[tuple[str, Any]]:
+        return _COLUMNS
+
+    def _rows(self) -> Iterable[dict[str, Any]]:
+        return (row for comparison in self for row in comparison._rows())
+
+
+def _differences(pair: Pair, options: DiffOptions, totals: Totals) -> Iterator[Difference]:
     if pair.a and pair.b:
         with closing(Side("a", pair.a, options)) as a, closing(Side("b", pair.b, options)) as b:
-            yield from Comparing(a, b, totals, is_deep=is_deep, with_batches=with_batches).found()
+            yield from Comparing(a, b, totals, options).found()
 
 
 COUNT = re.compile(rb'"count":(\d+)')
@@ -163,7 +209,7 @@ class Stretch:
         """Of both sides."""
         return sum(end - start for _, start, end in (*self.a, *self.b))
 
-    def take(self, side: Side, row: Row, chunk: Chunk) -> None:
+    def take(self, side: Side, row: Row, chunk: BatchChunk) -> None:
         """Add a batch of a side."""
         pieces = self.a if side.name == "a" else self.b
         start, end = row["position"], row["position"] + row["size"]
@@ -180,17 +226,16 @@ class Stretch:
 class Comparing:
     """The work of one comparison. What it gives are differences and damage, in the order in which they are met."""
 
-    def __init__(self, a: Side, b: Side, totals: Totals, *, is_deep: bool, with_batches: bool) -> None:
+    def __init__(self, a: Side, b: Side, totals: Totals, options: DiffOptions) -> None:
         self.a, self.b = a, b
         self.totals = totals
-        self._is_deep = is_deep
-        self._with_batches = with_batches
+        self._options = options
         self._runs = Runs(totals)
 
-    def found(self) -> Iterator[Difference | Damage]:
+    def found(self) -> Iterator[Difference]:
         """Compare to the end."""
         while self.a.chunk is not None or self.b.chunk is not None:
-            if not self._is_deep and self._skip_same():
+            if not self._options.is_deep and self._skip_same():
                 yield from self._runs.ended()
             elif (missing := self._missing_batch()) is not None:
                 yield from self._runs.add(missing)
@@ -220,7 +265,7 @@ class Comparing:
     def _missing_batch(self) -> Difference | None:
         """The next batch of one side when the other has nothing there; its header counts the records."""
         x, y = self.a.row(), self.b.row()
-        if self._is_deep:
+        if self._options.is_deep:
             return None
         for row, other, has, lacks in ((x, y, self.a, self.b), (y, x, self.b, self.a)):
             if row is None or row["baseOffset"] is None or row["count"] is None:
@@ -235,7 +280,7 @@ class Comparing:
         """Take batches of both sides until the next ones agree, those that end first before the others."""
         a, b, stretch = self.a, self.b, Stretch()
         while a.chunk is not None or b.chunk is not None:
-            if (stretch.a or stretch.b) and not self._is_deep and a.line() == b.line():
+            if (stretch.a or stretch.b) and not self._options.is_deep and a.line() == b.line():
                 break
             x, y = a.row(), b.row()
             takes_a = x is not None and (y is None or x["lastOffset"] <= y["lastOffset"])
@@ -250,7 +295,7 @@ class Comparing:
                     side.advance()
         return stretch
 
-    def _compare(self, stretch: Stretch) -> Iterator[Difference | Damage]:
+    def _compare(self, stretch: Stretch) -> Iterator[Difference]:
         """Decode a stretch and compare its records."""
         same = different = 0
         whole = stretch.first, stretch.last
@@ -287,16 +332,16 @@ class Comparing:
 
     def _batches(self, stretch: Stretch, records: int) -> Iterator[Difference]:
         """Tell that the same records lie in other batches."""
-        if self._with_batches:
+        if self._options.with_batches:
             yield from self._runs.add(Difference("batches", None, *(stretch.first, stretch.last), records, tuple(sorted(stretch.fields))))
             yield from self._runs.ended()
         else:
             self.totals.batches += 1
 
-    def _damage(self) -> Iterator[Damage]:
+    def _damage(self) -> Iterator[Difference]:
         for side in (self.a, self.b):
             # What is unpacked here has its checksum compared, here or before.
-            unopened = sum(is_unopened(one.finding) for one in side.damage)
+            unopened = sum(one.finding is not None and is_unopened(one.finding) for one in side.damage)
             self.totals.unopened += unopened
             self.totals.damage += len(side.damage) - unopened
             yield from side.damage

@@ -20,6 +20,7 @@ from logsegment._validate import validate
 from logsegment.log.faults import SWALLOWED, TORN
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
+from logsegment.stores.uri import shown
 
 #: Of two batches for which all this is the same, the records are the same: the checksum is of them.
 SAME = ("baseOffset", "lastOffset", "count", "magic", "size", "crc", "isValid")
@@ -36,21 +37,24 @@ FIRST, LAST = -(2**63), 2**63 - 1
 Row = dict[str, Any]
 Piece = tuple[str, int, int]
 Which: TypeAlias = Literal["a", "b"]
-Kind: TypeAlias = Literal["missing", "changed", "unreadable", "batches"]
+Kind: TypeAlias = Literal["missing", "changed", "unreadable", "batches", "damage"]
 
 
 @dataclass(slots=True)
 class Difference:
-    """Offsets that follow each other and differ in the same way.
+    """Consecutive offsets that differ in the same way, or a damaged place of one side.
 
     Attributes:
         kind: "missing": only the other side has these records; "changed": both have them, with other content; "unreadable": the other
-            side has them, and this one is damaged there, so nobody knows; "batches": the same records in other batches (when asked for).
+            side has them, and this side is damaged there; "batches": the same records in other batches (on request); "damage": bytes of
+            one side that cannot be read.
         side: which of the two lacks or cannot read them; None for "changed" and "batches".
-        first_offset: of the first record; where whole batches are missing, of the first batch.
+        first_offset: of the first record; where whole batches are missing, of the first batch; of damage -1 if it is unknown.
         last_offset: of the last one (inclusive).
         records: how many.
         fields: what differs: "key", "value", "timestamp", "headers", "isControl"; of batches the names of their columns.
+        path: the damaged file; empty if the kind is not "damage".
+        finding: what `validate` reports about the damage; its position counts in the file.
     """
 
     kind: Kind
@@ -59,26 +63,21 @@ class Difference:
     last_offset: int
     records: int
     fields: tuple[str, ...] = ()
+    path: str = ""
+    finding: Finding | None = None
+
+    @classmethod
+    def damage(cls, side: Which, path: str, finding: Finding) -> Difference:
+        """Return the difference of a damaged place."""
+        first, last = (-1 if offset is None else offset for offset in (finding.baseOffset, finding.lastOffset))
+        return cls("damage", side, first, last, 0, path=path, finding=finding)
 
     def to_dict(self) -> dict[str, Any]:
-        """The attributes as JSON has them."""
+        """Return the attributes by their names in JSON; those of a finding next to the side and file of damage."""
+        if self.finding is not None:
+            return {"type": self.kind, "side": self.side, "file": shown(self.path), **self.finding.to_dict()}
         told: dict[str, Any] = {"type": self.kind, "side": self.side, "firstOffset": self.first_offset, "lastOffset": self.last_offset}
         return told | {"records": self.records, "fields": list(self.fields)}
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A place that cannot be read.
-
-    Attributes:
-        side: where.
-        path: the file.
-        finding: as `logsegment.validate` tells it; its position counts in the file.
-    """
-
-    side: Which
-    path: str
-    finding: Finding
 
 
 @dataclass(slots=True)
@@ -109,16 +108,29 @@ class Totals:
     unopened: int = 0
 
 
-@dataclass(slots=True)
-class Options:
-    """How both sides are read: those of `logsegment.decode` that tell how, and whether checksums are verified."""
+@dataclass(frozen=True, slots=True)
+class DiffOptions:
+    """How both sides are read and compared.
+
+    Attributes:
+        reading: options of `logsegment.decode`.
+        check_crc: verify the checksums.
+        with_batches: other batches of the same records are a difference.
+        is_deep: decode every batch.
+    """
 
     reading: dict[str, Any]
     check_crc: bool
-    fields: tuple[str, ...]
+    with_batches: bool
+    is_deep: bool
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The columns of batches that agree where the records agree."""
+        return (*SAME, UNCOVERED) if self.with_batches else SAME
 
 
-class Chunk:
+class BatchChunk:
     """Intact batches of one file that follow each other: what is compared of each as a line, and the rest when it is asked for."""
 
     def __init__(self, path: str, lines: list[bytes], rows: ArrowBatch, start: int = 0) -> None:
@@ -145,15 +157,15 @@ class Side:
         damage: places that were met and not told yet.
     """
 
-    def __init__(self, name: Which, files: Sequence[SegmentFile], options: Options) -> None:
+    def __init__(self, name: Which, files: Sequence[SegmentFile], options: DiffOptions) -> None:
         self.name = name
         self.lost: deque[tuple[int, int]] = deque()
-        self.damage: list[Damage] = []
-        self.chunk: Chunk | None = None
+        self.damage: list[Difference] = []
+        self.chunk: BatchChunk | None = None
         self.at = 0
         self._options = options
         self._files = arranged(files, reports=True)
-        self.damage += [Damage(name, file.path, file.finding) for file in self._files if file.finding is not None]
+        self.damage += [Difference.damage(name, file.path, file.finding) for file in self._files if file.finding is not None]
         self._last = FIRST
         self._torn: tuple[str, Finding] | None = None
         self._is_lost = False
@@ -205,7 +217,7 @@ class Side:
         self.at = 0
         self.chunk = next(self._chunks, None)
 
-    def _read(self) -> Generator[Chunk]:
+    def _read(self) -> Generator[BatchChunk]:
         gaps = deque[Finding]()
         how = dict(self._options.reading, check_crc=self._options.check_crc, on_error="skip")
         with closing(headers_of([file.path for file in self._files], self._options.fields, how)) as headers:
@@ -218,7 +230,7 @@ class Side:
                 else:
                     totals = header_totals(one.rows)
                     self._last = totals[1] if totals else json.loads(one.lines[-1])["lastOffset"]
-                    yield Chunk(one.path, one.lines, one.rows)
+                    yield BatchChunk(one.path, one.lines, one.rows)
         if self._is_lost:
             self._lose(LAST if self._torn is None else _end_of_torn(*self._torn, self._options.reading))
 
@@ -228,19 +240,19 @@ class Side:
             gap = gaps.popleft()
             self._is_lost = True
             self._torn = (path, gap) if gap.rule == TORN else None
-            self.damage.append(Damage(self.name, path, gap))
+            self.damage.append(Difference.damage(self.name, path, gap))
 
-    def _intact(self, path: str, lines: list[bytes], rows: ArrowBatch, gaps: deque[Finding]) -> Iterator[Chunk]:
+    def _intact(self, path: str, lines: list[bytes], rows: ArrowBatch, gaps: deque[Finding]) -> Iterator[BatchChunk]:
         """The intact batches of a chunk that has damage in it or before it."""
-        headers, begin = Chunk(path, lines, rows), 0
+        headers, begin = BatchChunk(path, lines, rows), 0
         for index in range(len(lines)):
             row = headers.row(index)
             is_behind_gap = bool(gaps) and gaps[0].position < row["position"]
             if index > begin and (is_behind_gap or row["isValid"] is False):
-                yield Chunk(path, lines[begin:index], rows, begin)
+                yield BatchChunk(path, lines[begin:index], rows, begin)
                 begin = index
             while gaps and gaps[0].position < row["position"]:
-                self.damage.append(Damage(self.name, path, gaps.popleft()))
+                self.damage.append(Difference.damage(self.name, path, gaps.popleft()))
                 self._is_lost = True
             if row["isValid"] is False:
                 self._tell_invalid(path, row)
@@ -250,12 +262,12 @@ class Side:
                 self._lose((row["lastOffset"] if row["baseOffset"] is None else row["baseOffset"]) - 1)
             self._last = row["lastOffset"]
         if begin < len(lines):
-            yield Chunk(path, lines[begin:], rows, begin)
+            yield BatchChunk(path, lines[begin:], rows, begin)
 
     def _tell_invalid(self, path: str, row: Row) -> None:
         source = FileSource(path, row["position"], row["position"] + row["size"])
         found = filter(_is_damage, validate(source, depth="headers", **self._options.reading).findings)
-        self.damage += [Damage(self.name, path, finding) for finding in found]
+        self.damage += [Difference.damage(self.name, path, finding) for finding in found]
         self._is_lost = True
 
     def _lose(self, end: int) -> None:
@@ -274,7 +286,7 @@ class Side:
     def _met(self, path: str, findings: Sequence[Finding], seen: int, whole: tuple[int, int]) -> int:
         """Take the findings of a decode from `seen` on; gives how many there are now."""
         for finding in filter(_is_damage, findings[seen:]):
-            self.damage.append(Damage(self.name, path, finding))
+            self.damage.append(Difference.damage(self.name, path, finding))
             self._add_lost(*(_offsets_of(path, finding, self._options.reading) or whole))
         return len(findings)
 

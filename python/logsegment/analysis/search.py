@@ -1,4 +1,4 @@
-"""Where records are: the partitions, segments and batches that hold wanted offsets, times, keys or headers."""
+"""Find the partitions, segments and batches that contain given offsets, times, keys or headers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from logsegment._core import ArrowBatch, FileSource, Finding, RecordBatchError
 from logsegment._decode import decode
 from logsegment._errors import naming_file
 from logsegment._options import Format, OnError
+from logsegment._text import camel_case
 from logsegment._validate import validate
 from logsegment.log.faults import TORN, error_of, faults_of
 from logsegment.log.reader import arranged, in_range
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile
-from logsegment.stores.uri import is_stored
+from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.errors import ChunkError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecordPlace:
     """Where a record is.
 
     Attributes:
@@ -84,6 +85,10 @@ class Place:
     batch_base_offset: int
     entry_position: int
     index_in_entry: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes by their names in JSON."""
+        return {camel_case(name): value for name, value in asdict(self).items()} | {"path": shown(self.path)}
 
 
 @dataclass(slots=True)
@@ -159,7 +164,7 @@ class Search:
     misnamed: list[tuple[str, Finding]] = field(default_factory=list)
     findings: list[tuple[str, Finding]] = field(default_factory=list)
 
-    def places(self, files: Sequence[SegmentFile]) -> Generator[Place]:
+    def places(self, files: Sequence[SegmentFile]) -> Generator[RecordPlace]:
         """Find what is wanted in one partition.
 
         Args:
@@ -196,7 +201,7 @@ class Search:
             end = end if behind is None else behind.offset if end is None else min(behind.offset, end)
         return start, end
 
-    def _first_at(self, segments: Sequence[CountedSegment], timestamp: int) -> Place | None:
+    def _first_at(self, segments: Sequence[CountedSegment], timestamp: int) -> RecordPlace | None:
         """The first record of a time or later, markers too, as a broker answers."""
         rows = {"since": timestamp, "until": None, "keys": None, "limit": 1}
         for segment in segments:
@@ -207,7 +212,7 @@ class Search:
                         return first
         return None
 
-    def _scan(self, segment: CountedSegment, start: int | None, end: int | None) -> Iterator[Place]:
+    def _scan(self, segment: CountedSegment, start: int | None, end: int | None) -> Iterator[RecordPlace]:
         self.path = segment.path
         begin, behind = segment.range_of_offsets(start, end, is_skipping=self.on_error == "skip")
         if start is not None and self.on_error == "raise" and (bytes_of := segment.passed_over(start)):
@@ -226,7 +231,7 @@ class Search:
         rows: dict[str, Any],
         *,
         control: bool,
-    ) -> Generator[Place]:
+    ) -> Generator[RecordPlace]:
         segment.is_read()
         needed = ["key"] * (rows["keys"] is not None) + ["headers"] * bool(self.wanted.headers)
         stream = decode(
@@ -269,12 +274,12 @@ class Search:
             raise error_of(segment.path, fault, format=self.format, experimental=self.experimental)
         return report.findings
 
-    def _chosen(self, segment: CountedSegment, batch: ArrowBatch, rows: dict[str, Any]) -> Iterator[Place]:
+    def _chosen(self, segment: CountedSegment, batch: ArrowBatch, rows: dict[str, Any]) -> Iterator[RecordPlace]:
         fields = [*_FIELDS, _HEADERS] if self.wanted.headers else _FIELDS
         for line in batch.to_jsonl("base64", fields=fields, rows=rows).splitlines():
             row = json.loads(line)
             if self._has_headers(row.pop("headers", None)):
-                yield Place(segment.path, *(row[name] for name in _COLUMNS))
+                yield RecordPlace(segment.path, *(row[name] for name in _COLUMNS))
 
     def _has_headers(self, headers: list[dict[str, str | None]] | None) -> bool:
         found = headers or []

@@ -15,7 +15,7 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, run
-from logsegment.analysis.search import Place, Search, Wanted
+from logsegment.analysis.search import RecordPlace, Search, Wanted
 from logsegment.segment_files.discovery import find_segments
 from logsegment.stores import filesystems
 from made_logs import START, make_partition
@@ -34,13 +34,13 @@ def rows_of(place: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def searched(place: Path | str, wanted: Wanted, **options: Any) -> tuple[list[Place], Search]:
+def searched(place: Path | str, wanted: Wanted, **options: Any) -> tuple[list[RecordPlace], Search]:
     search = Search(wanted, **options)
     groups = groupby(find_segments(place), key=lambda file: file.directory)
     return [found for _, files in groups for found in search.places(list(files))], search
 
 
-def where(places: list[Place]) -> list[tuple[int, ...]]:
+def where(places: list[RecordPlace]) -> list[tuple[int, ...]]:
     return [(one.offset, one.batch_base_offset, one.entry_position, one.index_in_entry) for one in places]
 
 

@@ -25,11 +25,11 @@ svg .bar{fill:var(--bar)}svg .late{fill:var(--bad)}svg .axis{stroke:var(--line);
 """
 
 
-def page(stats: Stats, title: str, saved: V3Savings | None = None) -> str:
-    """The whole page; with what the proposed format v3 would save, where that was asked."""
+def page(stats: Stats, title: str) -> str:
+    """Return the whole page."""
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title><style>{STYLE}</style>'
     body = [f"<h1>{escape(title)}</h1>", _summary(stats), f'<div class="grid">{"".join(plots_of(stats))}</div>', _codecs(stats)]
-    body += [_producers(stats), _gaps(stats), _damage(stats), _what_if(saved) if saved else ""]
+    body += [_producers(stats), _gaps(stats), _damage(stats), _what_if(stats.what_if) if stats.what_if else ""]
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
 
 

@@ -24,6 +24,8 @@ def lines(stats: Stats) -> Iterator[str]:
     left = sum(stats.damage_counts.values()) - len(stats.damage[:SHOWN])
     if left:
         yield f"            and {number(left)} more: logsegment verify tells all"
+    if stats.what_if is not None:
+        yield from v3_lines(stats.what_if)
 
 
 def _batch_lines(stats: Stats) -> Iterator[str]:
