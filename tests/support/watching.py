@@ -26,7 +26,7 @@ class Watched:
             columns=COLUMNS,
             form=None,
             control=False,
-            is_decoded=False,
+            values="raw",
             topic=None,
             interval=None,
             idle_exit=None,

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Unpack
 
-from logsegment._core import Finding, Limits
-from logsegment._options import Format
+from logsegment._core import Finding
+from logsegment._options import EntryKeywords, ReadOptions
 from logsegment._validate import is_unopened
 from logsegment.analysis.diff_sides import (
     BATCHING,
@@ -34,9 +34,6 @@ from logsegment.stores.uri import is_tiered, placed, shown, untiered
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
-
 State = Literal["same", "different", "unopened", "damaged"]
 #: The states from best to worst.
 STATES: tuple[State, ...] = ("same", "unopened", "damaged", "different")
@@ -55,11 +52,8 @@ def diff(
     batches: bool = False,
     deep: bool = False,
     check_crc: bool = True,
-    format: Format = "auto",
-    experimental: bool = False,
-    codecs: Registry | None = None,
-    limits: Limits | None = None,
     decryption_keys: Keys | None = None,
+    **options: Unpack[EntryKeywords],
 ) -> Diff:
     """Compare the records of two segments, two partition directories, or two trees of them, partition by partition.
 
@@ -74,11 +68,8 @@ def diff(
         batches: report also the same records in other batches, or in batches with other headers.
         deep: decode every batch, so that nothing depends on the 32 bits of a checksum.
         check_crc: verify the checksums of both sides. Without it, records are read only where the stored checksums differ.
-        format: as in `decode`. Offsets of Kafka 0.7 are positions, which only the same batches share.
-        experimental: as in `decode`.
-        codecs: as in `decode`.
-        limits: as in `decode`.
         decryption_keys: private keys of tiered storage by their ids, for both sides.
+        options: options of entries; see `decode`. Offsets of Kafka 0.7 are positions, which only the same batches share.
 
     Returns:
         A `Diff`, which compares while it is iterated.
@@ -96,10 +87,9 @@ def diff(
 
     Source: KIP-98 for what a checksum covers; `ReplicaVerificationTool` in Kafka.
     """
-    reading = {"format": format, "experimental": experimental, "codecs": codecs, "limits": limits}
-    options = DiffOptions(reading, check_crc, with_batches=batches, is_deep=deep)
+    own = DiffOptions(ReadOptions.of(EntryKeywords, options, check_crc=check_crc), with_batches=batches, is_deep=deep)
     ours, theirs = (one if decryption_keys is None else tiered(absolute(one), decryption_keys) for one in (a, b))
-    return Diff(Comparison(pair, options) for pair in pairs_of(ours, theirs))
+    return Diff(Comparison(pair, own) for pair in pairs_of(ours, theirs))
 
 
 class Comparison(Results[Difference]):

@@ -7,16 +7,17 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
-from logsegment._core import ArrowBatch, FileSource, Finding, header_totals
-from logsegment._decode import batch_stream, batches, decode
+from logsegment._core import ArrowBatch, FileSource, Finding, batch_stream, header_totals
+from logsegment._decode import decoded
 from logsegment._errors import naming_file
-from logsegment._inspect import Field, inspect
-from logsegment._validate import validate
+from logsegment._inspect import Field, InspectOptions, inspected
+from logsegment._options import ReadOptions
+from logsegment._validate import validated
 from logsegment.log.faults import SWALLOWED, TORN
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
@@ -69,7 +70,7 @@ class Difference:
     @classmethod
     def damage(cls, side: Which, path: str, finding: Finding) -> Difference:
         """Return the difference of a damaged place."""
-        first, last = (-1 if offset is None else offset for offset in (finding.baseOffset, finding.lastOffset))
+        first, last = (-1 if offset is None else offset for offset in (finding.base_offset, finding.last_offset))
         return cls("damage", side, first, last, 0, path=path, finding=finding)
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,14 +114,12 @@ class DiffOptions:
     """How both sides are read and compared.
 
     Attributes:
-        reading: options of `logsegment.decode`.
-        check_crc: verify the checksums.
+        read: options of the read.
         with_batches: other batches of the same records are a difference.
         is_deep: decode every batch.
     """
 
-    reading: dict[str, Any]
-    check_crc: bool
+    read: ReadOptions
     with_batches: bool
     is_deep: bool
 
@@ -205,8 +204,10 @@ class Side:
         for path, start, end in pieces:
             source = FileSource(path, start, end)
             # A batch whose checksum was verified is not verified again.
-            how: dict[str, Any] = {"check_crc": not self._options.check_crc, "on_error": "skip", "control": True, "columns": list(RECORD)}
-            with naming_file(path), decode(source, **how, **self._options.reading) as stream:
+            read = replace(
+                self._options.read, columns=tuple(RECORD), check_crc=not self._options.read.check_crc, on_error="skip", control=True
+            )
+            with naming_file(path), decoded(source, read) as stream:
                 seen = 0
                 for rows in stream:
                     seen = self._met(path, stream.findings, seen, whole)
@@ -219,8 +220,8 @@ class Side:
 
     def _read(self) -> Generator[BatchChunk]:
         gaps = deque[Finding]()
-        how = dict(self._options.reading, check_crc=self._options.check_crc, on_error="skip")
-        with closing(headers_of([file.path for file in self._files], self._options.fields, how)) as headers:
+        read = replace(self._options.read, on_error="skip", batch_size=CHUNK)
+        with closing(headers_of([file.path for file in self._files], self._options.fields, read)) as headers:
             for one in headers:
                 gaps.extend(filter(_is_damage, one.findings))
                 if one.rows is None:
@@ -232,7 +233,7 @@ class Side:
                     self._last = totals[1] if totals else json.loads(one.lines[-1])["lastOffset"]
                     yield BatchChunk(one.path, one.lines, one.rows)
         if self._is_lost:
-            self._lose(LAST if self._torn is None else _end_of_torn(*self._torn, self._options.reading))
+            self._lose(LAST if self._torn is None else _end_of_torn(*self._torn, self._options.read))
 
     def _end_file(self, path: str, gaps: deque[Finding]) -> None:
         """Damage with no intact batch of the file behind it."""
@@ -266,7 +267,7 @@ class Side:
 
     def _tell_invalid(self, path: str, row: Row) -> None:
         source = FileSource(path, row["position"], row["position"] + row["size"])
-        found = filter(_is_damage, validate(source, depth="headers", **self._options.reading).findings)
+        found = filter(_is_damage, validated(source, "headers", replace(self._options.read, check_crc=True)).findings)
         self.damage += [Difference.damage(self.name, path, finding) for finding in found]
         self._is_lost = True
 
@@ -287,7 +288,7 @@ class Side:
         """Take the findings of a decode from `seen` on; gives how many there are now."""
         for finding in filter(_is_damage, findings[seen:]):
             self.damage.append(Difference.damage(self.name, path, finding))
-            self._add_lost(*(_offsets_of(path, finding, self._options.reading) or whole))
+            self._add_lost(*(_offsets_of(path, finding, self._options.read) or whole))
         return len(findings)
 
 
@@ -300,11 +301,11 @@ def _is_damage(finding: Finding) -> bool:
     return finding.severity == "error" or finding.rule in (TORN, SWALLOWED)
 
 
-def _offsets_of(path: str, finding: Finding, reading: dict[str, Any]) -> tuple[int, int] | None:
+def _offsets_of(path: str, finding: Finding, read: ReadOptions) -> tuple[int, int] | None:
     """The offsets of a batch that cannot be unpacked, by its header; None when that tells nothing."""
     source = FileSource(path, finding.position, finding.position + finding.length)
     try:
-        rows = batches(source, check_crc=False, **reading).to_pylist()
+        rows = batch_stream(source, replace(read, check_crc=False)).read_all().to_pylist()
     except ValueError:
         return None
     if len(rows) != 1 or rows[0]["baseOffset"] is None:
@@ -312,11 +313,11 @@ def _offsets_of(path: str, finding: Finding, reading: dict[str, Any]) -> tuple[i
     return rows[0]["baseOffset"], rows[0]["lastOffset"]
 
 
-def _end_of_torn(path: str, finding: Finding, reading: dict[str, Any]) -> int:
+def _end_of_torn(path: str, finding: Finding, read: ReadOptions) -> int:
     """The last offset of a batch at which a file ends, by as much of its header as is there."""
     fields: dict[str, Any] = {}
     try:
-        tree = inspect(FileSource(path), at=finding.position, depth="headers", **reading)
+        tree = inspected(FileSource(path), InspectOptions(at=finding.position, depth="headers"), read)
     except ValueError:
         return LAST
     _gather(tree, fields)
@@ -354,37 +355,37 @@ class Headers:
     findings: list[Finding]
 
 
-def headers_of(paths: Sequence[str], fields: Sequence[str], how: dict[str, Any]) -> Generator[Headers]:
+def headers_of(paths: Sequence[str], fields: Sequence[str], read: ReadOptions) -> Generator[Headers]:
     """Read the headers of files, one after the other; each file ends with one that has no rows.
 
     Args:
         paths: the files.
         fields: names of what the lines tell.
-        how: options of `logsegment.batch_stream`.
+        read: options of the read.
 
     Raises:
         RecordBatchError, OSError: when a file cannot be read, where its turn has come.
     """
-    read = _read(paths, fields, how)
+    headers = _read(paths, fields, read)
     # Before there is much to read, a thread costs more than it gains.
-    for one in read:
+    for one in headers:
         yield one
         if len(one.lines) >= CHUNK:
             break
     else:
         return
     with ThreadPoolExecutor(1, thread_name_prefix="logsegment-diff") as pool:
-        coming = pool.submit(next, read, None)
+        coming = pool.submit(next, headers, None)
         while (taken := coming.result()) is not None:
-            coming = pool.submit(next, read, None)
+            coming = pool.submit(next, headers, None)
             yield taken
 
 
-def _read(paths: Sequence[str], fields: Sequence[str], how: dict[str, Any]) -> Iterator[Headers]:
+def _read(paths: Sequence[str], fields: Sequence[str], read: ReadOptions) -> Iterator[Headers]:
     names = [(name, name) for name in fields]
     for path in paths:
         seen = 0
-        with naming_file(path), batch_stream(FileSource(path), batch_size=CHUNK, **how) as stream:
+        with naming_file(path), batch_stream(FileSource(path), read) as stream:
             for rows in stream:
                 findings = stream.findings[seen:]
                 seen += len(findings)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from logsegment._core import Finding
-from logsegment._options import Format, OnError, Timestamp, milliseconds
+from logsegment._options import EntryKeywords, OnError, ReadOptions, Timestamp, milliseconds
 from logsegment.analysis.results import LogSource, Results, partitions_of
 from logsegment.analysis.search import RecordPlace, Search, Wanted
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.tiered.keys import Keys
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 #: The Arrow columns of places.
 PLACE_COLUMNS = (
@@ -46,10 +43,8 @@ def find(
     header: Header | Sequence[Header] | None = None,
     limit: int | None = None,
     on_error: OnError = "raise",
-    format: Format = "auto",
-    experimental: bool = False,
-    codecs: Registry | None = None,
     decryption_keys: Keys | None = None,
+    **options: Unpack[EntryKeywords],
 ) -> Places:
     """Find the places of the records that meet all conditions.
 
@@ -67,10 +62,8 @@ def find(
         header: a header name, or a name and a value; of several, all of them.
         limit: the number of places after which the search ends.
         on_error: "raise", or "skip" to search the valid batches past damage.
-        format: as in `decode`.
-        experimental: as in `decode`.
-        codecs: as in `decode`.
         decryption_keys: private keys of tiered storage by their ids.
+        options: options of entries; see `decode`.
 
     Returns:
         `Places`, which searches while it is iterated.
@@ -100,7 +93,7 @@ def find(
         raise ValueError("find needs a condition: an offset, a timestamp, a key or a header")
     if at is not None and wanted != Wanted(at=at):
         raise ValueError("timestamp goes with no other condition: pass start_timestamp with other conditions")
-    search = Search(wanted, on_error, format, experimental, codecs)
+    search = Search(wanted, ReadOptions.of(EntryKeywords, options, on_error=on_error))
     return Places(search, partitions_of(source, decryption_keys), limit)
 
 

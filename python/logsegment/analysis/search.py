@@ -8,23 +8,20 @@ from base64 import b64encode
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from logsegment._core import ArrowBatch, FileSource, Finding, RecordBatchError
-from logsegment._decode import decode
+from logsegment._decode import decoded
 from logsegment._errors import naming_file
-from logsegment._options import Format, OnError
+from logsegment._options import ReadOptions
 from logsegment._text import camel_case
-from logsegment._validate import validate
+from logsegment._validate import validated
 from logsegment.log.faults import TORN, error_of, faults_of
 from logsegment.log.reader import arranged, in_range
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import is_stored, shown
 from logsegment.tiered.errors import ChunkError
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 #: Where a record is; the names are those of `decode`.
 _COLUMNS = ("topic", "partition", "offset", "timestampMs", "controlType", "batchBaseOffset", "entryPosition", "indexInEntry")
@@ -131,10 +128,7 @@ class Search:
 
     Args:
         wanted: what is looked for.
-        on_error: as in `decode`.
-        format: as in `decode`.
-        experimental: as in `decode`.
-        codecs: as in `decode`.
+        read: options of the read.
 
     Attributes:
         counters (Counters): what was read so far.
@@ -155,10 +149,7 @@ class Search:
     """
 
     wanted: Wanted
-    on_error: OnError = "raise"
-    format: Format = "auto"
-    experimental: bool = False
-    codecs: Registry | None = None
+    read: ReadOptions = field(default_factory=ReadOptions)
     counters: Counters = field(default_factory=Counters)
     path: str = ""
     misnamed: list[tuple[str, Finding]] = field(default_factory=list)
@@ -214,8 +205,8 @@ class Search:
 
     def _scan(self, segment: CountedSegment, start: int | None, end: int | None) -> Iterator[RecordPlace]:
         self.path = segment.path
-        begin, behind = segment.range_of_offsets(start, end, is_skipping=self.on_error == "skip")
-        if start is not None and self.on_error == "raise" and (bytes_of := segment.passed_over(start)):
+        begin, behind = segment.range_of_offsets(start, end, is_skipping=self.read.skips_damage)
+        if start is not None and not self.read.skips_damage and (bytes_of := segment.passed_over(start)):
             met = self._look_through(segment, bytes_of)
             self.findings += ((segment.path, finding) for finding in met if finding.rule == TORN)
         if behind is not None and begin >= behind:
@@ -234,24 +225,14 @@ class Search:
     ) -> Generator[RecordPlace]:
         segment.is_read()
         needed = ["key"] * (rows["keys"] is not None) + ["headers"] * bool(self.wanted.headers)
-        stream = decode(
-            replace(segment._file, finding=None).source(*bytes_of),
-            columns=[*_COLUMNS, *needed],
-            start_offset=offsets[0],
-            end_offset=offsets[1],
-            control=control,
-            topic=segment.topic,
-            partition=segment.partition,
-            on_error=self.on_error,
-            format=self.format,
-            experimental=self.experimental,
-            codecs=self.codecs,
-        )
+        read = replace(self.read, columns=[*_COLUMNS, *needed], start_offset=offsets[0], end_offset=offsets[1], control=control)
+        source = replace(segment._file, finding=None).source(*bytes_of)
+        stream = decoded(source, replace(read, topic=segment.topic, partition=segment.partition))
         try:
             with naming_file(segment.path), stream:
                 for batch in stream:
                     yield from self._chosen(segment, batch, rows)
-            if self.on_error == "raise" and (torn := next((one for one in stream.findings if one.rule == TORN), None)):
+            if not self.read.skips_damage and (torn := next((one for one in stream.findings if one.rule == TORN), None)):
                 self._look_through(segment, (torn.position, None))
         finally:
             stats = stream.io_stats
@@ -268,10 +249,10 @@ class Search:
             OSError: when the file cannot be read.
         """
         source = FileSource(segment.path, *bytes_of)
-        report = validate(source, depth="headers", format=self.format, experimental=self.experimental, codecs=self.codecs)
+        report = validated(source, "headers", self.read)
         self.counters.batch_bytes += report.io_stats["bytes_read"]
         for fault in faults_of(report)[:1]:
-            raise error_of(segment.path, fault, format=self.format, experimental=self.experimental)
+            raise error_of(segment.path, fault, format=self.read.format, experimental=self.read.experimental)
         return report.findings
 
     def _chosen(self, segment: CountedSegment, batch: ArrowBatch, rows: dict[str, Any]) -> Iterator[RecordPlace]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 
 from logsegment._core import BatchCounter, Finding
 from logsegment._decode import batch_stream
 from logsegment._inspect import Field, inspect
 from logsegment._log_paths import is_of_0_7
-from logsegment._options import Format
+from logsegment._options import EntryKeywords
 from logsegment._validate import UNOPENED, is_experimental
 from logsegment.analysis.results import LogSource, partitions_of
 from logsegment.analysis.v3_savings import V3Savings, v3_savings
@@ -30,10 +30,8 @@ def stats(
     *,
     what_if: WhatIf | None = None,
     ratios: bool = True,
-    format: Format = "auto",
-    experimental: bool = False,
-    codecs: Registry | None = None,
     decryption_keys: Keys | None = None,
+    **options: Unpack[EntryKeywords],
 ) -> Stats:
     """Count what the headers of all batches say, past every damage, in bounded memory.
 
@@ -41,10 +39,8 @@ def stats(
         source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; or several of these.
         what_if: "v3" also computes the sizes of the batches in the proposed format v3 (KIP-931): everything is compressed again.
         ratios: decompress some batches of each codec for its ratio.
-        format: as in `decode`.
-        experimental: as in `decode`.
-        codecs: as in `decode`.
         decryption_keys: private keys of tiered storage by their ids.
+        options: options of entries; see `decode`.
 
     Returns:
         `Stats`.
@@ -62,8 +58,6 @@ def stats(
     collector = Collector(is_sampling=ratios, what_if=what_if)
     for name, files in partitions_of(source, decryption_keys):
         for file in arranged(files, reports=True):
-            entry_format = "0.7" if format == "auto" and is_of_0_7(file.path) else format
-            options = {"format": entry_format, "experimental": experimental, "codecs": codecs}
             collector.add(file.source(), shown(file.path), name, is_repeatable=True, **options)
     return collector.stats
 
@@ -257,7 +251,10 @@ class Stats:
         import pyarrow as pa
 
         told = self.to_dict()
-        rows = {name: [{"name": str(key)} | one for key, one in told[name].items()] for name in ("codecs", "producers")}
+        rows = {
+            name: [{key_name: key} | one for key, one in told[name].items()]
+            for name, key_name in (("codecs", "codec"), ("producers", "producer_id"))
+        }
         histograms = {name: told[name] | {"counts": list(told[name]["counts"].items())} for name in ("sizes", "counts")}
         return pa.Table.from_pylist([told | rows | histograms], _arrow_schema(pa))
 
@@ -276,8 +273,8 @@ def _arrow_schema(pa: Any) -> Any:
     types = {
         **dict.fromkeys(("formats", "timestamp_types", "markers", "damage_counts"), pa.map_(text, number)),
         **dict.fromkeys(("sizes", "counts"), struct("total", "sum", "least", "most", counts=pa.map_(number, number))),
-        "codecs": pa.list_(struct(*(one.name for one in fields(CodecStats)), name=text, ratio=pa.float64())),
-        "producers": pa.list_(struct("batches", "records", "transactional", "epoch", name=text, is_open=pa.bool_())),
+        "codecs": pa.list_(struct(*(one.name for one in fields(CodecStats)), codec=text, ratio=pa.float64())),
+        "producers": pa.list_(struct("producer_id", "batches", "records", "transactional", "epoch", is_open=pa.bool_())),
         "by_offset": struct("width", points=pa.list_(point[1])),
         "by_time": struct("width", points=pa.list_(point[0])),
         "gaps": pa.list_(struct("first", "last", log=text)),
@@ -335,20 +332,22 @@ class Collector:
         seen = {"files": self._files, "markers": dict(self._markers), "what_if": self._saved}
         return Stats.of(self._counter.counts(), self._sampled, **damage, **seen)
 
-    def add(self, source: Any, name: str, partition: object, *, is_repeatable: bool, **options: Any) -> None:
+    def add(self, source: Any, name: str, partition: object, *, is_repeatable: bool, **options: Unpack[EntryKeywords]) -> None:
         """Count the batches of one file.
 
         Args:
             source: as in `logsegment.batches`.
-            name: how the file is called.
+            name: the path of the file, whose ending says whether it is a segment of Kafka 0.7.
             partition: what tells its partition apart from others.
             is_repeatable: the source can be read twice.
-            options: `format`, `codecs` and `limits` of `logsegment.batch_stream`.
+            options: options of entries; see `logsegment.decode`.
 
         Raises:
             UnsupportedError: if the sizes in v3 are asked for and a batch cannot be converted.
             OSError: if the file cannot be read.
         """
+        if is_of_0_7(name) and options.get("format", "auto") == "auto":
+            options["format"] = "0.7"
         self._counter.enter(name, options.get("format") == "0.7", partition != self._partition)
         self._partition = partition
         self._files += 1
@@ -378,12 +377,12 @@ class Collector:
             has_refused |= is_experimental(finding)
             self._tell(finding, name, {"position": finding.position, "length": finding.length, "message": finding.message})
 
-    def _look_for_type(self, position: int, source: Any, options: dict[str, Any]) -> None:
+    def _look_for_type(self, position: int, source: Any, options: EntryKeywords) -> None:
         entry = inspect(source, at=position, records=1, value_bytes=0, **options)
         kinds = [field.note for _, field in entry.walk() if field.name == "type"]
         _add(self._markers, kinds[0] if kinds else "EMPTY")
 
-    def _sample(self, position: int, codec: str, name: str, source: Any, options: dict[str, Any]) -> None:
+    def _sample(self, position: int, codec: str, name: str, source: Any, options: EntryKeywords) -> None:
         """Unpack one batch for the ratio of its codec."""
         sampled = self._sampled.setdefault(codec, Sampled())
         if sampled.batches >= SAMPLE:
@@ -395,7 +394,7 @@ class Collector:
             sampled.batches += 1
             sampled.packed += packed.length
             sampled.plain += parts["unpacked"].length
-        elif is_given(options.get("codecs")):
+        elif is_given(cast("Registry | None", options.get("codecs"))):
             self._blame_plugin(position, name, entry)
 
     def _blame_plugin(self, position: int, name: str, entry: Field) -> None:

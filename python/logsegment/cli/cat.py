@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from logsegment._core import RecordBatchError, Transactions, scan_transactions
-from logsegment._decode import decode
-from logsegment._options import Isolation, OnError
+from logsegment._decode import decoded
+from logsegment._options import COLUMNS, Isolation, OnError, ReadOptions, Values, with_values
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, words_of
 from logsegment.cli.inputs import InputSegment, ensure_topic, in_range, opened, segments_of, whole_partition
@@ -23,7 +24,6 @@ from logsegment.cli.options import (
     Offsets,
     OffsetsType,
     Reading,
-    decode_option,
     examples,
     file_options,
     json_option,
@@ -35,6 +35,7 @@ from logsegment.cli.options import (
     redact_options,
     redactor_of,
     taking,
+    values_option,
 )
 from logsegment.cli.output.files import ensure_output
 from logsegment.cli.output.findings import tell
@@ -45,7 +46,6 @@ from logsegment.cli.output.records import (
     RecordSink,
     RecordTable,
     RowFilter,
-    decoded,
     ensure_topics,
     json_columns,
     say_others,
@@ -58,9 +58,6 @@ from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
     pass
-
-#: What a record is by default in a table.
-TABLE_COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ class CatArguments:
     form: Form | None
     isolation: Isolation
     control: bool
-    is_decoded: bool
+    values: Values
     topic: str | None
     limit: int | None
     no_crc: bool
@@ -101,7 +98,7 @@ class CatArguments:
         "logsegment cat orders-0 --since 2026-01-31T12:00:00Z --key user-7",
         "logsegment cat orders-0 --isolation read_committed --parquet orders.parquet",
         "zstdcat old.log.zst | logsegment cat -",
-        "logsegment cat __consumer_offsets-0 --decode",
+        "logsegment cat __consumer_offsets-0 --values internal",
         "logsegment cat orders-0 --redact-key ours.key",
     ),
 )
@@ -115,7 +112,7 @@ class CatArguments:
 @click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Bytes in JSON; auto: text or {base64}.")
 @click.option("--isolation", type=click.Choice(["read_uncommitted", "read_committed"]), default="read_uncommitted", show_default=True)
 @click.option("--control", is_flag=True, help="Transaction markers and other control records too.")
-@decode_option
+@values_option
 @click.option("--topic", metavar="NAME", help="The topic, where no directory tells it.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records.")
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
@@ -157,11 +154,11 @@ def cat(options: CatArguments) -> int:
 
 def _columns(segments: Sequence[InputSegment], options: CatArguments, *, is_table: bool) -> list[str]:
     """Return the columns to show; fail if records are to be decoded and no topic is known."""
-    control, is_decoded = options.control, options.is_decoded
+    control, values = options.control, options.values
     if is_table:
-        columns = decoded(options.columns or with_control(TABLE_COLUMNS, control), is_decoded)
+        columns = [*with_values(options.columns or with_control(COLUMNS, control), values)]
     else:
-        columns = json_columns(options.columns, control=control, is_decoded=is_decoded)
+        columns = json_columns(options.columns, control=control, values=values)
     ensure_topics(columns, ((segment.name, segment.topic or options.topic) for segment in segments), control=control)
     say_others(columns, (segment.topic or options.topic for segment in segments), control=control, quiet=options.quiet)
     return columns
@@ -176,6 +173,23 @@ class _Records:
     progress: Progress
     redactor: Redactor | None
     known: dict[str, Transactions] = field(default_factory=dict)
+
+    @cached_property
+    def read(self) -> ReadOptions:
+        """The options of the read, the same for every segment but for its place."""
+        return ReadOptions(
+            columns=self.sink.columns,
+            check_crc=not self.options.no_crc,
+            on_error=self.options.on_error,
+            isolation=self.options.isolation,
+            control=self.options.control,
+            start_offset=self.options.offsets.start,
+            end_offset=self.options.offsets.end,
+            batch_size=self.sink.batch_size,
+            batch_bytes=self.sink.batch_bytes,
+            threads=self.options.threads,
+            **self.options.reading,
+        )
 
     def write(self, segments: Sequence[InputSegment]) -> int:
         """Write the records until no more are wanted; return the exit code."""
@@ -202,23 +216,9 @@ class _Records:
         options = self.options
         is_committed = options.isolation == "read_committed"
         with opened(segment, is_read_twice=is_committed, bytes_of=self._wanted_bytes(segment)) as source:
-            stream = decode(
-                source,
-                columns=self.sink.columns,
-                check_crc=not options.no_crc,
-                on_error=options.on_error,
-                isolation=options.isolation,
-                control=options.control,
-                start_offset=options.offsets.start,
-                end_offset=options.offsets.end,
-                batch_size=self.sink.batch_size,
-                batch_bytes=self.sink.batch_bytes,
-                topic=options.topic if segment.topic is None else segment.topic,
-                partition=segment.partition,
-                threads=options.threads,
-                transactions=self._transactions(segment, source) if is_committed else None,
-                **options.reading,
-            )
+            transactions = self._transactions(segment, source) if is_committed else None
+            topic = options.topic if segment.topic is None else segment.topic
+            stream = decoded(source, replace(self.read, topic=topic, partition=segment.partition, transactions=transactions))
             with stream:
                 self.sink.write(stream, lambda: self.progress.seen(stream.io_stats.bytes_read))
             return tell(stream.findings, segment.name, self.progress, quiet=options.quiet, redactor=self.redactor)
@@ -228,7 +228,7 @@ class _Records:
         start, end = self.options.offsets
         if segment.file is None or not segment.is_regular or start is end is None:
             return 0, None
-        return Segment(segment.file).range_to_read(start, end, on_error=self.options.on_error, format=self.options.reading["format"])
+        return Segment(segment.file).range_to_read(start, end, self.read)
 
     def _transactions(self, segment: InputSegment, source: Any) -> Transactions:
         """Return the transactions of the segment's partition, which are looked for once."""
@@ -243,10 +243,9 @@ class _Records:
 
     def _read_transactions(self, partition: Sequence[SegmentFile], source: Any) -> Transactions:
         """Read the markers of a partition, or of a source that is not a file."""
-        allowed = self.options.reading["experimental"] or self.options.reading["format"] == "v3"
-        is_recovering = self.options.on_error == "skip" and not self.options.no_crc
+        read = self.read
         if partition:
-            start, end = self.options.offsets
-            first = partition[0].base_offset if start is None else start
-            return committed_transactions(partition, first, end, is_recovering=is_recovering, experimental=allowed)
-        return scan_transactions([source], experimental=allowed, on_error="skip" if is_recovering else "raise")
+            first = partition[0].base_offset if read.start_offset is None else read.start_offset
+            return committed_transactions(partition, replace(read, start_offset=first))
+        is_recovering = read.skips_damage and read.check_crc
+        return scan_transactions([source], experimental=read.takes_v3, on_error="skip" if is_recovering else "raise")

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from logsegment._core import RecordBatchError
-from logsegment._options import OnError
+from logsegment._options import OnError, ReadOptions
 from logsegment.analysis.redaction import Redactor
 from logsegment.analysis.results import grouped
 from logsegment.analysis.search import Counters, RecordPlace, Search, Wanted
@@ -117,7 +117,7 @@ def find(options: FindArguments) -> int:
     for segment in segments:
         if segment.file is None or not segment.is_regular:
             raise click.UsageError(f"find reads by position: {segment.name} can be read only once; `logsegment cat` takes it")
-    search = Search(wanted, options.on_error, **options.reading)
+    search = Search(wanted, ReadOptions(on_error=options.on_error, **options.reading))
     lines = Lines(segments, options.limit, is_json=options.is_json)
     is_whole = _search(search, segments, lines, withholding(options.is_redacted), quiet=options.quiet)
     if not options.quiet:

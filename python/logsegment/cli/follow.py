@@ -15,14 +15,13 @@ import click
 
 from logsegment._core import Finding, RecordBatchError
 from logsegment._decode import decode
-from logsegment._options import OnError
+from logsegment._options import OnError, Values
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, words_of
 from logsegment.cli.inputs import STDIN, ensure_topic, tell_gaps
 from logsegment.cli.messages import say
 from logsegment.cli.options import (
     ColumnsType,
-    decode_option,
     examples,
     experimental_option,
     on_error_option,
@@ -32,6 +31,7 @@ from logsegment.cli.options import (
     redactor_of,
     registry_option,
     taking,
+    values_option,
 )
 from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
@@ -59,7 +59,7 @@ class FollowArguments:
     columns: list[str] | None
     form: Form | None
     control: bool
-    is_decoded: bool
+    values: Values
     topic: str | None
     interval: float | None
     idle_exit: float | None
@@ -185,7 +185,7 @@ class Following:
         "logsegment follow /var/lib/kafka/data/orders-0",
         "logsegment follow orders-0 --offset 1042 --columns offset,key,value",
         "logsegment follow orders-0 --idle-exit 10 | wc -l",
-        "logsegment follow __consumer_offsets-1 --decode",
+        "logsegment follow __consumer_offsets-1 --values internal",
     ),
 )
 @paths_argument
@@ -193,7 +193,7 @@ class Following:
 @click.option("--columns", type=ColumnsType(), help="Record columns, in this order; see the guide for all names.")
 @click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Bytes in JSON; auto: text or {base64}.")
 @click.option("--control", is_flag=True, help="Transaction markers and other control records too.")
-@decode_option
+@values_option
 @click.option("--topic", metavar="NAME", help="The topic, where no directory tells it.")
 @click.option("--interval", type=click.FloatRange(min=0.01), help=BETWEEN)
 @click.option("--idle-exit", type=click.FloatRange(min=0), metavar="SECONDS", help="End when nothing new came for so long.")
@@ -215,7 +215,7 @@ def follow(options: FollowArguments) -> int:
         raise click.UsageError(f"{STDIN}: a pipe is read once, and does not grow; `logsegment cat` reads it")
     listed = [segment for path in options.paths for segment in find_segments(path)]
     ensure_topic(options.topic, (segment.topic for segment in listed))
-    chosen = json_columns(options.columns, control=options.control, is_decoded=options.is_decoded)
+    chosen = json_columns(options.columns, control=options.control, values=options.values)
     ensure_topics(chosen, ((segment.path, segment.topic or options.topic) for segment in listed), control=options.control)
     say_others(chosen, (segment.topic or options.topic for segment in listed), control=options.control, quiet=options.quiet)
     redactor = redactor_of(options.is_redacted, options.redact_key, quiet=options.quiet)

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import click
 
 from logsegment._core import FileSource, Finding
+from logsegment._log_paths import is_of_0_7
 from logsegment.cli.messages import say
 from logsegment.log import reader
 from logsegment.log.reader import alone, arranged
@@ -58,7 +59,7 @@ class InputSegment:
     @property
     def is_of_0_7(self) -> bool:
         """Named as a segment of Kafka 0.7 is."""
-        return self.path.endswith(".kafka")
+        return is_of_0_7(self.path)
 
     @property
     def directory(self) -> str:

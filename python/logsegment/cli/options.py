@@ -18,14 +18,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 import click
 from click.shell_completion import CompletionItem
 
+from logsegment._options import INTERNAL, EntryKeywords, Format
 from logsegment.analysis.redaction import LEAST_KEY_BYTES, Redactor
 from logsegment.cli.messages import say
 from logsegment.cli.plugin_registries import chosen, codecs_options
+from logsegment.tiered.keys import is_bare_key
+from logsegment.tiered.uri import tiered
 
 A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., Any])
-#: The options of `logsegment.decode` that say what the bytes are: format, experimental, codecs.
-Reading: TypeAlias = dict[str, Any]
+#: The options of entries that a verb reads with: format, experimental, codecs.
+Reading: TypeAlias = EntryKeywords
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -211,8 +214,6 @@ def keyed(ctx: click.Context, path: str) -> str:
     keys = ctx.meta.get(_KEYS)
     if not keys or path == "-":
         return path
-    from logsegment.tiered.uri import tiered
-
     return tiered(path, keys)
 
 
@@ -268,7 +269,7 @@ def reading_options(function: F) -> F:
     """Add --format, --experimental and the options of a registry; the verb gets `reading`."""
 
     @functools.wraps(function)
-    def named(*, entry_format: str, experimental: bool, codecs: Registry | None, **values: Any) -> Any:
+    def named(*, entry_format: Format, experimental: bool, codecs: Registry | None, **values: Any) -> Any:
         return function(reading={"format": entry_format, "experimental": experimental, "codecs": codecs}, **values)
 
     return format_option(experimental_option(registry_option(cast("F", named))))
@@ -321,8 +322,6 @@ def _keyed_path(ctx: click.Context, param: click.Parameter, path: str) -> str:
 def _kept_keys(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> None:
     if not given:
         return
-    from logsegment.tiered.keys import is_bare_key
-
     keys = {}
     for text in given:
         key_id, equals, path = text.partition("=")
@@ -400,7 +399,8 @@ def _line(key: bytes) -> bytes:
     return key.removesuffix(b"\n").removesuffix(b"\r")
 
 
-def decode_option(function: F) -> F:
-    """Add --decode."""
-    text = "What records of Kafka's internal topics say, in the place of their bytes."
-    return click.option("--decode", "is_decoded", is_flag=True, help=text)(function)
+def values_option(function: F) -> F:
+    """Add --values."""
+    text = "Show values as raw bytes, or the fields of records of Kafka's internal topics.  [default: raw]"
+    option = click.option("--values", type=click.Choice(["raw", INTERNAL]), default="raw", metavar="KIND", help=text)
+    return option(function)

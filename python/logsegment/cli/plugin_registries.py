@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from logsegment._options import EntryKeywords
 from logsegment.cli.exit_codes import FOUND, UNREADABLE, Ended, words_of
 from logsegment.cli.messages import say
+from logsegment.plugins import Entry, FileRegistry, RegistrationError, Registry, TopicRegistry
 from logsegment.plugins.absent import Absent, is_given
+from logsegment.plugins.rules import COMPATIBLE
 
 if TYPE_CHECKING:
-    from logsegment.plugins import Entry, Registry
     from logsegment.plugins.stored import StoredRegistry
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -56,8 +58,6 @@ class OpenRegistry:
 
     def made(self) -> StoredRegistry:
         """The registry, of which nothing was read."""
-        from logsegment.plugins import FileRegistry, TopicRegistry
-
         if self.file is not None:
             return FileRegistry(self.file, allow=self.allow)
         return TopicRegistry.of_settings(
@@ -68,9 +68,6 @@ class OpenRegistry:
 @contextmanager
 def refusing() -> Iterator[None]:
     """Inside of it, what breaks the rules of a registry is told, and ends the program."""
-    from logsegment.plugins import RegistrationError
-    from logsegment.plugins.rules import COMPATIBLE
-
     try:
         yield
     except RegistrationError as refused:
@@ -81,13 +78,13 @@ def refusing() -> Iterator[None]:
         raise Ended(FOUND) from None
 
 
-def noting_errors(reading: dict[str, Any]) -> dict[str, Any]:
+def noting_errors(reading: EntryKeywords) -> EntryKeywords:
     """Return the options of a verb that continues without its registry if that fails."""
-    codecs = reading["codecs"]
-    return reading | {"codecs": Noting(codecs)} if codecs is not None and is_given(codecs) else reading
+    codecs = cast("Registry | None", reading["codecs"])
+    return {**reading, "codecs": Noting(codecs)} if codecs is not None and is_given(codecs) else reading
 
 
-def code_after(reading: dict[str, Any], code: int) -> int:
+def code_after(reading: EntryKeywords, code: int) -> int:
     """Return the exit code of a verb: `code`, or `UNREADABLE` if the registry of `noting_errors` failed, which is reported."""
     noting = reading["codecs"]
     if not isinstance(noting, Noting) or noting.fault is None:

@@ -17,6 +17,7 @@ import click
 
 from logsegment._core import FileSource, Finding, UnsupportedError, findings_table
 from logsegment._decode import batch_stream
+from logsegment._options import EntryKeywords
 from logsegment._salvage import LostRange, Order, Salvage
 from logsegment._salvage import salvage as salvage_source
 from logsegment.cli.exit_codes import CLEAN, LOST, UNREADABLE, DamagedInput, ending, words_of
@@ -254,7 +255,7 @@ def _salvage(segment: InputSegment, outputs: tuple[Any, Any], place: OutputPlace
 def _misnamed(segment: InputSegment, place: OutputPlace) -> Finding:
     first = place.base_offset
     text = f"segment contradicts its name: name has offset {segment.base_offset}, first batch has {first}; written as {first:020d}.log"
-    return Finding(_NAME, "warning", text, "name", 0, 0, baseOffset=first)
+    return Finding(_NAME, "warning", text, "name", 0, 0, base_offset=first)
 
 
 def _lines(name: str, found: Salvage) -> Iterator[str]:
@@ -347,7 +348,7 @@ class Extent:
     is_proven: bool
 
 
-def places_of(segments: Sequence[InputSegment], reading: dict[str, Any]) -> Iterator[tuple[InputSegment, OutputPlace]]:
+def places_of(segments: Sequence[InputSegment], reading: EntryKeywords) -> Iterator[tuple[InputSegment, OutputPlace]]:
     """Yield each segment with its place, partition by partition.
 
     The offsets of the batches overrule the names only where more batches are kept that way.
@@ -408,7 +409,7 @@ def _place(name: int, base: int | None, borders: Sequence[int]) -> OutputPlace:
     return OutputPlace(base, {"first_offset": base, "end_offset": end}, is_moved=base != name)
 
 
-def _kept(segments: Sequence[InputSegment], places: Sequence[OutputPlace], reading: dict[str, Any]) -> int:
+def _kept(segments: Sequence[InputSegment], places: Sequence[OutputPlace], reading: EntryKeywords) -> int:
     """Return how many valid batches fit into the places of their segments."""
     kept = 0
     for segment, place in zip(segments, places, strict=True):
@@ -457,7 +458,7 @@ def _ends(names: Sequence[int | None]) -> Iterable[int | None]:
     return [*names[1:], None]
 
 
-def _extent(segment: InputSegment, reading: dict[str, Any]) -> Extent | None:
+def _extent(segment: InputSegment, reading: EntryKeywords) -> Extent | None:
     """Return the offsets of a segment, by the headers of its batches: of those that follow each other where most do."""
     every: list[tuple[int, int]] = []
     following: list[tuple[int, int]] = []
@@ -484,7 +485,7 @@ def _widened(extent: list[tuple[int, int]], row: tuple[int, int]) -> list[tuple[
     return [(min(first, row[0]), max(last, row[1]))]
 
 
-def _rows(segment: InputSegment, reading: dict[str, Any], *, check_crc: bool = False) -> Iterator[tuple[int, int]]:
+def _rows(segment: InputSegment, reading: EntryKeywords, *, check_crc: bool = False) -> Iterator[tuple[int, int]]:
     """Yield first and last offset of each batch; nothing where only unpacking tells them."""
     with batch_stream(FileSource(segment.path), check_crc=check_crc, on_error="skip", **reading) as stream:
         for rows in stream:

@@ -102,11 +102,9 @@ def stats(options: StatsArguments) -> int:
 
 
 def _collect(collector: Collector, segment: InputSegment, reading: Reading, *, is_read_twice: bool) -> None:
-    is_of_0_7 = segment.is_of_0_7 and reading["format"] == "auto"
-    options = reading | ({"format": "0.7"} if is_of_0_7 else {})
     partition = (segment.directory, segment.topic, segment.partition) if segment.is_listed else segment.path
     with opened(segment, is_read_twice=is_read_twice) as source:
         try:
-            collector.add(source, segment.name, partition, is_repeatable=segment.is_regular or is_read_twice, **options)
+            collector.add(source, segment.name, partition, is_repeatable=segment.is_regular or is_read_twice, **reading)
         except UnsupportedError as error:
             raise DamagedInput(segment.name, error) from error

@@ -14,8 +14,7 @@ from typing import Any
 import click
 
 from logsegment._core import FileSource, Finding
-from logsegment._decode import entry_options
-from logsegment._options import Depth
+from logsegment._options import Depth, ReadOptions
 from logsegment._salvage import LostRange
 from logsegment._text import camel_case
 from logsegment._validate import Report, Why, is_unopened, validated, why
@@ -168,7 +167,7 @@ def _verify(segment: InputSegment, options: dict[str, Any], progress: Progress, 
     if segment.is_of_0_7 and options["format"] == "auto":
         # Read front to back for its progress, a source has no name that says so.
         options = options | {"format": "0.7", "base_position": segment.base_offset}
-    depth, entries = options["depth"], entry_options(**{name: option for name, option in options.items() if name != "depth"})
+    depth, entries = options["depth"], ReadOptions(**{name: option for name, option in options.items() if name != "depth"})
     # The batches of a segment that contradicts its name are valid: its finding comes after the survey of what is lost.
     plain = None if segment.file is None else replace(segment.file, finding=None)
     file = None if plain is None else plain.source()
@@ -414,9 +413,9 @@ def _shown(lines: list[str], noun: str) -> Iterable[str]:
 
 
 def _row(finding: Finding, batches: int = 1) -> tuple[str, ...]:
-    offset = "-" if finding.baseOffset is None else str(finding.baseOffset)
+    offset = "-" if finding.base_offset is None else str(finding.base_offset)
     where = f" ({finding.field})" if finding.field else ""
-    record = f"record {finding.recordIndex}: " if finding.recordIndex is not None else ""
+    record = f"record {finding.record_index}: " if finding.record_index is not None else ""
     # Findings of several files name theirs.
     path, at, _ = finding.path.rpartition("@")
     file = f"{os.path.basename(path)}: " if at and not finding.path.startswith("entry@") else ""

@@ -28,13 +28,13 @@ class Uploaded(NamedTuple):
     size: int | None
 
 
-def uploads(path: str | os.PathLike[str], *, keys: Keys | None = None) -> list[Upload]:
+def uploads(path: str | os.PathLike[str], *, decryption_keys: Keys | None = None) -> list[Upload]:
     """All uploads below a path, those that are read and those that are not.
 
     Args:
         path: a folder, or a prefix in a store.
-        keys: as in `logsegment.Segment`; needed where only the newest leader epochs of a partition tell which of its uploads counts:
-            without them the reason of each says so, and every read of it is a `SegmentKeyError`.
+        decryption_keys: see `logsegment.Segment`; needed if only the newest leader epochs of a partition decide which of its uploads is
+            read. Without them the reason of each upload says so, and every read of it is a `SegmentKeyError`.
 
     Returns:
         An `Upload` for each, with its state and the reason for it, folder by folder in the order of their offsets. The segments of
@@ -48,7 +48,7 @@ def uploads(path: str | os.PathLike[str], *, keys: Keys | None = None) -> list[U
         >>> {upload.state for upload in ls.tiered.uploads("bucket")}
         {'finished'}
     """
-    source = tiered(path, keys)
+    source = tiered(path, decryption_keys)
     base = untiered(source)
     info_of(base)
     folders = dict.fromkeys(folder for folder, name in _files_below(base) if object_name(name) is not None or name == WATERMARK)

@@ -15,6 +15,7 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, run
+from logsegment._options import ReadOptions
 from logsegment.analysis.search import RecordPlace, Search, Wanted
 from logsegment.segment_files.discovery import find_segments
 from logsegment.stores import filesystems
@@ -35,7 +36,7 @@ def rows_of(place: Path) -> list[dict[str, Any]]:
 
 
 def searched(place: Path | str, wanted: Wanted, **options: Any) -> tuple[list[RecordPlace], Search]:
-    search = Search(wanted, **options)
+    search = Search(wanted, ReadOptions(**options))
     groups = groupby(find_segments(place), key=lambda file: file.directory)
     return [found for _, files in groups for found in search.places(list(files))], search
 
@@ -263,7 +264,7 @@ def test_a_mistake_is_one_message_and_code_2(arguments: tuple[str | Path, ...], 
 
 def test_tiered_storage_is_looked_up_like_a_log_directory(tmp_path: Path):
     for mode in ("plain", "zstdenc"):
-        log = ls.Log(tiered.folder(mode), keys=tiered.KEYS)
+        log = ls.Log(tiered.folder(mode), decryption_keys=tiered.KEYS)
         rows = log.records(columns=WHERE).to_pyarrow().to_pylist()
         wanted = rows[len(rows) // 2]
         places, search = searched(log.path, Wanted(wanted["offset"], wanted["offset"] + 1))

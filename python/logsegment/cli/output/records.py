@@ -14,11 +14,12 @@ from typing import Any, Literal, Protocol, TypeVar
 import click
 
 from logsegment._core import ArrowBatch, RecordBatchError, RecordStream
+from logsegment._decode import other_topics
+from logsegment._options import INTERNAL, Values, with_values
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import say, show_json_lines
 from logsegment.cli.options import Output
 from logsegment.cli.output.files import BATCH_BYTES, BATCH_SIZE, TableFile, pyarrow_for
-from logsegment.segment_files.internal_topics import INTERNAL, told_of_others, with_internal
 
 #: How bytes stand in JSON.
 Form = Literal["auto", "utf8", "base64", "hex"]
@@ -206,15 +207,10 @@ JSON_COLUMNS = ("topic", "partition", "offset", "timestamp", "timestampType", "k
 BYTES = ("key", "value")
 
 
-def json_columns(columns: list[str] | None, *, control: bool, is_decoded: bool) -> list[str]:
-    """The columns of JSON lines: those that were named, or what a record is by default."""
-    usual = [name for name in JSON_COLUMNS if not (is_decoded and name in BYTES)]
-    return decoded(columns or with_control(usual, control), is_decoded)
-
-
-def decoded(columns: list[str], is_decoded: bool) -> list[str]:
-    """The columns, and what records say behind them when that is asked for."""
-    return with_internal(columns) if is_decoded else columns
+def json_columns(columns: list[str] | None, *, control: bool, values: Values) -> list[str]:
+    """Return the columns of JSON lines: those that were named, or those of a record by default."""
+    usual = [name for name in JSON_COLUMNS if not (values == INTERNAL and name in BYTES)]
+    return [*with_values(columns or with_control(usual, control), values)]
 
 
 def with_control(columns: Iterable[str], control: bool) -> list[str]:
@@ -224,7 +220,7 @@ def with_control(columns: Iterable[str], control: bool) -> list[str]:
 
 def say_others(columns: Iterable[str], topics: Iterable[str | None], *, control: bool, quiet: bool) -> None:
     """Say which topics are not internal where records are to be decoded: what their records hold is not shown."""
-    if INTERNAL in columns and not control and not quiet and (others := told_of_others(topics)):
+    if INTERNAL in columns and not control and not quiet and (others := other_topics(topics)):
         say(others)
 
 
