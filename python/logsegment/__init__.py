@@ -43,7 +43,7 @@ from logsegment._encode import CompressionPolicy, encode, encode_array
 from logsegment._inspect import Field, Problem, inspect
 from logsegment._lazy import lazily
 from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
-from logsegment._salvage import Kept, LostRange, Salvage, salvage
+from logsegment._salvage import KeptRange, LostRange, Salvage, salvage
 from logsegment._validate import Report, validate
 from logsegment.log.log import Log
 from logsegment.log.segment import Segment
@@ -80,7 +80,7 @@ __all__ = [
     "Finding",
     "InternalError",
     "InvalidError",
-    "Kept",
+    "KeptRange",
     "LimitError",
     "Limits",
     "Log",

@@ -18,7 +18,7 @@ HARMLESS = frozenset({"FND-17", "SAL-1"})
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptRange:
     """Entries that follow each other in the input and are in the output.
 
     Attributes:
@@ -103,7 +103,7 @@ class Salvage:
     """
 
     data: bytes | None = field(repr=False)
-    kept: list[Kept]
+    kept: list[KeptRange]
     lost: list[LostRange]
     findings: list[Finding] = field(repr=False)
     kept_bytes: int
@@ -213,7 +213,7 @@ def salvage(
         lost_bytes = harmful_bytes = sum(length for _, length, *_ in lost)
     return Salvage(
         data=data,
-        kept=[Kept(*row) for row in kept],
+        kept=[KeptRange(*row) for row in kept],
         lost=[LostRange(*row) for row in lost],
         findings=findings,
         kept_bytes=kept_bytes,

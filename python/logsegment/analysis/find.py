@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, Unpack
 from logsegment._core import Finding
 from logsegment._options import EntryKeywords, OnError, ReadOptions, Timestamp, milliseconds
 from logsegment.analysis.results import LogSource, Results, partitions_of
-from logsegment.analysis.search import RecordPlace, Search, Wanted
+from logsegment.analysis.search import Conditions, RecordPlace, Search
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.tiered.keys import Keys
 
@@ -88,10 +88,10 @@ def find(
         start_offset, end_offset = offset, offset + 1
     times = (timestamp, "timestamp"), (start_timestamp, "start_timestamp"), (end_timestamp, "end_timestamp")
     at, since, until = (None if time is None else milliseconds(time, name) for time, name in times)
-    wanted = Wanted(start_offset, end_offset, at, since, until, _keys(key), _headers(header))
-    if wanted == Wanted():
+    wanted = Conditions(start_offset, end_offset, at, since, until, _keys(key), _headers(header))
+    if wanted == Conditions():
         raise ValueError("find needs a condition: an offset, a timestamp, a key or a header")
-    if at is not None and wanted != Wanted(at=at):
+    if at is not None and wanted != Conditions(at=at):
         raise ValueError("timestamp goes with no other condition: pass start_timestamp with other conditions")
     search = Search(wanted, ReadOptions.of(EntryKeywords, options, on_error=on_error))
     return Places(search, partitions_of(source, decryption_keys), limit)

@@ -31,7 +31,7 @@ _NOWHERE = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Conditions:
     """What is looked for; all that is said must hold.
 
     Attributes:
@@ -137,9 +137,9 @@ class Search:
         findings (list of (str, Finding)): what was left out with `on_error="skip"`, and tails, each with the path of its segment.
 
     Example:
-        >>> from logsegment.analysis.search import Search, Wanted
+        >>> from logsegment.analysis.search import Search, Conditions
         >>> from logsegment.segment_files.discovery import find_segments
-        >>> search = Search(Wanted(start_offset=100, end_offset=101))
+        >>> search = Search(Conditions(start_offset=100, end_offset=101))
         >>> [(place.offset, place.entry_position) for place in search.places(find_segments("orders-0"))]
         [(100, ...)]
         >>> search.counters.batches_read
@@ -148,7 +148,7 @@ class Search:
     Source: `LogSegment.translateOffset` and `LogSegment.findOffsetByTimestamp` in Kafka.
     """
 
-    wanted: Wanted
+    wanted: Conditions
     read: ReadOptions = field(default_factory=ReadOptions)
     counters: Counters = field(default_factory=Counters)
     path: str = ""

@@ -15,7 +15,7 @@ from logsegment._core import RecordBatchError
 from logsegment._options import OnError, ReadOptions
 from logsegment.analysis.redaction import Redactor
 from logsegment.analysis.results import grouped
-from logsegment.analysis.search import Counters, RecordPlace, Search, Wanted
+from logsegment.analysis.search import Conditions, Counters, RecordPlace, Search
 from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
 from logsegment.cli.inputs import InputSegment, segments_of
 from logsegment.cli.messages import count, say, show, show_json
@@ -111,7 +111,7 @@ def find(options: FindArguments) -> int:
     begun = time.perf_counter()
     bounds = options.offsets or Offsets()
     wanted_keys = [key.encode("utf-8", "surrogateescape") for key in options.keys] + list(options.raw_keys)
-    wanted = Wanted(bounds.start, bounds.end, options.at, options.since, options.until, wanted_keys or None, options.headers)
+    wanted = Conditions(bounds.start, bounds.end, options.at, options.since, options.until, wanted_keys or None, options.headers)
     _ensure_wanted(wanted)
     segments = segments_of(options.paths)
     for segment in segments:
@@ -167,10 +167,10 @@ def counted(counters: Counters, found: int, seconds: float) -> str:
     return f"{count(found, 'place')}; looked into {where}, {read}{walked}, in {seconds * 1000:,.1f} ms"
 
 
-def _ensure_wanted(wanted: Wanted) -> None:
-    if wanted == Wanted():
+def _ensure_wanted(wanted: Conditions) -> None:
+    if wanted == Conditions():
         raise click.UsageError("say what to find: --offset, --time, --since, --until, --key or --header")
-    if wanted.at is not None and wanted != Wanted(at=wanted.at):
+    if wanted.at is not None and wanted != Conditions(at=wanted.at):
         raise click.UsageError("--time finds the first record of a time by itself; --since goes with other conditions")
 
 
