@@ -253,7 +253,7 @@ class Comparing:
         return True
 
     def _missing_batch(self) -> Difference | None:
-        """The next batch of one side when the other has nothing there; its header counts the records."""
+        """Take the next batch of one side if the other side has nothing there; its header counts the records."""
         x, y = self.a.row(), self.b.row()
         if self._options.is_deep:
             return None
@@ -305,7 +305,7 @@ class Comparing:
             yield from self._batches(stretch, same)
 
     def _differing(self, ours: Records, theirs: Records) -> Difference:
-        """What is wrong with the next records, which are not the same."""
+        """Return the difference between the next records of both sides."""
         x, y = ours.offset(), theirs.offset()
         if x == y:
             one, other = json.loads(ours.take()), json.loads(theirs.take())
@@ -357,7 +357,7 @@ class Runs:
         self._run = found
 
     def ended(self) -> Iterator[Difference]:
-        """The run that is under way: something else follows."""
+        """Yield the current run, after which something else follows."""
         if self._run is not None:
             yield self._run
             self._run = None
@@ -433,7 +433,7 @@ def _partitions(path: str | os.PathLike[str]) -> _Partitions:
 
 
 def _where(path: str) -> str:
-    """A path that names the same place whether uploads are seen there as a log directory or not."""
+    """Return a path that is the same whether or not its uploads are seen as a log directory."""
     return shown(absolute(untiered(path) if is_tiered(path) else path)).rstrip("/")
 
 

@@ -143,7 +143,7 @@ class BatchChunk:
         return _lines(self._rows, ("position", *SAME, *BATCHING))
 
     def row(self, index: int) -> Row:
-        """All of the header of a batch."""
+        """Return the header of a batch."""
         row: Row = json.loads(self._all[self._start + index])
         return row
 
@@ -186,21 +186,21 @@ class Side:
             self._next()
 
     def line(self) -> bytes | None:
-        """What is compared of the next batch; None at the end."""
+        """Return the compared fields of the next batch, or None at the end."""
         return None if self.chunk is None else self.chunk.lines[self.at]
 
     def row(self) -> Row | None:
-        """The header of the next batch; None at the end."""
+        """Return the header of a batch."""
         return None if self.chunk is None else self.chunk.row(self.at)
 
     def is_lost(self, first: int, last: int) -> bool:
-        """Whether damage has taken one of these offsets, or may have. They are asked for in their order."""
+        """Return whether damage may have taken one of these offsets. Callers ask in the order of the offsets."""
         while self.lost and self.lost[0][1] < first:
             self.lost.popleft()
         return bool(self.lost) and self.lost[0][0] <= last
 
     def records(self, pieces: Sequence[Piece], whole: tuple[int, int]) -> Iterator[ArrowBatch]:
-        """The records of parts of files. What is damaged in them goes to `lost` and `damage`."""
+        """Yield the records of parts of files; damage in them is added to `lost` and `damage`."""
         for path, start, end in pieces:
             source = FileSource(path, start, end)
             # A batch whose checksum was verified is not verified again.
@@ -236,7 +236,7 @@ class Side:
             self._lose(LAST if self._torn is None else _end_of_torn(*self._torn, self._options.read))
 
     def _end_file(self, path: str, gaps: deque[Finding]) -> None:
-        """Damage with no intact batch of the file behind it."""
+        """Add the damage that no valid batch of the file follows."""
         while gaps:
             gap = gaps.popleft()
             self._is_lost = True
@@ -244,7 +244,7 @@ class Side:
             self.damage.append(Difference.damage(self.name, path, gap))
 
     def _intact(self, path: str, lines: list[bytes], rows: ArrowBatch, gaps: deque[Finding]) -> Iterator[BatchChunk]:
-        """The intact batches of a chunk that has damage in it or before it."""
+        """Yield the valid batches of a chunk that has damage in it or before it."""
         headers, begin = BatchChunk(path, lines, rows), 0
         for index in range(len(lines)):
             row = headers.row(index)
@@ -272,7 +272,7 @@ class Side:
         self._is_lost = True
 
     def _lose(self, end: int) -> None:
-        """What stood between the last intact batch and `end` (inclusive) cannot be read."""
+        """Mark the offsets between the last valid batch and `end` (inclusive) as lost."""
         self._add_lost(self._last if self._last == FIRST else self._last + 1, end)
         self._is_lost, self._torn = False, None
 
@@ -297,12 +297,12 @@ def _lines(rows: ArrowBatch, names: Sequence[str]) -> list[bytes]:
 
 
 def _is_damage(finding: Finding) -> bool:
-    """Bytes that were stepped over, or that the file ends before; what else there is to say about a log is no matter of a comparison."""
+    """Return whether a finding is about bytes that were skipped, or that the file ends before."""
     return finding.severity == "error" or finding.rule in (TORN, SWALLOWED)
 
 
 def _offsets_of(path: str, finding: Finding, read: ReadOptions) -> tuple[int, int] | None:
-    """The offsets of a batch that cannot be unpacked, by its header; None when that tells nothing."""
+    """Return the first and last offset in the header of a batch that cannot be decompressed, or None."""
     source = FileSource(path, finding.position, finding.position + finding.length)
     try:
         rows = batch_stream(source, replace(read, check_crc=False)).read_all().to_pylist()
@@ -314,7 +314,7 @@ def _offsets_of(path: str, finding: Finding, read: ReadOptions) -> tuple[int, in
 
 
 def _end_of_torn(path: str, finding: Finding, read: ReadOptions) -> int:
-    """The last offset of a batch at which a file ends, by as much of its header as is there."""
+    """Return the last offset of a torn batch, from the part of its header that is there."""
     fields: dict[str, Any] = {}
     try:
         tree = inspected(FileSource(path), InspectOptions(at=finding.position, depth="headers"), read)
@@ -417,14 +417,14 @@ class Records:
         self._settle()
 
     def offset(self) -> int:
-        """Of the next record; behind all of them at the end."""
+        """Return the offset of the next record; at the end, an offset after all others."""
         if self.is_ended:
             return LAST + 1
         line = self.lines()[self._at]
         return int(line[OFFSET_AT : line.index(b",")])
 
     def take(self) -> bytes:
-        """The next record."""
+        """Return the next record and go to the one after it."""
         line = self.lines()[self._at]
         self._advance(1)
         return line
@@ -439,13 +439,13 @@ class Records:
         return count
 
     def lines(self) -> list[bytes]:
-        """The records of this batch as lines."""
+        """Return the records of this batch as lines."""
         if self._lines is None:
             self._lines = self._batch.to_jsonl().splitlines() if self._batch is not None else []
         return self._lines
 
     def _is_same(self, other: Records, count: int) -> bool:
-        """Whether so many records are the same, by their columns. Once there are lines, these are quicker to look at."""
+        """Compare records by their columns. Once there are lines, comparing lines is faster."""
         if self._columns is None or other._columns is None or self._lines is not None or other._lines is not None:
             return False
         same: bool = self._columns.slice(self._at, count).equals(other._columns.slice(other._at, count))

@@ -71,15 +71,15 @@ class Redactor:
         }
 
     def hash(self, payload: bytes) -> str:
-        """The keyed hash, in hexadecimal digits."""
+        """Return the keyed hash in hexadecimal digits."""
         return hmac.digest(self._key, payload, "sha256")[:HASH_BYTES].hex()
 
     def sealed(self, payload: bytes | None) -> Sealed | None:
-        """What stands for a payload."""
+        """Return the length and the hash of a payload."""
         return None if payload is None else {"length": len(payload), "hash": self.hash(payload)}
 
     def json_lines(self, lines: bytes) -> bytes:
-        """Lines of `to_jsonl("base64")` without their payloads.
+        """Return lines of `to_jsonl("base64")` without their payloads.
 
         Raises:
             ValueError: for a column that nobody has looked at.
@@ -87,7 +87,7 @@ class Redactor:
         return b"".join(self._line(json.loads(line)) for line in lines.splitlines())
 
     def arrow_batch(self, batch: Any) -> Any:
-        """A `pyarrow.RecordBatch` without its payloads.
+        """Return a `pyarrow.RecordBatch` without its payloads.
 
         Raises:
             ValueError: for a column that nobody has looked at.
@@ -98,17 +98,17 @@ class Redactor:
         return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
     def error(self, error: RecordBatchError) -> str:
-        """An error in words: its rule, its place, its kind."""
+        """Return an error as text: its rule, its place and its kind."""
         record = "" if error.record_index is None else f", record {error.record_index}"
         place = "" if error.position is None else f" at byte {error.position:,}{record}"
         return f"{_rule(error)}{place}: {error.code} ({WITHHELD})"
 
     def finding(self, finding: Finding) -> str:
-        """What a finding says besides its rule and its place."""
+        """Return the text for the message of a finding."""
         return WITHHELD
 
     def finding_fields(self, finding: Finding) -> dict[str, Any]:
-        """`Finding.to_dict` without its words, and without offsets: they stand in the header of what is damaged, if it is one."""
+        """Return `Finding.to_dict` without the message and the offsets, which come from the header of what is damaged."""
         return finding.to_dict() | {"message": WITHHELD, "baseOffset": None, "lastOffset": None}
 
     def _line(self, record: Mapping[str, Any]) -> bytes:
@@ -146,7 +146,7 @@ def _is_open(name: str) -> bool:
 
 
 def _named(encoded: str | None) -> str | dict[str, str] | None:
-    """The name of a header as `to_jsonl` writes bytes: as text where it is some."""
+    """Return the name of a header as `to_jsonl` writes bytes: as text if it is UTF-8."""
     try:
         return None if encoded is None else base64.b64decode(encoded).decode()
     except UnicodeDecodeError:
@@ -154,7 +154,6 @@ def _named(encoded: str | None) -> str | dict[str, str] | None:
 
 
 def _rule(error: RecordBatchError) -> str:
-    """The rule that an error is about."""
     return "damaged" if error.rule is None else f"[{error.rule}]"
 
 
@@ -200,22 +199,22 @@ CHECKSUM = "crc"
 
 
 def redacted(root: Field, redactor: Redactor) -> Field:
-    """The entry without its payloads; of a damaged one, whose place must be proven, the header at most."""
+    """Return the entry without its payloads; of a damaged entry, at most the header."""
     return _shown(root, redactor) if is_intact(root) else _header_of(root)
 
 
 def is_intact(root: Field) -> bool:
-    """Whether the bytes prove themselves to be an entry: all is well, and a checksum was there that matches. A torn one has none."""
+    """Return whether the entry has no errors and a checksum that matches. A torn entry has no checksum."""
     return root.ok and is_proven(root)
 
 
 def is_proven(root: Field) -> bool:
-    """Whether a checksum was there that matches, so that the fields of the header are what the writer wrote."""
+    """Return whether a checksum matches, so that the fields of the header are what the writer wrote."""
     return any(field.name == CHECKSUM and field.note.endswith(": matches") for field in root.children)
 
 
 def begins_entry(rows: Iterable[dict[str, Any]], position: int) -> bool:
-    """Whether an entry is proven to begin here: at the start of the source, or where one of the batches ends whose checksum matches."""
+    """Return whether an entry starts here: at the start of the source, or at the end of a batch whose checksum matches."""
     return position == 0 or any(row["isValid"] and row["position"] + row["size"] == position for row in rows)
 
 
@@ -246,13 +245,13 @@ def _header_of(root: Field) -> Field:
 
 
 def _number(field: Field) -> Field:
-    """A field without children; its bytes where they are no payload."""
+    """Return a field without children, with its bytes if they are no payload."""
     told = replace(field, note=_note(field), problems=_withheld(field.problems))
     return told if field.name in OPEN_FIELDS and field.name != CHECKSUM else replace(told, value=None, raw=b"")
 
 
 def _note(field: Field) -> str:
-    """What a field means; without the checksums that do not match."""
+    """Return the note of a field without checksums that do not match."""
     return field.note.partition(", stored")[0]
 
 

@@ -84,7 +84,7 @@ class RecordPlace:
     index_in_entry: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the attributes by their names in JSON."""
+        """Return the counters by name."""
         return {camel_case(name): value for name, value in asdict(self).items()} | {"path": shown(self.path)}
 
 
@@ -114,7 +114,7 @@ class Counters:
     bytes_walked: int = 0
 
     def to_dict(self) -> dict[str, int]:
-        """The counters by name."""
+        """Return the counters by name."""
         return asdict(self)
 
 
@@ -182,7 +182,7 @@ class Search:
             yield from self._scan(segment, start, end)
 
     def _bounds(self, segments: Sequence[CountedSegment]) -> tuple[int | None, int | None]:
-        """The offsets of the times, with those that were given."""
+        """Return the offsets to read from and to read before, with the times looked up."""
         start, end = self.wanted.start_offset, self.wanted.end_offset
         if self.wanted.since is not None:
             first = self._first_at(segments, self.wanted.since)
@@ -193,7 +193,7 @@ class Search:
         return start, end
 
     def _first_at(self, segments: Sequence[CountedSegment], timestamp: int) -> RecordPlace | None:
-        """The first record of a time or later, markers too, as a broker answers."""
+        """Return the first record at or after a time, markers included, as a broker answers."""
         rows = {"since": timestamp, "until": None, "keys": None, "limit": 1}
         for segment in segments:
             self.path = segment.path
@@ -286,7 +286,7 @@ class CountedSegment(Segment):
         self._is_read = True
 
     def range_of_offsets(self, start: int | None, end: int | None, *, is_skipping: bool) -> tuple[int, int | None]:
-        """The bytes of the batches that may hold the offsets; none where no batch reaches the first of them."""
+        """Return the bytes of the batches that may contain the offsets; an empty range if no batch reaches the first of them."""
         if self._is_kafka_07 or start is end is None:
             return 0, None
         self._looked_up_index()
@@ -321,7 +321,7 @@ class CountedSegment(Segment):
         return min(position, self.intact_range(offset)[0]), None if batch is None else position
 
     def ranges_of_time(self, timestamp: int) -> Iterator[tuple[int, int | None]]:
-        """The batch that has a record of this time or later, as its header says, and all behind it, should that be wrong.
+        """Yield the bytes of the batch that has a record of this time or later by its header, then all bytes after it.
 
         Where no header says so, what stands behind the last one.
         """

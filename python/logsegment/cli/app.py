@@ -24,11 +24,11 @@ class Verbs(click.Group):
     """A group of the verbs that there are."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
+        """Return the names of the verbs."""
         return sorted(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name; None when there is none."""
+        """Import and return the command of this name, or None."""
         if cmd_name not in VERBS:
             return None
         command: click.Command = getattr(import_module(f"logsegment.cli.{cmd_name}"), cmd_name)

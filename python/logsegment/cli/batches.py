@@ -50,7 +50,7 @@ class BatchSink(Protocol):
     invalid: int
 
     def begin(self, name: str, stream: RecordStream) -> None:
-        """The rows that come are of this file."""
+        """Start with the rows of this file."""
 
     def write(self, batch: ArrowBatch) -> None:
         """Take some rows."""
@@ -142,7 +142,7 @@ class BatchLines:
         self._constants: list[tuple[str, str]] = []
 
     def begin(self, name: str, stream: RecordStream) -> None:
-        """The rows that come are of this file."""
+        """Start with the rows of this file."""
         self._constants = [("file", name)]
 
     def write(self, batch: ArrowBatch) -> None:
@@ -167,7 +167,7 @@ class BatchTable:
         self._name = ""
 
     def begin(self, name: str, stream: RecordStream) -> None:
-        """The rows that come are of this file."""
+        """Start with the rows of this file."""
         self._name = name
         fields = [self._pa.field("file", self._pa.string()), *self._pa.schema(stream.schema)]
         self._schema = self._pa.schema(fields)
@@ -193,7 +193,7 @@ class BatchText:
         self._paper = Paper()
 
     def begin(self, name: str, stream: RecordStream) -> None:
-        """The rows that come are of this file."""
+        """Start with the rows of this file."""
         self._paper.line(name, "bold")
         self._paper.line("  ".join(_cell(title, width) for title, width, _ in COLUMNS).rstrip(), "dim")
 
@@ -209,7 +209,7 @@ class BatchText:
 
 
 def _cell(text: object, width: int) -> str:
-    """Numbers stand to the right, words (negative widths) to the left."""
+    """Align numbers to the right and words (negative widths) to the left."""
     return f"{text:<{-width}}" if width < 0 else f"{text:>{width}}"
 
 

@@ -63,11 +63,11 @@ class Conversion:
         return file_name(segment)
 
     def is_of_0_7(self, segment: InputSegment) -> bool:
-        """Whether a segment is read as one of Kafka 0.7."""
+        """Return whether a segment is read as one of Kafka 0.7."""
         return self.options["format"] == "0.7" or (self.options["format"] == "auto" and segment.is_of_0_7)
 
     def options_of(self, segment: InputSegment) -> dict[str, Any]:
-        """The options for one segment: what its name tells of Kafka 0.7 stands among them, as a pipe has no name."""
+        """Return the options for one segment, with what its name says about Kafka 0.7."""
         if not self.is_of_0_7(segment):
             return self.options
         own: dict[str, Any] = {"format": "0.7"}
@@ -78,7 +78,7 @@ class Conversion:
         return self.options | own
 
     def untold(self, findings: Sequence[Finding]) -> list[Finding]:
-        """Findings without those that were told of another segment already."""
+        """Return the findings without those that were reported for another segment."""
         fresh = [finding for finding in findings if finding.rule not in self.told]
         self.told |= ONCE & {finding.rule for finding in fresh}
         return fresh
@@ -286,7 +286,7 @@ class OffsetMap:
         self._lines.writerow(COLUMNS)
 
     def of(self, segment: InputSegment, base_position: int | None) -> MapTaker:
-        """What takes the rows of one segment.
+        """Return a function that takes the rows of one segment.
 
         Args:
             segment: a segment of Kafka 0.7.
@@ -302,7 +302,7 @@ class OffsetMap:
 
 @contextmanager
 def offset_map(path: str | None, overwrite: bool) -> Iterator[OffsetMap | None]:
-    """A map that appears whole or not at all; None without a path."""
+    """Open a map that is complete or absent; None without a path."""
     if path is None:
         yield None
         return

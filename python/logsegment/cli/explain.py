@@ -175,13 +175,13 @@ class Explaining:
     is_damaged: bool = False
 
     def shown(self, at: int | None, offset: int | None = None) -> Field:
-        """What stands at a position, or the batch of an offset."""
+        """Return the fields at a position, or of the batch of an offset."""
         if self.redactor is None:
             return _inspected(self.segment, at, offset, self.options)
         return _redacted(self.segment, at, offset, self.options, self.redactor)
 
     def batch_of(self, offset: int) -> Field:
-        """The batch of an offset, or the first one behind it. Damage in which the offset may have been is told, other is passed by."""
+        """Return the batch of an offset, or the first one after it; report damage that may have contained the offset."""
         try:
             root = self.shown(None, offset)
         except SegmentKeyError:
@@ -196,7 +196,7 @@ class Explaining:
         return root if found is None else self.shown(found)
 
     def _holder(self, offset: int) -> int | None:
-        """Where the intact batch of an offset stands, or the first one behind it; tells the damage before it."""
+        """Return the position of the valid batch of an offset, or of the first one after it; report the damage before it."""
         found = self._next(lambda row: row["lastOffset"] >= offset)
         if found is None:
             return None
@@ -205,7 +205,7 @@ class Explaining:
         return found.position
 
     def behind(self, root: Field) -> Field | None:
-        """The next intact batch, when what is shown is not proven to be one."""
+        """Return the next valid batch, if no checksum proves the batch that is shown."""
         if is_proven(root) or not self._is_read_again:
             return None
         found = self._next(lambda row: row["position"] > root.start)
@@ -227,7 +227,7 @@ class Explaining:
 
 
 def _claims_to_hold(root: Field, offset: int) -> bool:
-    """Whether the first offset of a batch, or that of a message, is not behind `offset`."""
+    """Return whether the first offset of a batch or message is at or before `offset`."""
     first = next((field.value for field in root.children if field.name in ("baseOffset", "offset")), None)
     return isinstance(first, int) and first <= offset
 
@@ -240,7 +240,7 @@ def _inspected(segment: InputSegment, at: int | None, offset: int | None, option
 
 
 def _redacted(segment: InputSegment, at: int | None, offset: int | None, options: dict[str, Any], redactor: Redactor) -> Field:
-    """The batch without its payloads, which are hashed whole."""
+    """Return the batch without its payloads, whose hashes cover all their bytes."""
     root = _inspected(segment, at, offset, options | {"value_bytes": sys.maxsize})
     if not is_intact(root) and not begins_entry(_batches(segment, options), root.start):
         raise click.UsageError(
@@ -251,14 +251,14 @@ def _redacted(segment: InputSegment, at: int | None, offset: int | None, options
 
 
 def _batches(segment: InputSegment, options: dict[str, Any]) -> list[dict[str, Any]]:
-    """All batches that are intact; none of a stream, which is behind."""
+    """Return the rows of all valid batches; none of a stream, which was read already."""
     if segment.file is None or not segment.is_regular:
         return []
     return Segment(segment.file).batches(on_error="skip", **{name: options[name] for name in READING}).to_pylist()
 
 
 def _segment(path: str, offset: int | None) -> InputSegment:
-    """The one segment that is meant."""
+    """Return the one segment to explain."""
     if path == STDIN and sys.stdin.isatty():
         raise click.BadParameter("standard input is no pipe and no file; - reads a log segment from one")
     found = segments_of([path])
@@ -284,7 +284,7 @@ class NextBatch(NamedTuple):
 
 
 def next_intact(segment: InputSegment, is_wanted: Callable[[Mapping[str, Any]], bool], options: Mapping[str, Any]) -> NextBatch | None:
-    """The first intact batch of a file that is wanted.
+    """Return the first valid batch of a file that is wanted.
 
     Args:
         segment: the file, which can be read more than once.

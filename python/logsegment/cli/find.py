@@ -160,7 +160,7 @@ def show_object(place: RecordPlace, name: str) -> None:
 
 
 def counted(counters: Counters, found: int, seconds: float) -> str:
-    """What was found, and what was read for it."""
+    """Return a line about what was found and what was read for it."""
     where = f"{counters.segments_read:,} of {count(counters.segments, 'segment')} in {count(counters.partitions, 'partition')}"
     read = f"read {count(counters.batch_bytes, 'byte')} of batches and {counters.index_bytes:,} of indexes"
     walked = f", walked {count(counters.bytes_walked, 'byte')} by headers" if counters.bytes_walked else ""

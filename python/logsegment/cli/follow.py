@@ -241,7 +241,7 @@ def _until_idle(following: Following, paths: Sequence[str], interval: float, idl
 
 
 def by_partition(path: str, files: Sequence[SegmentFile]) -> Iterator[tuple[str, list[SegmentFile]]]:
-    """The partitions of a path, each once, with their segments; a file that is named is one of its own."""
+    """Yield the partitions of a path with their segments; a file that is named is a partition of its own."""
     for directory, group in groupby(files, key=lambda segment: segment.directory):
         segments = list(group)
         is_named = len(segments) == 1 and segments[0].path == path

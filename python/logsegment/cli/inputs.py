@@ -83,7 +83,7 @@ class InputSegment:
 
 
 def segments_of(paths: Iterable[str], left_out: list[Finding] | None = None) -> list[InputSegment]:
-    """All segments that the paths name, in their order; of a directory in the order of topic, partition and offset.
+    """Return the segments that the paths name; those of a directory in the order of topic, partition and offset.
 
     Args:
         paths: as they were given.
@@ -120,7 +120,7 @@ def ensure_topic(topic: str | None, told: Iterable[str | None]) -> None:
 
 
 def whole_partition(segment: InputSegment) -> list[SegmentFile]:
-    """The segments of the partition that a segment belongs to: its neighbours if its directory is a partition's, else itself."""
+    """Return the segments of the partition that a segment belongs to, or only itself if its directory is no partition's."""
     if segment.file is None:
         return []
     if segment.partition is None or not segment.is_regular or segment.base_offset is None:
@@ -163,7 +163,7 @@ def _input(file: SegmentFile, is_listed: bool) -> InputSegment:
 
 
 def _size(file: SegmentFile) -> int:
-    """Bytes of a stored file; 0 of one that nobody can open without a key: who reads it is told."""
+    """Return the bytes of a stored file; 0 if its key is missing, which its reader reports."""
     try:
         return size_of(file)
     except SegmentKeyError:
@@ -187,7 +187,7 @@ class Flow:
         self._position = 0
 
     def read(self, size: int = -1, /) -> bytes:
-        """Up to `size` bytes; none at the end."""
+        """Read up to `size` bytes; none at the end."""
         try:
             given: bytes = self._raw.read(size) or b""
         except BaseException as raised:
@@ -200,7 +200,7 @@ class Flow:
 
     @contextlib.contextmanager
     def reraising(self) -> Iterator[Flow]:
-        """Inside of it, what `read` raised is raised again as it was."""
+        """Raise again what `read` raised, as it was."""
         try:
             yield self
         except Exception:
@@ -213,7 +213,7 @@ class Flow:
 def opened(
     segment: InputSegment, *, is_read_twice: bool = False, seen: Seen | None = None, bytes_of: tuple[int, int | None] = (0, None)
 ) -> Iterator[Any]:
-    """The source of a segment.
+    """Open the source of a segment.
 
     Args:
         segment: what to read.

@@ -186,7 +186,7 @@ class Output:
 
 
 def examples(*lines: str) -> str:
-    """The end of a help text: commands as they are typed, none of them wrapped."""
+    """Return the end of a help text: commands as they are typed, not wrapped."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
@@ -210,7 +210,7 @@ def key_file_option(function: F) -> F:
 
 
 def keyed(ctx: click.Context, path: str) -> str:
-    """A path that brings the keys that were given along."""
+    """Return a path with the keys that were given."""
     keys = ctx.meta.get(_KEYS)
     if not keys or path == "-":
         return path
@@ -293,7 +293,7 @@ def taking(kind: type[A]) -> Callable[[Callable[[A], int]], Callable[..., int]]:
 
 
 def output_of(arrow: str | None, parquet: str | None, overwrite: bool, *, is_json: bool) -> Output:
-    """The one output that was asked for.
+    """Return the output that was asked for.
 
     Raises:
         click.UsageError: when there are several.
@@ -363,12 +363,12 @@ def redact_messages_option(function: F) -> F:
 
 
 def withholding(is_redacted: bool) -> Redactor | None:
-    """What holds words back where nothing is hashed, so that no key matters."""
+    """Return a redactor that hides messages. Nothing is hashed, so its key does not matter."""
     return Redactor(secrets.token_bytes(LEAST_KEY_BYTES)) if is_redacted else None
 
 
 def redactor_of(is_redacted: bool, path: str | None, *, quiet: bool = False) -> Redactor | None:
-    """What replaces payloads; None when they are to be shown.
+    """Return what replaces payloads, or None if they are shown.
 
     Raises:
         OSError: when the file cannot be read.
@@ -388,7 +388,7 @@ def redactor_of(is_redacted: bool, path: str | None, *, quiet: bool = False) -> 
 
 
 def _key(path: str | None) -> tuple[str, bytes | None]:
-    """Where the key is from, and the key, without the end of its line."""
+    """Return the name of the place of the key, and the key without its line end."""
     if path is not None:
         return f"--redact-key {path}", _line(Path(path).read_bytes())
     text = os.environ.get(VARIABLE)

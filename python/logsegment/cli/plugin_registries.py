@@ -45,7 +45,7 @@ class OpenRegistry:
 
     @contextmanager
     def opened(self, *, quiet: bool = False) -> Iterator[StoredRegistry]:
-        """The registry. What breaks its rules is told here, and ends the program.
+        """Open the registry. What breaks its rules is reported and ends the program.
 
         Raises:
             click.UsageError: for a setting that cannot be used.
@@ -57,7 +57,7 @@ class OpenRegistry:
             raise click.UsageError(str(mistake)) from None
 
     def made(self) -> StoredRegistry:
-        """The registry, of which nothing was read."""
+        """Build the registry without reading it."""
         if self.file is not None:
             return FileRegistry(self.file, allow=self.allow)
         return TopicRegistry.of_settings(
@@ -67,7 +67,7 @@ class OpenRegistry:
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Inside of it, what breaks the rules of a registry is told, and ends the program."""
+    """Report what breaks the rules of a registry, and end the program."""
     try:
         yield
     except RegistrationError as refused:
@@ -175,7 +175,7 @@ def allow_option(function: F) -> F:
 
 
 def chosen(context: click.Context) -> StoredRegistry | None:
-    """The registry that the options of `codecs_options` name, the same whenever it is asked for; None without one.
+    """Return the registry that the options of `codecs_options` name, one for each run; None without one.
 
     Raises:
         click.UsageError: for options that do not fit each other.
@@ -191,7 +191,7 @@ def chosen(context: click.Context) -> StoredRegistry | None:
 def settings_of(
     registry: str | None, servers: str | None, config: str | None, settings: tuple[str, ...] | None, timeout: float | None
 ) -> dict[str, str]:
-    """The settings of librdkafka that options name.
+    """Return the settings of librdkafka that the options name.
 
     Raises:
         click.UsageError: for two registries, or settings without servers; for a property that is none.

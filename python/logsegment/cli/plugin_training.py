@@ -154,7 +154,7 @@ def _listed(trained: TrainedDictionary, alias: str, java_class: str) -> bytes:
 
 
 def _tell(trained: TrainedDictionary, output: str) -> None:
-    """On stdout, unless that has the dictionary."""
+    """Write the sizes to stdout, unless the dictionary is written there."""
     if output != STDIN:
         _show(trained)
     elif sys.stderr is not None:

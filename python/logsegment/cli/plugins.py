@@ -75,7 +75,7 @@ def list_(registry: OpenRegistry, is_json: bool) -> int:
 @quiet_option
 @ending
 def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, quiet: bool) -> int:
-    """Hold all rules against what is registered, and look at the settings of the topics."""
+    """Check all rules against what is registered, and the settings of the topics."""
     with registry.opened() as opened:
         findings = opened.check()
         if installed:

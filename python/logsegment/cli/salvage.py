@@ -212,7 +212,7 @@ def _to_directory(segments: Sequence[InputSegment], job: SalvageJob, progress: P
 
 
 def _placed(segments: Sequence[InputSegment], job: SalvageJob) -> Iterator[tuple[InputSegment, OutputPlace]]:
-    """Segments with their places: as they are named where every entry is kept, else as their offsets prove."""
+    """Return the segments with their places: as named if every entry is kept, else as their offsets prove."""
     if job.options.order == "input":
         return ((segment, OutputPlace(segment.base_offset, {})) for segment in segments)
     return places_of(segments, job.options.reading)
@@ -220,7 +220,7 @@ def _placed(segments: Sequence[InputSegment], job: SalvageJob) -> Iterator[tuple
 
 @contextmanager
 def _new_file(directory: Path, segment: InputSegment, place: OutputPlace) -> Iterator[IO[bytes]]:
-    """The file of a segment in the output; a hidden one for a segment that has no place there."""
+    """Open the file of a segment in the output; a hidden file for a segment without a place there."""
     name = file_name(segment)
     if place.base_offset is None:
         name = f".{name}"

@@ -154,7 +154,7 @@ def write_json(found: Iterator[Transaction], is_all: bool) -> Counter[str]:
 
 
 def line(one: Transaction) -> str:
-    """A transaction as a row of the table."""
+    """Return a transaction as a row of the table."""
     marker = "-" if one.marker_offset is None else str(one.marker_offset)
     cells = (one.state, one.producer_id, one.producer_epoch, one.first_offset, one.last_offset, marker, one.batches, one.records)
     row = "  ".join(f"{cell!s:>{width}}" for cell, (_, width) in zip(cells, WIDTHS, strict=True))
@@ -163,6 +163,6 @@ def line(one: Transaction) -> str:
 
 
 def _lasted(ms: int) -> str:
-    """Seconds, exactly; of an hour and more also in the unit in which people count it."""
+    """Return a duration in seconds, and one of an hour or more in a larger unit too."""
     seconds = f"{ms / 1000:,.3f} s"
     return f"{seconds} ({duration(ms)})" if ms >= HOUR_MS else seconds

@@ -128,7 +128,7 @@ def verify(options: VerifyArguments) -> int:
 
 
 def _found(paths: tuple[str, ...], left_out: list[Finding]) -> tuple[list[InputSegment], int]:
-    """The segments of all paths that are there, and how many are not."""
+    """Return the segments of the paths that exist, and the number of those that do not."""
     segments: list[InputSegment] = []
     missing = 0
     for path in paths:
@@ -141,13 +141,13 @@ def _found(paths: tuple[str, ...], left_out: list[Finding]) -> tuple[list[InputS
 
 
 def _unreadable(segment: InputSegment, error: OSError | SegmentKeyError) -> str:
-    """Why a segment cannot be read, with its name once: what is wrong with keys may name it by itself."""
+    """Return why a segment cannot be read, with its name once."""
     words = words_of(error) if isinstance(error, SegmentKeyError) else error.strerror or words_of(error)
     return words if words.startswith(segment.name) else f"{segment.name}: {words}"
 
 
 def _before(segments: list[InputSegment]) -> dict[str, str]:
-    """The path of the segment before each that follows another one in its directory: a broker writes the last one only."""
+    """Return the path of the segment before each segment that follows another one in its directory."""
     ordered = sorted((one for one in segments if one.base_offset is not None), key=lambda one: (one.directory, one.base_offset))
     return {
         behind.path: one.path
@@ -157,7 +157,7 @@ def _before(segments: list[InputSegment]) -> dict[str, str]:
 
 
 def _at_border(before: Survey | None, segment: InputSegment, own: Survey | None) -> list[Finding]:
-    """Offsets of Kafka 0.7 are bytes, which follow from the names."""
+    """Return the findings between two segments. Offsets of Kafka 0.7 are positions, which follow from the names."""
     if before is None or own is None or segment.is_of_0_7:
         return []
     return list(border_findings(before, segment, own))
@@ -189,7 +189,7 @@ def _verify(segment: InputSegment, options: dict[str, Any], progress: Progress, 
 
 
 def _beside(segments: list[InputSegment]) -> Iterator[FileVerdict]:
-    """What is wrong with the files beside the logs, for each directory that was named or found in one."""
+    """Yield the findings about the sidecar files of each directory."""
     listed = [segment.file for segment in segments if segment.is_listed and segment.file]
     for directory, files in groupby(listed, lambda file: file.directory):
         try:
@@ -206,7 +206,7 @@ def _beside(segments: list[InputSegment]) -> Iterator[FileVerdict]:
 
 
 def _uploads(left_out: list[Finding]) -> Iterator[FileVerdict]:
-    """What is told of uploads in tiered storage that are not read, for each directory."""
+    """Yield the findings about uploads in tiered storage that are not read, by directory."""
     for directory, findings in groupby(left_out, lambda finding: directory_of(finding.path)):
         yield FileVerdict(directory, Report(list(findings), _NOTHING_READ), None, is_beside=True)
 
@@ -304,7 +304,7 @@ def write_words(verdict: FileVerdict, paper: Paper) -> None:
 
 
 def write_json(verdict: FileVerdict) -> None:
-    """A line for each finding, then one for the file."""
+    """Write a line for each finding, then one for the file."""
     constants = [("type", "finding"), ("file", verdict.name)]
     for batch in verdict.report.to_arrow().to_batches():
         show_json_lines(batch.to_jsonl(constants=constants))
@@ -381,7 +381,7 @@ def _damage(verdict: FileVerdict) -> Iterable[str]:
 
 
 def _ends(findings: Sequence[Finding]) -> Iterable[str]:
-    """What an end means that is no error."""
+    """Yield what an end means that is no error."""
     for finding in findings:
         if finding.rule == TORN and finding.severity == "warning":
             size = count(finding.length, "byte")

@@ -106,7 +106,7 @@ def _damaged(report: Report, validate_from: Callable[[int], Report]) -> tuple[li
 
 
 def _is_damage(report: Report, found: Finding) -> bool:
-    """A last entry that is not whole is an information where somebody may still write the rest of it."""
+    """Return whether a finding is damage. A torn last entry is not, while a broker may still write the rest of it."""
     is_error = found.severity == "error" and not report._is_unopened(found)
     return is_error or found.rule == SWALLOWED or (found.rule == TORN and found.severity == "warning")
 
@@ -151,7 +151,7 @@ def _last(found: Survey) -> int | None:
 
 
 def _headers(path: str, start: int, end: int | None, reading: dict[str, Any]) -> Iterator[tuple[int, int, int, int]]:
-    """First and last offset, entries, and how many records they hold, of some entries after the other."""
+    """Yield the first and last offset, the number of entries and of records of consecutive entries."""
     with batch_stream(FileSource(path, start, end), check_crc=False, on_error="skip", **reading) as stream:
         for batch in stream:
             totals = header_totals(batch)
@@ -167,7 +167,7 @@ def _headers(path: str, start: int, end: int | None, reading: dict[str, Any]) ->
 
 
 def _unpacked(path: str, row: dict[str, int | None], reading: dict[str, Any]) -> tuple[int, int, int]:
-    """The same of a compressed message of a format whose headers do not tell it (L8-28)."""
+    """Return the offsets and the count of a compressed message whose header does not contain them (L8-28)."""
     begin, last = row["position"] or 0, row["last"] or 0
     source = FileSource(path, begin, begin + (row["size"] or 0))
     offsets = [
@@ -180,7 +180,7 @@ def _unpacked(path: str, row: dict[str, int | None], reading: dict[str, Any]) ->
 
 
 def border_findings(before: Survey, segment: InputSegment, survey: Survey) -> Iterator[Finding]:
-    """What is wrong between a segment and the one before it, when the end of that and the beginning of this are intact.
+    """Yield the findings between a segment and the one before it, if both are valid there.
 
     Kafka uploads no segment of a compacted topic, so that offsets which are missing between two uploads are a warning.
     """

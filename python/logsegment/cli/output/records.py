@@ -37,13 +37,13 @@ class RowFilter:
     limit: int | None
 
     def needed(self, columns: Sequence[str]) -> list[str]:
-        """The columns, and behind them those that the conditions look at."""
+        """Return the columns, then those that the conditions need."""
         is_timed = self.since is not None or self.until is not None
         looked_at = ["timestampMs"] * is_timed + ["key"] * (self.keys is not None)
         return [*columns, *(name for name in looked_at if name not in columns)]
 
     def size(self, usual: int) -> int:
-        """RowFilter of a batch: no more than can be wanted."""
+        """Return the largest useful number of rows in a batch."""
         return usual if self.limit is None else max(1, min(usual, self.limit))
 
 
@@ -169,7 +169,7 @@ class RecordTable:
         return batch if self._redactor is None else self._redactor.arrow_batch(batch)
 
     def _chosen(self, batch: Any) -> Any:
-        """The same rows that `to_jsonl` chooses."""
+        """Return the rows that `to_jsonl` chooses."""
         pc, rows = self._pa.compute, self._rows
         if rows.since is not None or rows.until is not None:
             times = batch["timestampMs"]
@@ -183,7 +183,7 @@ class RecordTable:
 
 
 def in_order(pool: ThreadPoolExecutor, work: Callable[[Any], bytes], items: Iterator[Any], *, ahead: int) -> Iterator[bytes]:
-    """The results of `work` in the order of the items, of which at most `ahead` are under way; those before an error come first."""
+    """Yield the results of `work` in the order of the items, at most `ahead` at a time; results before an error come first."""
     under_way: deque[Future[bytes]] = deque()
     wanted, failed = ahead, None
     while True:
@@ -214,7 +214,7 @@ def json_columns(columns: list[str] | None, *, control: bool, values: Values) ->
 
 
 def with_control(columns: Iterable[str], control: bool) -> list[str]:
-    """The columns, and what control records are behind them when those are given too."""
+    """Return the columns, with the type of control records if these are wanted."""
     return [*columns, *["controlType"] * control]
 
 

@@ -128,7 +128,7 @@ class Bar:
 
 
 def plots_of(stats: Stats) -> Iterator[str]:
-    """All plots that have something to show."""
+    """Yield the plots that have something to show."""
     yield _heights("Bytes over offsets", [(point.start, point.bytes) for point in stats.by_offset.points], text.number, text.size)
     yield _heights("Records over offsets", [(point.start, point.records) for point in stats.by_offset.points], text.number, text.number)
     yield _times("Times over offsets", stats.by_offset)
@@ -140,7 +140,7 @@ def plots_of(stats: Stats) -> Iterator[str]:
 
 
 def _heights(title: str, points: Sequence[tuple[int, int]], place: Told, value: Told, *, before: str = "") -> str:
-    """Bars that stand side by side."""
+    """Draw bars next to each other."""
     if not points:
         return ""
     most = max(max(height for _, height in points), 1)
@@ -149,7 +149,7 @@ def _heights(title: str, points: Sequence[tuple[int, int]], place: Told, value: 
 
 
 def _times(title: str, series: Series) -> str:
-    """From the earliest to the latest time of the batches of each bucket; where batches are late it says so and is red."""
+    """Draw bars from the earliest to the latest time of each bucket; buckets with late batches are red."""
     timed = [(point.first_time, point.last_time) for point in series.points if point.first_time is not None and point.last_time is not None]
     if not timed:
         return ""
@@ -169,7 +169,7 @@ def _times(title: str, series: Series) -> str:
 
 
 def _ratios(title: str, stats: Stats) -> str:
-    """A bar for each codec; batches without one are what they are."""
+    """Draw a bar for each codec; batches without a codec have ratio 1."""
     known = [(name, codec.ratio) for name, codec in stats.codecs.items() if codec.ratio is not None]
     if not known:
         return ""
@@ -180,7 +180,7 @@ def _ratios(title: str, stats: Stats) -> str:
 
 
 def _plot(title: str, bars: Sequence[Bar], ends: tuple[str, str], heights: tuple[str, str]) -> str:
-    """Bars with the names of the first and the last one under them, and of the lowest and the highest value beside them."""
+    """Draw bars with labels for the first and last bar, and for the lowest and highest value."""
     step = (WIDTH - LEFT) / len(bars)
     width = min(max(step - 1, step * 0.8), 120)
     drawn = []
@@ -202,13 +202,13 @@ def _text(x: float, y: float, anchor: str, told: str) -> str:
 
 
 def _clocks(least: int, most: int) -> tuple[str, str]:
-    """Two times as far as they fit beside a plot: the days, or the clock of one day."""
+    """Return two times, short enough for a plot: the days, or the clock times of one day."""
     (day, clock), (last_day, last_clock) = text.time(least).split(" "), text.time(most).split(" ")
     return (clock, last_clock) if day == last_day else (day, last_day)
 
 
 def _powers(histogram: Histogram) -> list[tuple[int, int]]:
-    """The upper end of each bucket, and its count."""
+    """Return the upper end and the count of each bucket."""
     if not histogram.counts:
         return []
     return [

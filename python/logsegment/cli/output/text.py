@@ -68,7 +68,7 @@ STYLES = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 
 def instant(millis: int) -> str:
-    """A timestamp for people; UTC."""
+    """Return a timestamp in UTC as text."""
     if millis == -1:
         return "-"
     try:
