@@ -12,7 +12,8 @@ import click
 
 from logsegment._core import FileSource, Finding, RecordBatchError
 from logsegment._decode import batch_stream
-from logsegment._inspect import RECORDS, Field, html_page, inspect, text_lines
+from logsegment._inspect import RECORDS, VALUE_BYTES, Field, html_page, inspect, text_lines
+from logsegment._options import Depth
 from logsegment.analysis.redaction import Redactor, begins_entry, is_intact, is_proven, redacted
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
@@ -47,8 +48,6 @@ STYLES = {
     "problem-info": "magenta",
 }
 
-#: Options that say what the bytes are.
-READING = ("format", "experimental", "codecs")
 ADVICE = "--at POSITION shows what stands at a byte, `logsegment verify` what is damaged"
 
 
@@ -75,7 +74,7 @@ class ExplainArguments:
     path: str
     at: int | None
     offset: int | None
-    depth: str
+    depth: Depth
     records: int
     html: str | None
     overwrite: bool
@@ -130,8 +129,7 @@ def explain(options: ExplainArguments) -> int:
     if options.html is not None:
         ensure_output(options.html, [segment], options.overwrite)
     reading = noting_errors(options.reading)
-    how = {"depth": options.depth, "records": options.records} | reading
-    explaining = Explaining(segment, how, redactor)
+    explaining = Explaining(segment, options, reading, redactor)
     try:
         root = explaining.batch_of(options.offset) if options.offset is not None else explaining.shown(options.at)
         behind = explaining.behind(root) if options.at is None and options.offset is None else None
@@ -170,15 +168,23 @@ class Explaining:
     """
 
     segment: InputSegment
-    options: dict[str, Any]
+    options: ExplainArguments
+    reading: Reading
     redactor: Redactor | None
     is_damaged: bool = False
 
     def shown(self, at: int | None, offset: int | None = None) -> Field:
         """Return the fields at a position, or of the batch of an offset."""
         if self.redactor is None:
-            return _inspected(self.segment, at, offset, self.options)
-        return _redacted(self.segment, at, offset, self.options, self.redactor)
+            return self._inspected(at, offset)
+        # The hash of a payload covers all its bytes.
+        root = self._inspected(at, offset, value_bytes=sys.maxsize)
+        if not is_intact(root) and not begins_entry(self._batches(), root.start):
+            raise click.UsageError(
+                f"{self.segment.name}: byte {root.start:,} holds no intact batch, and none that is intact ends there, so that what stands "
+                "there may be a piece of a value: not shown with --redact"
+            )
+        return redacted(root, self.redactor)
 
     def batch_of(self, offset: int) -> Field:
         """Return the batch of an offset, or the first one after it; report damage that may have contained the offset."""
@@ -223,38 +229,26 @@ class Explaining:
     def _next(self, is_wanted: Callable[[Mapping[str, Any]], bool]) -> NextBatch | None:
         if not self._is_read_again:
             return None
-        return next_intact(self.segment, is_wanted, {name: self.options[name] for name in READING})
+        return next_intact(self.segment, is_wanted, self.reading)
+
+    def _inspected(self, at: int | None, offset: int | None, value_bytes: int = VALUE_BYTES) -> Field:
+        how = {"depth": self.options.depth, "records": self.options.records, "value_bytes": value_bytes, **self.reading}
+        if self.segment.file is not None and self.segment.is_regular:
+            return Segment(self.segment.file).inspect(at=at, offset=offset, **how)
+        with opened(self.segment) as source:
+            return inspect(source, at=at, offset=offset, **cast(Any, how))
+
+    def _batches(self) -> list[dict[str, Any]]:
+        """Return the rows of all valid batches; none of a stream, which was read already."""
+        if self.segment.file is None or not self._is_read_again:
+            return []
+        return Segment(self.segment.file).batches(on_error="skip", **self.reading).to_pylist()
 
 
 def _claims_to_hold(root: Field, offset: int) -> bool:
     """Return whether the first offset of a batch or message is at or before `offset`."""
     first = next((field.value for field in root.children if field.name in ("baseOffset", "offset")), None)
     return isinstance(first, int) and first <= offset
-
-
-def _inspected(segment: InputSegment, at: int | None, offset: int | None, options: dict[str, Any]) -> Field:
-    if segment.file is not None and segment.is_regular:
-        return Segment(segment.file).inspect(at=at, offset=offset, **options)
-    with opened(segment) as source:
-        return inspect(source, at=at, offset=offset, **cast(Any, options))
-
-
-def _redacted(segment: InputSegment, at: int | None, offset: int | None, options: dict[str, Any], redactor: Redactor) -> Field:
-    """Return the batch without its payloads, whose hashes cover all their bytes."""
-    root = _inspected(segment, at, offset, options | {"value_bytes": sys.maxsize})
-    if not is_intact(root) and not begins_entry(_batches(segment, options), root.start):
-        raise click.UsageError(
-            f"{segment.name}: byte {root.start:,} holds no intact batch, and none that is intact ends there, so that what stands there "
-            "may be a piece of a value: not shown with --redact"
-        )
-    return redacted(root, redactor)
-
-
-def _batches(segment: InputSegment, options: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of all valid batches; none of a stream, which was read already."""
-    if segment.file is None or not segment.is_regular:
-        return []
-    return Segment(segment.file).batches(on_error="skip", **{name: options[name] for name in READING}).to_pylist()
 
 
 def _segment(path: str, offset: int | None) -> InputSegment:
@@ -283,7 +277,7 @@ class NextBatch(NamedTuple):
     damage: list[Finding]
 
 
-def next_intact(segment: InputSegment, is_wanted: Callable[[Mapping[str, Any]], bool], options: Mapping[str, Any]) -> NextBatch | None:
+def next_intact(segment: InputSegment, is_wanted: Callable[[Mapping[str, Any]], bool], options: Reading) -> NextBatch | None:
     """Return the first valid batch of a file that is wanted.
 
     Args:

@@ -40,8 +40,6 @@ from logsegment.segment_files.discovery import directory_of
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
 
-#: Options without which a file may not be read as it was validated.
-READING = ("format", "experimental", "codecs")
 _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
 
 
@@ -93,7 +91,6 @@ def verify(options: VerifyArguments) -> int:
     left_out: list[Finding] = []
     found, missing = _found(options.paths, left_out)
     segments = in_range(found, None, None)
-    how = {"depth": options.depth, "check_crc": not options.no_crc, "strict_tail": options.strict_tail} | options.reading
     before = _before(segments)
     followed = set(before.values())
     surveys: dict[str, Survey | None] = {}
@@ -103,7 +100,7 @@ def verify(options: VerifyArguments) -> int:
         for segment in segments:
             progress.begin(segment)
             try:
-                verdict = _verify(segment, how, progress, is_followed=segment.path in followed)
+                verdict = _verify(segment, options, progress, is_followed=segment.path in followed)
             except UNREADABLES as error:
                 seen["unreadable"] += 1
                 with progress.aside():
@@ -163,26 +160,26 @@ def _at_border(before: Survey | None, segment: InputSegment, own: Survey | None)
     return list(border_findings(before, segment, own))
 
 
-def _verify(segment: InputSegment, options: dict[str, Any], progress: Progress, *, is_followed: bool) -> FileVerdict:
-    if segment.is_of_0_7 and options["format"] == "auto":
+def _verify(segment: InputSegment, options: VerifyArguments, progress: Progress, *, is_followed: bool) -> FileVerdict:
+    reading = options.reading
+    if segment.is_of_0_7 and reading["format"] == "auto":
         # Read front to back for its progress, a source has no name that says so.
-        options = options | {"format": "0.7", "base_position": segment.base_offset}
-    depth, entries = options["depth"], ReadOptions(**{name: option for name, option in options.items() if name != "depth"})
+        reading = {**reading, "format": "0.7", "base_position": segment.base_offset}
+    read = ReadOptions(check_crc=not options.no_crc, strict_tail=options.strict_tail, **reading)
     # The batches of a segment that contradicts its name are valid: its finding comes after the survey of what is lost.
     plain = None if segment.file is None else replace(segment.file, finding=None)
     file = None if plain is None else plain.source()
     with opened(replace(segment, file=plain), seen=progress.seen if progress.is_shown else None) as source:
-        report = validated(source, depth, entries, file=file, is_followed=is_followed)
+        report = validated(source, options.depth, read, file=file, is_followed=is_followed)
     if not segment.is_regular:
         # Headers are looked at a second time, which a stream does not allow.
         return FileVerdict(segment.name, report, None)
 
     def validate_from(start: int) -> Report:
-        return validated(FileSource(segment.path, start), depth, entries, is_followed=is_followed)
+        return validated(FileSource(segment.path, start), options.depth, read, is_followed=is_followed)
 
-    # The name of a segment of Kafka 0.7 tells how it is read.
-    reading = {} if segment.is_of_0_7 else {name: options[name] for name in READING}
-    found = survey(segment.path, report, validate_from, **reading)
+    # The name of a segment of Kafka 0.7 says how it is read.
+    found = survey(segment.path, report, validate_from, **({} if segment.is_of_0_7 else options.reading))
     if segment.file is not None and segment.file.finding is not None:
         report.findings.append(segment.file.finding)
     return FileVerdict(segment.name, report, found)
