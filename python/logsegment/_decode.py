@@ -9,7 +9,7 @@ from logsegment._core import ArrowTable, Limits, RecordStream, Transactions
 from logsegment._core import batch_stream as core_batch_stream
 from logsegment._core import decode as core_decode
 from logsegment._options import Binary, Decode, Format, Isolation, OnError, dictionaries
-from logsegment.plugins.selection import resolver
+from logsegment.plugins.registry import resolver
 from logsegment.segment_files.internal_topics import INTERNAL, columns_with, topic_of, warn_of_others
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from logsegment._core import encode as core_encode
 from logsegment._core import encode_array as core_encode_array
 from logsegment._options import Compression, CompressionName, LZ4HeaderChecksum, OnBadValue, TimestampType, WrittenFormat, milliseconds
 from logsegment._output import staged_output
-from logsegment.plugins.selection import resolver
+from logsegment.plugins.registry import resolver
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

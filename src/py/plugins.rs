@@ -1,6 +1,6 @@
 //! Plugins that are Python objects. The interpreter is taken for the call of a codec and given back; bytes are lent, not copied, both ways.
 //!
-//! What is called here is `logsegment.plugins.selection.Resolver`, which looks into a registry and makes codecs.
+//! What is called here is `logsegment.plugins.registry.Resolver`, which looks into a registry and makes codecs.
 
 use std::sync::{Arc, OnceLock};
 

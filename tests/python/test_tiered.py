@@ -18,15 +18,13 @@ from cli_process import run
 from logsegment import stores
 from logsegment._log_paths import object_name, place_of
 from logsegment.segment_files.discovery import find_segments
-from logsegment.tiered.catalog import uploaded_in
-from logsegment.tiered.chunk_table import parse_chunk_table, parse_sizes
+from logsegment.tiered.catalog import uploaded_in, view_of
 from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 from logsegment.tiered.keys import KeyRing
-from logsegment.tiered.manifest import parse_data_key, parse_manifest
+from logsegment.tiered.manifest import parse_chunk_table, parse_data_key, parse_manifest, parse_sizes
 from logsegment.tiered.uri import ring_of
 from logsegment.tiered.uri import tiered as placed
-from logsegment.tiered.views import view_of
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 TRANSACTIONS = DATA / "transactions-multi-segment-0"

@@ -20,11 +20,10 @@ from cli_process import run
 from logsegment import stores
 from logsegment.spark.options.read import keys_option
 from logsegment.tiered.choice import Span, chosen
-from logsegment.tiered.chunk_table import ChunkTable
-from logsegment.tiered.chunks import CACHE, ChunkedFile
+from logsegment.tiered.chunks import CACHE, ChunkedFile, Opener
 from logsegment.tiered.errors import ChunkError
 from logsegment.tiered.keys import KeyRing
-from logsegment.tiered.sealing import Opener
+from logsegment.tiered.manifest import ChunkTable
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 import corpus
 from logsegment._text import count
+from logsegment.tiered.chunks import Opener
 from logsegment.tiered.errors import ChunkError
-from logsegment.tiered.sealing import Opener
 
 SOURCES = corpus.TESTS.parent / "python/logsegment"
 NOUNS = ("byte", "record", "batch", "segment", "entry", "partition", "upload", "chunk", "plugin", "file", "row", "offset")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from logsegment._core import Finding, RecordBatchError
-from logsegment._log_paths import object_name, place_of
+from logsegment._core import Finding, RecordBatchError, rebuild_indexes
+from logsegment._log_paths import object_name, place_of, snapshot_offset
 from logsegment._options import OnError
 from logsegment._output import output_directory
-from logsegment._restore.rebuild_sidecars import make_anew
 from logsegment._restore.verify_restored import Offsets, damage_of, faults_in, gaps_in
 from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, is_directory, is_gap
 from logsegment.stores.uri import shown, uncut_name, untiered
@@ -202,3 +202,50 @@ def _name(file: SegmentFile) -> str:
     if file.topic is not None:
         return f"{file.topic}-{file.partition}"
     return os.path.basename(untiered(tiered(file.directory))[:])
+
+
+def make_anew(directory: Path, names: Iterable[str]) -> dict[str, str | None]:
+    """Write files of a partition's directory, by its segments, which are there.
+
+    What a broker finds in such a file is right; its bytes need not be those that were uploaded: an index may have other entries, and a
+    snapshot lacks producers of which no segment has a batch.
+
+    Args:
+        directory: the segments, and where the files belong.
+        names: of the files that are wanted.
+
+    Returns:
+        For each name, None when it was written, else why it was not.
+
+    Raises:
+        OSError: when something cannot be read or written.
+    """
+    logs = sorted((path, int(path.stem)) for path in directory.glob("*.log"))
+    why = "the batches tell of no transaction that was aborted there"
+    with tempfile.TemporaryDirectory(prefix="logsegment-") as place:
+        try:
+            rebuild_indexes(logs, Path(place))
+        except RecordBatchError as error:
+            # Of the segments in front of the damage they are there.
+            why = f"the log was damaged when it was uploaded: {str(error).removeprefix(f'{directory}{os.sep}')}"
+        found = {name: _made(Path(place), name) for name in names}
+        for name, path in found.items():
+            if path is not None:
+                _write(directory / name, path.read_bytes())
+    return {name: why if path is None else None for name, path in found.items()}
+
+
+def _made(place: Path, name: str) -> Path | None:
+    """The file of a name, or a snapshot of the same state: nothing is written between an offset and the next segment."""
+    offset = snapshot_offset(name)
+    if offset is None:
+        return path if (path := place / name).is_file() else None
+    behind = ((at, path) for path in place.glob("*.snapshot") if (at := snapshot_offset(path.name)) is not None and at >= offset)
+    return min(behind, default=(offset, None))[1]
+
+
+def _write(path: Path, data: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())

@@ -9,7 +9,7 @@ from logsegment._decode import batch_stream
 from logsegment._inspect import Field, inspect
 from logsegment._validate import UNOPENED, is_experimental
 from logsegment.analysis.stats import Sampled, Stats
-from logsegment.plugins.absent import is_given
+from logsegment.plugins.registry import is_given
 
 #: Batches of each codec that are unpacked for its ratio.
 SAMPLE = 32

@@ -12,11 +12,11 @@ import click
 
 from logsegment.cli.exit_codes import FOUND, UNREADABLE, Ended, words_of
 from logsegment.cli.messages import say
-from logsegment.plugins.absent import Absent, is_given
+from logsegment.plugins.registry import Absent, is_given
 
 if TYPE_CHECKING:
     from logsegment.plugins import Entry, Registry
-    from logsegment.plugins.stored import StoredRegistry
+    from logsegment.plugins.stored_registry import StoredRegistry
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")

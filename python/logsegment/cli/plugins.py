@@ -20,7 +20,7 @@ from logsegment.plugins import Catalog, Change, Entry
 from logsegment.plugins.catalog import found
 from logsegment.plugins.loading import PluginNotInstalled, load
 from logsegment.plugins.rules import judge, registration, removal
-from logsegment.plugins.stored import StoredRegistry
+from logsegment.plugins.stored_registry import StoredRegistry
 
 CANNOT_READ = "Batches that were compressed with them can no longer be read, and their ids may be given to other plugins."
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from logsegment._core import Limits
 from logsegment._decode import decode
 from logsegment._options import Binary, Decode, Format, Isolation, OnError
-from logsegment.plugins.selection import resolver
+from logsegment.plugins.registry import resolver
 from logsegment.segment_files.internal_topics import columns_with
 
 if TYPE_CHECKING:

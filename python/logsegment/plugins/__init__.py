@@ -9,15 +9,13 @@ A batch says only a number from 0 to 15. What stands behind it is told by entrie
 clients. This package holds entries, the places where they are kept, and the rules for them; the numbers on the wire are the native core's.
 """
 
-from logsegment.plugins.catalog import Catalog, Change
+from logsegment.plugins.catalog import Catalog, Change, RegistryError
 from logsegment.plugins.codec import Codec
-from logsegment.plugins.entries import Entry, EntryError
+from logsegment.plugins.entry import Entry, EntryError, Plugin
 from logsegment.plugins.file_registry import FileRegistry
-from logsegment.plugins.known import RegistryError
 from logsegment.plugins.registry import MemoryRegistry, Registry
 from logsegment.plugins.rules import RegistrationError
 from logsegment.plugins.topic_registry import TopicRegistry
-from logsegment.plugins.wanted import Plugin
 
 __all__ = [
     "Catalog",

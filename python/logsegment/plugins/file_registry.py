@@ -16,8 +16,10 @@ A change is a new file under the old name, so that readers see all of it or noth
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
@@ -25,11 +27,9 @@ from copy import copy
 from typing import Any, Self
 
 from logsegment._output import OutputFile
-from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change, language_of, topic_of
-from logsegment.plugins.entries import refuse_constant
-from logsegment.plugins.known import Known, RegistryError
-from logsegment.plugins.locking import lock
-from logsegment.plugins.stored import Plan, StoredRegistry, T
+from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change, Known, RegistryError, language_of, topic_of
+from logsegment.plugins.entry import refuse_constant
+from logsegment.plugins.stored_registry import Plan, StoredRegistry, T
 
 
 class NotHere(RegistryError):
@@ -210,3 +210,25 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 #: A registry has at most 16 plugins; a file of many megabytes is a segment that was named by mistake.
 _MAX_BYTES = 16 << 20
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def lock(descriptor: int) -> None:
+        """Wait for the lock. Windows locks bytes, also such as are not there: the first one stands for the file."""
+        while True:
+            try:
+                # Gives up by itself after ten seconds.
+                msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+            except OSError as error:
+                if error.errno not in (errno.EACCES, errno.EDEADLK):
+                    raise
+            else:
+                return
+else:
+    import fcntl
+
+    def lock(descriptor: int) -> None:
+        """Wait for the lock."""
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

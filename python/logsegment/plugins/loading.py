@@ -7,6 +7,8 @@ Whoever writes an entry names a module that each reader of the registry imports.
 from __future__ import annotations
 
 import importlib
+import signal
+import traceback
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -15,9 +17,8 @@ from operator import attrgetter
 from typing import Any, cast
 
 from logsegment.plugins.codec import Codec
-from logsegment.plugins.entries import Entry
+from logsegment.plugins.entry import Entry
 from logsegment.plugins.ready import READY
-from logsegment.plugins.stopping import is_stop
 
 #: Packages offer codecs under this group of entry points; the name is the one that an entry says as its class or as its alias.
 GROUP = "logsegment.codecs"
@@ -127,3 +128,22 @@ def _matches(module: str, pattern: str) -> bool:
 
 def _offered(name: str) -> EntryPoint | None:
     return next(iter(entry_points(group=GROUP, name=name)), None)
+
+
+def is_stop(error: BaseException) -> bool:
+    """Tell whether a signal raised this: then it is no fault of the code in which it came, and ends the program.
+
+    Ctrl-C does, and so does what the program's own handlers raise, such as a SystemExit at SIGTERM. A SystemExit of a plugin does not.
+
+    Args:
+        error: as it was caught, with its traceback.
+
+    Example:
+        >>> from logsegment.plugins.loading import is_stop
+        >>> is_stop(KeyboardInterrupt()), is_stop(SystemExit(3))
+        (True, False)
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return True
+    handlers = {getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()} - {None}
+    return any(frame.f_code in handlers for frame, _ in traceback.walk_tb(error.__traceback__))

@@ -17,8 +17,7 @@ from typing import Any
 from logsegment._core import Finding
 from logsegment._text import count
 from logsegment.plugins.catalog import Catalog, Change, found, java_first, topic_of
-from logsegment.plugins.entries import MAX_ID, Entry
-from logsegment.plugins.wanted import Plugin
+from logsegment.plugins.entry import MAX_ID, Entry, Plugin
 
 #: Names that are tried before any alias, so that an alias of this name could never be chosen (S-P14).
 BUILT_IN = ("none", "gzip", "snappy", "lz4", "zstd", "producer", "uncompressed")

@@ -16,8 +16,8 @@ from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 
 if TYPE_CHECKING:
     from logsegment.tiered.catalog import uploads
-    from logsegment.tiered.folder import Upload
+    from logsegment.tiered.upload import Upload
 
-__getattr__, __dir__ = lazily(__name__, {"uploads": "logsegment.tiered.catalog", "Upload": "logsegment.tiered.folder"})
+__getattr__, __dir__ = lazily(__name__, {"uploads": "logsegment.tiered.catalog", "Upload": "logsegment.tiered.upload"})
 
 __all__ = ["ChunkError", "ManifestError", "SegmentKeyError", "Upload", "uploads"]

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
 from typing import Any
 
-from logsegment._core import Finding
+from logsegment._core import Finding, RecordBatchError, unpack_zstd
+from logsegment._decode import batch_stream
 from logsegment._text import count
-from logsegment.tiered.cache import ChunkCache
-from logsegment.tiered.chunk_table import Chunk, ChunkTable
-from logsegment.tiered.damage import told
 from logsegment.tiered.errors import ChunkError, ManifestError
-from logsegment.tiered.sealing import Opener
+from logsegment.tiered.manifest import Chunk, ChunkTable
 
 #: Stored bytes that are asked for at once, and opened before the next are: a chunk is asked for whole all the same.
 MOST_FETCHED = 8 << 20
 #: No entry begins with it: its length would be negative.
 _FILLER = b"\xff"
-CACHE = ChunkCache()
 
 
 class ChunkedFile:
@@ -221,3 +220,208 @@ def _finding(fault: ChunkError, name: str) -> Finding:
     position, length = fault.position or 0, fault.length or 0
     first, last = fault.base_offset, fault.last_offset
     return Finding("TS-45", "error", str(fault).removeprefix(f"{name}: "), f"{name}@{position}", position, length, first, last)
+
+
+_IV_BYTES = 12
+#: IV and tag.
+SEAL_BYTES = 28
+#: A block of zstd has at least four bytes, and holds at most 128 KiB: what claims more is refused before anything is unpacked.
+_MOST_RATIO = (128 << 10) // 4
+
+
+class Opener:
+    """Opens chunks of one segment. Any thread may use it.
+
+    Args:
+        data_key: of an encrypted segment.
+        aad: what its chunks are bound to.
+        is_compressed: each chunk is a zstd frame.
+    """
+
+    def __init__(self, data_key: bytes | None, aad: bytes = b"", *, is_compressed: bool = False) -> None:
+        self._cipher: Any = _cipher(data_key) if data_key is not None else None
+        self._aad = aad
+        self._is_compressed = is_compressed
+
+    def opened(self, stored: bytes | bytearray | memoryview, size: int) -> bytes:
+        """The bytes in a stored chunk.
+
+        Args:
+            stored: the chunk as it is in the object.
+            size: the bytes that it must hold.
+
+        Raises:
+            ChunkError: saying what is wrong with it, and nothing of where it is.
+        """
+        data = self._decrypted(stored) if self._cipher else bytes(stored)
+        if self._is_compressed:
+            if size > len(data) * _MOST_RATIO:
+                raise ChunkError(f"its zstd frame of {count(len(data), 'byte')} cannot hold {size:,}")
+            try:
+                data = unpack_zstd(data, size)
+            except ValueError as error:
+                raise ChunkError(f"its zstd frame is bad: {error}") from None
+        if len(data) != size:
+            raise ChunkError(f"it holds {count(len(data), 'byte')} instead of {size:,}")
+        return data
+
+    def _decrypted(self, stored: bytes | bytearray | memoryview) -> bytes:
+        from cryptography.exceptions import InvalidTag
+
+        if len(stored) < SEAL_BYTES:
+            raise ChunkError(f"{count(len(stored), 'byte')} cannot hold an IV and a tag")
+        try:
+            data: bytes = self._cipher.decrypt(bytes(stored[:_IV_BYTES]), bytes(stored[_IV_BYTES:]), self._aad)
+        except InvalidTag:
+            raise ChunkError("its AES-GCM tag does not fit its bytes") from None
+        return data
+
+
+def _cipher(data_key: bytes) -> Any:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return AESGCM(data_key)
+
+
+#: Damaged chunks that are looked past on each side: with more, the offsets are told wider than they are, and a long run costs no square.
+_MOST_DAMAGED = 64
+Hints = Callable[[], tuple[bytes, int | None, int | None]]
+
+
+class _Bytes:
+    """Bytes of a segment from one position to before another, front to back; they end where a chunk is damaged."""
+
+    def __init__(self, file: Any, start: int, end: int) -> None:
+        self._file = file
+        self._end = end
+        self.at = start
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Up to `size` bytes; none at the end."""
+        wanted = self._end - self.at if size < 0 else min(size, self._end - self.at)
+        data: bytes = self._file.intact(self.at, wanted) if wanted > 0 else b""
+        self.at += len(data)
+        return data
+
+
+def told(file: Any, name: str, chunk: Chunk, fault: str, hints: Hints, *, last: int | None = None) -> ChunkError:
+    """The error of a damaged chunk, or of some that are lost together.
+
+    Args:
+        file: the segment, whose other chunks are looked at.
+        name: of the object, for the text.
+        chunk: which one; of several the first, with the bytes of all.
+        last: the number of the last of several.
+        fault: what is wrong with it.
+        hints: as in `ChunkedFile`.
+    """
+    index, start, end = hints()
+    begin = _offset_before(file, chunk, index, start)
+    end = _offset_behind(file, chunk, end)
+    if begin is not None and end is not None:
+        end = max(begin, end)
+    offsets = f"offsets {_word(begin)} to {_word(end)}"
+    place = f"bytes {chunk.position} to {chunk.position + chunk.size - 1} of the segment, {offsets}"
+    is_single = last is None or last == chunk.number
+    which = f"chunk {chunk.number} ({place}) is" if is_single else f"chunks {chunk.number} to {last} ({place}) are"
+    error = ChunkError(f"{name}: {which} lost: {fault}")
+    error.__dict__.update(code="lost_bytes", rule="TS-45", chunk=chunk.number, position=chunk.position, length=chunk.size)
+    error.__dict__.update(base_offset=begin, last_offset=end)
+    return error
+
+
+def _offset_before(file: Any, chunk: Chunk, index: bytes, start: int | None) -> int | None:
+    """The offset behind the last intact batch that ends in front of the chunk, and of damaged ones right before it."""
+    end = chunk.position
+    for _ in range(_MOST_DAMAGED):
+        begin = _known_batch(index, end)
+        before = None
+        for source, options in _sound(file, begin, end):
+            for row in _rows(source, on_error="skip", **options):
+                before = row["lastOffset"]
+        if before is not None:
+            return int(before) + 1
+        if not begin:
+            break
+        end = begin
+    return start
+
+
+def _offset_behind(file: Any, chunk: Chunk, last: int | None) -> int | None:
+    """The offset before the first intact batch that begins behind the chunk, and behind damaged ones right after it."""
+    for source, _ in _sound(file, chunk.position + chunk.size, file.size):
+        for row in _rows(source, on_error="skip", batch_size=1, resolve=True):
+            first = row["lastOffset"] if row["baseOffset"] is None else row["baseOffset"]
+            return int(first) - 1
+    return last
+
+
+def _sound(file: Any, start: int, end: int) -> Iterator[tuple[_Bytes, dict[str, Any]]]:
+    """The bytes between two positions, anew behind each damaged chunk, where only a checksum tells a batch from the rest of one."""
+    options: dict[str, Any] = {"check_crc": False}
+    for _ in range(_MOST_DAMAGED):
+        source = _Bytes(file, start, end)
+        yield source, options
+        if source.at >= end:
+            return
+        start, options = file.end_of_chunk(source.at), {}
+
+
+def _rows(source: _Bytes, **options: Any) -> Iterator[dict[str, Any]]:
+    try:
+        with batch_stream(source, **options) as stream:
+            for rows in stream:
+                yield from map(json.loads, rows.to_jsonl().splitlines())
+    except RecordBatchError:
+        return
+
+
+def _known_batch(index: bytes, position: int) -> int:
+    """The start of a batch some way before a position, as an `.index` tells; 0 when it tells nothing."""
+    if len(index) % 8:
+        return 0
+    positions = [int.from_bytes(index[at + 4 : at + 8]) for at in range(0, len(index), 8)]
+    before = [one for one in positions if one < position]
+    return before[-2] if len(before) > 1 and positions == sorted(positions) else 0
+
+
+def _word(offset: int | None) -> str:
+    return "?" if offset is None else str(offset)
+
+
+#: Of all segments together; a chunk has 4 MiB as a rule, and one alone may have more.
+MOST_BYTES = 64 << 20
+
+
+class ChunkCache:
+    """Bytes by their keys; those that were used least recently go first. Any thread may use it."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most = most_bytes
+        self._kept: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> bytes | None:
+        """What was kept."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def put(self, key: Hashable, data: bytes) -> None:
+        """Keep it, and let others go."""
+        with self._lock:
+            self._bytes += len(data) - len(self._kept.pop(key, b""))
+            self._kept[key] = data
+            while self._bytes > self._most and len(self._kept) > 1:
+                self._bytes -= len(self._kept.popitem(last=False)[1])
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._kept.clear()
+            self._bytes = 0
+
+
+CACHE = ChunkCache()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -17,14 +18,12 @@ from logsegment._core import Finding
 from logsegment._log_paths import CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, SEGMENT, object_name, snapshot_offset
 from logsegment.stores.listing import Entry
 from logsegment.stores.uri import cut_name, cut_of, shown, untiered
-from logsegment.tiered.cut import CutFile, cut_index, cut_position
+from logsegment.tiered.catalog import View, view_of
 from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
-from logsegment.tiered.folder import Found
-from logsegment.tiered.lost import LostFile
 from logsegment.tiered.objects import Info, info_of, joined_path, open_object, read_object
 from logsegment.tiered.segment_objects import SegmentObjects
+from logsegment.tiered.upload import Found, first_reaching
 from logsegment.tiered.uri import ring_of, tiered
-from logsegment.tiered.views import View, view_of
 
 #: Indexes under the name of their segment, as a manifest calls them.
 _BESIDE = {"index": "offset", "timeindex": "timestamp", "txnindex": "transaction"}
@@ -294,3 +293,146 @@ def _shared(view: View) -> list[str]:
 def _entry(uri: str, name: str, size: int, info: Info | None = None) -> Entry:
     path = tiered(joined_path(untiered(uri), name), ring_of(uri))
     return Entry(path, name, info is not None and info.is_directory, size, info.modified if info else None)
+
+
+#: Bytes of the entries of each index; where the offset stands in one, and its bytes; and whether it counts from the first of the segment.
+_ENTRIES = {"index": (8, 0, 4, True), "timeindex": (12, 8, 4, True), "txnindex": (34, 18, 8, False)}
+_MOST_KEPT = 4096
+_KEPT: OrderedDict[tuple[str, object, int], int] = OrderedDict()
+_LOCK = threading.Lock()
+
+
+def cut_position(uri: str, base_offset: int, before: int, version: object) -> int | None:
+    """Where the first intact batch begins that reaches an offset; None when there is none.
+
+    The border of a segment, and of a leader's term, is that of a batch. A damaged one is believed nothing: what is in front of the border
+    stays, with its damage, which reading tells.
+
+    Args:
+        uri: of the log, whole.
+        base_offset: its first offset.
+        before: the offset.
+        version: what tells the log from another one.
+
+    Raises:
+        OSError: when it cannot be read.
+    """
+    key = uri[:], version, before
+    with _LOCK:
+        known = _KEPT.get(key)
+    if known is not None:
+        return known if known >= 0 else None
+    batch = first_reaching(uri, base_offset, before)
+    found = None if batch is None else batch.position
+    with _LOCK:
+        _KEPT[key] = -1 if found is None else found
+        while len(_KEPT) > _MOST_KEPT:
+            _KEPT.popitem(last=False)
+    return found
+
+
+def cut_index(data: bytes, suffix: str, base_offset: int, before: int) -> bytes:
+    """The entries of an index that are about batches before an offset, or transactions that ended before it."""
+    size, at, length, is_relative = _ENTRIES[suffix]
+    first = base_offset if is_relative else 0
+    kept = 0
+    for begin in range(0, len(data) - size + 1, size):
+        if first + int.from_bytes(data[begin + at : begin + at + length]) >= before:
+            break
+        kept = begin + size
+    return data[:kept]
+
+
+class CutFile:
+    """The first bytes of a file.
+
+    Args:
+        file: all of it.
+        size: how many.
+    """
+
+    def __init__(self, file: Any, size: int) -> None:
+        self._file = file
+        self.size = min(size, file.size)
+        self.version = (file.version, self.size)
+
+    def read_at(self, position: int, length: int) -> bytes:
+        """The bytes from `position` on, `length` of them or as many as there are.
+
+        Raises:
+            As the file.
+        """
+        return bytes(self._file.read_at(position, max(0, min(length, self.size - position))))
+
+    def read_past_damage(self, position: int, length: int) -> bytes:
+        """The same past what is damaged.
+
+        Raises:
+            OSError: when they cannot be read.
+        """
+        return bytes(self._file.read_past_damage(position, max(0, min(length, self.size - position))))
+
+    def ensure_same(self) -> None:
+        """Fail when the file was written anew since it was opened.
+
+        Raises:
+            ChangedError: when it was.
+        """
+        self._file.ensure_same()
+
+    def taken(self) -> tuple[int, int, list[Finding]]:
+        """Requests, bytes and findings since this was asked last."""
+        taken: tuple[int, int, list[Finding]] = self._file.taken()
+        return taken
+
+
+#: A reader looks at the header of a first batch, whatever the object has.
+_LEAST_BYTES = 61
+
+
+class LostFile:
+    """A file of which no byte can be had.
+
+    Args:
+        error: why.
+        path: of the manifest, as people may see it.
+        offsets: the first offset, and the last one before the next segment; None when nobody can tell.
+        stored: bytes of the object.
+    """
+
+    def __init__(self, error: ManifestError, path: str, offsets: tuple[int, int | None], stored: int) -> None:
+        self._error = error
+        self._path = path
+        self._offsets = offsets
+        self._findings: list[Finding] = []
+        self.size = max(stored, _LEAST_BYTES)
+        self.version = (self.size, str(error))
+
+    def read_at(self, position: int, length: int) -> bytes:
+        """None of it.
+
+        Raises:
+            ManifestError: always.
+        """
+        error = ManifestError(str(self._error), self._error.rule or "TS-10")
+        first, last = self._offsets
+        # What lost bytes are told by: all of them are.
+        error.__dict__.update(position=0, length=self.size, base_offset=first, last_offset=last)
+        raise error
+
+    def read_past_damage(self, position: int, length: int) -> bytes:
+        """No bytes, and a finding."""
+        text = str(self._error).removeprefix(f"{self._path}: ")
+        first, last = self._offsets
+        offsets = f"offsets {first} to {'?' if last is None else last} are lost"
+        finding = Finding(self._error.rule or "TS-10", "error", f"{offsets}: {text}", f"{self._path}@0", 0, self.size, first, last)
+        self._findings = [finding]
+        return b""
+
+    def ensure_same(self) -> None:
+        """It is."""
+
+    def taken(self) -> tuple[int, int, list[Finding]]:
+        """Findings since this was asked last."""
+        findings, self._findings = self._findings, []
+        return 0, 0, findings

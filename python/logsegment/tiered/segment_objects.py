@@ -8,12 +8,11 @@ from functools import cached_property
 
 from logsegment._log_paths import INDEXES, LOG, MANIFEST
 from logsegment.stores.uri import shown
-from logsegment.tiered.chunks import ChunkedFile
+from logsegment.tiered.chunks import SEAL_BYTES, ChunkedFile, Opener
 from logsegment.tiered.errors import ChunkError, ManifestError
 from logsegment.tiered.keys import KeyRing
 from logsegment.tiered.manifest import INDEX_SUFFIXES, MOST_BYTES, Manifest, parse_manifest
 from logsegment.tiered.objects import Info, info_of, joined_path, open_object, read_object
-from logsegment.tiered.sealing import SEAL_BYTES, Opener
 
 #: Manifests that are kept: an object under a name never changes, but for tests and copies, which its time and size tell.
 _MOST_KEPT = 4096

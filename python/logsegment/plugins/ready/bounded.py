@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from bz2 import BZ2Decompressor
     from lzma import LZMADecompressor
 
-    from logsegment.plugins.entries import Entry
+    from logsegment.plugins.entry import Entry
 
 
 def unpacked(decompressor: BZ2Decompressor | LZMADecompressor, data: memoryview, max_output: int) -> bytes:

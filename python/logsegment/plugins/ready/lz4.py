@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import lz4.block
 
-from logsegment.plugins.entries import Entry
+from logsegment.plugins.entry import Entry
 from logsegment.plugins.ready.bounded import dictionary_of, ensure_within
 
 #: Bytes of the size before the block.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from logsegment._encode import CompressionPolicy
 from logsegment._encode import encode as ls_encode
 from logsegment._options import Compression, WrittenFormat
-from logsegment.plugins.selection import resolver
+from logsegment.plugins.registry import resolver
 from logsegment.segment_files.discovery import absolute
 from logsegment.spark.options.plugins import plugins_option
 from logsegment.spark.options.read import KAFKA_COMPRESSION, POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
