@@ -2,19 +2,19 @@
 //!
 //! Errors are data; text is made only when somebody prints them.
 
-mod blame;
+mod cause;
 mod codes;
-mod counted;
-mod foreign;
+mod escape;
 mod kind;
+mod plural;
 mod position;
 mod text;
 
 use std::sync::Arc;
 
-pub use counted::{Counted, counted};
-pub use foreign::foreign;
+pub use escape::escaped;
 pub use kind::ErrorKind;
+pub use plural::{Plural, plural};
 pub use position::Position;
 
 /// Shorthand for results of this crate.
@@ -48,7 +48,7 @@ impl Error {
         self
     }
 
-    /// The same error in bytes of which the first stands at `start` of the input.
+    /// The same error in bytes of which the first is at `start` of the input.
     #[must_use]
     pub fn from_position(mut self, start: u64) -> Self {
         self.0.position.byte = Some(self.0.position.byte.unwrap_or(0).saturating_add(start));

@@ -2,10 +2,10 @@
 //!
 //! Bytes go in, records, columns or findings come out; the core does no I/O and knows neither Python nor Arrow.
 //! Rooms in reading order: `wire` (primitives), `model` (the nouns), `format` (one folder per wire format), `codec`
-//! (compressed to plain, and back), `framing` (a run of bytes to entries), `sidecar` (the files beside a log), `internal` (what
+//! (compressed to plain, and back), `framing` (a run of bytes to entries), `sidecar` (the files next to a log), `internal_topics` (what
 //! records of internal topics say), `decode` (drives them all),
 //! `encode` (the way back), `validate` (what is decoded, as findings), `inspect` (every field of an entry), `log` (segments with the files
-//! beside them), `salvage` (what is intact, and an account of the rest), and, behind features,
+//! next to them), `salvage` (what is valid, and an account of the rest), and, behind features,
 //! `columns` (Arrow), `io` (files), `py` (Python).
 
 #![cfg_attr(
@@ -34,7 +34,7 @@ pub mod compat;
 pub mod codec;
 pub mod format;
 pub mod framing;
-pub mod internal;
+pub mod internal_topics;
 pub mod sidecar;
 
 pub mod decode;

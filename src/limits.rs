@@ -9,9 +9,9 @@ use crate::error::{ErrorKind, Result};
 pub struct Limits {
     /// Bytes of one entry as stored. A broker's default maximum is 1 MiB; 256 MiB leaves room for tuned ones.
     pub max_batch_bytes: u64,
-    /// Bytes of one entry when unpacked.
+    /// Bytes of one entry when decompressed.
     pub max_decompressed_bytes: u64,
-    /// Unpacked bytes per compressed byte, of which at least 512 are counted. Zeros under zstd reach about 10,000 in larger batches that a
+    /// Decompressed bytes per compressed byte, of which at least 512 are counted. Zeros under zstd reach about 10,000 in larger batches that a
     /// producer would send.
     pub max_ratio: u64,
     /// Records of one entry.
@@ -70,7 +70,7 @@ impl Limits {
     }
 }
 
-/// What unpacking one entry may still give out.
+/// What decompressing one entry may still give out.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     allowed: u64,
@@ -82,7 +82,7 @@ impl Budget {
     pub fn for_entry(limits: &Limits, compressed: usize) -> Self {
         // A strict ratio leaves so much to tiny inputs all the same.
         const FREE: u64 = 64 << 10;
-        // zstd packs a mebibyte of one byte, which a producer with default settings may send, into 60.
+        // zstd compresses a mebibyte of one byte, which a producer with default settings may send, into 60.
         const LEAST: u64 = 512;
         let compressed = u64::try_from(compressed).unwrap_or(u64::MAX).max(LEAST);
         let by_ratio = limits.max_ratio.saturating_mul(compressed).max(FREE);
@@ -93,18 +93,18 @@ impl Budget {
         }
     }
 
-    /// What is left after `bytes` bytes were unpacked.
+    /// What is left after `bytes` bytes were decompressed.
     #[must_use]
     pub fn after(self, bytes: usize) -> Self {
         Self { allowed: self.allowed.saturating_sub(u64::try_from(bytes).unwrap_or(u64::MAX)), ..self }
     }
 
-    /// How many bytes may be unpacked at most.
+    /// How many bytes may be decompressed at most.
     pub fn allowed(&self) -> usize {
         usize::try_from(self.allowed).unwrap_or(usize::MAX)
     }
 
-    /// Fails when `bytes` unpacked bytes are more than allowed.
+    /// Fails when `bytes` decompressed bytes are more than allowed.
     ///
     /// # Errors
     /// `Limit` naming `max_decompressed_bytes` or `max_ratio`.

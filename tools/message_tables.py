@@ -1,4 +1,4 @@
-"""Makes src/internal/tables: the schemas of the records of Kafka's internal topics, as tables that the core reads messages by.
+"""Makes src/internal_topics/tables: the schemas of the records of Kafka's internal topics, as tables that the core reads messages by.
 
     python tools/message_tables.py make $(cat target/interop/maven/4.3.1-*/classpath)   write the tables from the jars of a release
     python tools/message_tables.py check $(cat ...)                                     fail when they are not what the jars say
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-TABLES = Path(__file__).resolve().parents[1] / "src" / "internal" / "tables"
+TABLES = Path(__file__).resolve().parents[1] / "src" / "internal_topics" / "tables"
 #: The topics, by the jars (or, of the one that has more than one topic's, the names) that their schemas are in.
 COORDINATORS = {
     "consumer_offsets": "kafka-group-coordinator-",

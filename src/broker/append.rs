@@ -87,7 +87,7 @@ fn entries<'a>(input: &'a [u8], options: &AppendOptions) -> Result<Vec<Entry<'a>
         let (len, magic) = match step(tail, Formats::Auto, &options.limits) {
             Step::Entry { len, magic } => (len, magic),
             Step::Incomplete { .. } => return Ok(entries),
-            Step::Fault(error) => return Err(error.at_byte(position)),
+            Step::Error(error) => return Err(error.at_byte(position)),
         };
         let frame = Frame { position, magic, bytes: tail.get(..len).unwrap_or_default() };
         let before = entries.last().map(|(_, header)| header);

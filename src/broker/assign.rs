@@ -15,7 +15,7 @@ use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat, Timestam
 /// Places one file after the other in a log.
 ///
 /// Only offset fields change: that of a batch of magic 2 lies outside its checksum, a wrapper of magic 1 holds relative ones. A wrapper of
-/// magic 0 holds absolute ones and is packed anew, as brokers of its time did. Kafka 0.7 has none.
+/// magic 0 holds absolute ones and is compressed anew, as brokers of its time did. Kafka 0.7 has none.
 #[derive(Clone, Debug)]
 pub struct Assigner {
     formats: Formats,

@@ -144,7 +144,7 @@ pub struct RecordErrors {
 }
 
 /// Indexes that are told; there can be millions.
-const MOST_TOLD: usize = 10_000;
+const MOST_LISTED: usize = 10_000;
 
 impl RecordErrors {
     /// Looks at a record (VAL-10, VAL-12, VAL-14, VAL-15).
@@ -188,7 +188,7 @@ impl RecordErrors {
             self.first = Some((rule, reason));
         }
         self.has_timestamp_error |= is_about_timestamp;
-        if self.indexes.len() < MOST_TOLD {
+        if self.indexes.len() < MOST_LISTED {
             self.indexes.push(seen.index);
         }
         false

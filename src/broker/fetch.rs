@@ -24,7 +24,7 @@ const CHUNK: usize = 128 << 10;
 /// `Rejected` with 76 for zstd or a plugin that the version cannot take; `Usage` for a version below 0; what is wrong with the bytes.
 pub fn fetch(input: &[u8], version: i16, topic: Option<CompressionType>, first_offset: Option<i64>, limits: &Limits) -> Result<Vec<u8>> {
     let Some(row) = Api::Fetch.row(version) else {
-        return Err(ErrorKind::Usage { argument: "api_version", fault: "versions begin at 0".to_owned() }.into());
+        return Err(ErrorKind::Usage { argument: "api_version", problem: "versions begin at 0".to_owned() }.into());
     };
     match topic {
         Some(CompressionType::Zstd) if !row.has_zstd => return Err(too_old(version)),
@@ -74,7 +74,7 @@ fn entries<'a>(input: &'a [u8], first_offset: Option<i64>, limits: &Limits) -> R
         let position = u64::try_from(at).unwrap_or(u64::MAX);
         match step(tail, Formats::Auto, limits) {
             Step::Incomplete { .. } => return Ok(found),
-            Step::Fault(error) => return Err(error.at_byte(position)),
+            Step::Error(error) => return Err(error.at_byte(position)),
             Step::Entry { len, magic } => {
                 let frame = Frame { position, magic, bytes: tail.get(..len).unwrap_or_default() };
                 let header = parse_header(frame, Formats::Auto, 0).map_err(|error| error.at_byte(position))?;
@@ -99,7 +99,7 @@ type Halt = Option<Error>;
 
 impl Conversion<'_> {
     /// The response: as many bytes as are stored, or as the first entry takes. What conversion leaves of it is filled up with an entry that
-    /// is larger than the rest, which consumers pass over.
+    /// is larger than the rest, which consumers skip.
     fn run(&self, entries: &[Entry<'_>], stored: usize) -> std::result::Result<Vec<u8>, Halt> {
         let mut rest = entries;
         let Some(mut out) = self.first(&mut rest)? else { return Ok(overflow(LOG_OVERHEAD)) };

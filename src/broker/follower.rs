@@ -1,5 +1,5 @@
 //! Batches that have their offsets (`UnifiedLog.appendAsFollower`, and a Raft leader's append): nothing in them changes and nothing is
-//! unpacked. Only where they go, whose they are and the producers' state are looked at.
+//! decompressed. Only where they go, whose they are and the producers' state are looked at.
 
 use super::append::{AppendOptions, Appended, Entry};
 use super::origin::AppendOrigin;
@@ -58,7 +58,7 @@ pub fn ensure_ascending(before: Option<&BatchHeader>, header: &BatchHeader) -> R
     Err(refused("VAL-2", UNKNOWN_SERVER_ERROR, reason))
 }
 
-/// Before magic 2 a compressed set does not tell its first offset without being unpacked, so that its last one stands for it.
+/// Before magic 2 a compressed set does not tell its first offset without being decompressed, so that its last one stands for it.
 fn first_offset(header: &BatchHeader) -> i64 {
     match header.format {
         RecordFormat::V2 => header.base_offset,

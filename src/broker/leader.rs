@@ -19,7 +19,7 @@ use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{BatchHeader, CompressionType, Formats, RecordFormat, TimestampType};
 use crate::wire::Sink;
 
-/// Validates records, assigns offsets and timestamps, converts and packs as the topic says.
+/// Validates records, assigns offsets and timestamps, converts and compresses as the topic says.
 ///
 /// # Errors
 /// As `append`.
@@ -30,9 +30,9 @@ pub fn append(entries: &[Entry<'_>], options: &AppendOptions, producers: &mut Pr
     ensure_alone(entries, source)?;
     let mut work = Work::new(options, source, target);
     let appended = if target == CompressionType::None && source == CompressionType::None {
-        work.append_plain(entries)?
+        work.append_uncompressed(entries)?
     } else {
-        work.append_packed(entries)?
+        work.append_compressed(entries)?
     };
     settle(appended, entries, options.origin, producers)
 }
@@ -68,7 +68,7 @@ impl<'a> Work<'a> {
     }
 
     /// Nothing is compressed before or after: entry by entry, in place where the format is the topic's.
-    fn append_plain(&mut self, entries: &[Entry<'_>]) -> Result<Appended> {
+    fn append_uncompressed(&mut self, entries: &[Entry<'_>]) -> Result<Appended> {
         if entries.iter().any(|(_, header)| header.format != self.options.to) {
             return self.rebuild(entries);
         }
@@ -82,7 +82,7 @@ impl<'a> Work<'a> {
 
     /// Something is compressed before or after: in place when nothing but offsets and times changes (VAL-18). Control records that come
     /// plain stay so (VAL-19).
-    fn append_packed(&mut self, entries: &[Entry<'_>]) -> Result<Appended> {
+    fn append_compressed(&mut self, entries: &[Entry<'_>]) -> Result<Appended> {
         let Some((frame, header)) = entries.first() else { return Ok(Appended::default()) };
         let is_kept = self.source == self.target && header.format == self.options.to && header.format != RecordFormat::V0;
         let is_plain_control = header.is_control() && self.source == CompressionType::None;
@@ -183,7 +183,7 @@ impl<'a> Work<'a> {
         let mut look = Look::new(&opened, section, self.options);
         let mut walk = opened.walk;
         let walked = walk.advance(&section, walk.left(), &mut look).and_then(|()| walk.finish(&section));
-        walked.map_err(|error| at(self.decoder.judged(header, error)))?;
+        walked.map_err(|error| at(self.decoder.blame_plugin(header, error)))?;
         look.finish().map_err(at)
     }
 

@@ -8,7 +8,7 @@ pub enum AppendOrigin {
     Client,
     /// The group or transaction coordinator of the same broker: may write control records, and its batches need no sequences.
     Coordinator,
-    /// A follower that fetched from the leader: everything stays as the leader wrote it, nothing is unpacked.
+    /// A follower that fetched from the leader: everything stays as the leader wrote it, nothing is decompressed.
     Replication,
     /// The leader of a Raft quorum, which gave its batches their offsets and its own epoch.
     RaftLeader,

@@ -5,9 +5,9 @@ use crate::format::v2::layout as batch;
 use crate::model::{BatchHeader, RecordFormat, TimestampType};
 use crate::wire::checksum;
 
-/// Where the leader epoch stands in magic 2.
+/// Where the leader epoch is in magic 2.
 const LEADER_EPOCH: usize = 12;
-/// Where maxTimestamp stands in magic 2.
+/// Where maxTimestamp is in magic 2.
 const MAX_TIMESTAMP: usize = 35;
 /// The bit of LogAppendTime.
 const LOG_APPEND_TIME: u8 = 1 << 3;

@@ -82,7 +82,7 @@ pub struct Refill<'a, 'b> {
     headers: Vec<NewHeader<'a>>,
     next_offset: i64,
     max_timestamp: i64,
-    fault: Option<Error>,
+    failed: Option<Error>,
 }
 
 impl<'a, 'b> Refill<'a, 'b> {
@@ -93,7 +93,7 @@ impl<'a, 'b> Refill<'a, 'b> {
         (builder, out): (&'b mut BatchBuilder, &'b mut Sink),
         (next_offset, max_timestamp): (i64, i64),
     ) -> Self {
-        Self { opened, section, builder, out, headers: Vec::new(), next_offset, max_timestamp, fault: None }
+        Self { opened, section, builder, out, headers: Vec::new(), next_offset, max_timestamp, failed: None }
     }
 
     /// The offset behind the last record, and the largest timestamp.
@@ -101,7 +101,7 @@ impl<'a, 'b> Refill<'a, 'b> {
     /// # Errors
     /// What the builder refused first.
     pub fn finish(self) -> Result<(i64, i64)> {
-        match self.fault {
+        match self.failed {
             Some(error) => Err(error),
             None => Ok((self.next_offset, self.max_timestamp)),
         }
@@ -128,7 +128,7 @@ impl RecordSink for Refill<'_, '_> {
             ..NewRecord::default()
         };
         if let Err(error) = self.builder.append(&new, self.out) {
-            self.fault.get_or_insert(error.in_record(u64::try_from(record.index).unwrap_or(u64::MAX)));
+            self.failed.get_or_insert(error.in_record(u64::try_from(record.index).unwrap_or(u64::MAX)));
         }
         self.next_offset = self.next_offset.wrapping_add(1);
         self.max_timestamp = self.max_timestamp.max(timestamp);

@@ -137,7 +137,7 @@ impl Unpacker {
 /// A fault of a stream.
 #[cold]
 fn bad(codec: &'static str, rule: &'static str, fault: &'static str) -> Error {
-    ErrorKind::Codec { rule, codec, fault }.into()
+    ErrorKind::Codec { rule, codec, problem: fault }.into()
 }
 
 /// A 32-bit length as a length of this machine.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::FoundChecksum;
-use crate::error::counted;
+use crate::error::plural;
 
 /// Something odd in a stream that unpacks nevertheless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Remark {
 impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TrailingBytes { bytes } => write!(f, "{} left over behind the compressed stream", counted(*bytes, "byte")),
+            Self::TrailingBytes { bytes } => write!(f, "{} left over behind the compressed stream", plural(*bytes, "byte")),
             Self::HeaderChecksum { found: FoundChecksum::Correct } => {
                 write!(f, "LZ4 header checksum is the correct one, which Kafka 0.8.2 and 0.9 refuse in magic 0")
             }
@@ -80,15 +80,11 @@ impl fmt::Display for Remark {
             }
             Self::DependentBlocks => write!(f, "LZ4 blocks depend on each other, which brokers refuse"),
             Self::EmptyBlock { bytes } => {
-                write!(
-                    f,
-                    "an LZ4 block decompresses to nothing, where Kafka ends the stream: {} after it not read",
-                    counted(*bytes, "byte")
-                )
+                write!(f, "an LZ4 block decompresses to nothing, where Kafka ends the stream: {} after it not read", plural(*bytes, "byte"))
             }
-            Self::CutFrame { bytes } => write!(f, "the zstd stream ends inside a frame, after {} of it", counted(*bytes, "byte")),
-            Self::CutSet { bytes } => write!(f, "the messages of a set end inside of one, after {} of it", counted(*bytes, "byte")),
-            Self::ContentSize { declared, found } => write!(f, "LZ4 content size says {}, found {found}", counted(*declared, "byte")),
+            Self::CutFrame { bytes } => write!(f, "the zstd stream ends inside a frame, after {} of it", plural(*bytes, "byte")),
+            Self::CutSet { bytes } => write!(f, "the messages of a set end inside of one, after {} of it", plural(*bytes, "byte")),
+            Self::ContentSize { declared, found } => write!(f, "LZ4 content size says {}, found {found}", plural(*declared, "byte")),
             Self::ContentChecksum { stored, computed } => {
                 write!(f, "LZ4 content checksum mismatch: stored {stored:#010x}, computed {computed:#010x}")
             }

@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, Fields};
 
 use super::bitmap::Bits;
 use super::perbatch::texts;
-use super::slots::Slots;
+use super::pooled_vec::PooledVec;
 use crate::codec::Plugins;
 use crate::model::{BatchHeader, CompressionType, TimestampType};
 
@@ -21,10 +21,10 @@ pub struct BatchColumns {
     waiting: Vec<Waiting>,
     /// Rows in the columns.
     spread: usize,
-    int64: [Slots<i64>; 8],
-    int32: [Slots<i32>; 4],
-    int16: [Slots<i16>; 2],
-    magic: Slots<i8>,
+    int64: [PooledVec<i64>; 8],
+    int32: [PooledVec<i32>; 4],
+    int16: [PooledVec<i16>; 2],
+    magic: PooledVec<i8>,
     /// As many rows as the last delete horizon needs: hardly a segment has one.
     delete_horizon_ms: Vec<i64>,
     bits: [Bits; 7],
@@ -73,10 +73,10 @@ impl BatchColumns {
             plugins: plugins.clone(),
             waiting: Vec::new(),
             spread: 0,
-            int64: std::array::from_fn(|_| Slots::new()),
-            int32: std::array::from_fn(|_| Slots::new()),
-            int16: std::array::from_fn(|_| Slots::new()),
-            magic: Slots::new(),
+            int64: std::array::from_fn(|_| PooledVec::new()),
+            int32: std::array::from_fn(|_| PooledVec::new()),
+            int16: std::array::from_fn(|_| PooledVec::new()),
+            magic: PooledVec::new(),
             delete_horizon_ms: Vec::new(),
             bits: <[Bits; 7]>::default(),
             compression: Vec::new(),

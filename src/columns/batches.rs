@@ -21,14 +21,14 @@ pub(super) struct Gathered {
     failed: Option<Error>,
     pub is_done: bool,
     /// The format never shipped, was named and not allowed, and that was not told yet.
-    tells_experimental: bool,
+    reports_experimental: bool,
 }
 
 impl Gathered {
     pub fn new(options: &StreamOptions) -> Self {
         let columns = BatchColumns::new(&options.decode.codecs.plugins);
         let schema = Arc::new(Schema::new(batch_fields()));
-        Self { columns, schema, failed: None, is_done: false, tells_experimental: options.decode.tells_experimental }
+        Self { columns, schema, failed: None, is_done: false, reports_experimental: options.decode.reports_experimental }
     }
 
     pub fn schema(&self) -> SchemaRef {
@@ -37,7 +37,7 @@ impl Gathered {
 
     /// Writes the row of a header; that its format is experimental is told once.
     pub fn push(&mut self, header: &BatchHeader, is_valid: Option<bool>, findings: &mut Findings) {
-        if header.format == RecordFormat::V3 && std::mem::take(&mut self.tells_experimental) {
+        if header.format == RecordFormat::V3 && std::mem::take(&mut self.reports_experimental) {
             findings.push(Finding::of_experimental(header.format, header.position));
         }
         self.columns.push(header, is_valid);
@@ -64,14 +64,14 @@ pub struct BatchRows {
     gathered: Gathered,
     findings: Findings,
     stats: Stats,
-    /// Unpacks what only unpacking tells; `None` leaves it null.
+    /// Decompresses what only decompressing tells; `None` leaves it null.
     resolver: Option<Decoder>,
 }
 
 impl BatchRows {
     /// The entries of a source. Of the options, those about records mean nothing here.
     pub fn new(source: Source, options: StreamOptions) -> Self {
-        // A wrong checksum is a column here, not damage, as long as the length is believed.
+        // A wrong checksum is a column here, not damage, as long as the length is trusted.
         let runs = runs_of(source, &options, RUN_LEN).giving_broken();
         Self {
             runs: if options.decode.check_crc { runs } else { runs.skimmed() },
@@ -83,7 +83,7 @@ impl BatchRows {
         }
     }
 
-    /// Unpacks compressed messages before magic 2 for their base offset and count (L8-28).
+    /// Decompresses compressed messages before magic 2 for their base offset and count (L8-28).
     #[must_use]
     pub fn resolving(self) -> Self {
         // The checksum of an entry is a column; a wrong one alone does not make it unreadable.
@@ -128,11 +128,11 @@ impl BatchRows {
         self.options.decode.segment.ensure_holds(&header).map(|()| header).map_err(|error| error.in_batch(header.base_offset))
     }
 
-    /// The header with what unpacking the entry tells, when that is asked for.
+    /// The header with what decompressing the entry tells, when that is asked for.
     fn resolved(&mut self, header: BatchHeader, frame: Frame<'_>) -> Result<BatchHeader> {
         let Some(resolver) = self.resolver.as_mut().filter(|_| header.count.is_none()) else { return Ok(header) };
         let opened = resolver.open(frame)?;
-        self.stats.entries_unpacked = resolver.stats.entries_unpacked;
+        self.stats.entries_decompressed = resolver.stats.entries_decompressed;
         self.stats.bytes_inflated = resolver.stats.bytes_inflated;
         Ok(opened.map_or(header, |opened| opened.header))
     }

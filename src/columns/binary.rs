@@ -9,7 +9,7 @@ use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
 use bytes::Bytes;
 
 use super::bitmap;
-use super::slots::{Slot, Slots};
+use super::pooled_vec::{PooledValue, PooledVec};
 use crate::model::Section;
 
 /// A column of nullable runs of bytes, written row by row.
@@ -37,8 +37,8 @@ pub trait BytesColumn: Send + 'static {
 #[derive(Debug)]
 pub struct Copied<O> {
     /// Where each row ends; the first entry is 0.
-    ends: Slots<O>,
-    data: Slots<u8>,
+    ends: PooledVec<O>,
+    data: PooledVec<u8>,
     len: usize,
     nulls: Vec<usize>,
 }
@@ -49,7 +49,7 @@ const SHORT: usize = 32;
 const MEDIUM: usize = 128;
 
 /// Integers that can be Arrow offsets here.
-pub trait Offset: OffsetSizeTrait + Slot {}
+pub trait Offset: OffsetSizeTrait + PooledValue {}
 impl Offset for i32 {}
 impl Offset for i64 {}
 
@@ -90,7 +90,7 @@ impl<O: Offset> BytesColumn for Copied<O> {
     const KEEPS_SECTIONS: bool = false;
 
     fn new() -> Self {
-        Self { ends: Slots::new(), data: Slots::new(), len: 0, nulls: Vec::new() }
+        Self { ends: PooledVec::new(), data: PooledVec::new(), len: 0, nulls: Vec::new() }
     }
 
     fn reserve(&mut self, rows: usize, bytes: usize) {
@@ -144,7 +144,7 @@ fn copy(to: &mut [u8], at: usize, from: &[u8], start: usize, len: usize) {
 /// Views into kept sections.
 #[derive(Debug)]
 pub struct Views {
-    views: Slots<u128>,
+    views: PooledVec<u128>,
     buffers: Vec<Buffer>,
     nulls: Vec<usize>,
     /// Start of the memory of the last buffer, so that one buffer serves all sections in it.
@@ -156,7 +156,7 @@ impl BytesColumn for Views {
     const KEEPS_SECTIONS: bool = true;
 
     fn new() -> Self {
-        Self { views: Slots::new(), buffers: Vec::new(), nulls: Vec::new(), memory: None, start: 0 }
+        Self { views: PooledVec::new(), buffers: Vec::new(), nulls: Vec::new(), memory: None, start: 0 }
     }
 
     fn reserve(&mut self, rows: usize, _: usize) {

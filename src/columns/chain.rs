@@ -21,7 +21,7 @@ pub struct Chain {
     current: Option<(Arc<str>, Box<dyn BatchSource>)>,
     findings: Findings,
     /// It was told that a format is experimental.
-    is_told: bool,
+    counts_as_listed: bool,
     /// What the streams before the current one did.
     done: Stats,
 }
@@ -34,7 +34,7 @@ impl Chain {
             waiting: waiting.into_iter().collect(),
             current: None,
             findings: Findings::default(),
-            is_told: false,
+            counts_as_listed: false,
             done: Stats::default(),
         }
     }
@@ -64,7 +64,7 @@ impl Chain {
     fn gather(&mut self) {
         if let Some((name, stream)) = &mut self.current {
             let mut found = stream.take_findings();
-            found.keep_first("EXPERIMENTAL", &mut self.is_told);
+            found.keep_first("EXPERIMENTAL", &mut self.counts_as_listed);
             self.findings.append(found.in_file(name));
         }
     }

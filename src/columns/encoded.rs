@@ -62,7 +62,7 @@ fn lists_of(array: &ArrayRef) -> Result<(Ends<'_>, &StructArray)> {
         DataType::LargeList(_) => Some((Ends::Long(array.as_list::<i64>().value_offsets()), array.as_list::<i64>().values())),
         _ => None,
     };
-    let usage = |fault: String| Error::from(ErrorKind::Usage { argument: "array", fault });
+    let usage = |problem: String| Error::from(ErrorKind::Usage { argument: "array", problem });
     let found = found.and_then(|(ends, records)| Some((ends, records.as_struct_opt()?)));
     let (ends, records) =
         found.ok_or_else(|| usage(format!("a column of lists of record structs is needed, not {}", array.data_type())))?;

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, Fields};
 
 use crate::validate::Finding;
 
-/// What stands in a row.
+/// What is in a row.
 pub struct FindingRow<'a> {
     /// Id of the rule.
     pub rule: &'a str,
@@ -38,7 +38,7 @@ impl<'a> From<&'a Finding> for FindingRow<'a> {
         Self {
             rule: finding.rule(),
             severity: finding.severity.name(),
-            message: finding.what.to_string().into(),
+            message: finding.kind.to_string().into(),
             path: finding.path().into(),
             position: finding.position,
             length: finding.length,

@@ -95,7 +95,7 @@ impl HeaderRows {
         self.gathered.is_done = true;
         let source = (self.reopen)(self.walk.position())?;
         let mut options = self.options.clone();
-        options.decode.tells_experimental &= self.stats.entries_read == 0;
+        options.decode.reports_experimental &= self.stats.entries_read == 0;
         self.rest = Some(BatchRows::new(source, options));
         Ok(())
     }

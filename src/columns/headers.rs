@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::binary::{BytesColumn, Copied};
 use super::bitmap;
-use super::slots::Slots;
+use super::pooled_vec::PooledVec;
 use crate::model::{HeaderRef, Section};
 use crate::wire::java_text;
 
@@ -18,7 +18,7 @@ const AT_ONCE: usize = 256;
 
 /// The headers of the rows of a chunk.
 pub struct HeaderColumns<B> {
-    ends: Slots<i32>,
+    ends: PooledVec<i32>,
     keys: Copied<i32>,
     values: B,
     /// Headers written.
@@ -44,7 +44,7 @@ impl<B: BytesColumn> HeaderColumns<B> {
     /// No headers yet; with `has_null_lists`, records without headers are null.
     pub fn new(has_null_lists: bool) -> Self {
         Self {
-            ends: Slots::new(),
+            ends: PooledVec::new(),
             keys: Copied::new(),
             values: B::new(),
             len: 0,

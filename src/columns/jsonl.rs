@@ -99,7 +99,7 @@ impl JsonLines {
 }
 
 fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
-    let missing = || ErrorKind::Usage { argument: "fields", fault: format!("there is no column {name:?}") }.into();
+    let missing = || ErrorKind::Usage { argument: "fields", problem: format!("there is no column {name:?}") }.into();
     batch.column_by_name(name).ok_or_else(missing)
 }
 

@@ -1,29 +1,29 @@
 //! Records, batches and findings as Arrow arrays, and rows of Arrow tables as records to be written. Knows nothing of Python.
 
+mod array_checks;
 mod batch_columns;
 pub mod batches;
 mod binary;
 mod bitmap;
 pub mod chain;
-mod claims;
+mod chunks;
 mod constant;
 mod converted;
 pub mod counting;
 pub mod encoded;
+mod extra;
 pub mod findings;
 pub mod header_rows;
 mod headers;
 pub mod jsonl;
 pub mod parallel;
 mod perbatch;
-mod rare;
+mod pooled_vec;
 pub mod records;
 pub mod rows;
 pub mod schema;
-mod slots;
 pub mod stream;
 pub mod totals;
-mod unroller;
 pub mod values;
 
 pub use records::RecordColumns;

@@ -6,9 +6,9 @@ use arrow_array::builder::{BooleanBuilder, StringBuilder};
 use arrow_array::{ArrayRef, Int8Array, Int16Array, Int32Array, Int64Array, StringArray};
 use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 
+use super::pooled_vec::{PooledValue, PooledVec};
 use super::records::timestamp_type_id;
 use super::schema::{Column, Projection};
-use super::slots::{Slot, Slots};
 use crate::codec::Plugins;
 use crate::model::BatchHeader;
 
@@ -16,8 +16,8 @@ use crate::model::BatchHeader;
 pub struct BatchRuns {
     is_wanted: bool,
     runs: Vec<(usize, BatchHeader)>,
-    int32: Slots<i32>,
-    int64: Slots<i64>,
+    int32: PooledVec<i32>,
+    int64: PooledVec<i64>,
     plugins: Plugins,
 }
 
@@ -39,7 +39,13 @@ impl BatchRuns {
                     | Column::EntryPosition
             )
         };
-        Self { is_wanted: projection.columns.iter().any(needs), runs: Vec::new(), int32: Slots::new(), int64: Slots::new(), plugins }
+        Self {
+            is_wanted: projection.columns.iter().any(needs),
+            runs: Vec::new(),
+            int32: PooledVec::new(),
+            int64: PooledVec::new(),
+            plugins,
+        }
     }
 
     /// The rows up to `end` that have no batch yet came from this one.
@@ -128,7 +134,7 @@ pub fn texts<T: AsRef<str>>(runs: impl Iterator<Item = (usize, T)>) -> ArrayRef 
     Arc::new(builder.finish())
 }
 
-fn fill<T: Slot>(runs: &[(usize, BatchHeader)], slots: &mut Slots<T>, value: impl Fn(&BatchHeader) -> T) -> usize {
+fn fill<T: PooledValue>(runs: &[(usize, BatchHeader)], slots: &mut PooledVec<T>, value: impl Fn(&BatchHeader) -> T) -> usize {
     let mut row = 0;
     for (end, header) in runs {
         slots.fill(row, *end, value(header));

@@ -10,11 +10,11 @@ use bytes::Bytes;
 use super::binary::BytesColumn;
 use super::bitmap;
 use super::constant::Constant;
+use super::extra::ExtraColumns;
 use super::headers::{FinishedHeaders, HeaderColumns};
 use super::perbatch::BatchRuns;
-use super::rare::RareColumns;
+use super::pooled_vec::PooledVec;
 use super::schema::{Column, Projection};
-use super::slots::Slots;
 use crate::decode::{DecodeOptions, OffsetRange, Opened};
 use crate::error::Result;
 use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
@@ -30,11 +30,11 @@ pub struct RecordColumns<B> {
     key: Option<B>,
     value: Option<B>,
     headers: Option<HeaderColumns<B>>,
-    offset: Option<Slots<i64>>,
-    timestamp: Option<Slots<i64>>,
+    offset: Option<PooledVec<i64>>,
+    timestamp: Option<PooledVec<i64>>,
     timestamp_nulls: Vec<usize>,
-    timestamp_ms: Option<Slots<i64>>,
-    rare: Option<RareColumns>,
+    timestamp_ms: Option<PooledVec<i64>>,
+    extra: Option<ExtraColumns>,
     batches: BatchRuns,
     topic: Constant<String>,
     partition: Constant<i32>,
@@ -48,7 +48,7 @@ impl<B: BytesColumn> RecordColumns<B> {
     pub fn new(projection: Projection, topic: Option<String>, partition: Option<i32>, decode: &DecodeOptions) -> Self {
         let has = |column| projection.has(column);
         let bytes = |column| has(column).then(B::new);
-        let integers = |column| has(column).then(Slots::new);
+        let integers = |column| has(column).then(PooledVec::new);
         let has_headers = has(Column::Headers) || has(Column::HeadersRaw);
         Self {
             schema: projection.schema(),
@@ -61,7 +61,7 @@ impl<B: BytesColumn> RecordColumns<B> {
             timestamp: integers(Column::Timestamp),
             timestamp_nulls: Vec::new(),
             timestamp_ms: integers(Column::TimestampMs),
-            rare: RareColumns::of(&projection, topic.as_deref(), &decode.limits),
+            extra: ExtraColumns::of(&projection, topic.as_deref(), &decode.limits),
             batches: BatchRuns::of(&projection, decode.codecs.plugins.clone()),
             topic: Constant::new(topic),
             partition: Constant::new(partition),
@@ -82,7 +82,7 @@ impl<B: BytesColumn> RecordColumns<B> {
     /// About how many bytes of keys, values and headers the rows hold on to.
     pub fn weight(&self) -> usize {
         let bytes = if B::KEEPS_SECTIONS { self.weight } else { self.copied() };
-        let decoded = self.rare.as_ref().map_or(0, RareColumns::copied);
+        let decoded = self.extra.as_ref().map_or(0, ExtraColumns::copied);
         bytes + decoded + self.headers.as_ref().map_or(0, HeaderColumns::overhead)
     }
 
@@ -138,7 +138,7 @@ impl<B: BytesColumn> RecordColumns<B> {
 
     /// Takes what is worth knowing about what records say, for the rows since the last chunk.
     pub fn take_findings(&mut self) -> impl Iterator<Item = Finding> {
-        self.rare.iter_mut().flat_map(RareColumns::take_findings)
+        self.extra.iter_mut().flat_map(ExtraColumns::take_findings)
     }
 
     /// Where the rows stand now.
@@ -163,8 +163,8 @@ impl<B: BytesColumn> RecordColumns<B> {
         let arrays = columns.iter().map(|column| self.array(*column, rows, headers.as_ref())).collect();
         self.timestamp_nulls.clear();
         self.batches.clear();
-        if let Some(rare) = &mut self.rare {
-            rare.clear();
+        if let Some(extra) = &mut self.extra {
+            extra.clear();
         }
         (self.rows, self.weight) = (0, 0);
         RecordBatch::try_new_with_options(self.schema(), arrays, &RecordBatchOptions::new().with_row_count(Some(rows)))
@@ -177,8 +177,8 @@ impl<B: BytesColumn> RecordColumns<B> {
         if let Some(headers) = &mut self.headers {
             headers.reserve(rows, bytes);
         }
-        if let Some(rare) = &mut self.rare {
-            rare.reserve(rows);
+        if let Some(extra) = &mut self.extra {
+            extra.reserve(rows);
         }
     }
 
@@ -187,8 +187,8 @@ impl<B: BytesColumn> RecordColumns<B> {
         if let Some(headers) = &mut self.headers {
             headers.truncate(rows);
         }
-        if let Some(rare) = &mut self.rare {
-            rare.truncate(rows);
+        if let Some(extra) = &mut self.extra {
+            extra.truncate(rows);
         }
         self.timestamp_nulls.truncate(self.timestamp_nulls.partition_point(|null| *null < rows));
         (self.rows, self.weight) = (rows, weight);
@@ -206,7 +206,7 @@ impl<B: BytesColumn> RecordColumns<B> {
             Column::Headers => headers.map(FinishedHeaders::to_text),
             Column::HeadersRaw => headers.map(FinishedHeaders::to_raw),
             Column::Attributes | Column::Sequence | Column::IndexInEntry | Column::ControlType | Column::Internal => {
-                self.rare.as_mut().map(|rare| rare.array(column, rows))
+                self.extra.as_mut().map(|extra| extra.array(column, rows))
             }
             _ => Some(self.batches.array(column)),
         };
@@ -278,11 +278,11 @@ impl<B: BytesColumn> RecordSink for Sink<'_, B> {
         if let Some(slots) = &mut columns.timestamp_ms {
             slots.set(row, timestamp);
         }
-        if let Some(rare) = &mut columns.rare {
+        if let Some(extra) = &mut columns.extra {
             // By value, field for field: a reference would force every record into memory, asked for or not.
             let (key, value) = (record.key(), record.value());
             let run = |place: Option<(usize, usize)>| place.map(|(start, len)| self.section.run(start, len));
-            rare.put(row, (record.attributes, record.offset_delta, record.index), self.header, (run(key), run(value)));
+            extra.put(row, (record.attributes, record.offset_delta, record.index), self.header, (run(key), run(value)));
         }
         self.row += 1;
     }

@@ -179,7 +179,7 @@ impl Column {
             Self::Attributes | Self::Magic => DataType::Int8,
             Self::ProducerEpoch => DataType::Int16,
             Self::IsTransactional | Self::IsControl => DataType::Boolean,
-            Self::Internal => super::rare::internal::data_type(),
+            Self::Internal => super::extra::internal::data_type(),
         }
     }
 }

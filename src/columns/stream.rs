@@ -6,10 +6,10 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::binary::{BytesColumn, Copied, Views};
+use super::chunks::ChunkBuilder;
 use super::parallel::Parallel;
 use super::schema::{BinaryKind, Projection};
-use super::unroller::Unroller;
-use crate::decode::{ChecksumJudge, DecodeOptions, OffsetGuard, Stats};
+use crate::decode::{ChecksumVerifier, DecodeOptions, Stats, UploadCheck};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Damage, Piece, Runs, Source, Tail};
 use crate::interrupt::Interrupt;
@@ -85,19 +85,19 @@ pub fn open(source: Source, mut options: StreamOptions) -> Box<dyn BatchSource> 
         // A thread that calls a plugin may need the interpreter, which a consumer may hold while it waits for that thread.
         options.threads = 1;
     }
-    let tells_experimental = options.decode.tells_experimental;
+    let reports_experimental = options.decode.reports_experimental;
     let stream = match options.projection.binary {
         BinaryKind::Binary => open_as::<Copied<i32>>(source, options),
         BinaryKind::LargeBinary => open_as::<Copied<i64>>(source, options),
         BinaryKind::BinaryView => open_as::<Views>(source, options),
     };
-    if tells_experimental { Box::new(Experimental { stream, is_told: false }) } else { stream }
+    if reports_experimental { Box::new(Experimental { stream, counts_as_listed: false }) } else { stream }
 }
 
 /// A stream of a format that never shipped, which was named and not allowed: a finding says so.
 struct Experimental {
     stream: Box<dyn BatchSource>,
-    is_told: bool,
+    counts_as_listed: bool,
 }
 
 impl BatchSource for Experimental {
@@ -111,8 +111,8 @@ impl BatchSource for Experimental {
 
     fn take_findings(&mut self) -> Findings {
         let mut findings = Findings::default();
-        if !self.is_told && self.stream.stats().entries_read > 0 {
-            self.is_told = true;
+        if !self.counts_as_listed && self.stream.stats().entries_read > 0 {
+            self.counts_as_listed = true;
             findings.push(Finding::of_experimental(RecordFormat::V3, 0));
         }
         findings.append(self.stream.take_findings());
@@ -136,17 +136,18 @@ fn open_as<B: BytesColumn>(source: Source, options: StreamOptions) -> Box<dyn Ba
 
 /// The runs of a source, recovering when damage is to be skipped.
 pub fn runs_of(source: Source, options: &StreamOptions, run_len: usize) -> Runs {
-    let runs = Runs::new(source, options.decode.limits, run_len).of(options.decode.formats).guarded(OffsetGuard::of(&options.decode));
+    let runs =
+        Runs::new(source, options.decode.limits, run_len).of(options.decode.formats).with_source_check(UploadCheck::of(&options.decode));
     match options.on_error {
         OnError::Raise => runs,
-        OnError::Skip => runs.recovering(Box::new(ChecksumJudge::of(&options.decode))).asking(options.interrupt.clone()),
+        OnError::Skip => runs.with_recovery(Box::new(ChecksumVerifier::of(&options.decode))).with_interrupt(options.interrupt.clone()),
     }
 }
 
 /// Runs to batches, in order.
 struct Sequential<B> {
     runs: Runs,
-    unroller: Unroller<B>,
+    chunks: ChunkBuilder<B>,
     failed: Option<Error>,
     is_done: bool,
     pieces: u32,
@@ -157,25 +158,25 @@ const ASK_EVERY: u32 = 16;
 
 impl<B: BytesColumn> Sequential<B> {
     fn new(runs: Runs, options: StreamOptions) -> Self {
-        Self { runs, unroller: Unroller::new(options), failed: None, is_done: false, pieces: 0 }
+        Self { runs, chunks: ChunkBuilder::new(options), failed: None, is_done: false, pieces: 0 }
     }
 
     fn pull(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            if let Some(batch) = self.unroller.next_full()? {
+            if let Some(batch) = self.chunks.next_full()? {
                 return Ok(Some(batch));
             }
             self.pieces = self.pieces.wrapping_add(1);
             if self.pieces.is_multiple_of(ASK_EVERY) {
-                self.unroller.options.interrupt.ensure_wanted()?;
+                self.chunks.options.interrupt.ensure_wanted()?;
             }
             match self.runs.next_piece()? {
-                Some(Piece::Run(run)) => self.unroller.feed(run),
-                Some(other) => self.unroller.findings.extend(Finding::of_piece(&other)),
+                Some(Piece::Run(run)) => self.chunks.feed(run),
+                Some(other) => self.chunks.findings.extend(Finding::of_piece(&other)),
                 None => {
                     self.is_done = true;
-                    tail_finding(self.runs.tail(), &self.unroller.options, &mut self.unroller.findings)?;
-                    return self.unroller.finish();
+                    tail_finding(self.runs.tail(), &self.chunks.options, &mut self.chunks.findings)?;
+                    return self.chunks.finish();
                 }
             }
         }
@@ -184,7 +185,7 @@ impl<B: BytesColumn> Sequential<B> {
 
 impl<B: BytesColumn> BatchSource for Sequential<B> {
     fn schema(&self) -> SchemaRef {
-        self.unroller.columns.schema()
+        self.chunks.columns.schema()
     }
 
     /// Rows before an error are given first, then the error, then nothing.
@@ -198,7 +199,7 @@ impl<B: BytesColumn> BatchSource for Sequential<B> {
         match self.pull() {
             Err(error) => {
                 self.is_done = true;
-                match self.unroller.finish() {
+                match self.chunks.finish() {
                     Ok(Some(rows)) => {
                         self.failed = Some(error);
                         Ok(Some(rows))
@@ -211,11 +212,11 @@ impl<B: BytesColumn> BatchSource for Sequential<B> {
     }
 
     fn take_findings(&mut self) -> Findings {
-        std::mem::take(&mut self.unroller.findings)
+        std::mem::take(&mut self.chunks.findings)
     }
 
     fn stats(&self) -> Stats {
-        Stats { bytes_read: self.runs.bytes_read(), ..self.unroller.stats() }
+        Stats { bytes_read: self.runs.bytes_read(), ..self.chunks.stats() }
     }
 }
 

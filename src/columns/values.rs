@@ -10,14 +10,14 @@ use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use bytes::Bytes;
 
+use super::array_checks::{bad_offsets, bad_views};
 use super::batch_columns::{BatchColumns, batch_fields};
 use super::binary::{BytesColumn, Copied, Views};
 use super::bitmap;
-use super::claims::{bad_offsets, bad_views};
+use super::chunks::ChunkBuilder;
 use super::findings::{FindingRow, finding_fields, findings_array};
 use super::schema::BinaryKind;
 use super::stream::{OnError, StreamOptions, runs_of, tail_finding};
-use super::unroller::Unroller;
 use crate::decode::{DecodeOptions, parse_header, sniff, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse};
@@ -159,29 +159,29 @@ impl Values {
     fn explode_as<B: BytesColumn>(&self, options: &StreamOptions, on_bad: OnBadValue) -> Result<Exploded> {
         let on_error = if on_bad == OnBadValue::Skip { OnError::Skip } else { OnError::Raise };
         let options = StreamOptions { batch_size: MOST_ROWS, batch_bytes: usize::MAX, on_error, threads: 1, ..options.clone() };
-        let mut unroller = Unroller::<B>::new(options);
+        let mut chunks = ChunkBuilder::<B>::new(options);
         let (mut ends, mut nulls) = (vec![0], Vec::new());
         for (index, value) in self.values.iter().enumerate() {
-            let before = unroller.columns.mark();
+            let before = chunks.columns.mark();
             let decoded = match value {
-                Some(value) => decode_value(&mut unroller, value.clone()),
+                Some(value) => decode_value(&mut chunks, value.clone()),
                 None => {
                     nulls.push(index);
                     Ok(())
                 }
             };
             if let Err(error) = decoded {
-                // A result that does not fit is no fault of the value: its rows are gone with the chunk that was closed.
+                // A result that does not fit is not the fault of the value: its rows are gone with the chunk that was closed.
                 if on_bad != OnBadValue::Null || !error.is_about_data() || error.kind() == too_much().kind() {
                     return Err(error.in_row(index));
                 }
-                unroller.drop_run();
-                unroller.columns.back_to(before);
+                chunks.drop_run();
+                chunks.columns.back_to(before);
                 nulls.push(index);
             }
-            ends.push(i32::try_from(unroller.columns.rows()).map_err(|_| too_much())?);
+            ends.push(i32::try_from(chunks.columns.rows()).map_err(|_| too_much())?);
         }
-        let rows = unroller.columns.finish().map_err(|error| Error::from(ErrorKind::Internal { what: error.to_string() }))?;
+        let rows = chunks.columns.finish().map_err(|error| Error::from(ErrorKind::Internal { what: error.to_string() }))?;
         Ok(Exploded { rows, ends, nulls })
     }
 }
@@ -219,21 +219,21 @@ fn values_of(array: &ArrayRef) -> Result<Vec<Option<Bytes>>> {
     } else {
         Err(format!("a column of type binary, large_binary or binary_view is needed, not {}", array.data_type()))
     };
-    values.map_err(|fault| ErrorKind::Usage { argument: "array", fault }.into())
+    values.map_err(|problem| ErrorKind::Usage { argument: "array", problem }.into())
 }
 
-fn decode_value<B: BytesColumn>(unroller: &mut Unroller<B>, value: Bytes) -> Result<()> {
-    unroller.options.interrupt.ensure_wanted()?;
-    unroller.set_formats(formats_of(&value, &unroller.options.decode)?);
-    let mut runs = runs_of(Source::memory(value), &unroller.options, 1);
+fn decode_value<B: BytesColumn>(chunks: &mut ChunkBuilder<B>, value: Bytes) -> Result<()> {
+    chunks.options.interrupt.ensure_wanted()?;
+    chunks.set_formats(formats_of(&value, &chunks.options.decode)?);
+    let mut runs = runs_of(Source::memory(value), &chunks.options, 1);
     while let Some(piece) = runs.next_piece()? {
         let Piece::Run(run) = piece else { continue };
-        unroller.feed(run);
-        if unroller.next_full()?.is_some() {
+        chunks.feed(run);
+        if chunks.next_full()?.is_some() {
             return Err(too_much());
         }
     }
-    tail_finding(runs.tail(), &unroller.options, &mut unroller.findings)
+    tail_finding(runs.tail(), &chunks.options, &mut chunks.findings)
 }
 
 #[cold]
@@ -261,7 +261,7 @@ fn first_header(value: &Bytes, options: &DecodeOptions) -> Result<(BatchHeader, 
         Step::Incomplete { needed } => {
             Err(Error::from(ErrorKind::Truncated { rule: "L8-14", needed: as_u64(needed), available }).at_byte(0))
         }
-        Step::Fault(error) => Err(error.at_byte(0)),
+        Step::Error(error) => Err(error.at_byte(0)),
     }
 }
 
@@ -276,7 +276,7 @@ fn findings_of(value: Bytes, options: &DecodeOptions, depth: Depth, interrupt: &
         Err(error) => return Ok(vec![Finding::of_error(&error, 0, 0)]),
     };
     let options = DecodeOptions { formats, ..options.clone() };
-    let mut validator = Validator::new(Source::memory(value), options, depth, false).asking(interrupt.clone());
+    let mut validator = Validator::new(Source::memory(value), options, depth, false).with_interrupt(interrupt.clone());
     while validator.advance()? {}
     Ok(validator.take_findings())
 }

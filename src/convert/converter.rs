@@ -1,13 +1,13 @@
 //! Drives a conversion: entry after entry, in bounded memory.
 
 use super::ConvertOptions;
+use super::action::{Action, action, count_losses};
 use super::loss::Losses;
 use super::rebuild::{Rebuilder, Target};
-use super::recast::{Recaster, Wanted};
+use super::relayout::{Relayout, Wanted};
 use super::repack::repack;
-use super::step::{Action, action, count_losses};
 use crate::codec::Packing;
-use crate::decode::{Bundle, DecodeOptions, Decoder, OffsetGuard, OffsetRange, Opened, parse_header};
+use crate::decode::{Bundle, DecodeOptions, Decoder, OffsetRange, Opened, UploadCheck, parse_header};
 use crate::encode::BatchSettings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
@@ -20,7 +20,7 @@ pub struct Converter {
     runs: Runs,
     decoder: Decoder,
     rebuilder: Rebuilder,
-    recaster: Recaster,
+    relayout: Relayout,
     losses: Losses,
     stopped: Option<Stopped>,
     next_offset: i64,
@@ -30,7 +30,7 @@ pub struct Converter {
     is_dry: bool,
 }
 
-/// The entry that ended a conversion, because its codec does not stand in the target format (CNV-2).
+/// The entry that ended a conversion, because its codec does not exist in the target format (CNV-2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stopped {
     /// Position of the entry.
@@ -71,10 +71,12 @@ impl Converter {
         rebuilder.packer().bring(options.decode.codecs.plugins.clone());
         let decode = DecodeOptions { is_control_wanted: true, ..options.decode.clone() };
         Ok(Self {
-            runs: Runs::new(source, options.decode.limits, RUN_LEN).of(options.decode.formats).guarded(OffsetGuard::of(&options.decode)),
+            runs: Runs::new(source, options.decode.limits, RUN_LEN)
+                .of(options.decode.formats)
+                .with_source_check(UploadCheck::of(&options.decode)),
             decoder: Decoder::new(decode),
             rebuilder,
-            recaster: Recaster::default(),
+            relayout: Relayout::default(),
             losses: Losses::default(),
             stopped: None,
             next_offset: options.first_offset.unwrap_or(0),
@@ -93,7 +95,7 @@ impl Converter {
     /// Converts the next run and writes it behind what `out` holds; false at the end.
     ///
     /// # Errors
-    /// What framing and decoding meet, `Unwritable` for records that cannot stand in the target; with the entry's position.
+    /// What framing and decoding meet, `Unwritable` for records that cannot exist in the target; with the entry's position.
     pub fn advance(&mut self, out: &mut Sink) -> Result<bool> {
         if self.stopped.is_some() {
             return Ok(false);
@@ -170,7 +172,7 @@ impl Converter {
             Action::Drop => Ok(frame.bytes.len()),
             Action::Stop => self.stop(&header),
             Action::Repack => self.repack(frame, &header, out),
-            Action::Recast => self.recast(frame, &header, out),
+            Action::Relayout => self.relayout(frame, &header, out),
             Action::Rebuild => self.rebuild(frame, entries, out),
         };
         taken.map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
@@ -201,21 +203,21 @@ impl Converter {
         Ok(frame.bytes.len())
     }
 
-    fn recast(&mut self, frame: Frame<'_>, header: &BatchHeader, out: &mut Sink) -> Result<usize> {
+    fn relayout(&mut self, frame: Frame<'_>, header: &BatchHeader, out: &mut Sink) -> Result<usize> {
         // Control batches and empty ones are never compressed (CTL-9, V2-9).
         let keeps_codec = self.options.compression.is_none() || header.is_control() || header.count == Some(0);
-        let is_repacked = !keeps_codec && (self.options.compression != Some(header.compression()) || self.options.level.is_some());
+        let is_recompressed = !keeps_codec && (self.options.compression != Some(header.compression()) || self.options.level.is_some());
         let packing = if keeps_codec { Packing::new(header.compression(), None)? } else { self.packing_of(header)? };
         if let Some(opened) = self.decoder.open(frame)? {
             let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
             self.ensure_records(&opened, &section)?;
-            let wanted = Wanted { format: self.options.to, is_metadata_first: self.options.is_metadata_first, packing, is_repacked };
-            let recast = if self.is_dry {
-                self.recaster.ensure(&opened, &section, wanted)
+            let wanted = Wanted { format: self.options.to, is_metadata_first: self.options.is_metadata_first, packing, is_recompressed };
+            let relayout = if self.is_dry {
+                self.relayout.ensure(&opened, &section, wanted)
             } else {
-                self.recaster.recast((&opened, frame.bytes), &section, wanted, (self.rebuilder.packer(), out))
+                self.relayout.relayout((&opened, frame.bytes), &section, wanted, (self.rebuilder.packer(), out))
             };
-            recast.map_err(|error| self.decoder.judged(header, error))?;
+            relayout.map_err(|error| self.decoder.blame_plugin(header, error))?;
         }
         Ok(frame.bytes.len())
     }
@@ -224,7 +226,7 @@ impl Converter {
     fn ensure_records(&self, opened: &Opened, section: &Section<'_>) -> Result<()> {
         let mut walk = opened.walk;
         let walked = walk.advance(section, walk.left(), &mut Discard).and_then(|()| walk.finish(section));
-        walked.map_err(|error| self.decoder.judged(&opened.header, error))
+        walked.map_err(|error| self.decoder.blame_plugin(&opened.header, error))
     }
 
     fn rebuild(&mut self, frame: Frame<'_>, entries: &[u8], out: &mut Sink) -> Result<usize> {
@@ -245,7 +247,7 @@ impl Converter {
             losses: &mut self.losses,
             out: (!self.is_dry).then_some(out),
         };
-        self.rebuilder.rebuild(&opened, &section, target).map_err(|error| self.decoder.judged(&header, error))?;
+        self.rebuilder.rebuild(&opened, &section, target).map_err(|error| self.decoder.blame_plugin(&header, error))?;
         Ok(taken)
     }
 

@@ -1,6 +1,6 @@
 //! Rewrites the LZ4 frames of message sets and record batches with the other header checksum, and the checksums around them.
 //!
-//! Nothing is unpacked. Entries without LZ4, a torn tail and zeros at the end are copied as they are. An entry whose own checksum is wrong
+//! Nothing is decompressed. Entries without LZ4, a torn tail and zeros at the end are copied as they are. An entry whose own checksum is wrong
 //! is refused: a new one would hide its damage. Sources: KIP-57, CNV-20 to CNV-22.
 
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Looks at the entries of `input`, the first of which stands at `position`.
+    /// Looks at the entries of `input`, the first of which is at `position`.
     ///
     /// # Errors
     /// As `rewrite`.
@@ -75,8 +75,8 @@ fn next<'a>(tail: &'a [u8], at: usize, limits: &Limits) -> Result<Option<Frame<'
     match step(tail, Formats::Auto, limits) {
         Step::Entry { len, magic } => Ok(Some(Frame { position, magic, bytes: tail.get(..len).unwrap_or_default() })),
         Step::Incomplete { .. } => Ok(None),
-        Step::Fault(_) if tail.iter().all(|byte| *byte == 0) => Ok(None),
-        Step::Fault(error) => Err(error.at_byte(position)),
+        Step::Error(_) if tail.iter().all(|byte| *byte == 0) => Ok(None),
+        Step::Error(error) => Err(error.at_byte(position)),
     }
 }
 

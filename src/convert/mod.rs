@@ -4,14 +4,14 @@
 //! (`RecordsUtil.downConvert`), up with all offsets kept (CNV-16 to CNV-19), up from Kafka 0.7 with new ones. What the target cannot hold
 //! is counted by name; whether that is allowed is the caller's decision.
 
+mod action;
 mod converter;
 mod loss;
 pub mod lz4;
 mod options;
 mod rebuild;
-mod recast;
+mod relayout;
 mod repack;
-mod step;
 
 pub use converter::{Converter, MapRow, Stopped};
 pub use loss::{Loss, LossKind, Losses};

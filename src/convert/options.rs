@@ -26,7 +26,7 @@ pub struct ConvertOptions {
 }
 
 impl ConvertOptions {
-    /// How an entry of this codec is packed in the output.
+    /// How an entry of this codec is compressed in the output.
     ///
     /// # Errors
     /// `Refused` for a level that the codec does not have, `UnknownCompression` for a type without a codec.
@@ -39,7 +39,7 @@ impl ConvertOptions {
     /// # Errors
     /// `Usage`, what `packing` says, and `Refused` for a codec that the format does not have.
     pub fn ensure_legal(&self) -> Result<()> {
-        let usage = |argument, fault: &str| Err(ErrorKind::Usage { argument, fault: fault.to_owned() }.into());
+        let usage = |argument, problem: &str| Err(ErrorKind::Usage { argument, problem: problem.to_owned() }.into());
         if self.level.is_some() && self.compression.is_none() {
             return usage("level", "it belongs to a codec: name one with compression=");
         }

@@ -2,7 +2,7 @@
 
 use super::loss::{LossKind, Losses};
 use crate::codec::Packer;
-use crate::decode::{OffsetRange, Opened, Plainness};
+use crate::decode::{OffsetRange, Opened, RecordsSource};
 use crate::encode::{BatchBuilder, BatchSettings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v0_v1::parse::Message;
@@ -30,7 +30,7 @@ pub struct Target<'a> {
     pub map: Option<&'a mut Vec<(u64, u64, i64)>>,
     /// What is lost.
     pub losses: &'a mut Losses,
-    /// Gets the batches; without it nothing is packed.
+    /// Gets the batches; without it nothing is compressed.
     pub out: Option<&'a mut Sink>,
 }
 
@@ -51,7 +51,7 @@ impl Rebuilder {
     /// Writes all records of an entry.
     ///
     /// # Errors
-    /// What is wrong with a record, `Unwritable` for one that cannot stand in the target.
+    /// What is wrong with a record, `Unwritable` for one that cannot exist in the target.
     pub fn rebuild(&mut self, opened: &Opened, section: &Section<'_>, target: Target<'_>) -> Result<()> {
         self.builder.open(target.settings)?;
         let mut walk = opened.walk;
@@ -71,7 +71,7 @@ struct Rebuild<'a, 'b> {
     /// First and last offset of the records.
     bounds: Option<(i64, i64)>,
     records: Lost,
-    fault: Option<Error>,
+    failed: Option<Error>,
 }
 
 /// Records that lose something.
@@ -86,23 +86,23 @@ struct Lost {
 }
 
 impl RecordSink for Rebuild<'_, '_> {
-    /// No target has room for headers: batches that keep theirs are packed anew, or copied.
+    /// No target has room for headers: batches that keep theirs are compressed anew, or copied.
     #[inline]
     fn header(&mut self, _: HeaderRef) {}
 
     #[inline]
     fn record(&mut self, record: RecordRef) {
-        if self.fault.is_none()
+        if self.failed.is_none()
             && let Err(error) = self.take(&record)
         {
-            self.fault = Some(error.in_record(u64::try_from(record.index).unwrap_or(u64::MAX)));
+            self.failed = Some(error.in_record(u64::try_from(record.index).unwrap_or(u64::MAX)));
         }
     }
 }
 
 impl<'a, 'b> Rebuild<'a, 'b> {
     fn new(owner: &'b mut Rebuilder, opened: &'b Opened, section: Section<'a>, target: Target<'b>) -> Self {
-        Self { owner, opened, section, target, bounds: None, records: Lost::default(), fault: None }
+        Self { owner, opened, section, target, bounds: None, records: Lost::default(), failed: None }
     }
 
     #[inline]
@@ -132,7 +132,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     /// batch that a broker stamped.
     fn stored_timestamp(&self, record: &RecordRef) -> Option<i64> {
         let is_stamped = self.target.settings.format.is_batch() && self.opened.header.append_time().is_some();
-        if !is_stamped || self.opened.plainness != Plainness::Unpacked {
+        if !is_stamped || self.opened.records_source != RecordsSource::Decompressed {
             return None;
         }
         let entry = self.section.run(record.start, record.end - record.start);
@@ -147,7 +147,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
         *next = next.wrapping_add(1);
         if let Some(map) = self.target.map.as_deref_mut() {
             // Each message of a bundle is an entry of its own.
-            let behind = if self.opened.plainness == Plainness::Stored { record.start } else { 0 };
+            let behind = if self.opened.records_source == RecordsSource::Input { record.start } else { 0 };
             map.push((self.opened.header.position.saturating_add(as_u64(behind)), as_u64(record.index), given));
         }
         given
@@ -186,7 +186,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     #[inline]
     fn must_end(&mut self, offset: i64, read_timestamp: i64) -> bool {
         let builder = &self.owner.builder;
-        if self.opened.plainness == Plainness::Unpacked || self.opened.header.format.is_batch() || builder.is_empty() {
+        if self.opened.records_source == RecordsSource::Decompressed || self.opened.header.format.is_batch() || builder.is_empty() {
             return self.stamp(read_timestamp);
         }
         let is_far = offset <= builder.last_offset() || i32::try_from(offset.saturating_sub(builder.base_offset())).is_err();
@@ -213,7 +213,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     }
 
     fn finish(mut self) -> Result<()> {
-        if let Some(error) = self.fault.take() {
+        if let Some(error) = self.failed.take() {
             return Err(error);
         }
         self.end_batch()?;
@@ -232,7 +232,7 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     }
 }
 
-/// What Kafka's builder refuses is, in bytes that somebody wrote, a fault of the bytes.
+/// What Kafka's builder refuses is an error of the bytes, where the bytes were written by someone else.
 fn unwritable(error: Error) -> Error {
     match error.kind() {
         ErrorKind::Refused { rule, reason } => ErrorKind::Unwritable { rule, reason: reason.clone() }.into(),

@@ -22,15 +22,15 @@ pub fn repack(
     let compression = packing.map_or(CompressionType::None, Packing::compression_type);
     let header = BatchHeader { attributes: header.attributes.with_compression(compression), ..*header };
     match header.format {
-        RecordFormat::V3 => v3::write::open(out, &header),
-        _ => v2::write::open(out),
+        RecordFormat::V3 => v3::encode::open(out, &header),
+        _ => v2::encode::open(out),
     }
     match packing {
         Some(packing) => packer.pack_in_two(packing, (plain, metadata_len), out)?,
         None => out.put(plain),
     }
     match header.format {
-        RecordFormat::V3 => v3::write::seal(out, start),
-        _ => v2::write::seal(out, start, &header),
+        RecordFormat::V3 => v3::encode::seal(out, start),
+        _ => v2::encode::seal(out, start, &header),
     }
 }

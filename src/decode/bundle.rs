@@ -1,6 +1,6 @@
 //! Plain messages that are opened together: a message alone is small, and opening it costs more than its record.
 
-use super::entry::{Decoder, Opened, Plainness};
+use super::entry::{Decoder, Opened, RecordsSource};
 use super::{messages, v07};
 use crate::error::Result;
 use crate::framing::{Frame, Step, step};
@@ -31,7 +31,7 @@ impl Decoder {
         let first = if is_v07 { self.open_v07(frame, header, None) } else { self.open_message(frame, header, None) };
         let mut len = frame.bytes.len();
         let Some(mut opened) = first? else { return Ok((None, len)) };
-        if opened.plainness != Plainness::Stored {
+        if opened.records_source != RecordsSource::Input {
             return Ok((Some(opened), len));
         }
         let mut count = 1;
@@ -47,7 +47,7 @@ impl Decoder {
             count += 1;
         }
         self.stats.entries_read += as_u64(count - 1);
-        opened.walk = if is_v07 { v07::walk_of_plain(count) } else { messages::walk_of_plain(header, count) };
+        opened.walk = if is_v07 { v07::walk_of_uncompressed(count) } else { messages::walk_of_uncompressed(header, count) };
         opened.bundled = len;
         Ok((Some(opened), len))
     }

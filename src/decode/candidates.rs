@@ -1,4 +1,4 @@
-//! Where an entry of Kafka 0.8 or later may start: a few of its bytes can have values that stand at nearly no place of other data.
+//! Where an entry of Kafka 0.8 or later may start: a few of its bytes can have values that are at nearly no place of other data.
 //!
 //! Places are looked at in blocks, each condition for the whole block at once, so that the compiler can use wide registers for it.
 
@@ -123,9 +123,9 @@ mod tests {
                 found.push(from + at);
                 from += at + 1;
             }
-            let told = bytes.len() - WINDOW;
-            let expected: Vec<_> = (0..told).filter(|at| is_candidate(&bytes[*at..], magics, top)).collect();
-            found.retain(|at| *at < told);
+            let end = bytes.len() - WINDOW;
+            let expected: Vec<_> = (0..end).filter(|at| is_candidate(&bytes[*at..], magics, top)).collect();
+            found.retain(|at| *at < end);
             assert!(expected.len() > 50, "{}", expected.len());
             assert_eq!(found, expected);
         }

@@ -1,4 +1,4 @@
-//! One entry: header, filters, checksum, unpacking. The records are then walked by whoever holds the columns.
+//! One entry: header, filters, checksum, decompressing. The records are then walked by whoever holds the columns.
 
 use super::header::{checksummed, ensure_count, parse_header, records_at, verify};
 use super::transactions::Fate;
@@ -7,14 +7,14 @@ use super::{Bundle, DecodeOptions, Isolation, OffsetRange, Stats, Walk};
 use crate::codec::{Codec, HeaderChecksum, Memory, Place, Plain, Remark, Unpacked, Unpacker};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse};
-use crate::format::v3::metadata::{Metadata, Prefix};
+use crate::format::v3::records::{Metadata, Prefix};
 use crate::framing::Frame;
 use crate::limits::Budget;
 use crate::model::{BatchHeader, CompressionType, ControlType, Formats, HeaderRef, RecordFormat, RecordRef, RecordSink, Section};
 use crate::wire::as_u64;
 use bytes::Bytes;
 
-/// Opens entries. Holds what is kept between them: codec contexts and the storage that they unpack into.
+/// Opens entries. Holds what is kept between them: codec contexts and the storage that they decompress into.
 #[derive(Default)]
 pub struct Decoder {
     pub(super) options: DecodeOptions,
@@ -36,7 +36,7 @@ pub struct Opened {
     /// Its header, resolved: base offset and count of a wrapper are those of its messages.
     pub header: BatchHeader,
     /// Where its plain records are.
-    pub plainness: Plainness,
+    pub records_source: RecordsSource,
     /// Its records.
     pub walk: Walk,
     /// Which records to give; `None` for all.
@@ -49,15 +49,15 @@ pub struct Opened {
     pub bundled: usize,
 }
 
-/// Where the plain records of an entry are.
+/// Where the decompressed records of an entry are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Plainness {
+pub enum RecordsSource {
     /// In the entry itself.
-    Stored,
+    Input,
     /// In the decoder's storage.
-    Unpacked,
-    /// In memory that a plugin gave.
-    Given,
+    Decompressed,
+    /// In memory that a plugin returned.
+    Plugin,
 }
 
 impl Opened {
@@ -124,7 +124,7 @@ impl Decoder {
         self.open_remarked(frame, None)
     }
 
-    /// The same; what the codec passed over goes to `remarks`.
+    /// The same; what the codec skipped goes to `remarks`.
     ///
     /// # Errors
     /// As `open`.
@@ -172,10 +172,10 @@ impl Decoder {
     /// The plain records of an opened entry, and what may be read behind them.
     #[inline]
     pub fn section<'a>(&'a self, opened: &Opened, entry: &'a [u8], behind: &'a [u8]) -> Section<'a> {
-        match opened.plainness {
-            Plainness::Unpacked => Section::new(self.plain.readable(), self.plain.bytes().len()).unpacked(),
-            Plainness::Given => Section::new(&self.given, self.given.len()).unpacked(),
-            Plainness::Stored => {
+        match opened.records_source {
+            RecordsSource::Decompressed => Section::new(self.plain.readable(), self.plain.bytes().len()).decompressed(),
+            RecordsSource::Plugin => Section::new(&self.given, self.given.len()).decompressed(),
+            RecordsSource::Input => {
                 // `behind` starts where the entry starts and ends where the run ends.
                 let stored = entry.len().saturating_sub(opened.records_at);
                 Section::new(behind.get(opened.records_at..).unwrap_or_default(), stored)
@@ -184,7 +184,7 @@ impl Decoder {
     }
 
     /// Takes the storage that holds the plain records, so that views of it can outlive the entry. Gives other storage in its place.
-    pub fn exchange_plain(&mut self, storage: Vec<u8>) -> (Vec<u8>, usize) {
+    pub fn exchange_decompressed(&mut self, storage: Vec<u8>) -> (Vec<u8>, usize) {
         let len = self.plain.bytes().len();
         let full = std::mem::replace(&mut self.plain, Plain::from_vec(storage));
         (full.into_vec(), len)
@@ -197,7 +197,7 @@ impl Decoder {
 
     /// What is wrong with the records of an entry, which the plugin is to blame for that gave them.
     #[cold]
-    pub fn judged(&self, header: &BatchHeader, error: Error) -> Error {
+    pub fn blame_plugin(&self, header: &BatchHeader, error: Error) -> Error {
         match header.compression().plugin_id().filter(|_| error.is_about_records()) {
             Some(id) => self.options.codecs.plugins.blamed(id, &error),
             None => error,
@@ -228,26 +228,26 @@ impl Decoder {
         self.options.limits.ensure_records(u64::try_from(count).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
         let records_at = records_at(header, frame.bytes);
         let records = frame.bytes.get(records_at..).unwrap_or_default();
-        let plainness = self.unpack_batch(header, records, remarks)?;
-        let section = match plainness {
-            Plainness::Unpacked => Section::new(self.plain.readable(), self.plain.bytes().len()),
-            Plainness::Stored => Section::new(records, records.len()),
-            Plainness::Given => Section::new(&self.given, self.given.len()),
+        let records_source = self.decompress_batch(header, records, remarks)?;
+        let section = match records_source {
+            RecordsSource::Decompressed => Section::new(self.plain.readable(), self.plain.bytes().len()),
+            RecordsSource::Input => Section::new(records, records.len()),
+            RecordsSource::Plugin => Section::new(&self.given, self.given.len()),
         };
-        let walk = ensure_count(header, section.len(), plainness != Plainness::Stored)
+        let walk = ensure_count(header, section.len(), records_source != RecordsSource::Input)
             .and_then(|count| Walk::of_batch(header, count, &section, &self.options.limits))
             .and_then(|walk| if self.options.check_crc { Ok(walk) } else { walk.ensure_placed(&section).map(|()| walk) });
         let opened = Opened {
             header: *header,
-            plainness,
-            walk: walk.map_err(|error| self.judged(header, error))?,
+            records_source,
+            walk: walk.map_err(|error| self.blame_plugin(header, error))?,
             filter,
             append_time: header.append_time(),
             records_at,
             bundled: frame.bytes.len(),
         };
         if header.is_control() {
-            self.ensure_control(&opened, frame.bytes).map_err(|error| self.judged(header, error))?;
+            self.ensure_control(&opened, frame.bytes).map_err(|error| self.blame_plugin(header, error))?;
             if !self.options.is_control_wanted {
                 return Ok(None);
             }
@@ -282,23 +282,23 @@ impl Decoder {
         match transactions.fate(header) {
             Fate::Committed => Ok(true),
             Fate::Aborted => Ok(false),
-            Fate::InDoubt { behind } => {
-                Err(ErrorKind::InDoubt { producer_id: header.producer.id, last_offset: header.last_offset, behind }.into())
+            Fate::Undecided { behind } => {
+                Err(ErrorKind::Undecided { producer_id: header.producer.id, last_offset: header.last_offset, behind }.into())
             }
         }
     }
 
-    fn unpack_batch(&mut self, header: &BatchHeader, records: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<Plainness> {
+    fn decompress_batch(&mut self, header: &BatchHeader, records: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<RecordsSource> {
         let codec = match header.compression() {
-            CompressionType::None => return Ok(Plainness::Stored),
-            CompressionType::Plugin(id) => return self.unpack_plugin(id, records),
+            CompressionType::None => return Ok(RecordsSource::Input),
+            CompressionType::Plugin(id) => return self.decompress_plugin(id, records),
             _ => codec_of(header)?,
         };
         self.unpack(codec, records, remarks)?;
-        Ok(Plainness::Unpacked)
+        Ok(RecordsSource::Decompressed)
     }
 
-    /// Gives the metadata of the records of a packed batch whose metadata stands before all payloads; no more is unpacked than it takes
+    /// Gives the metadata of the records of a compressed batch whose metadata stands before all payloads; no more is decompressed than it takes
     /// (S-H5).
     ///
     /// # Errors
@@ -315,7 +315,7 @@ impl Decoder {
         let mut prefix = Prefix::new(ensure_count(header, usize::MAX, true)?, header.has_record_attributes(), &limits);
         let codec = self.accepting(codec_of(header)?);
         let budget = Budget::for_entry(&limits, records.len());
-        let mut fault = None;
+        let mut failed = None;
         let unpacked = self.unpacker.unpack_until(codec, records, &mut self.plain, &budget, &mut |plain| match prefix.read(
             plain.readable(),
             plain.len(),
@@ -324,14 +324,14 @@ impl Decoder {
         ) {
             Ok(is_all) => is_all,
             Err(error) => {
-                fault = Some(error);
+                failed = Some(error);
                 true
             }
         });
-        self.stats.entries_unpacked += 1;
+        self.stats.entries_decompressed += 1;
         self.stats.bytes_inflated += as_u64(self.plain.len());
         unpacked?;
-        fault.map_or(Ok(()), Err)?;
+        failed.map_or(Ok(()), Err)?;
         prefix.read(self.plain.readable(), self.plain.len(), true, &mut each).map(|_| ())
     }
 
@@ -345,42 +345,42 @@ impl Decoder {
         }
     }
 
-    /// Unpacks into the decoder's storage.
+    /// Decompresses into the decoder's storage.
     pub(super) fn unpack(&mut self, codec: Codec, packed: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<()> {
         let budget = Budget::for_entry(&self.options.limits, packed.len());
         let codec = self.accepting(codec);
         self.unpacker.unpack(codec, packed, &mut self.plain, &budget, remarks)?;
-        self.stats.entries_unpacked += 1;
+        self.stats.entries_decompressed += 1;
         self.stats.bytes_inflated += as_u64(self.plain.bytes().len());
         Ok(())
     }
 
     #[cold]
-    fn unpack_plugin(&mut self, id: u8, packed: &[u8]) -> Result<Plainness> {
+    fn decompress_plugin(&mut self, id: u8, packed: &[u8]) -> Result<RecordsSource> {
         let budget = Budget::for_entry(&self.options.limits, packed.len());
         let to = Unpacked { plain: &mut self.plain, given: &mut self.given };
-        let (plainness, len) = match self.options.codecs.plugins.unpack(id, packed, &self.memory, to, &budget)? {
-            Place::Plain => (Plainness::Unpacked, self.plain.len()),
-            Place::Given => (Plainness::Given, self.given.len()),
+        let (records_source, len) = match self.options.codecs.plugins.unpack(id, packed, &self.memory, to, &budget)? {
+            Place::Plain => (RecordsSource::Decompressed, self.plain.len()),
+            Place::Given => (RecordsSource::Plugin, self.given.len()),
         };
-        self.stats.entries_unpacked += 1;
+        self.stats.entries_decompressed += 1;
         self.stats.bytes_inflated += as_u64(len);
-        Ok(plainness)
+        Ok(records_source)
     }
 
     /// The same, into other storage and within another budget.
-    pub(super) fn unpack_into(&mut self, codec: Codec, packed: &[u8], plain: &mut Plain, budget: &Budget) -> Result<()> {
+    pub(super) fn decompress_into(&mut self, codec: Codec, packed: &[u8], plain: &mut Plain, budget: &Budget) -> Result<()> {
         self.unpacker.unpack(codec, packed, plain, budget, None)?;
         self.stats.bytes_inflated += as_u64(plain.len());
         Ok(())
     }
 
-    /// Puts this in the place of what was unpacked last.
-    pub(super) fn replace_plain(&mut self, plain: Plain) {
+    /// Puts this in the place of what was decompressed last.
+    pub(super) fn replace_decompressed(&mut self, plain: Plain) {
         self.plain = plain;
     }
 
-    /// What was unpacked last.
+    /// What was decompressed last.
     pub(super) fn plain(&self) -> &Plain {
         &self.plain
     }
@@ -388,15 +388,15 @@ impl Decoder {
     /// Parses every record of a control batch and the key of each (V2-47).
     fn ensure_control(&self, opened: &Opened, entry: &[u8]) -> Result<()> {
         let section = self.section(opened, entry, entry);
-        let mut keys = ControlKeys { section, fault: None };
+        let mut keys = ControlKeys { section, failed: None };
         let mut walk = opened.walk;
         walk.advance(&section, walk.left(), &mut keys)?;
         walk.finish(&section)?;
-        keys.fault.map_or(Ok(()), Err)
+        keys.failed.map_or(Ok(()), Err)
     }
 }
 
-/// The codec of a batch that no plugin packed.
+/// The codec of a batch that no plugin compressed.
 fn codec_of(header: &BatchHeader) -> Result<Codec> {
     Ok(match header.compression() {
         CompressionType::Gzip => Codec::Gzip,
@@ -409,7 +409,7 @@ fn codec_of(header: &BatchHeader) -> Result<Codec> {
 
 struct ControlKeys<'a> {
     section: Section<'a>,
-    fault: Option<Error>,
+    failed: Option<Error>,
 }
 
 impl RecordSink for ControlKeys<'_> {
@@ -417,7 +417,7 @@ impl RecordSink for ControlKeys<'_> {
     fn record(&mut self, record: RecordRef) {
         let key = record.key().map(|(start, len)| self.section.run(start, len));
         if let Err(error) = ControlType::parse(key) {
-            self.fault.get_or_insert(error.in_record(as_u64(record.index)));
+            self.failed.get_or_insert(error.in_record(as_u64(record.index)));
         }
     }
 }

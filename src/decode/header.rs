@@ -83,10 +83,10 @@ pub fn records_at(header: &BatchHeader, entry: &[u8]) -> usize {
 /// # Errors
 /// `Count` (V2-32, V2-35, V2-37).
 #[inline]
-pub fn ensure_count(header: &BatchHeader, section_len: usize, is_unpacked: bool) -> Result<usize> {
+pub fn ensure_count(header: &BatchHeader, section_len: usize, is_decompressed: bool) -> Result<usize> {
     match header.format {
-        RecordFormat::V3 => v3::parse::ensure_count(header, section_len, is_unpacked),
-        _ => v2::parse::ensure_count(header.count.unwrap_or(0), section_len, is_unpacked),
+        RecordFormat::V3 => v3::parse::ensure_count(header, section_len, is_decompressed),
+        _ => v2::parse::ensure_count(header.count.unwrap_or(0), section_len, is_decompressed),
     }
 }
 

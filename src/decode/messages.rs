@@ -1,6 +1,6 @@
 //! Message sets of magic 0 and 1: plain messages, and wrappers, whose inner messages tell its base offset.
 
-use super::entry::{Decoder, Opened, Plainness};
+use super::entry::{Decoder, Opened, RecordsSource};
 use super::walk::entry_len;
 use super::{Walk, header};
 use crate::codec::{Codec, HeaderChecksum, Remark};
@@ -81,7 +81,7 @@ impl Decoder {
         let offsets = self.options.wanted_offsets();
         Ok(Opened {
             header,
-            plainness: Plainness::Unpacked,
+            records_source: RecordsSource::Decompressed,
             walk: Walk::Messages(records::Walk::of_inner(&scan, base.wrapping_sub(first), header.base_timestamp, header.append_time())),
             filter: (!offsets.is_all()).then_some(offsets),
             // The walk gives it to the messages that have one.
@@ -95,8 +95,8 @@ impl Decoder {
 fn plain(header: &BatchHeader, count: usize) -> Opened {
     Opened {
         header: *header,
-        plainness: Plainness::Stored,
-        walk: walk_of_plain(header, count),
+        records_source: RecordsSource::Input,
+        walk: walk_of_uncompressed(header, count),
         filter: None,
         // Each message tells its own.
         append_time: None,
@@ -106,8 +106,8 @@ fn plain(header: &BatchHeader, count: usize) -> Opened {
 }
 
 /// The records of so many messages that follow each other.
-pub(super) fn walk_of_plain(header: &BatchHeader, count: usize) -> Walk {
-    Walk::Messages(records::Walk::of_plain(count, header.base_offset, header.base_timestamp))
+pub(super) fn walk_of_uncompressed(header: &BatchHeader, count: usize) -> Walk {
+    Walk::Messages(records::Walk::of_uncompressed(count, header.base_offset, header.base_timestamp))
 }
 
 /// The offset that the stored inner offsets count from (L8-24 to L8-27).

@@ -32,7 +32,7 @@ fn has_good_entry(source: &mut Source, formats: Formats, limits: &Limits) -> Res
                 return Ok(header.is_ok_and(|header| verify(bytes, &header).is_ok()));
             }
             Step::Incomplete { needed } if source.fill(needed)? => {}
-            Step::Incomplete { .. } | Step::Fault(_) => return Ok(false),
+            Step::Incomplete { .. } | Step::Error(_) => return Ok(false),
         }
     }
 }

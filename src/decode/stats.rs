@@ -8,7 +8,7 @@ pub struct Stats {
     /// Entries that were not opened, since nothing of them was wanted.
     pub entries_skipped: u64,
     /// Entries that were decompressed.
-    pub entries_unpacked: u64,
+    pub entries_decompressed: u64,
     /// Bytes that decompression gave.
     pub bytes_inflated: u64,
     /// Bytes of opened entries that were compared with their checksums; what a search behind damage compares besides is not counted.
@@ -25,7 +25,7 @@ impl Stats {
         self.bytes_read += other.bytes_read;
         self.entries_read += other.entries_read;
         self.entries_skipped += other.entries_skipped;
-        self.entries_unpacked += other.entries_unpacked;
+        self.entries_decompressed += other.entries_decompressed;
         self.bytes_inflated += other.bytes_inflated;
         self.bytes_checksummed += other.bytes_checksummed;
         self.records += other.records;
@@ -39,7 +39,7 @@ impl Stats {
             bytes_read: self.bytes_read - earlier.bytes_read,
             entries_read: self.entries_read - earlier.entries_read,
             entries_skipped: self.entries_skipped - earlier.entries_skipped,
-            entries_unpacked: self.entries_unpacked - earlier.entries_unpacked,
+            entries_decompressed: self.entries_decompressed - earlier.entries_decompressed,
             bytes_inflated: self.bytes_inflated - earlier.bytes_inflated,
             bytes_checksummed: self.bytes_checksummed - earlier.bytes_checksummed,
             records: self.records - earlier.records,
@@ -53,7 +53,7 @@ impl Stats {
             ("bytes_read", self.bytes_read),
             ("entries_read", self.entries_read),
             ("entries_skipped", self.entries_skipped),
-            ("entries_unpacked", self.entries_unpacked),
+            ("entries_unpacked", self.entries_decompressed),
             ("bytes_inflated", self.bytes_inflated),
             ("bytes_checksummed", self.bytes_checksummed),
             ("records", self.records),

@@ -1,6 +1,6 @@
 //! Kafka 0.7: plain messages, and compressed ones, which may hold compressed ones again (L7-16, L7-17).
 
-use super::entry::{Decoder, Opened, Plainness};
+use super::entry::{Decoder, Opened, RecordsSource};
 use super::{CodecOptions, Walk, header};
 use crate::codec::{Codec, HeaderChecksum, NO_ENTRIES, Plain, Remark};
 use crate::error::{Error, ErrorKind, Result};
@@ -26,7 +26,7 @@ impl Decoder {
             message.verify(frame.bytes)?;
         }
         if !message.is_compressed() {
-            return Ok(Some(opened(header, Plainness::Stored, 1, records::Walk::of_plain(1))));
+            return Ok(Some(opened(header, RecordsSource::Input, 1, records::Walk::of_uncompressed(1))));
         }
         let budget = Budget::for_entry(&self.options.limits, message.payload(frame.bytes).len());
         let mut remarks = remarks;
@@ -36,7 +36,7 @@ impl Decoder {
             None => self.flatten(budget, remarks)?,
         };
         self.options.limits.ensure_records(as_u64(count))?;
-        Ok(Some(opened(header, Plainness::Unpacked, count, records::Walk::of_inner(count, header.size))))
+        Ok(Some(opened(header, RecordsSource::Decompressed, count, records::Walk::of_inner(count, header.size))))
     }
 
     /// True for a message that is good, wanted, and of the magic and attributes of `header`, those of a plain one so many bytes before it.
@@ -52,7 +52,7 @@ impl Decoder {
         !self.verifies_entries() || message.verify(entry).is_ok()
     }
 
-    /// Counts the unpacked messages; `None` when one of them is itself compressed.
+    /// Counts the decompressed messages; `None` when one of them is itself compressed.
     fn look_through(&self) -> Result<Option<usize>> {
         let mut entries = Entries::new(self.plain().bytes());
         let mut count = 0;
@@ -65,14 +65,14 @@ impl Decoder {
         Ok(Some(count))
     }
 
-    /// Replaces what was unpacked by its messages, those of inner sets in the place of their wrappers. Gives how many there are.
+    /// Replaces what was decompressed by its messages, those of inner sets in the place of their wrappers. Gives how many there are.
     /// All levels spend the one budget of the entry.
     #[cold]
     fn flatten(&mut self, budget: Budget, remarks: Option<&mut Vec<Remark>>) -> Result<usize> {
         let outer = self.plain().bytes().to_vec();
         let mut flat = Flat { messages: Vec::new(), count: 0, spent: outer.len(), remarks: Vec::new() };
         self.flatten_level(&outer, 1, budget, &mut flat)?;
-        self.replace_plain(Plain::holding(flat.messages));
+        self.replace_decompressed(Plain::holding(flat.messages));
         if let Some(remarks) = remarks {
             remarks.append(&mut flat.remarks);
         }
@@ -91,7 +91,7 @@ impl Decoder {
             let compression = CompressionType::from_id(message.attributes & 0x03);
             let codec = codec_of(compression, &self.options.codecs)?;
             let mut inner = Plain::default();
-            self.unpack_into(codec, message.payload(entry), &mut inner, &budget.after(flat.spent))?;
+            self.decompress_into(codec, message.payload(entry), &mut inner, &budget.after(flat.spent))?;
             flat.spent += inner.len();
             self.flatten_level(inner.bytes(), depth + 1, budget, flat)?;
         }
@@ -114,10 +114,10 @@ struct Flat {
 /// An entry may hold any number of cut sets; a few tell enough.
 const MOST_REMARKS: usize = 8;
 
-fn opened(header: &BatchHeader, plainness: Plainness, count: usize, walk: records::Walk) -> Opened {
+fn opened(header: &BatchHeader, records_source: RecordsSource, count: usize, walk: records::Walk) -> Opened {
     Opened {
         header: BatchHeader { count: Some(i32::try_from(count).unwrap_or(i32::MAX)), ..*header },
-        plainness,
+        records_source,
         walk: Walk::V07(walk),
         filter: None,
         append_time: None,
@@ -127,8 +127,8 @@ fn opened(header: &BatchHeader, plainness: Plainness, count: usize, walk: record
 }
 
 /// The records of so many messages that follow each other.
-pub(super) fn walk_of_plain(count: usize) -> Walk {
-    Walk::V07(records::Walk::of_plain(count))
+pub(super) fn walk_of_uncompressed(count: usize) -> Walk {
+    Walk::V07(records::Walk::of_uncompressed(count))
 }
 
 /// The codec of a compressed message (L7-5).

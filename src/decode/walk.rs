@@ -11,7 +11,7 @@ pub enum Walk {
     /// Records of a batch, magic 2 and 3.
     Batch(v2::records::Walk),
     /// Records of a batch, magic 3, metadata first.
-    MetadataFirst(v3::metadata::Walk),
+    MetadataFirst(v3::records::Walk),
     /// Messages, magic 0 and 1.
     Messages(v0_v1::records::Walk),
     /// Messages of Kafka 0.7.
@@ -26,8 +26,8 @@ impl Walk {
     #[inline]
     pub fn of_batch(header: &BatchHeader, count: usize, section: &Section<'_>, limits: &Limits) -> Result<Self> {
         if header.is_metadata_first() {
-            let prefix = v3::metadata::Prefix::new(count, header.has_record_attributes(), limits);
-            return v3::metadata::Walk::new(prefix, section).map(Self::MetadataFirst);
+            let prefix = v3::records::Prefix::new(count, header.has_record_attributes(), limits);
+            return v3::records::Walk::new(prefix, section).map(Self::MetadataFirst);
         }
         Ok(Self::Batch(v2::records::Walk::new(count, header.has_record_attributes(), limits)))
     }
@@ -108,7 +108,7 @@ impl Walk {
         match self {
             Self::Batch(walk) => walk.finish(section),
             Self::MetadataFirst(walk) => walk.finish(section),
-            // Java passes over what is left (L8-23, L7-21); it is a finding.
+            // Java skips what is left (L8-23, L7-21); it is a finding.
             Self::Messages(_) | Self::V07(_) => Ok(()),
         }
     }
@@ -131,7 +131,7 @@ fn advance_messages<S: RecordSink>(walk: &mut v0_v1::records::Walk, section: &Se
 
 #[inline(never)]
 fn advance_metadata_first<S: RecordSink>(
-    walk: &mut v3::metadata::Walk,
+    walk: &mut v3::records::Walk,
     section: &Section<'_>,
     records: usize,
     ahead: Ahead<'_>,

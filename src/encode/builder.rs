@@ -6,17 +6,17 @@ mod seal;
 use super::BatchSettings;
 use crate::codec::Packer;
 use crate::error::Result;
-use crate::format::v0_v1::write::{self as v0_v1, MessageHeader};
-use crate::format::v2::write::{self as v2, Deltas};
-use crate::format::v3::write as v3;
-use crate::format::v07::write as v07;
+use crate::format::v0_v1::encode::{self as v0_v1, MessageHeader};
+use crate::format::v2::encode::{self as v2, Deltas};
+use crate::format::v3::encode as v3;
+use crate::format::v07::encode as v07;
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{NewRecord, RecordFormat, TimestampType};
 use crate::wire::Sink;
 
 /// Builds one batch after the other behind what the caller's output holds, which is the same from a batch's first record to its end.
 ///
-/// Plain records are written straight into it, behind room for the header; records that will be packed are collected first. Below magic 2 without compression the result is a message set: an entry for each record.
+/// Plain records are written straight into it, behind room for the header; records that will be compressed are collected first. Below magic 2 without compression the result is a message set: an entry for each record.
 #[derive(Debug)]
 pub struct BatchBuilder {
     settings: BatchSettings,
@@ -28,8 +28,8 @@ pub struct BatchBuilder {
     count: i32,
     /// Where the open batch starts in the output.
     start: usize,
-    plain_len: usize,
-    /// Records that will be packed, or that wait for a header whose length they tell.
+    uncompressed_len: usize,
+    /// Records that will be compressed, or that wait for a header whose length they tell.
     records: Sink,
     /// What stands behind the metadata of all of them.
     payloads: Sink,
@@ -60,7 +60,7 @@ impl BatchBuilder {
             max_timestamp: NO_TIMESTAMP,
             count: 0,
             start: 0,
-            plain_len: 0,
+            uncompressed_len: 0,
             records: Sink::default(),
             payloads: Sink::default(),
         })
@@ -116,8 +116,8 @@ impl BatchBuilder {
 
     /// Bytes of the records, plain.
     #[inline]
-    pub fn plain_len(&self) -> usize {
-        if self.is_empty() { 0 } else { self.plain_len }
+    pub fn uncompressed_len(&self) -> usize {
+        if self.is_empty() { 0 } else { self.uncompressed_len }
     }
 
     /// Bytes of `out` before the batch that is open.
@@ -180,7 +180,7 @@ impl BatchBuilder {
         }
         let before = out.len();
         self.put_bytes(record, measure, out).inspect_err(|_| out.truncate(if self.is_empty() { self.start } else { before }))?;
-        self.plain_len += measure.len;
+        self.uncompressed_len += measure.len;
         self.last_offset = record.offset;
         self.max_timestamp = self.max_timestamp.max(record.timestamp);
         self.count += 1;
@@ -231,7 +231,7 @@ impl BatchBuilder {
         v3::put_record(&mut self.records, record, deltas, body_len, false)
     }
 
-    /// Whether records wait for the end of their batch: to be packed, or for a header whose length they tell.
+    /// Whether records wait for the end of their batch: to be compressed, or for a header whose length they tell.
     #[inline]
     fn is_collected(&self) -> bool {
         self.settings.packing.is_some() || self.settings.format == RecordFormat::V3
@@ -248,7 +248,7 @@ impl BatchBuilder {
         self.first_offset = record.offset;
         self.base_timestamp = self.settings.delete_horizon_ms.unwrap_or(record.timestamp);
         self.max_timestamp = NO_TIMESTAMP;
-        (self.start, self.plain_len) = (out.len(), 0);
+        (self.start, self.uncompressed_len) = (out.len(), 0);
         self.records.clear();
         self.payloads.clear();
         if self.settings.packing.is_none() && self.settings.format == RecordFormat::V2 {
@@ -256,7 +256,7 @@ impl BatchBuilder {
         }
     }
 
-    /// What stands in a message: builders since 0.11 write the append time into every one (L8-32).
+    /// What is in a message: builders since 0.11 write the append time into every one (L8-32).
     fn message_header(&self, record: &NewRecord<'_>, deltas: Deltas) -> MessageHeader {
         let format = self.settings.format;
         let is_relative = format == RecordFormat::V1 && self.settings.packing.is_some();

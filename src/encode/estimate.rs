@@ -1,12 +1,12 @@
 //! How much smaller the records of a batch will get, guessed from the batches before (`CompressionRatioEstimator` in Kafka's clients).
 
-/// The guess: packed bytes for each plain one.
+/// The guess: compressed bytes for each plain one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Estimate(f32);
 
-/// A batch that packs worse than guessed moves the guess by this much at least.
+/// A batch that compresses worse than guessed moves the guess by this much at least.
 const DETERIORATE: f32 = 0.05;
-/// One that packs better moves it by this much at most.
+/// One that compresses better moves it by this much at most.
 const IMPROVE: f32 = 0.005;
 /// A batch is rather closed early than made too large.
 const CAUTION: f32 = 1.05;
@@ -19,7 +19,7 @@ impl Default for Estimate {
 
 #[expect(clippy::as_conversions, clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a guess")]
 impl Estimate {
-    /// The bytes that `plain` bytes will be packed to.
+    /// The bytes that `plain` bytes will be compressed to.
     pub(super) fn packed(self, plain: usize) -> usize {
         (plain as f32 * self.0 * CAUTION) as usize
     }

@@ -5,9 +5,9 @@
 //! `CompressionRatioEstimator` of Kafka's clients.
 
 mod builder;
+mod errors;
 mod estimate;
 pub mod partitioner;
-mod refusal;
 mod settings;
 mod writer;
 

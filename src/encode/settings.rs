@@ -1,4 +1,4 @@
-use super::refusal::{negative_timestamp, refused, too_old};
+use super::errors::{negative_timestamp, refused, too_old};
 use crate::codec::{ChecksumForm, Packing};
 use crate::error::Result;
 use crate::model::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_ID};

@@ -1,16 +1,16 @@
 //! Any number of records to batches, which end where those of Kafka's producer do.
 
 use super::builder::Measure;
+use super::errors::{not_increasing, refused};
 use super::estimate::Estimate;
-use super::refusal::{not_increasing, refused};
 use super::{BatchBuilder, BatchSettings};
 use crate::codec::{Packer, Plugins};
 use crate::error::Result;
-use crate::format::v0_v1::write::overhead;
+use crate::format::v0_v1::encode::overhead;
+use crate::format::v2::encode::record_len_bound;
 use crate::format::v2::layout::HEADER_LEN;
-use crate::format::v2::write::record_len_bound;
 use crate::format::v3;
-use crate::format::v07::write::OVERHEAD as V07_OVERHEAD;
+use crate::format::v07::encode::OVERHEAD as V07_OVERHEAD;
 use crate::model::batch::{NO_PRODUCER_ID, NO_SEQUENCE};
 use crate::model::{ControlType, NewRecord, Producer, RecordFormat, TimestampType};
 use crate::wire::Sink;
@@ -72,8 +72,8 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// Packs with these plugins too.
-    pub fn bring(&mut self, plugins: Plugins) {
+    /// Compresses with these plugins too.
+    pub fn set_plugins(&mut self, plugins: Plugins) {
         self.packer.bring(plugins);
     }
 
@@ -124,7 +124,7 @@ impl RecordWriter {
             return Ok(());
         }
         self.advance_sequence();
-        let (plain_len, base_offset) = (self.builder.plain_len(), self.builder.base_offset());
+        let (uncompressed_len, base_offset) = (self.builder.uncompressed_len(), self.builder.base_offset());
         let is_packed = self.builder.settings().packing.is_some();
         // Mostly it is the next record that ends a batch, which is not to blame.
         let len = self.builder.close(&mut self.packer, &mut self.output).map_err(|error| error.in_batch(base_offset))?;
@@ -133,7 +133,7 @@ impl RecordWriter {
                 RecordFormat::V3 => v3::parse::header_len(self.output.from(self.output.len() - len)),
                 _ => header_len(&self.settings),
             };
-            self.estimate.learn(plain_len, len.saturating_sub(header_len));
+            self.estimate.learn(uncompressed_len, len.saturating_sub(header_len));
         }
         Ok(())
     }
@@ -170,7 +170,7 @@ impl RecordWriter {
     fn measure(&mut self, record: &NewRecord<'_>) -> Result<Measure> {
         if self.is_open_to(record) {
             let measure = self.builder.measure(record)?;
-            if self.has_room_for(measure.len) {
+            if self.has_space_for(measure.len) {
                 return Ok(measure);
             }
         }
@@ -191,10 +191,10 @@ impl RecordWriter {
         !self.builder.is_empty() && is_near && !record.is_control
     }
 
-    /// Does not reckon that the record will be packed too, as Kafka's producer does not.
+    /// Does not reckon that the record will be compressed too, as Kafka's producer does not.
     #[inline]
-    fn has_room_for(&self, len: usize) -> bool {
-        let plain = self.builder.plain_len();
+    fn has_space_for(&self, len: usize) -> bool {
+        let plain = self.builder.uncompressed_len();
         let estimated = if self.settings.packing.is_some() { self.estimate.packed(plain) } else { plain };
         header_len(&self.settings) + estimated + len <= self.limit
     }

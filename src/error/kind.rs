@@ -32,19 +32,19 @@ pub enum ErrorKind {
     UnknownPlugin { id: u8, wanted: Option<Arc<str>> },
     /// A plugin that is registered, but whose code is not there.
     PluginMissing { id: u8, alias: String, class: String, version: String, reason: String },
-    /// A plugin failed to unpack, or gave something else than it should.
-    Plugin { plugin: String, fault: String },
+    /// A plugin failed to decompress, or gave something else than it should.
+    Plugin { plugin: String, problem: String },
     /// A plugin failed to pack: the records that it was given are not to blame.
-    Packing { plugin: String, fault: String },
+    Packing { plugin: String, problem: String },
     /// The registry of plugins cannot be read, or what stands there cannot be trusted.
-    Registry { fault: String },
+    Registry { problem: String },
     /// No compression type has this name.
     UnknownCompressionName { name: String },
     /// The compressed stream is bad.
-    Codec { rule: &'static str, codec: &'static str, fault: &'static str },
+    Codec { rule: &'static str, codec: &'static str, problem: &'static str },
     /// What Kafka's own writers refuse to write, in their words.
     Refused { rule: &'static str, reason: String },
-    /// Records that cannot stand in the format that they are converted to, in the words of Kafka's writers.
+    /// Records that cannot exist in the format that they are converted to, in the words of Kafka's writers.
     Unwritable { rule: &'static str, reason: String },
     /// A batch that is not converted to an older format, since its codec does not exist there.
     Unconvertible { rule: &'static str, codec: &'static str },
@@ -61,7 +61,7 @@ pub enum ErrorKind {
     /// A batch holds offsets that its segment cannot have, by its name and that of the next segment.
     OutsideSegment { first: i64, last: i64, start: i64, end: Option<i64> },
     /// A batch of a transaction whose marker may be lost, so that nobody can tell whether it was committed; and its last offset.
-    InDoubt { producer_id: i64, last_offset: i64, behind: i64 },
+    Undecided { producer_id: i64, last_offset: i64, behind: i64 },
     /// A batch of tiered storage has offsets outside of those of its upload, by the manifest or by the name of the object.
     OutsideUpload { first: i64, last: i64, start: i64, end: Option<i64> },
     /// A batch of tiered storage starts at or before the last offset of the batch before it.
@@ -71,7 +71,7 @@ pub enum ErrorKind {
     /// The work was interrupted by the caller (Ctrl-C).
     Interrupted,
     /// The caller's mistake.
-    Usage { argument: &'static str, fault: String },
+    Usage { argument: &'static str, problem: String },
     /// A defect of this library, caught before it could spread.
     Internal { what: String },
 }

@@ -5,7 +5,7 @@ use std::fmt;
 /// Where an error or a finding lies. Every part is filled in by the layer that knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    /// Position of the entry (or of the fault, when framing failed) in the input, in bytes.
+    /// Position of the entry (or of the error, when framing failed) in the input, in bytes.
     pub byte: Option<u64>,
     /// Row of the column that the bytes come from, when they come from a column.
     pub row: Option<u64>,

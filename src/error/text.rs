@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Error, ErrorKind, Inner, counted};
+use super::{Error, ErrorKind, Inner, plural};
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -22,7 +22,7 @@ impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Truncated { needed, available, .. } => {
-                write!(f, "the entry is cut short: {} needed, {available} available", counted(*needed, "byte"))
+                write!(f, "the entry is cut short: {} needed, {available} available", plural(*needed, "byte"))
             }
             Self::Checksum { stored, computed, .. } => {
                 write!(f, "checksum mismatch: stored {stored:#010x}, computed {computed:#010x}")
@@ -30,10 +30,10 @@ impl fmt::Display for ErrorKind {
             Self::Length { declared, expected, .. } if declared < expected => {
                 write!(f, "length {declared} is below {expected}")
             }
-            Self::Length { declared, expected, .. } => write!(f, "length {declared} runs past the {} at hand", counted(*expected, "byte")),
+            Self::Length { declared, expected, .. } => write!(f, "length {declared} runs past the {} at hand", plural(*expected, "byte")),
             Self::Varint { .. } => write!(f, "variable-length integer does not end in time"),
             Self::Count { declared, found, .. } => write!(f, "count says {declared}, found {found}"),
-            Self::TrailingBytes { bytes, .. } => write!(f, "{} left over after the last record", counted(*bytes, "byte")),
+            Self::TrailingBytes { bytes, .. } => write!(f, "{} left over after the last record", plural(*bytes, "byte")),
             Self::Magic { magic, .. } => write!(f, "magic {magic} belongs to no record format"),
             Self::Invalid { what, .. } => write!(f, "{what}"),
             Self::UnsupportedFormat { magic, advice, .. } => write!(f, "record format of magic {magic} is not read here: {advice}"),
@@ -47,9 +47,9 @@ impl fmt::Display for ErrorKind {
             Self::PluginMissing { id, alias, class, version, reason } => {
                 write!(f, "plugin registered but not available: {alias:?} (id {id}, class {class}, version {version}): {reason}")
             }
-            Self::Plugin { plugin, fault } => write!(f, "{plugin}: {fault}"),
-            Self::Packing { plugin, fault } => write!(f, "{plugin} failed to pack the batch: {fault}"),
-            Self::Registry { fault } => write!(f, "the plugin registry failed: {fault}"),
+            Self::Plugin { plugin, problem } => write!(f, "{plugin}: {problem}"),
+            Self::Packing { plugin, problem } => write!(f, "{plugin} failed to pack the batch: {problem}"),
+            Self::Registry { problem } => write!(f, "the plugin registry failed: {problem}"),
             Self::UnknownCompressionName { name } => write!(f, "Unknown compression name: {name}"),
             Self::Refused { reason, .. } => write!(f, "{reason}"),
             Self::Unwritable { reason, .. } => write!(f, "the record cannot stand in the target format: {reason}"),
@@ -58,7 +58,7 @@ impl fmt::Display for ErrorKind {
             }
             Self::Loss { losses } => write!(f, "the conversion would lose {losses}"),
             Self::Rejected { code, name, reason, .. } => write!(f, "{reason} (Kafka error {code}, {name})"),
-            Self::Codec { codec, fault, .. } => write!(f, "{codec} stream is bad: {fault}"),
+            Self::Codec { codec, problem, .. } => write!(f, "{codec} stream is bad: {problem}"),
             Self::Limit { limit, asked, allowed } => write!(f, "{asked} is over the limit {limit} = {allowed}"),
             Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: this one was not looked into"),
             Self::LostBytes { message, .. } => write!(f, "{message}"),
@@ -70,7 +70,7 @@ impl fmt::Display for ErrorKind {
                 }
                 write!(f, "; was the file renamed, or is it of another partition?")
             }
-            Self::InDoubt { producer_id, behind, .. } => write!(
+            Self::Undecided { producer_id, behind, .. } => write!(
                 f,
                 "nobody can tell whether producer {producer_id} committed the batch: \
                  the marker of its transaction may be among what is damaged or missing behind offset {behind}"
@@ -85,7 +85,7 @@ impl fmt::Display for ErrorKind {
             Self::OutOfOrder { previous_last, .. } => write!(f, "the batch before ends at offset {previous_last}"),
             Self::Io { message, .. } => write!(f, "reading the source failed: {message}"),
             Self::Interrupted => write!(f, "interrupted"),
-            Self::Usage { argument, fault } => write!(f, "{argument}: {fault}"),
+            Self::Usage { argument, problem } => write!(f, "{argument}: {problem}"),
             Self::Internal { what } => write!(f, "internal error, please report it: {what}"),
         }
     }

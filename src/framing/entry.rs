@@ -5,7 +5,7 @@ use crate::limits::Limits;
 use crate::model::Formats;
 use crate::wire::as_u64;
 
-/// One whole entry and where it stands in the input.
+/// One whole entry and where it is in the input.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// Position in the input, in bytes.
@@ -28,7 +28,7 @@ pub enum Tail {
     Zeros { position: u64, bytes: u64 },
 }
 
-/// What stands at the front of some bytes.
+/// What is at the front of some bytes.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "lengths in bytes, named by the variants")]
 pub enum Step {
@@ -37,7 +37,7 @@ pub enum Step {
     /// The beginning of an entry of at least `needed` bytes.
     Incomplete { needed: usize },
     /// Something that no reader can step over.
-    Fault(Error),
+    Error(Error),
 }
 
 /// Bytes before the counted part of an entry: offset and size.
@@ -57,23 +57,23 @@ pub fn step(bytes: &[u8], formats: Formats, limits: &Limits) -> Step {
     };
     let size = i32::from_be_bytes(*size);
     let Some(len) = usize::try_from(size).ok().filter(|_| size >= MIN_SIZE).map(|size| size + LOG_OVERHEAD) else {
-        return Step::Fault(size_fault(size));
+        return Step::Error(size_error(size));
     };
     if let Err(limit) = limits.ensure_batch_bytes(as_u64(len)) {
-        return Step::Fault(limit.in_field("batchLength"));
+        return Step::Error(limit.in_field("batchLength"));
     }
     let Some([magic]) = bytes.get(HEADER_UP_TO_MAGIC - 1..).and_then(|tail| tail.first_chunk::<1>()) else {
         return Step::Incomplete { needed: len };
     };
     let magic = i8::from_be_bytes([*magic]);
     if !(0..=MAX_MAGIC).contains(&magic) {
-        return Step::Fault(Error::from(ErrorKind::Magic { rule: "L8-13", magic }).in_field("magic"));
+        return Step::Error(Error::from(ErrorKind::Magic { rule: "L8-13", magic }).in_field("magic"));
     }
     if bytes.len() < len { Step::Incomplete { needed: len } } else { Step::Entry { len, magic } }
 }
 
 #[cold]
-fn size_fault(size: i32) -> Error {
+fn size_error(size: i32) -> Error {
     let kind = ErrorKind::Length { rule: "L8-11", declared: i64::from(size), expected: i64::from(MIN_SIZE) };
     Error::from(kind).in_field("batchLength")
 }

@@ -2,15 +2,15 @@
 //! Knows where an entry starts and ends, and nothing of what is in it.
 
 mod entry;
-mod losses;
-pub mod plausible;
+mod lost_ranges;
 pub mod runs;
 mod search;
 pub mod source;
 mod v07;
+pub mod verifier;
 
 pub use entry::{Frame, LOG_OVERHEAD, Step, Tail, step};
-pub use losses::Losses;
-pub use plausible::{Claim, Guard, Judge};
+pub use lost_ranges::LostRanges;
 pub use runs::{Damage, Piece, Run, Runs};
 pub use source::Source;
+pub use verifier::{Claim, SourceCheck, Verifier};

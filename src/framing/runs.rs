@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::plausible::{Guard, Judge};
 use super::search::Search;
 use super::source::Source;
+use super::verifier::{SourceCheck, Verifier};
 use super::{Step, Tail, step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
@@ -38,7 +38,7 @@ pub struct Damage {
 }
 
 impl Run {
-    /// What stands at `at`, up to the end of the entries.
+    /// What is at `at`, up to the end of the entries.
     #[inline]
     pub fn entries_from(&self, at: usize) -> &[u8] {
         self.bytes.get(at..self.len).unwrap_or_default()
@@ -52,10 +52,10 @@ pub enum Piece {
     Run(Run),
     /// Damage that was stepped over; only when recovering.
     Damage(Damage),
-    /// The bytes of an entry that claims to go on past the end of the source, up to an intact entry that lies inside of it; only when
+    /// The bytes of an entry that claims to go on past the end of the source, up to a valid entry that lies inside of it; only when
     /// recovering. Its length was made larger, or it holds entries in its records.
     Swallowed(Range<u64>),
-    /// A whole entry that the judge does not believe, but whose length fits; only when asked for.
+    /// A whole entry that the verifier does not trust, but whose length fits; only when asked for.
     Broken(Run),
     /// Bytes that claim to be entries so often that not all of the claims were looked into; only when recovering, at the end.
     Unsearched(Range<u64>),
@@ -75,7 +75,7 @@ pub struct Runs {
     limits: Limits,
     target: usize,
     search: Option<Search>,
-    guard: Option<Box<dyn Guard>>,
+    source_check: Option<Box<dyn SourceCheck>>,
     gives_broken: bool,
     gives_enclosed: bool,
     is_skimmed: bool,
@@ -84,7 +84,7 @@ pub struct Runs {
 
 enum Cut {
     Entries(usize),
-    Fault(Error),
+    Error(Error),
     Broken {
         len: usize,
         magic: i8,
@@ -114,7 +114,7 @@ impl Runs {
             limits,
             target: target.max(1),
             search: None,
-            guard: None,
+            source_check: None,
             gives_broken: false,
             gives_enclosed: false,
             is_skimmed: false,
@@ -128,37 +128,37 @@ impl Runs {
         Self { formats, ..self }
     }
 
-    /// Goes on past damage: the next intact entry is searched for. Entries that the judge does not believe count as damage,
-    /// and their length is believed only when an intact entry, or the end, follows it.
+    /// Goes on past damage: the next valid entry is searched for. Entries that the verifier does not trust count as damage,
+    /// and their length is trusted only when a valid entry, or the end, follows it.
     #[must_use]
-    pub fn recovering(mut self, judge: Box<dyn Judge>) -> Self {
-        self.search = Some(Search::new(judge, self.source.position()));
+    pub fn with_recovery(mut self, verifier: Box<dyn Verifier>) -> Self {
+        self.search = Some(Search::new(verifier, self.source.position()));
         self
     }
 
     /// Treats entries that the guard refuses as damage.
     #[must_use]
-    pub fn guarded(self, guard: Option<Box<dyn Guard>>) -> Self {
-        Self { guard, ..self }
+    pub fn with_source_check(self, source_check: Option<Box<dyn SourceCheck>>) -> Self {
+        Self { source_check, ..self }
     }
 
-    /// Asked now and then while an intact entry is searched for.
+    /// Asked now and then while a valid entry is searched for.
     #[must_use]
-    pub fn asking(mut self, interrupt: Interrupt) -> Self {
+    pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
         if let Some(search) = &mut self.search {
-            search.asking(interrupt);
+            search.with_interrupt(interrupt);
         }
         self
     }
 
-    /// Gives entries with a wrong checksum, or with bytes that the storage has lost, whose length is believed as `Broken`, not as damage.
+    /// Gives entries with a wrong checksum, or with bytes that the storage has lost, whose length is trusted as `Broken`, not as damage.
     #[must_use]
     pub fn giving_broken(mut self) -> Self {
         self.gives_broken = true;
         self
     }
 
-    /// Gives intact entries that lie inside of broken ones too: a block that was swapped in, or a batch that somebody stored in a value.
+    /// Gives valid entries that lie inside of broken ones too: a block that was swapped in, or a batch that somebody stored in a value.
     #[must_use]
     pub fn giving_enclosed(mut self) -> Self {
         self.gives_enclosed = true;
@@ -202,14 +202,14 @@ impl Runs {
         let position = self.source.position();
         match self.cut()? {
             Cut::Entries(len) => Ok(Some(Piece::Run(self.take(len)))),
-            Cut::Fault(error) if self.search.is_none() => {
+            Cut::Error(error) if self.search.is_none() => {
                 self.tail = Some(Tail::Complete);
                 Err(error.at_byte(position))
             }
-            Cut::Fault(error) => self.step_over(error.at_byte(position), position).map(Some),
+            Cut::Error(error) => self.step_over(error.at_byte(position), position).map(Some),
             Cut::Broken { len, magic, error } => self.step_over_broken(error.at_byte(position), len, magic).map(Some),
             // A checksum proves the length, whatever follows the entry or lies inside of it.
-            Cut::Refused { len, error, .. } if self.is_intact(len) => Ok(Some(self.leave_out(error.at_byte(position), len))),
+            Cut::Refused { len, error, .. } if self.is_valid(len) => Ok(Some(self.leave_out(error.at_byte(position), len))),
             Cut::Refused { len, magic, error } => self.step_over_broken(error.at_byte(position), len, magic).map(Some),
             Cut::End(tail) => {
                 if matches!(tail, Tail::Torn { .. })
@@ -223,7 +223,7 @@ impl Runs {
         }
     }
 
-    /// Finds how many bytes of whole entries stand at the front, reading more as long as there is not one.
+    /// Finds how many bytes of whole entries are at the front, reading more as long as there is not one.
     fn cut(&mut self) -> Result<Cut> {
         let mut len = 0;
         loop {
@@ -241,7 +241,7 @@ impl Runs {
                     }
                     if let Some(error) = self.pass_guard(len, entry, magic) {
                         return Ok(match (len, &self.search) {
-                            (0, None) => Cut::Fault(error),
+                            (0, None) => Cut::Error(error),
                             (0, Some(_)) => Cut::Refused { len: entry, magic, error },
                             _ => Cut::Entries(len),
                         });
@@ -263,13 +263,13 @@ impl Runs {
                         return Ok(Cut::End(self.torn(needed)));
                     }
                 }
-                Step::Fault(error) => return self.zeros_or(error),
+                Step::Error(error) => return self.zeros_or(error),
                 Step::Entry { .. } => {}
             }
         }
     }
 
-    /// When recovering: why the entry of this length, `at` bytes behind the front, cannot be believed.
+    /// When recovering: why the entry of this length, `at` bytes behind the front, cannot be trusted.
     fn damage_at(&mut self, at: usize, len: usize, magic: i8) -> Option<Error> {
         let search = self.search.as_mut()?;
         let position = self.source.position().saturating_add(as_u64(at));
@@ -283,13 +283,13 @@ impl Runs {
 
     /// Why the guard refuses the entry of this length, `at` bytes after the front; a refusal is final once the entry is at the front.
     fn pass_guard(&mut self, at: usize, len: usize, magic: i8) -> Option<Error> {
-        let guard = self.guard.as_mut()?;
+        let source_check = self.source_check.as_mut()?;
         let entry = self.source.front().get(at..)?.get(..len)?;
-        let fault = guard.fault_of(entry, magic);
-        if fault.is_none() || at == 0 {
-            guard.pass(entry, magic);
+        let error = source_check.error_of(entry, magic);
+        if error.is_none() || at == 0 {
+            source_check.pass(entry, magic);
         }
-        fault
+        error
     }
 
     fn take(&mut self, len: usize) -> Run {
@@ -311,23 +311,23 @@ impl Runs {
     /// A size of 0 is the beginning of a zero tail when nothing but zeros follow.
     fn zeros_or(&mut self, error: Error) -> Result<Cut> {
         if !matches!(error.kind(), ErrorKind::Length { declared: 0, .. }) {
-            return Ok(Cut::Fault(error));
+            return Ok(Cut::Error(error));
         }
         match self.source.zeros_to_end()? {
             Some(bytes) => Ok(Cut::End(Tail::Zeros { position: self.source.position(), bytes })),
-            None => Ok(Cut::Fault(error)),
+            None => Ok(Cut::Error(error)),
         }
     }
 
-    /// The end of a torn entry that hides an intact one, which is then at the front.
+    /// The end of a torn entry that hides a valid one, which is then at the front.
     fn swallowed(&mut self) -> Result<Option<Piece>> {
         let start = self.source.position();
-        let Some((first, _)) = self.intact_before(u64::MAX)? else { return Ok(None) };
+        let Some((first, _)) = self.valid_before(u64::MAX)? else { return Ok(None) };
         self.source.discard_to(first.start);
         Ok(Some(Piece::Swallowed(start..first.start)))
     }
 
-    /// A broken entry. Its length is believed when no intact entry contradicts it and what follows it fits, or when it is whole.
+    /// A broken entry. Its length is trusted when no valid entry contradicts it and what follows it fits, or when it is whole.
     fn step_over_broken(&mut self, error: Error, len: usize, magic: i8) -> Result<Piece> {
         let start = self.source.position();
         if error.is_refused_format() {
@@ -341,28 +341,28 @@ impl Runs {
             let ends = self.source.is_at_end();
             match step(next, self.formats, &self.limits) {
                 Step::Entry { len: entry, magic } => {
-                    let is_believed = self.damage_at(len, entry, magic).is_none_or(|error| error.is_refused_format());
-                    return if is_believed { Ok(self.leave_out(error, len)) } else { self.step_over(error, start) };
+                    let is_trusted = self.damage_at(len, entry, magic).is_none_or(|error| error.is_refused_format());
+                    return if is_trusted { Ok(self.leave_out(error, len)) } else { self.step_over(error, start) };
                 }
                 Step::Incomplete { .. } if ends => return Ok(self.leave_out(error, len)),
                 Step::Incomplete { needed } => {
                     self.source.fill(len.saturating_add(needed))?;
                 }
-                Step::Fault(_) if ends && next.iter().all(|byte| *byte == 0) => return Ok(self.leave_out(error, len)),
-                Step::Fault(_) => return self.step_over(error, start),
+                Step::Error(_) if ends && next.iter().all(|byte| *byte == 0) => return Ok(self.leave_out(error, len)),
+                Step::Error(_) => return self.step_over(error, start),
             }
         }
     }
 
-    /// Whether the claimed length cuts through an intact entry: one that begins inside of the claim and ends at its end or behind it.
+    /// Whether the claimed length cuts through a valid entry: one that begins inside of the claim and ends at its end or behind it.
     /// (An entry that somebody stored in a value lies wholly inside: at least the count of headers follows it. Of a message the value is
     /// the end, and the last message of a compressed set ends there too: snappy keeps it as it was, with an offset that counts from the set.
-    /// So a message whose own lengths say the same as its size is believed.)
+    /// So a message whose own lengths say the same as its size is trusted.)
     fn is_contradicted(&mut self, claimed: usize, magic: i8) -> Result<bool> {
         let end = self.source.position().saturating_add(as_u64(claimed));
         let may_be_set = magic < BATCH && !self.formats.is_v07() && self.adds_up(claimed);
         let end_of_stored = if may_be_set { end } else { end.saturating_sub(1) };
-        Ok(self.intact_before(end)?.is_some_and(|(_, last)| last.end > end_of_stored || self.gives_enclosed))
+        Ok(self.valid_before(end)?.is_some_and(|(_, last)| last.end > end_of_stored || self.gives_enclosed))
     }
 
     fn adds_up(&self, len: usize) -> bool {
@@ -371,17 +371,17 @@ impl Runs {
     }
 
     /// Whether the checksum of the entry of this length at the front matches.
-    fn is_intact(&self, len: usize) -> bool {
+    fn is_valid(&self, len: usize) -> bool {
         let entry = self.source.front().get(..len);
-        entry.zip(self.search.as_ref()).is_some_and(|(entry, search)| search.has_intact(entry))
+        entry.zip(self.search.as_ref()).is_some_and(|(entry, search)| search.has_valid(entry))
     }
 
-    fn intact_before(&mut self, end: u64) -> Result<Option<(Range<u64>, Range<u64>)>> {
+    fn valid_before(&mut self, end: u64) -> Result<Option<(Range<u64>, Range<u64>)>> {
         let Some(search) = &mut self.search else { return Ok(None) };
         search.within(&mut self.source, end, self.target)
     }
 
-    /// Leaves out what lies between `start` and the next intact entry. Of zeros the front ones may be behind already.
+    /// Leaves out what lies between `start` and the next valid entry. Of zeros the front ones may be behind already.
     fn step_over(&mut self, error: Error, start: u64) -> Result<Piece> {
         if let Some(search) = &mut self.search {
             search.skip(&mut self.source, self.target)?;

@@ -1,4 +1,4 @@
-//! Finds intact entries behind damage: a header that makes sense and a checksum that matches.
+//! Finds valid entries behind damage: a header that makes sense and a checksum that matches.
 //!
 //! Every byte is looked at once, however many claims overlap there: what was found ahead of the front is remembered. The checksum work
 //! on what turns out to be no entry is bounded by a multiple of the input, since hostile bytes can claim 100 MB at every position.
@@ -6,17 +6,17 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::plausible::{Claim, Judge};
 use super::source::Source;
+use super::verifier::{Claim, Verifier};
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::wire::as_u64;
 
 /// What is known of the bytes at the front of a source and behind it. Positions are those of the input.
 pub struct Search {
-    judge: Box<dyn Judge>,
+    verifier: Box<dyn Verifier>,
     interrupt: Interrupt,
-    /// Intact entries ahead of the front, none inside of another.
+    /// Valid entries ahead of the front, none inside of another.
     found: VecDeque<Range<u64>>,
     /// Every entry that starts before it and ends at hand is in `found`.
     frontier: u64,
@@ -33,7 +33,7 @@ enum Advance {
     Ended,
 }
 
-/// Checksum work on what was no intact entry.
+/// Checksum work on what was no valid entry.
 #[derive(Debug, Default)]
 struct Effort {
     start: u64,
@@ -44,7 +44,7 @@ struct Effort {
     unsearched: Option<Range<u64>>,
 }
 
-/// Bytes that may be checksummed in vain for each byte of the input. Intact entries are checksummed at most twice: eight in all.
+/// Bytes that may be checksummed in vain for each byte of the input. Valid entries are checksummed at most twice: eight in all.
 const MOST_IN_VAIN: u64 = 6;
 /// Of an input of a few bytes more is allowed.
 const FREE: u64 = 64 << 10;
@@ -57,20 +57,20 @@ const MANY: u32 = 4096;
 
 impl Search {
     /// Nothing is known yet of a source whose front is at `start`.
-    pub fn new(judge: Box<dyn Judge>, start: u64) -> Self {
+    pub fn new(verifier: Box<dyn Verifier>, start: u64) -> Self {
         let effort = Effort { start, reach: start, ..Effort::default() };
-        Self { judge, interrupt: Interrupt::default(), found: VecDeque::new(), frontier: start, broken: None, effort }
+        Self { verifier, interrupt: Interrupt::default(), found: VecDeque::new(), frontier: start, broken: None, effort }
     }
 
     /// Asked now and then while a search goes on.
-    pub fn asking(&mut self, interrupt: Interrupt) {
+    pub fn with_interrupt(&mut self, interrupt: Interrupt) {
         self.interrupt = interrupt;
     }
 
-    /// Why the entry at `position` cannot be believed; `None` when it can.
+    /// Why the entry at `position` cannot be trusted; `None` when it can.
     pub fn damage_of(&mut self, position: u64, entry: &[u8], magic: i8) -> Option<Error> {
         let place = position..position.saturating_add(as_u64(entry.len()));
-        if self.judge.reads(magic) && self.is_known(&place) {
+        if self.verifier.reads(magic) && self.is_known(&place) {
             return None;
         }
         if let Some((_, error)) = self.broken.as_ref().filter(|(broken, _)| *broken == place) {
@@ -79,13 +79,13 @@ impl Search {
         if !self.effort.allows(&place) {
             return Some(ErrorKind::Unsearched.into());
         }
-        let error = self.judge.damage_of(entry, magic)?;
+        let error = self.verifier.damage_of(entry, magic)?;
         self.effort.spend(entry.len());
         self.broken = Some((place, error.clone()));
         Some(error)
     }
 
-    /// The intact entries behind the front that start before `end`: the first one, and the last one, which alone can go on past `end`.
+    /// The valid entries behind the front that start before `end`: the first one, and the last one, which alone can go on past `end`.
     ///
     /// # Errors
     /// `Io`, `Interrupted`.
@@ -103,7 +103,7 @@ impl Search {
         Ok(first.cloned().zip(before.checked_sub(1).and_then(|last| self.found.get(last)).cloned()))
     }
 
-    /// Drops what lies before the next intact entry behind the front, or everything when there is none.
+    /// Drops what lies before the next valid entry behind the front, or everything when there is none.
     ///
     /// # Errors
     /// `Io`, `Interrupted`.
@@ -138,12 +138,12 @@ impl Search {
 
     /// Whether the lengths inside of an entry add up to its own, whatever its checksum says.
     pub fn adds_up(&self, entry: &[u8]) -> bool {
-        matches!(self.judge.claim(entry), Claim::Whole(len) if len == entry.len())
+        matches!(self.verifier.claim(entry), Claim::Whole(len) if len == entry.len())
     }
 
     /// Whether the checksum of an entry matches.
-    pub fn has_intact(&self, entry: &[u8]) -> bool {
-        self.judge.is_intact(entry)
+    pub fn has_valid(&self, entry: &[u8]) -> bool {
+        self.verifier.is_valid(entry)
     }
 
     fn is_known(&self, entry: &Range<u64>) -> bool {
@@ -151,14 +151,14 @@ impl Search {
         self.found.get(at) == Some(entry)
     }
 
-    /// Moves the frontier behind the next intact entry that starts before `end`, or else to `end`.
+    /// Moves the frontier behind the next valid entry that starts before `end`, or else to `end`.
     fn advance(&mut self, source: &Source, end: u64) -> Result<Advance> {
         let (bytes, at_end, position) = (source.front(), source.is_at_end(), source.position());
         let mut candidates = 0_u32;
         while self.frontier < end {
             let from = usize::try_from(self.frontier.saturating_sub(position)).unwrap_or(usize::MAX);
             let Some(candidate) = self.next_candidate(bytes, from)? else {
-                let unseen = if at_end { 0 } else { self.judge.reach() };
+                let unseen = if at_end { 0 } else { self.verifier.reach() };
                 let seen = as_u64(bytes.len().saturating_sub(unseen));
                 self.frontier = self.frontier.max(position.saturating_add(seen));
                 return Ok(if at_end { Advance::Ended } else { Advance::Starved });
@@ -172,11 +172,11 @@ impl Search {
                 self.interrupt.ensure_wanted()?;
             }
             let front = bytes.get(candidate..).unwrap_or_default();
-            match self.judge.claim(front) {
+            match self.verifier.claim(front) {
                 Claim::Cut if !at_end => return Ok(Advance::Starved),
-                Claim::Whole(len) if self.is_intact(front.get(..len).unwrap_or_default())? => {
+                Claim::Whole(len) if self.is_valid(front.get(..len).unwrap_or_default())? => {
                     let entry = self.frontier..self.frontier.saturating_add(as_u64(len));
-                    // What is inside of an intact entry is its own affair.
+                    // What is inside of a valid entry is its own affair.
                     self.frontier = entry.end;
                     self.found.push_back(entry);
                     return Ok(Advance::Found);
@@ -189,12 +189,12 @@ impl Search {
 
     /// Where an entry may start, from `from` on.
     fn next_candidate(&self, bytes: &[u8], mut from: usize) -> Result<Option<usize>> {
-        let reach = self.judge.reach();
+        let reach = self.verifier.reach();
         loop {
             let rest = bytes.get(from..).unwrap_or_default();
             // What is told by its last bytes alone belongs to the next stretch too.
             let stretch = rest.get(..STRETCH.saturating_add(reach)).unwrap_or(rest);
-            if let Some(skip) = self.judge.next(stretch) {
+            if let Some(skip) = self.verifier.next(stretch) {
                 if skip > FAR {
                     self.interrupt.ensure_wanted()?;
                 }
@@ -208,17 +208,17 @@ impl Search {
         }
     }
 
-    /// Whether the entry at the frontier is intact.
-    fn is_intact(&mut self, entry: &[u8]) -> Result<bool> {
+    /// Whether the entry at the frontier is valid.
+    fn is_valid(&mut self, entry: &[u8]) -> Result<bool> {
         if !self.effort.allows(&(self.frontier..self.frontier.saturating_add(as_u64(entry.len())))) {
             return Ok(false);
         }
         self.interrupt.ensure_wanted()?;
-        let is_intact = self.judge.is_intact(entry);
-        if !is_intact {
+        let is_valid = self.verifier.is_valid(entry);
+        if !is_valid {
             self.effort.spend(entry.len());
         }
-        Ok(is_intact)
+        Ok(is_valid)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 
-use super::losses::Losses;
+use super::lost_ranges::LostRanges;
 use crate::error::Result;
 use crate::model::UploadOffsets;
 use crate::pool::Pool;
@@ -17,7 +17,7 @@ pub struct Source {
     inner: Inner,
     position: u64,
     needs_caller: bool,
-    losses: Option<Arc<Losses>>,
+    losses: Option<Arc<LostRanges>>,
     upload: Option<UploadOffsets>,
 }
 
@@ -63,7 +63,7 @@ impl Source {
 
     /// The same source, whose reader gives other bytes for those that it has lost, and says so.
     #[must_use]
-    pub fn losing(self, losses: Arc<Losses>) -> Self {
+    pub fn with_lost_ranges(self, losses: Arc<LostRanges>) -> Self {
         Self { losses: Some(losses), ..self }
     }
 

@@ -17,10 +17,10 @@ pub(super) fn step(bytes: &[u8], limits: &Limits) -> Step {
     };
     let length = i32::from_be_bytes(*length);
     let Some(len) = usize::try_from(length).ok().filter(|_| length >= MIN_LENGTH).map(|length| length + LENGTH_LEN) else {
-        return Step::Fault(length_fault(length, MIN_LENGTH));
+        return Step::Error(length_error(length, MIN_LENGTH));
     };
     if let Err(limit) = limits.ensure_batch_bytes(u64::try_from(len).unwrap_or(u64::MAX)) {
-        return Step::Fault(limit.in_field("length"));
+        return Step::Error(limit.in_field("length"));
     }
     let Some(magic) = behind.first().map(|magic| i8::from_be_bytes([*magic])) else {
         return Step::Incomplete { needed: len };
@@ -28,14 +28,14 @@ pub(super) fn step(bytes: &[u8], limits: &Limits) -> Step {
     match magic {
         0 => {}
         1 if length > MIN_LENGTH => {}
-        1 => return Step::Fault(length_fault(length, MIN_LENGTH + 1)),
-        _ => return Step::Fault(Error::from(ErrorKind::Magic { rule: "L7-7", magic }).in_field("magic")),
+        1 => return Step::Error(length_error(length, MIN_LENGTH + 1)),
+        _ => return Step::Error(Error::from(ErrorKind::Magic { rule: "L7-7", magic }).in_field("magic")),
     }
     if bytes.len() < len { Step::Incomplete { needed: len } } else { Step::Entry { len, magic } }
 }
 
 #[cold]
-fn length_fault(length: i32, minimum: i32) -> Error {
+fn length_error(length: i32, minimum: i32) -> Error {
     let kind = ErrorKind::Length { rule: "L7-1", declared: i64::from(length), expected: i64::from(minimum) };
     Error::from(kind).in_field("length")
 }

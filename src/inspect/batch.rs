@@ -1,9 +1,9 @@
-//! A record batch: its header, then its records or the stream that packs them.
+//! A record batch: its header, then its records or the stream that compresses them.
 
-use super::scribe::Scribe;
+use super::field_writer::FieldWriter;
 use super::unpack::Unpacking;
 use super::{Stretch, Wanted, meaning, record};
-use crate::error::counted;
+use crate::error::plural;
 use crate::format::v2::layout::{self, BATCH_FIELDS};
 use crate::format::v3;
 use crate::model::{BatchHeader, CompressionType, RecordFormat};
@@ -35,7 +35,7 @@ impl Numbers {
 }
 
 pub(super) fn write<'a>(
-    scribe: &mut Scribe<'a>,
+    writer: &mut FieldWriter<'a>,
     format: RecordFormat,
     stretch: &Stretch,
     wanted: &Wanted<'_>,
@@ -43,45 +43,51 @@ pub(super) fn write<'a>(
 ) {
     let mut numbers = Numbers(Vec::new());
     for field in fields_of(format) {
-        let Some(number) = scribe.number(*field) else { break };
+        let Some(number) = writer.number(*field) else { break };
         numbers.0.push((field.name, number));
     }
     let header = meaning::header(numbers.get("attributes"), format);
     for (name, number) in &numbers.0 {
         let text = meaning_of(name, *number, &numbers, &header, wanted);
-        if let Some(node) = scribe.field(name) {
+        if let Some(node) = writer.field(name) {
             node.note = text;
         }
     }
-    if let (true, Some(node)) = (stretch.is_whole(), scribe.field("crc")) {
+    if let (true, Some(node)) = (stretch.is_whole(), writer.field("crc")) {
         let covered = stretch.bytes.get(layout::CHECKSUMMED..).unwrap_or_default();
         node.note = meaning::checksum("CRC-32C of all bytes from attributes on", numbers.get("crc"), checksum::crc32c(covered));
     }
-    if !scribe.goes_on() {
+    if !writer.goes_on() {
         return;
     }
-    write_records(scribe, &header, base(&numbers, &header), wanted, unpacking);
+    write_records(writer, &header, base(&numbers, &header), wanted, unpacking);
 }
 
-fn write_records<'a>(scribe: &mut Scribe<'a>, header: &BatchHeader, base: Base, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>) {
+fn write_records<'a>(
+    writer: &mut FieldWriter<'a>,
+    header: &BatchHeader,
+    base: Base,
+    wanted: &Wanted<'_>,
+    unpacking: &mut Unpacking<'a, '_>,
+) {
     match header.compression() {
         _ if wanted.shown.depth == Depth::Headers => {
-            scribe.rest("records");
-            scribe.note("not looked at");
+            writer.rest("records");
+            writer.note("not looked at");
         }
-        CompressionType::None if wanted.is_deep() => scribe.group("records", |inner| write_plain(inner, header, base, wanted)),
+        CompressionType::None if wanted.is_deep() => writer.group("records", |inner| write_plain(inner, header, base, wanted)),
         CompressionType::None => {
-            scribe.rest("records");
+            writer.rest("records");
         }
-        _ => unpacking.write_packed(scribe, "records", header, |inner| write_plain(inner, header, base, wanted)),
+        _ => unpacking.write_packed(writer, "records", header, |inner| write_plain(inner, header, base, wanted)),
     }
 }
 
-fn write_plain(scribe: &mut Scribe<'_>, header: &BatchHeader, base: Base, wanted: &Wanted<'_>) {
+fn write_plain(writer: &mut FieldWriter<'_>, header: &BatchHeader, base: Base, wanted: &Wanted<'_>) {
     if header.is_metadata_first() {
-        record::write_in_two_parts(scribe, base, wanted);
+        record::write_in_two_parts(writer, base, wanted);
     } else {
-        record::write_all(scribe, base, wanted);
+        record::write_all(writer, base, wanted);
     }
 }
 
@@ -115,7 +121,7 @@ fn meaning_of(name: &str, number: i128, numbers: &Numbers, header: &BatchHeader,
     let or_none = |text: &str| if number == -1 { "none".to_owned() } else { text.to_owned() };
     match name {
         "baseOffset" => "offset of the first record as produced".to_owned(),
-        "batchLength" => format!("{} follow this field, {} in all", counted(number, "byte"), number.saturating_add(12)),
+        "batchLength" => format!("{} follow this field, {} in all", plural(number, "byte"), number.saturating_add(12)),
         "partitionLeaderEpoch" => or_none(""),
         "magic" => format!("record batch, format {}", header.format.name()),
         "attributes" => meaning::attributes(header, &wanted.options.codecs.plugins),

@@ -20,7 +20,7 @@ pub struct Stretch {
     /// What it is, as its magic tells.
     pub format: Option<RecordFormat>,
     /// Why it is not a whole entry.
-    fault: Option<Finding>,
+    problem: Option<Finding>,
 }
 
 /// Rules that need more than one entry to be broken.
@@ -31,7 +31,7 @@ const HEAD: usize = 64;
 impl Stretch {
     /// True when all bytes of the entry are there, as far as its length tells.
     pub fn is_whole(&self) -> bool {
-        self.fault.is_none()
+        self.problem.is_none()
     }
 
     /// What is wrong with the entry. Where the checksum does not match, also what is wrong beside it.
@@ -39,13 +39,13 @@ impl Stretch {
     /// # Errors
     /// As `inspect`.
     pub(super) fn findings(&self, options: &DecodeOptions, depth: Depth) -> Result<Vec<Finding>> {
-        if let Some(fault) = &self.fault {
-            return Ok(vec![fault.clone()]);
+        if let Some(problem) = &self.problem {
+            return Ok(vec![problem.clone()]);
         }
         let mut findings = self.validated(options, depth)?;
         if findings.iter().any(|finding| finding.field == Some("crc")) {
-            let beside = self.validated(&DecodeOptions { check_crc: false, ..options.clone() }, depth)?;
-            findings.extend(beside.into_iter().filter(|finding| finding.field != Some("crc")));
+            let unchecked = self.validated(&DecodeOptions { check_crc: false, ..options.clone() }, depth)?;
+            findings.extend(unchecked.into_iter().filter(|finding| finding.field != Some("crc")));
         }
         Ok(findings)
     }
@@ -68,7 +68,7 @@ pub fn take(source: &mut Source, options: &DecodeOptions) -> Result<Stretch> {
     let position = source.position();
     loop {
         let front = source.front();
-        let (len, fault) = match step(front, options.formats, &options.limits) {
+        let (len, problem) = match step(front, options.formats, &options.limits) {
             Step::Entry { len, .. } => (len, None),
             Step::Incomplete { needed } => {
                 if source.fill(needed)? {
@@ -78,7 +78,7 @@ pub fn take(source: &mut Source, options: &DecodeOptions) -> Result<Stretch> {
                 let tail = Tail::Torn { position, needed: as_u64(needed), available: as_u64(available) };
                 (available.min(needed), Finding::of_tail(tail))
             }
-            Step::Fault(error) => {
+            Step::Error(error) => {
                 if front.len() < HEAD && source.fill(HEAD)? {
                     continue;
                 }
@@ -87,11 +87,11 @@ pub fn take(source: &mut Source, options: &DecodeOptions) -> Result<Stretch> {
             }
         };
         if source.front().is_empty() {
-            let fault = format!("nothing stands at byte {position}, where the input ends");
-            return Err(Error::from(ErrorKind::Usage { argument: "at", fault }));
+            let problem = format!("nothing stands at byte {position}, where the input ends");
+            return Err(Error::from(ErrorKind::Usage { argument: "at", problem }));
         }
         let format = format_of(source.front(), options);
-        return Ok(Stretch { position, bytes: source.take(len).slice(..len), format, fault });
+        return Ok(Stretch { position, bytes: source.take(len).slice(..len), format, problem });
     }
 }
 
@@ -113,11 +113,11 @@ pub fn find(source: &mut Source, offset: i64, options: &DecodeOptions) -> Result
             }
             Step::Incomplete { needed } => {
                 if !source.fill(needed)? {
-                    let fault = format!("no entry ends at or behind offset {offset}");
-                    return Err(Error::from(ErrorKind::Usage { argument: "offset", fault }));
+                    let problem = format!("no entry ends at or behind offset {offset}");
+                    return Err(Error::from(ErrorKind::Usage { argument: "offset", problem }));
                 }
             }
-            Step::Fault(error) => return Err(error.at_byte(position)),
+            Step::Error(error) => return Err(error.at_byte(position)),
         }
     }
 }
@@ -135,8 +135,8 @@ pub fn skip(source: &mut Source, ahead: u64) -> Result<()> {
         }
     }
     if source.position() < goal {
-        let fault = format!("byte {goal} is behind the end of the input, at {}", source.position());
-        return Err(Error::from(ErrorKind::Usage { argument: "at", fault }));
+        let problem = format!("byte {goal} is behind the end of the input, at {}", source.position());
+        return Err(Error::from(ErrorKind::Usage { argument: "at", problem }));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What the values of fields mean, in a few words.
 
 use crate::codec::Plugins;
-use crate::error::foreign;
+use crate::error::escaped;
 use crate::model::{Attributes, BatchHeader, CompressionType, Producer, RecordFormat, TimestampType};
 
 /// A time as people read it: `2020-09-13T12:26:40.000Z`; a word for -1 and for times that no calendar holds.
@@ -59,7 +59,7 @@ pub(super) fn attributes(header: &BatchHeader, plugins: &Plugins) -> String {
         CompressionType::Plugin(id) => {
             let unknown = CompressionType::Plugin(id).name();
             plugins.tell_name(CompressionType::Plugin(id), |name| {
-                if name == unknown { name.to_owned() } else { format!("{} ({unknown})", foreign(name)) }
+                if name == unknown { name.to_owned() } else { format!("{} ({unknown})", escaped(name)) }
             })
         }
         known => known.name().to_owned(),
@@ -110,13 +110,13 @@ mod tests {
 
     #[test]
     fn s_p5_stray_bits_are_no_plugin() {
-        let told = |bits, format| attributes(&header(bits, format), &Plugins::default());
-        assert_eq!(told(0x0305, RecordFormat::V2), "plugin:3, CreateTime");
-        assert_eq!(told(0x0303, RecordFormat::V2), "lz4, CreateTime, unused bits 0x300");
-        assert_eq!(told(0x38, RecordFormat::V2), "not compressed, LogAppendTime, transactional, control");
-        assert_eq!(told(0x1a, RecordFormat::V1), "snappy, LogAppendTime, unused bits 0x10");
-        assert_eq!(told(0x02, RecordFormat::V07), "snappy");
-        assert_eq!(told(0x1080, RecordFormat::V3), "not compressed, CreateTime, metadata first, no attributes of records");
-        assert_eq!(told(0x1080, RecordFormat::V2), "not compressed, CreateTime, unused bits 0x1080");
+        let attributes_text = |bits, format| attributes(&header(bits, format), &Plugins::default());
+        assert_eq!(attributes_text(0x0305, RecordFormat::V2), "plugin:3, CreateTime");
+        assert_eq!(attributes_text(0x0303, RecordFormat::V2), "lz4, CreateTime, unused bits 0x300");
+        assert_eq!(attributes_text(0x38, RecordFormat::V2), "not compressed, LogAppendTime, transactional, control");
+        assert_eq!(attributes_text(0x1a, RecordFormat::V1), "snappy, LogAppendTime, unused bits 0x10");
+        assert_eq!(attributes_text(0x02, RecordFormat::V07), "snappy");
+        assert_eq!(attributes_text(0x1080, RecordFormat::V3), "not compressed, CreateTime, metadata first, no attributes of records");
+        assert_eq!(attributes_text(0x1080, RecordFormat::V2), "not compressed, CreateTime, unused bits 0x1080");
     }
 }

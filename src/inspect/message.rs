@@ -1,9 +1,9 @@
-//! A message of magic 0 or 1: plain, or a wrapper whose value packs others.
+//! A message of magic 0 or 1: plain, or a wrapper whose value compresses others.
 
-use super::scribe::Scribe;
+use super::field_writer::FieldWriter;
 use super::unpack::Unpacking;
 use super::{Wanted, meaning};
-use crate::error::counted;
+use crate::error::plural;
 use crate::format::v0_v1::layout::{CHECKSUMMED, FIELDS_V0, FIELDS_V1};
 use crate::format::v0_v1::parse::claimed_len;
 use crate::format::v0_v1::records::Scan;
@@ -24,14 +24,14 @@ pub(super) enum Wrapper {
 
 /// Writes a message, which ends where the bytes do.
 pub(super) fn write<'a>(
-    scribe: &mut Scribe<'a>,
+    writer: &mut FieldWriter<'a>,
     format: RecordFormat,
     wrapper: Wrapper,
     wanted: &Wanted<'_>,
     unpacking: &mut Unpacking<'a, '_>,
 ) {
-    let computed = checksum::crc32(scribe.left().get(CHECKSUMMED..).unwrap_or_default());
-    let is_whole = claimed_len(scribe.left()) == Some(scribe.left().len());
+    let computed = checksum::crc32(writer.left().get(CHECKSUMMED..).unwrap_or_default());
+    let is_whole = claimed_len(writer.left()) == Some(writer.left().len());
     let fields = if format == RecordFormat::V0 { &FIELDS_V0[..] } else { &FIELDS_V1[..] };
     let (mut last, mut offset) = (0, 0);
     let mut header = meaning::header(0, format);
@@ -39,49 +39,49 @@ pub(super) fn write<'a>(
         if field.kind == Kind::Bytes {
             let is_packed = field.name == "value" && header.compression() != CompressionType::None;
             if is_packed && matches!(wrapper, Wrapper::None) && wanted.shown.depth != Depth::Headers && last > 0 {
-                write_packed(scribe, last, &header, offset, wanted, unpacking);
+                write_packed(writer, last, &header, offset, wanted, unpacking);
             } else {
-                scribe.data(field.name, last);
+                writer.data(field.name, last);
             }
             continue;
         }
-        let Some(number) = scribe.number(*field) else { return };
+        let Some(number) = writer.number(*field) else { return };
         last = number;
         match field.name {
             "offset" => {
                 offset = number;
-                scribe.note(offset_note(number, wrapper));
+                writer.note(offset_note(number, wrapper));
             }
-            "size" => scribe.note(format!("{} follow this field", counted(number, "byte"))),
-            "crc" if is_whole => scribe.note(meaning::checksum("CRC-32 of all bytes from magic on", number, computed)),
-            "magic" => scribe.note(format!("message set, format {}", format.name())),
+            "size" => writer.note(format!("{} follow this field", plural(number, "byte"))),
+            "crc" if is_whole => writer.note(meaning::checksum("CRC-32 of all bytes from magic on", number, computed)),
+            "magic" => writer.note(format!("message set, format {}", format.name())),
             "attributes" => {
                 header = meaning::header(number, format);
-                scribe.note(meaning::attributes(&header, &wanted.options.codecs.plugins));
+                writer.note(meaning::attributes(&header, &wanted.options.codecs.plugins));
             }
-            "timestamp" => scribe.note(meaning::time(number)),
-            "keyLength" | "valueLength" if number < 0 => scribe.note("null"),
+            "timestamp" => writer.note(meaning::time(number)),
+            "keyLength" | "valueLength" if number < 0 => writer.note("null"),
             _ => {}
         }
     }
 }
 
-/// The value of a wrapper: the codec's stream, and the messages that it unpacks to.
+/// The value of a wrapper: the codec's stream, and the messages that it decompresses to.
 fn write_packed<'a>(
-    scribe: &mut Scribe<'a>,
+    writer: &mut FieldWriter<'a>,
     len: i128,
     header: &BatchHeader,
     offset: i128,
     wanted: &Wanted<'_>,
     unpacking: &mut Unpacking<'a, '_>,
 ) {
-    let len = usize::try_from(len).unwrap_or(0).min(scribe.left().len());
+    let len = usize::try_from(len).unwrap_or(0).min(writer.left().len());
     let (format, codec) = (header.format, header.compression());
-    if let Some(node) = scribe.field("offset") {
+    if let Some(node) = writer.field("offset") {
         node.note = "offset of the last inner message".to_owned();
     }
-    scribe.group_of("value", len, |value| unpacking.write_stream(value, codec));
-    unpacking.write_plain(scribe, len, "value", header, |inner, unpacking| {
+    writer.group_of("value", len, |value| unpacking.write_stream(value, codec));
+    unpacking.write_plain(writer, len, "value", header, |inner, unpacking| {
         let wrapper = match format {
             RecordFormat::V0 => Wrapper::Absolute,
             _ => Wrapper::Relative(base_of(inner.left(), offset, wanted)),
@@ -90,18 +90,18 @@ fn write_packed<'a>(
     });
 }
 
-fn write_inner<'a>(scribe: &mut Scribe<'a>, wrapper: Wrapper, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>) {
+fn write_inner<'a>(writer: &mut FieldWriter<'a>, wrapper: Wrapper, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>) {
     let mut index = 0;
-    while scribe.goes_on() {
+    while writer.goes_on() {
         if index == wanted.shown.records {
-            scribe.rest("notShown");
-            scribe.note(format!("messages from {index} on"));
+            writer.rest("notShown");
+            writer.note(format!("messages from {index} on"));
             return;
         }
-        let left = scribe.left();
+        let left = writer.left();
         let len = claimed_len(left).filter(|len| *len <= left.len()).unwrap_or(left.len());
         let format = if left.get(crate::format::v0_v1::layout::MAGIC) == Some(&0) { RecordFormat::V0 } else { RecordFormat::V1 };
-        scribe.group_of(format!("record[{index}]"), len, |inner| write(inner, format, wrapper, wanted, unpacking));
+        writer.group_of(format!("record[{index}]"), len, |inner| write(inner, format, wrapper, wanted, unpacking));
         index += 1;
     }
 }

@@ -1,18 +1,18 @@
 //! One entry as a tree of its fields: every byte with its name, its value and what it means, and the damage marked where it is.
 //!
 //! The fields are those of the tables in `format/*/layout.rs`, read one after the other as far as the bytes go; what is wrong is told by
-//! `validate`, as everywhere. Unpacked records are areas of their own, in which positions count anew.
+//! `validate`, as everywhere. Decompressed records are areas of their own, in which positions count anew.
 
 mod batch;
 mod codecs;
 mod control;
 mod entry;
+mod field_writer;
+mod marks;
 mod meaning;
 mod message;
 mod node;
-mod place;
 mod record;
-mod scribe;
 mod unpack;
 mod v07;
 
@@ -28,13 +28,13 @@ use crate::framing::LOG_OVERHEAD;
 use crate::model::{CompressionType, RecordFormat};
 use crate::validate::Depth;
 use crate::wire::{Field, Kind, as_u64};
-use scribe::{Book, Scribe};
+use field_writer::{Areas, FieldWriter};
 use unpack::Unpacking;
 
 /// What is shown of an entry.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// `Headers`: the fields of the header. `Metadata`: also the frames of the codec. `Full`: also the records, unpacked where they are packed.
+    /// `Headers`: the fields of the header. `Metadata`: also the frames of the codec. `Full`: also the records, decompressed where they are compressed.
     pub depth: Depth,
     /// Records that are shown one by one.
     pub records: usize,
@@ -66,12 +66,12 @@ impl Wanted<'_> {
 /// # Errors
 /// `Io` and `Interrupted` only, of the registry of plugins and of a plugin.
 pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Result<Inspection> {
-    let book = Book::new(stretch.bytes.clone(), stretch.position);
+    let areas = Areas::new(stretch.bytes.clone(), stretch.position);
     let wanted = Wanted { options, shown };
-    let mut unpacking = Unpacking::new(&book, &wanted);
-    let mut scribe = Scribe::new(&book, 0, stretch.position, stretch.bytes.clone());
-    let name = write(&mut scribe, stretch, &wanted, &mut unpacking);
-    let children = [scribe.finish(), unpacking.take()?].concat();
+    let mut unpacking = Unpacking::new(&areas, &wanted);
+    let mut writer = FieldWriter::new(&areas, 0, stretch.position, stretch.bytes.clone());
+    let name = write(&mut writer, stretch, &wanted, &mut unpacking);
+    let children = [writer.finish(), unpacking.take()?].concat();
     let mut root = Node {
         name: name.into(),
         value: Value::None,
@@ -83,48 +83,48 @@ pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Res
         children,
     };
     root.note = root.child("magic").map_or_else(String::new, |magic| magic.note.clone());
-    place::place(&mut root, &stretch.findings(options, shown.depth)?);
-    Ok(Inspection { root, areas: book.into_areas() })
+    marks::place(&mut root, &stretch.findings(options, shown.depth)?);
+    Ok(Inspection { root, areas: areas.into_areas() })
 }
 
 /// Writes the fields of an entry; gives what it is called.
-fn write<'a>(scribe: &mut Scribe<'a>, stretch: &Stretch, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>) -> &'static str {
+fn write<'a>(writer: &mut FieldWriter<'a>, stretch: &Stretch, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>) -> &'static str {
     match stretch.format {
         Some(RecordFormat::V07) => {
-            v07::write(scribe, wanted, unpacking, 1);
+            v07::write(writer, wanted, unpacking, 1);
             "message"
         }
         Some(format @ (RecordFormat::V0 | RecordFormat::V1)) => {
-            message::write(scribe, format, message::Wrapper::None, wanted, unpacking);
+            message::write(writer, format, message::Wrapper::None, wanted, unpacking);
             "message"
         }
         Some(format) => {
-            batch::write(scribe, format, stretch, wanted, unpacking);
+            batch::write(writer, format, stretch, wanted, unpacking);
             "batch"
         }
         None => {
-            unknown(scribe, wanted.options.formats.is_v07());
+            unknown(writer, wanted.options.formats.is_v07());
             "entry"
         }
     }
 }
 
 /// The fields that every format has, of an entry that is of none.
-fn unknown(scribe: &mut Scribe<'_>, is_v07: bool) {
+fn unknown(writer: &mut FieldWriter<'_>, is_v07: bool) {
     if is_v07 {
-        scribe.numbers(format_v07::layout::FIELDS_V0.get(..2).unwrap_or_default());
+        writer.numbers(format_v07::layout::FIELDS_V0.get(..2).unwrap_or_default());
     } else {
-        scribe.numbers(v0_v1::layout::FIELDS_V0.get(..2).unwrap_or_default());
-        if scribe.left().len() > v0_v1::layout::MAGIC - LOG_OVERHEAD {
-            scribe.data("unknown", i128::try_from(v0_v1::layout::MAGIC - LOG_OVERHEAD).unwrap_or(0));
-            scribe.number(Field::new("magic", Kind::Int(1)));
+        writer.numbers(v0_v1::layout::FIELDS_V0.get(..2).unwrap_or_default());
+        if writer.left().len() > v0_v1::layout::MAGIC - LOG_OVERHEAD {
+            writer.data("unknown", i128::try_from(v0_v1::layout::MAGIC - LOG_OVERHEAD).unwrap_or(0));
+            writer.number(Field::new("magic", Kind::Int(1)));
         }
     }
-    scribe.rest("unknown");
-    scribe.note("no fields are known behind this magic");
+    writer.rest("unknown");
+    writer.note("no fields are known behind this magic");
 }
 
-/// The name of a codec with what it packs.
+/// The name of a codec with what it compresses.
 fn area_name(what: &str, codec: CompressionType) -> String {
     format!("{what}, unpacked from {}", codec.name())
 }

@@ -3,71 +3,71 @@
 use bytes::Bytes;
 
 use super::batch::Base;
-use super::scribe::Scribe;
+use super::field_writer::FieldWriter;
 use super::{Wanted, control, meaning};
-use crate::error::counted;
+use crate::error::plural;
 use crate::format::v2::layout::{HEADER_FIELDS, RECORD_FIELDS};
 use crate::wire::{Field, Kind};
 
 /// Writes the first records one by one, and the others as one field.
-pub(super) fn write_all(scribe: &mut Scribe<'_>, base: Base, wanted: &Wanted<'_>) {
+pub(super) fn write_all(writer: &mut FieldWriter<'_>, base: Base, wanted: &Wanted<'_>) {
     let shown = i128::try_from(wanted.shown.records).unwrap_or(i128::MAX);
     let mut index = 0;
-    while index < base.count.min(shown) && scribe.goes_on() {
-        scribe.group(format!("record[{index}]"), |inner| write(inner, base));
+    while index < base.count.min(shown) && writer.goes_on() {
+        writer.group(format!("record[{index}]"), |inner| write(inner, base));
         index += 1;
     }
-    if index < base.count && index == shown && scribe.goes_on() {
-        scribe.rest("notShown");
-        scribe.note(format!("records {index} to {}", base.count - 1));
-    } else if index < base.count && !scribe.goes_on() {
-        scribe.mark(format!("cut short: {index} of {}", counted(base.count, "record")));
+    if index < base.count && index == shown && writer.goes_on() {
+        writer.rest("notShown");
+        writer.note(format!("records {index} to {}", base.count - 1));
+    } else if index < base.count && !writer.goes_on() {
+        writer.mark(format!("cut short: {index} of {}", plural(base.count, "record")));
     }
 }
 
-fn write(scribe: &mut Scribe<'_>, base: Base) {
+fn write(writer: &mut FieldWriter<'_>, base: Base) {
     let mut key = None;
     let mut last = 0;
     for field in RECORD_FIELDS.iter().filter(|field| base.has_attributes || field.name != "attributes") {
         if field.kind == Kind::Bytes {
             let part = if field.name == "key" { Part::Key } else { Part::Value(key.as_ref()) };
-            let bytes = write_data(scribe, *field, last, base.is_control.then_some(part));
+            let bytes = write_data(writer, *field, last, base.is_control.then_some(part));
             if field.name == "key" {
                 key = bytes;
             }
             continue;
         }
-        let Some(number) = scribe.number(*field) else { return };
+        let Some(number) = writer.number(*field) else { return };
         last = number;
         match field.name {
             "length" => {
-                scribe.note("bytes of the record behind this field");
-                scribe.bound(number);
+                writer.note("bytes of the record behind this field");
+                writer.bound(number);
             }
-            "timestampDelta" if base.is_append_time => scribe.note(format!("the append time stands: {}", meaning::time(base.timestamp))),
-            "timestampDelta" => scribe.note(meaning::time(base.timestamp.saturating_add(number))),
-            "offsetDelta" => scribe.note(format!("offset {}", base.offset.saturating_add(number))),
-            "keyLength" | "valueLength" if number < 0 => scribe.note("null"),
+            "timestampDelta" if base.is_append_time => writer.note(format!("the append time stands: {}", meaning::time(base.timestamp))),
+            "timestampDelta" => writer.note(meaning::time(base.timestamp.saturating_add(number))),
+            "offsetDelta" => writer.note(format!("offset {}", base.offset.saturating_add(number))),
+            "keyLength" | "valueLength" if number < 0 => writer.note("null"),
             _ => {}
         }
     }
-    write_headers(scribe, last);
+    write_headers(writer, last);
 }
 
 /// Records of magic 3 whose metadata stands before their payloads (S-H1).
-pub(super) fn write_in_two_parts(scribe: &mut Scribe<'_>, base: Base, wanted: &Wanted<'_>) {
+pub(super) fn write_in_two_parts(writer: &mut FieldWriter<'_>, base: Base, wanted: &Wanted<'_>) {
     let mut records = Vec::new();
     let is_next = |records: &[Lengths]| i128::try_from(records.len()).unwrap_or(i128::MAX) < base.count;
-    scribe.group("metadata", |inner| {
+    writer.group("metadata", |inner| {
         while is_next(&records) && inner.goes_on() {
             inner.group(format!("record[{}]", records.len()), |record| records.push(write_metadata(record, base)));
         }
     });
     if is_next(&records) {
-        scribe.mark(format!("cut short: {} of {}", records.len(), counted(base.count, "record")));
+        writer.mark(format!("cut short: {} of {}", records.len(), plural(base.count, "record")));
     }
     let (shown, others) = records.split_at(records.len().min(wanted.shown.records));
-    scribe.group("payloads", |inner| {
+    writer.group("payloads", |inner| {
         for (index, lengths) in shown.iter().enumerate() {
             inner.group(format!("record[{index}]"), |record| write_payload(record, *lengths));
         }
@@ -88,14 +88,14 @@ struct Lengths {
     headers: i128,
 }
 
-fn write_metadata(scribe: &mut Scribe<'_>, base: Base) -> Lengths {
+fn write_metadata(writer: &mut FieldWriter<'_>, base: Base) -> Lengths {
     let fields = RECORD_FIELDS.iter().filter(|field| field.kind != Kind::Bytes && (base.has_attributes || field.name != "attributes"));
     let mut lengths = Lengths { payload: 0, key: 0, value: 0, headers: 0 };
-    let mut body = scribe.position();
+    let mut body = writer.position();
     for field in fields {
-        let Some(number) = scribe.number(*field) else { break };
+        let Some(number) = writer.number(*field) else { break };
         match field.name {
-            "length" => (lengths.payload, body) = (number, scribe.position()),
+            "length" => (lengths.payload, body) = (number, writer.position()),
             "keyLength" => lengths.key = number,
             "valueLength" => lengths.value = number,
             "headersCount" => lengths.headers = number,
@@ -103,18 +103,18 @@ fn write_metadata(scribe: &mut Scribe<'_>, base: Base) -> Lengths {
         }
     }
     // `length` counts both parts (S-H2).
-    lengths.payload -= i128::from(scribe.position() - body);
+    lengths.payload -= i128::from(writer.position() - body);
     lengths
 }
 
-fn write_payload(scribe: &mut Scribe<'_>, lengths: Lengths) {
-    let left = scribe.left().len();
-    let is_bounded = scribe.bound(lengths.payload).is_some();
-    scribe.data("key", lengths.key);
-    scribe.data("value", lengths.value);
-    write_headers(scribe, lengths.headers);
+fn write_payload(writer: &mut FieldWriter<'_>, lengths: Lengths) {
+    let left = writer.left().len();
+    let is_bounded = writer.bound(lengths.payload).is_some();
+    writer.data("key", lengths.key);
+    writer.data("value", lengths.value);
+    write_headers(writer, lengths.headers);
     if !is_bounded {
-        scribe.mark(format!("it claims {}, and {left} are there", counted(lengths.payload, "byte")));
+        writer.mark(format!("it claims {}, and {left} are there", plural(lengths.payload, "byte")));
     }
 }
 
@@ -124,21 +124,21 @@ enum Part<'a> {
 }
 
 /// A key or value; of a control record with the fields in it.
-fn write_data(scribe: &mut Scribe<'_>, field: Field, len: i128, part: Option<Part<'_>>) -> Option<Bytes> {
-    let here = usize::try_from(len).ok().filter(|len| *len > 0 && *len <= scribe.left().len());
-    let (Some(part), Some(len)) = (part, here) else { return scribe.data(field.name, len) };
-    let bytes = super::owned(scribe.left().get(..len).unwrap_or_default());
-    scribe.group_of(field.name, len, |inner| match part {
+fn write_data(writer: &mut FieldWriter<'_>, field: Field, len: i128, part: Option<Part<'_>>) -> Option<Bytes> {
+    let here = usize::try_from(len).ok().filter(|len| *len > 0 && *len <= writer.left().len());
+    let (Some(part), Some(len)) = (part, here) else { return writer.data(field.name, len) };
+    let bytes = super::owned(writer.left().get(..len).unwrap_or_default());
+    writer.group_of(field.name, len, |inner| match part {
         Part::Key => control::write_key(inner),
         Part::Value(key) => control::write_value(inner, key.map(|key| &key[..])),
     });
     Some(bytes)
 }
 
-fn write_headers(scribe: &mut Scribe<'_>, count: i128) {
+fn write_headers(writer: &mut FieldWriter<'_>, count: i128) {
     let mut index = 0;
-    while index < count && scribe.goes_on() {
-        scribe.group(format!("header[{index}]"), |inner| {
+    while index < count && writer.goes_on() {
+        writer.group(format!("header[{index}]"), |inner| {
             let mut last = 0;
             for field in HEADER_FIELDS {
                 if field.kind == Kind::Bytes {

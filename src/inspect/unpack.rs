@@ -1,20 +1,20 @@
-//! What a codec packs: the frames around it, and the plain bytes as an area of their own.
+//! What a codec compresses: the frames around it, and the plain bytes as an area of their own.
 
 use bytes::Bytes;
 
+use super::field_writer::{Areas, FieldWriter};
 use super::node::{Mark, Node, Value};
-use super::scribe::{Book, Scribe};
 use super::{Wanted, area_name, codecs, owned};
 use crate::codec::{Codec, HeaderChecksum, Memory, Place, Plain, Unpacked, Unpacker};
 use crate::decode::entry_len;
-use crate::error::{Error, ErrorKind, Result, counted};
+use crate::error::{Error, ErrorKind, Result, plural};
 use crate::limits::Budget;
 use crate::model::{BatchHeader, CompressionType};
 use crate::wire::as_u64;
 
-/// Unpacks streams, and keeps the trees of what they give.
+/// Decompresses streams, and keeps the trees of what they give.
 pub(super) struct Unpacking<'a, 'w> {
-    book: &'a Book,
+    areas: &'a Areas,
     wanted: &'w Wanted<'w>,
     unpacker: Unpacker,
     /// All levels spend the one budget of the entry.
@@ -25,14 +25,14 @@ pub(super) struct Unpacking<'a, 'w> {
 }
 
 impl<'a, 'w> Unpacking<'a, 'w> {
-    pub(super) fn new(book: &'a Book, wanted: &'w Wanted<'w>) -> Self {
+    pub(super) fn new(areas: &'a Areas, wanted: &'w Wanted<'w>) -> Self {
         // Readers refuse such blocks, as the findings say; what they hold is shown all the same.
         let unpacker = Unpacker::default().allowing_dependent_lz4_blocks(true);
         let unpacker = unpacker.supplying(wanted.options.codecs.zstd_dictionaries.clone());
-        Self { book, wanted, unpacker, budget: None, nodes: Vec::new(), failed: None }
+        Self { areas, wanted, unpacker, budget: None, nodes: Vec::new(), failed: None }
     }
 
-    /// The trees of all that was unpacked.
+    /// The trees of all that was decompressed.
     ///
     /// # Errors
     /// As `inspect`.
@@ -40,44 +40,44 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         self.failed.map_or(Ok(self.nodes), Err)
     }
 
-    /// Writes all that is left as a packed field, and what is in it.
+    /// Writes all that is left as a compressed field, and what is in it.
     pub(super) fn write_packed(
         &mut self,
-        scribe: &mut Scribe<'a>,
+        writer: &mut FieldWriter<'a>,
         name: &'static str,
         header: &BatchHeader,
-        write: impl FnOnce(&mut Scribe<'a>),
+        write: impl FnOnce(&mut FieldWriter<'a>),
     ) {
-        let len = scribe.left().len();
-        scribe.group_of(name, len, |inner| self.write_stream(inner, header.compression()));
-        self.write_plain(scribe, len, name, header, |inner, _| write(inner));
+        let len = writer.left().len();
+        writer.group_of(name, len, |inner| self.write_stream(inner, header.compression()));
+        self.write_plain(writer, len, name, header, |inner, _| write(inner));
     }
 
     /// Writes the frames of a codec.
-    pub(super) fn write_stream(&self, scribe: &mut Scribe<'a>, codec: CompressionType) {
+    pub(super) fn write_stream(&self, writer: &mut FieldWriter<'a>, codec: CompressionType) {
         match codec {
-            CompressionType::Gzip => codecs::gzip::write(scribe, self.budget_of(scribe.left().len())),
-            CompressionType::Snappy => codecs::snappy::write(scribe),
-            CompressionType::Lz4 => codecs::lz4::write(scribe),
-            CompressionType::Zstd => codecs::zstd::write(scribe),
+            CompressionType::Gzip => codecs::gzip::write(writer, self.budget_of(writer.left().len())),
+            CompressionType::Snappy => codecs::snappy::write(writer),
+            CompressionType::Lz4 => codecs::lz4::write(writer),
+            CompressionType::Zstd => codecs::zstd::write(writer),
             CompressionType::Plugin(_) => {
-                scribe.rest("packed");
-                scribe.note("bytes of the plugin's own");
+                writer.rest("packed");
+                writer.note("bytes of the plugin's own");
             }
             CompressionType::None | CompressionType::Unknown(_) => {
-                scribe.rest("packed");
+                writer.rest("packed");
             }
         }
     }
 
-    /// Unpacks the `len` bytes that were taken last, and writes what is in them as an area of its own.
+    /// Decompresses the `len` bytes that were taken last, and writes what is in them as an area of its own.
     pub(super) fn write_plain(
         &mut self,
-        scribe: &mut Scribe<'a>,
+        writer: &mut FieldWriter<'a>,
         len: usize,
         what: &str,
         header: &BatchHeader,
-        write: impl FnOnce(&mut Scribe<'a>, &mut Self),
+        write: impl FnOnce(&mut FieldWriter<'a>, &mut Self),
     ) {
         let codec = header.compression();
         // Readers refuse zstd before magic 2.
@@ -87,9 +87,9 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         if self.failed.is_some() {
             return;
         }
-        let packed = scribe.taken(len);
+        let packed = writer.taken(len);
         let mut plain = Plain::default();
-        let (bytes, fault) = match self.unpack(header, &packed, &mut plain) {
+        let (bytes, problem) = match self.unpack(header, &packed, &mut plain) {
             Ok(Some(given)) => (given, None),
             Ok(None) => (owned_plain(plain), None),
             Err(error) if !error.is_about_data() => {
@@ -98,18 +98,18 @@ impl<'a, 'w> Unpacking<'a, 'w> {
             }
             Err(error) => (owned_plain(plain), Some(error)),
         };
-        if let (Some(error), true) = (&fault, bytes.is_empty()) {
-            if let Some(node) = scribe.last() {
+        if let (Some(error), true) = (&problem, bytes.is_empty()) {
+            if let Some(node) = writer.last() {
                 node.marks.push(mark_of(error));
             }
             return;
         }
         let (len, place) = (bytes.len(), self.nodes.len());
-        let area = self.book.add_area(area_name(what, codec), bytes.clone());
-        let mut inner = Scribe::new(self.book, area, 0, bytes);
+        let area = self.areas.add_area(area_name(what, codec), bytes.clone());
+        let mut inner = FieldWriter::new(self.areas, area, 0, bytes);
         write(&mut inner, self);
-        let mut node = self.node(area, len, inner.finish(), fault.as_ref());
-        node.note = format!("{}, packed in {}; positions count in them", counted(number(len), "byte"), number(packed.len()));
+        let mut node = self.node(area, len, inner.finish(), problem.as_ref());
+        node.note = format!("{}, packed in {}; positions count in them", plural(number(len), "byte"), number(packed.len()));
         self.nodes.insert(place.min(self.nodes.len()), node);
     }
 
@@ -140,8 +140,8 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         self.budget.unwrap_or_else(|| Budget::for_entry(&self.wanted.options.limits, packed))
     }
 
-    fn node(&self, area: usize, len: usize, children: Vec<Node>, fault: Option<&Error>) -> Node {
-        let marks = fault.map(mark_of);
+    fn node(&self, area: usize, len: usize, children: Vec<Node>, problem: Option<&Error>) -> Node {
+        let marks = problem.map(mark_of);
         Node {
             name: "unpacked".into(),
             value: Value::None,

@@ -1,9 +1,9 @@
-//! A message of Kafka 0.7: plain, or one whose payload packs others, which may pack others again (L7-17).
+//! A message of Kafka 0.7: plain, or one whose payload compresses others, which may pack others again (L7-17).
 
-use super::scribe::Scribe;
+use super::field_writer::FieldWriter;
 use super::unpack::Unpacking;
 use super::{Wanted, meaning};
-use crate::error::counted;
+use crate::error::plural;
 use crate::format::v07::layout::{FIELDS_V0, FIELDS_V1, MAGIC};
 use crate::format::v07::parse::claimed_len;
 use crate::model::{BatchHeader, CompressionType, RecordFormat};
@@ -11,42 +11,48 @@ use crate::validate::Depth;
 use crate::wire::{Kind, checksum};
 
 /// Writes a message, which ends where the bytes do; `depth` counts the sets that it lies in, and itself.
-pub(super) fn write<'a>(scribe: &mut Scribe<'a>, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>, depth: u32) {
-    let is_v0 = scribe.left().get(MAGIC) == Some(&0);
-    let is_whole = claimed_len(scribe.left()) == Some(scribe.left().len());
+pub(super) fn write<'a>(writer: &mut FieldWriter<'a>, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>, depth: u32) {
+    let is_v0 = writer.left().get(MAGIC) == Some(&0);
+    let is_whole = claimed_len(writer.left()) == Some(writer.left().len());
     let fields = if is_v0 { &FIELDS_V0[..] } else { &FIELDS_V1[..] };
     let mut header = meaning::header(0, RecordFormat::V07);
     for field in fields {
         if field.kind == Kind::Bytes {
-            let is_packed = header.compression() != CompressionType::None && wanted.shown.depth != Depth::Headers && scribe.goes_on();
+            let is_packed = header.compression() != CompressionType::None && wanted.shown.depth != Depth::Headers && writer.goes_on();
             if is_packed && wanted.options.limits.ensure_nesting(depth).is_ok() {
-                write_packed(scribe, &header, wanted, unpacking, depth);
+                write_packed(writer, &header, wanted, unpacking, depth);
             } else {
-                scribe.rest(field.name);
+                writer.rest(field.name);
             }
             continue;
         }
-        let Some(number) = scribe.number(*field) else { return };
+        let Some(number) = writer.number(*field) else { return };
         match field.name {
-            "length" => scribe.note(format!("{} follow this field", counted(number, "byte"))),
-            "magic" => scribe.note("message of Kafka 0.7".to_owned()),
+            "length" => writer.note(format!("{} follow this field", plural(number, "byte"))),
+            "magic" => writer.note("message of Kafka 0.7".to_owned()),
             "attributes" => {
                 header = meaning::header(number, RecordFormat::V07);
-                scribe.note(meaning::attributes(&header, &wanted.options.codecs.plugins));
+                writer.note(meaning::attributes(&header, &wanted.options.codecs.plugins));
             }
             "crc" if is_whole => {
-                let computed = checksum::crc32(scribe.left());
-                scribe.note(meaning::checksum("CRC-32 of the payload", number, computed));
+                let computed = checksum::crc32(writer.left());
+                writer.note(meaning::checksum("CRC-32 of the payload", number, computed));
             }
             _ => {}
         }
     }
 }
 
-fn write_packed<'a>(scribe: &mut Scribe<'a>, header: &BatchHeader, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>, depth: u32) {
-    let len = scribe.left().len();
-    scribe.group_of("payload", len, |payload| unpacking.write_stream(payload, header.compression()));
-    unpacking.write_plain(scribe, len, "payload", header, |inner, unpacking| {
+fn write_packed<'a>(
+    writer: &mut FieldWriter<'a>,
+    header: &BatchHeader,
+    wanted: &Wanted<'_>,
+    unpacking: &mut Unpacking<'a, '_>,
+    depth: u32,
+) {
+    let len = writer.left().len();
+    writer.group_of("payload", len, |payload| unpacking.write_stream(payload, header.compression()));
+    unpacking.write_plain(writer, len, "payload", header, |inner, unpacking| {
         let mut index = 0;
         while inner.goes_on() {
             if index == wanted.shown.records {

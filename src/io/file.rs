@@ -2,11 +2,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::error::{Result, counted};
+use crate::error::{Result, plural};
 use crate::framing::Source;
 use crate::limits::Limits;
 use crate::log::ReadAt;
-use crate::log::intact::first_intact;
+use crate::log::bounds::first_valid_entry;
 use crate::wire::as_u64;
 
 /// A range of bytes of a file, read front to back without moving a shared file position.
@@ -52,9 +52,9 @@ impl FileRange {
     #[cold]
     fn became_shorter(&self) -> io::Error {
         let (at, len) = (self.at, self.len);
-        let at = counted(at, "byte");
-        let told = format!("the file was cut to {at} or less while it was read; it had {len} when it was opened");
-        io::Error::new(io::ErrorKind::UnexpectedEof, told)
+        let at = plural(at, "byte");
+        let problem = format!("the file was cut to {at} or less while it was read; it had {len} when it was opened");
+        io::Error::new(io::ErrorKind::UnexpectedEof, problem)
     }
 }
 
@@ -98,9 +98,9 @@ impl ReadAt for RandomFile {
         read_at(&self.file, to, position)
     }
 
-    fn intact_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
+    fn valid_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
         let range = FileRange { file: self.file.try_clone()?, at: position, end: self.len, len: self.len, zeros_from: self.len };
-        first_intact(Source::reader(Box::new(range), position), limits)
+        first_valid_entry(Source::reader(Box::new(range), position), limits)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::broker::Assigner;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Source, Step, step};
 use crate::interrupt::Interrupt;
-use crate::log::rebuild::name;
+use crate::log::sidecar_rebuild::name;
 use crate::model::BatchHeader;
 use crate::sidecar::{IndexBuilder, offset_index, time_index};
 use crate::wire::as_u64;
@@ -56,17 +56,17 @@ pub fn write_segments(
 ) -> std::result::Result<Vec<WrittenSegment>, FileError> {
     let mut writer = SegmentWriter { directory, options, is_07: assigner.formats().is_v07(), open: None, written: Vec::new() };
     for (path, len) in staged {
-        let fault = |error: Error| FileError { error, path: path.clone() };
-        let file = FileRange::open(path, 0, None).map_err(|error| fault(error.into()))?;
+        let in_file = |error: Error| FileError { error, path: path.clone() };
+        let file = FileRange::open(path, 0, None).map_err(|error| in_file(error.into()))?;
         let mut source = Source::reader(Box::new(file), 0);
         assigner.begin_file();
-        while let Some(entry) = next_entry(&mut source, assigner).map_err(fault)? {
-            interrupt.ensure_wanted().map_err(fault)?;
+        while let Some(entry) = next_entry(&mut source, assigner).map_err(in_file)? {
+            interrupt.ensure_wanted().map_err(in_file)?;
             writer.add(source.front().get(..entry.0).unwrap_or_default(), entry.1, assigner)?;
             source.discard(entry.0);
         }
         if source.position() != *len {
-            return Err(fault(ErrorKind::Truncated { rule: "L8-14", needed: *len, available: source.position() }.into()));
+            return Err(in_file(ErrorKind::Truncated { rule: "L8-14", needed: *len, available: source.position() }.into()));
         }
     }
     writer.finish()
@@ -79,7 +79,7 @@ fn next_entry(source: &mut Source, assigner: &Assigner) -> Result<Option<(usize,
             Step::Entry { len, magic } => return Ok(Some((len, magic))),
             Step::Incomplete { needed } if source.fill(needed)? => {}
             Step::Incomplete { .. } => return Ok(None),
-            Step::Fault(error) => return Err(error.at_byte(source.position())),
+            Step::Error(error) => return Err(error.at_byte(source.position())),
         }
     }
 }
@@ -119,7 +119,7 @@ impl SegmentWriter<'_> {
         let open = self.open.insert(open);
         let frame = Frame { position: open.len, magic, bytes };
         let start = open.pending.len();
-        let header = assigner.assign(frame, &mut open.pending).map_err(|error| open.fault(error))?;
+        let header = assigner.assign(frame, &mut open.pending).map_err(|error| open.in_file(error))?;
         let len = as_u64(open.pending.len() - start);
         open.index.visit(&BatchHeader { position: open.len, size: len, ..header });
         open.len += len;
@@ -145,7 +145,7 @@ impl SegmentWriter<'_> {
     fn close(&mut self) -> std::result::Result<(), FileError> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
         open.flush()?;
-        open.file.sync_all().map_err(|error| open.fault(error.into()))?;
+        open.file.sync_all().map_err(|error| open.in_file(error.into()))?;
         let base = open.base_offset;
         let mut names = Vec::new();
         if !self.is_07 {
@@ -169,12 +169,12 @@ impl SegmentWriter<'_> {
 
 impl OpenSegment {
     fn flush(&mut self) -> std::result::Result<(), FileError> {
-        self.file.write_all(&self.pending).map_err(|error| self.fault(error.into()))?;
+        self.file.write_all(&self.pending).map_err(|error| self.in_file(error.into()))?;
         self.pending.clear();
         Ok(())
     }
 
-    fn fault(&self, error: Error) -> FileError {
+    fn in_file(&self, error: Error) -> FileError {
         FileError { error, path: self.path.clone() }
     }
 }

@@ -5,13 +5,13 @@
 //! before the end of the wanted offsets has ended. A snapshot only adds caution: where offsets are missing, it can show that a marker was
 //! among them.
 //!
-//! No header is believed that one flipped bit would make a lie about a transaction: markers, and entries that may have been some, count when
-//! their checksum matches, and so does the first batch of a transaction that stays open. What is passed over puts transactions in doubt.
+//! No header is trusted that one flipped bit would make a lie about a transaction: markers, and entries that may have been some, count when
+//! their checksum matches, and so does the first batch of a transaction that stays open. What is skipped puts transactions in doubt.
 
-use super::entries::{Entries, is_cut};
+use super::transaction_scan::{Entries, is_cut};
 use super::{Headers, ReadAt};
 use crate::decode::transactions::Scan;
-use crate::decode::{ChecksumJudge, Checksums, OffsetRange, Transactions};
+use crate::decode::{ChecksumVerifier, Checksums, OffsetRange, Transactions};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::sidecar::ProducerEntry;
@@ -33,8 +33,8 @@ pub trait Segment: Entries {
 pub struct Committed<'a> {
     /// The offsets that will be read.
     pub wanted: OffsetRange,
-    /// What is believed. When it compares all checksums, every entry is read; else headers and markers are.
-    pub judge: ChecksumJudge,
+    /// What is trusted. When it compares all checksums, every entry is read; else headers and markers are.
+    pub verifier: ChecksumVerifier,
     /// The decode that follows skips damage and tells it, also batches of magic 3 where they are not read; without it they are refused.
     pub is_recovering: bool,
     /// Asked between batches.
@@ -71,7 +71,7 @@ impl Committed<'_> {
                 scan.agree(&producers);
             }
             let visited = self.visit(segment, &mut scan);
-            if !visited.map_err(|error| segment.told(error))? {
+            if !visited.map_err(|error| segment.named(error))? {
                 break;
             }
         }
@@ -80,11 +80,11 @@ impl Committed<'_> {
 
     /// False when nothing more needs to be known.
     fn visit<S: Segment>(&self, segment: &S, scan: &mut Scan) -> Result<bool> {
-        if self.judge.checksums == Checksums::All {
+        if self.verifier.checksums == Checksums::All {
             return self.visit_from(segment, 0, scan).map(|()| true);
         }
         let (log, len) = segment.open()?;
-        let headers = Headers::new(&*log, self.judge.limits, 0, len).of(self.judge.formats);
+        let headers = Headers::new(&*log, self.verifier.limits, 0, len).of(self.verifier.formats);
         match self.visit_headers(headers, scan)? {
             Visited::All => Ok(true),
             Visited::Enough => Ok(false),
@@ -95,7 +95,7 @@ impl Committed<'_> {
     /// Visits whole entries from a position on. A storage that gives none of the bytes has lost all of them.
     fn visit_from<S: Segment>(&self, segment: &S, start: u64, scan: &mut Scan) -> Result<()> {
         if self.visit_source(segment.source(start)?, scan)? == 0 && segment.open()?.1 > start {
-            scan.doubt();
+            scan.mark_undecided();
         }
         Ok(())
     }
@@ -118,24 +118,24 @@ impl Committed<'_> {
             if behind.is_some_and(|last| header.base_offset > last) && self.is_enough(scan, header.base_offset) {
                 return Ok(Visited::Enough);
             }
-            behind = self.is_behind(header.base_offset).then_some(header.last_offset);
+            behind = self.is_after(header.base_offset).then_some(header.last_offset);
             let goes_on = scan.goes_on_with(&header);
-            if !scan.visit_header(&header, || headers.intact_entry(&header))? {
+            if !scan.visit_header(&header, || headers.valid_entry(&header))? {
                 return Ok(Visited::UpTo(header.position));
             }
             // What may follow is not looked at: a preallocated log has a GiB of zeros.
-            if goes_on && self.is_enough(scan, header.last_offset.saturating_add(1)) && headers.intact_entry(&header)?.is_some() {
+            if goes_on && self.is_enough(scan, header.last_offset.saturating_add(1)) && headers.valid_entry(&header)?.is_some() {
                 return Ok(Visited::Enough);
             }
         }
     }
 
-    fn is_behind(&self, offset: i64) -> bool {
+    fn is_after(&self, offset: i64) -> bool {
         self.wanted.end.is_some_and(|end| offset >= end)
     }
 
     fn is_enough(&self, scan: &Scan, offset: i64) -> bool {
-        self.is_behind(offset) && !self.wanted.end.is_some_and(|end| scan.is_open_before(end))
+        self.is_after(offset) && !self.wanted.end.is_some_and(|end| scan.is_open_before(end))
     }
 }
 
@@ -145,6 +145,6 @@ enum Visited {
     All,
     /// Until nothing more needs to be known, of no segment.
     Enough,
-    /// Up to this position, where an entry cannot be believed.
+    /// Up to this position, where an entry cannot be trusted.
     UpTo(u64),
 }

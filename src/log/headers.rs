@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::ReadAt;
-use super::lookup::is_intact;
+use super::lookup::is_valid;
 use crate::decode::parse_header;
 use crate::decode::transactions::marker;
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::wire::as_u64;
 
 /// The headers of a log, one after the other, from a position on. The records between them are not read, where they are long.
 ///
-/// Of a message set entry (magic 0, 1) `base_offset` is its stored offset as well: only unpacking would tell where a wrapper begins.
+/// Of a message set entry (magic 0, 1) `base_offset` is its stored offset as well: only decompressing would tell where a wrapper begins.
 pub struct Headers<L> {
     log: L,
     limits: Limits,
@@ -118,11 +118,11 @@ impl<L: ReadAt> Headers<L> {
                     return Ok(None);
                 }
             },
-            Step::Fault(_) if lost.is_none() && self.is_zero_to_end()? => {
+            Step::Error(_) if lost.is_none() && self.is_zero_to_end()? => {
                 self.tail = Some(Tail::Zeros { position, bytes: self.end - position });
                 return Ok(None);
             }
-            Step::Fault(error) => return Err(error.at_byte(position)),
+            Step::Error(error) => return Err(error.at_byte(position)),
         };
         // What stands behind an entry that is too short for a header is none of it.
         let bytes = self.front(position);
@@ -149,7 +149,7 @@ impl<L: ReadAt> Headers<L> {
     ///
     /// # Errors
     /// `Io`.
-    pub fn intact_entry(&self, header: &BatchHeader) -> Result<Option<Cow<'_, [u8]>>> {
+    pub fn valid_entry(&self, header: &BatchHeader) -> Result<Option<Cow<'_, [u8]>>> {
         let len = usize::try_from(header.size).unwrap_or(usize::MAX);
         let at_hand = if header.position < self.window_at { None } else { self.front(header.position).get(..len) };
         let entry = match at_hand {
@@ -159,7 +159,7 @@ impl<L: ReadAt> Headers<L> {
                 entry => Cow::Owned(entry?),
             },
         };
-        Ok(is_intact(header, &entry).then_some(entry))
+        Ok(is_valid(header, &entry).then_some(entry))
     }
 
     /// The transaction marker of a batch; `None` for data, and for a marker that is damaged or cannot be read.
@@ -170,10 +170,10 @@ impl<L: ReadAt> Headers<L> {
         if !header.is_control() {
             return Ok(None);
         }
-        Ok(self.intact_entry(header)?.and_then(|entry| marker(header, &entry).ok().flatten()))
+        Ok(self.valid_entry(header)?.and_then(|entry| marker(header, &entry).ok().flatten()))
     }
 
-    /// Reads so that `len` bytes from `position` on are in the window, or all up to the end; or those in front of bytes that the storage has
+    /// Reads so that `len` bytes from `position` on are in the window, or all up to the end; or those before bytes that the storage has
     /// lost, with the error that says so.
     fn look_at(&mut self, position: u64, len: usize) -> Result<Option<Error>> {
         let wanted = len.min(usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX));

@@ -1,10 +1,11 @@
-use super::hints::{from_last, position};
-use super::untold_times::{UntoldTimes, may_have_times};
+use super::index_search::{from_last, position};
 use super::{Headers, ReadAt};
+use crate::decode::{DecodeOptions, Decoder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2;
+use crate::framing::Frame;
 use crate::limits::Limits;
-use crate::model::{BatchHeader, RecordFormat};
+use crate::model::{BatchHeader, CompressionType, HeaderRef, RecordFormat, RecordRef, RecordSink};
 use crate::sidecar::OffsetEntry;
 use crate::wire::checksum;
 
@@ -41,7 +42,7 @@ impl Lookup<'_> {
     /// The first batch that ends at or behind `offset`.
     ///
     /// # Errors
-    /// As `Headers::next_header`; `LostBytes` when no batch in front of lost bytes reaches the offset, and those behind them begin after it.
+    /// As `Headers::next_header`; `LostBytes` when no batch before lost bytes reaches the offset, and those behind them begin after it.
     pub fn offset(&self, offset: i64) -> Result<Place> {
         self.offset_from(offset, 0)
     }
@@ -60,11 +61,11 @@ impl Lookup<'_> {
         let (headers, lost) = match self.start_for(*hint, offset) {
             Ok(Some(position)) if position >= from => (self.headers(position), None),
             Ok(_) => return Ok(None),
-            Err(error) => (self.headers_behind(error.clone())?, Some(error)),
+            Err(error) => (self.headers_after(error.clone())?, Some(error)),
         };
         let found = self.scan_offset(headers, offset, lost.clone());
         match (&found, lost) {
-            // What is wanted is lost, or stands in front of it.
+            // What is wanted is lost, or stands before it.
             (Err(_), Some(lost)) => Err(lost),
             _ => Ok(Some(found).filter(is_final)),
         }
@@ -75,13 +76,13 @@ impl Lookup<'_> {
     /// # Errors
     /// As `Headers::next_header`; `LostBytes` when lost bytes may have had such a record.
     pub fn timestamp(&self, timestamp: i64) -> Result<Place> {
-        let mut untold = UntoldTimes::new(self.limits);
+        let mut wrappers = WrapperTimes::new(self.limits);
         self.scan_reading(0, |headers, header| {
-            Ok(header.max_timestamp >= timestamp || (may_have_times(header) && untold.reach(header, &headers.entry(header)?, timestamp)))
+            Ok(header.max_timestamp >= timestamp || (may_have_times(header) && wrappers.reach(header, &headers.entry(header)?, timestamp)))
         })
     }
 
-    /// Where an intact batch begins to which an entry near the end leads; the beginning of the log when none does.
+    /// Where a valid batch begins to which an entry near the end leads; the beginning of the log when none does.
     ///
     /// # Errors
     /// `Io`.
@@ -109,7 +110,7 @@ impl Lookup<'_> {
         Ok(Place { header: None, position: headers.position(), by_index: false })
     }
 
-    /// Where the entry points, when an intact batch begins there and a search for `offset` may begin with it. Whatever offset the entry
+    /// Where the entry points, when a valid batch begins there and a search for `offset` may begin with it. Whatever offset the entry
     /// tells, no batch before this one can reach the wanted one then.
     fn start_for(&self, entry: OffsetEntry, offset: i64) -> Result<Option<u64>> {
         let Ok(position) = u64::try_from(entry.position) else { return Ok(None) };
@@ -141,25 +142,25 @@ impl Lookup<'_> {
         Headers::new(self.log, self.limits, position, self.len)
     }
 
-    /// The headers from the first intact batch on behind bytes that the storage has lost.
+    /// The headers from the first valid batch on behind bytes that the storage has lost.
     ///
     /// # Errors
-    /// The error itself, when it is about something else or nothing is intact behind them; `Io`, `Interrupted`.
-    pub(super) fn headers_behind(&self, error: Error) -> Result<Headers<&dyn ReadAt>> {
+    /// The error itself, when it is about something else or nothing is valid behind them; `Io`, `Interrupted`.
+    pub(super) fn headers_after(&self, error: Error) -> Result<Headers<&dyn ReadAt>> {
         let Some(lost) = error.lost_bytes() else { return Err(error) };
-        let next = self.log.intact_from(lost.end, &self.limits)?;
+        let next = self.log.valid_from(lost.end, &self.limits)?;
         next.filter(|next| *next >= lost.end).map_or(Err(error), |next| Ok(self.headers(next)))
     }
 
     /// The same behind an entry at `position` that is damaged, too; a format that is not read is no damage.
     ///
     /// # Errors
-    /// As `headers_behind`.
+    /// As `headers_after`.
     fn headers_past(&self, position: u64, error: Error) -> Result<Headers<&dyn ReadAt>> {
         if error.lost_bytes().is_some() || !error.is_about_data() || matches!(error.kind(), ErrorKind::UnsupportedFormat { .. }) {
-            return self.headers_behind(error);
+            return self.headers_after(error);
         }
-        let next = self.log.intact_from(position.saturating_add(1), &self.limits)?;
+        let next = self.log.valid_from(position.saturating_add(1), &self.limits)?;
         next.filter(|next| *next > position).map_or(Err(error), |next| Ok(self.headers(next)))
     }
 
@@ -174,7 +175,7 @@ impl Lookup<'_> {
         let mut headers = self.headers(position);
         let Some(header) = no_entry(headers.next_header())?.flatten() else { return Ok(None) };
         let entry = headers.entry(&header)?;
-        Ok(is_intact(&header, &entry).then_some(header))
+        Ok(is_valid(&header, &entry).then_some(header))
     }
 }
 
@@ -189,7 +190,7 @@ pub(super) fn is_final<T>(found: &Result<T>) -> bool {
 }
 
 /// True when the checksum of a whole entry matches.
-pub fn is_intact(header: &BatchHeader, entry: &[u8]) -> bool {
+pub fn is_valid(header: &BatchHeader, entry: &[u8]) -> bool {
     let is_whole = u64::try_from(entry.len()) == Ok(header.size);
     is_whole
         && match header.format {
@@ -212,5 +213,51 @@ pub fn no_data_error<T>(result: Result<T>) -> Result<Option<T>> {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.is_about_data() => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// Decompresses wrappers of magic 0 for the times of their messages. Their header has no time, and the messages have none either, unless a
+/// cleaner of Kafka 0.10 left messages of magic 1 in them (L8-33, KAFKA-4298).
+struct WrapperTimes {
+    decoder: Decoder,
+}
+
+/// True for a wrapper whose messages may have times that its header lacks.
+fn may_have_times(header: &BatchHeader) -> bool {
+    header.format == RecordFormat::V0 && header.compression() != CompressionType::None
+}
+
+impl WrapperTimes {
+    /// Nothing is read before a wrapper is met.
+    fn new(limits: Limits) -> Self {
+        // Who decodes what the look-up finds compares checksums.
+        Self { decoder: Decoder::new(DecodeOptions { limits, check_crc: false, ..DecodeOptions::default() }) }
+    }
+
+    /// True when a message of the entry is of `timestamp` (ms) or later; also when it cannot be decompressed, so that whoever decodes it says so.
+    fn reach(&mut self, header: &BatchHeader, entry: &[u8], timestamp: i64) -> bool {
+        self.latest(header, entry).map_or(true, |latest| latest.is_some_and(|latest| latest >= timestamp))
+    }
+
+    fn latest(&mut self, header: &BatchHeader, entry: &[u8]) -> Result<Option<i64>> {
+        let frame = Frame { position: header.position, magic: header.magic, bytes: entry };
+        let Some(opened) = self.decoder.open(frame)? else { return Ok(None) };
+        let section = self.decoder.section(&opened, entry, entry);
+        let mut latest = Latest { header: opened.header, timestamp: None };
+        let mut walk = opened.walk;
+        walk.advance(&section, walk.left(), &mut latest)?;
+        Ok(latest.timestamp)
+    }
+}
+
+struct Latest {
+    header: BatchHeader,
+    timestamp: Option<i64>,
+}
+
+impl RecordSink for Latest {
+    fn header(&mut self, _: HeaderRef) {}
+    fn record(&mut self, record: RecordRef) {
+        self.timestamp = self.timestamp.max(Some(self.header.timestamp(record.timestamp_delta)));
     }
 }

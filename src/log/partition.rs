@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use super::check::{AbortCheck, EpochCheck, IndexCheck};
 use super::committed::Segment;
-use super::{Headers, ReadAt, rebuild};
+use super::sidecar_check::{AbortCheck, EpochCheck, IndexCheck};
+use super::{Headers, ReadAt, sidecar_rebuild};
 use crate::decode::transactions::is_marker;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::model::{BatchHeader, RecordFormat};
 use crate::sidecar::{
-    EpochEntry, Fault, OffsetEntry, Parsed, Producers, TimeEntry, Wrong, checkpoint, offset_index, producer_snapshot, time_index, txn_index,
+    EpochEntry, OffsetEntry, Parsed, Producers, SidecarFinding, SidecarProblem, TimeEntry, checkpoint, offset_index, producer_snapshot,
+    time_index, txn_index,
 };
 use crate::validate::Finding;
 
@@ -40,7 +41,7 @@ pub enum Scope {
     Segments,
 }
 
-/// Checks the files beside the segments of one partition, which are in offset order. Segments are given with the stem of their names.
+/// Checks the files next to the segments of one partition, which are in offset order. Segments are given with the stem of their names.
 ///
 /// # Errors
 /// `Io`, and when the work is to stop. Damage of the logs themselves is for validation to tell; what lies behind it is not held against
@@ -58,7 +59,7 @@ pub fn check<S: Segment>(segments: &[(String, S)], directory: &dyn Directory, sc
         findings,
     };
     for (stem, segment) in segments {
-        check.segment(stem, segment, interrupt).map_err(|error| segment.told(error))?;
+        check.segment(stem, segment, interrupt).map_err(|error| segment.named(error))?;
     }
     check.finish((scope == Scope::Segments).then_some(segments))
 }
@@ -82,7 +83,7 @@ struct Indexes {
 impl PartitionCheck<'_> {
     fn segment<S: Segment>(&mut self, stem: &str, segment: &S, interrupt: &Interrupt) -> Result<()> {
         let indexes = self.indexes(stem, segment.base_offset())?;
-        let (offsets, times) = (sound(indexes.offsets.as_ref()), sound(indexes.times.as_ref()));
+        let (offsets, times) = (valid_entries(indexes.offsets.as_ref()), valid_entries(indexes.times.as_ref()));
         let mut check = IndexCheck::new(offsets, times);
         let mut aborts = AbortCheck::default();
         let (log, len) = segment.open()?;
@@ -103,13 +104,13 @@ impl PartitionCheck<'_> {
             }
         };
         if is_whole {
-            let (offset_faults, time_faults) = check.finish(headers.position());
-            self.tell(&format!("{stem}.index"), offset_faults);
-            self.tell(&format!("{stem}.timeindex"), time_faults);
+            let (in_offset_index, in_time_index) = check.finish(headers.position());
+            self.report(&format!("{stem}.index"), in_offset_index);
+            self.report(&format!("{stem}.timeindex"), in_time_index);
         } else {
             self.producers = None;
         }
-        self.tell_missing(stem, &indexes, newest, headers.position());
+        self.report_missing(stem, &indexes, newest, headers.position());
         self.transactions(stem, &aborts)
     }
 
@@ -125,56 +126,56 @@ impl PartitionCheck<'_> {
         let (name, time_name) = (format!("{stem}.index"), format!("{stem}.timeindex"));
         let offsets = self.directory.read(&name)?.map(|bytes| offset_index::parse(&bytes, base_offset));
         let times = self.directory.read(&time_name)?.map(|bytes| time_index::parse(&bytes, base_offset));
-        self.tell(&name, offsets.as_ref().map(|parsed| parsed.faults.clone()).unwrap_or_default());
-        self.tell(&time_name, times.as_ref().map(|parsed| parsed.faults.clone()).unwrap_or_default());
+        self.report(&name, offsets.as_ref().map(|parsed| parsed.findings.clone()).unwrap_or_default());
+        self.report(&time_name, times.as_ref().map(|parsed| parsed.findings.clone()).unwrap_or_default());
         Ok(Indexes { offsets, times })
     }
 
     /// Kafka has time indexes since 0.10.1; a log of magic 0 alone may be older.
-    fn tell_missing(&mut self, stem: &str, indexes: &Indexes, newest: RecordFormat, end: u64) {
-        let missing = || vec![Fault { wrong: Wrong::Missing, position: 0, length: 0 }];
+    fn report_missing(&mut self, stem: &str, indexes: &Indexes, newest: RecordFormat, end: u64) {
+        let missing = || vec![SidecarFinding { problem: SidecarProblem::Missing, position: 0, length: 0 }];
         if end == 0 {
             return;
         }
         if indexes.offsets.is_none() {
-            self.tell(&format!("{stem}.index"), missing());
+            self.report(&format!("{stem}.index"), missing());
         }
         if indexes.times.is_none() && (self.has_time_indexes || newest >= RecordFormat::V2) {
-            self.tell(&format!("{stem}.timeindex"), missing());
+            self.report(&format!("{stem}.timeindex"), missing());
         }
     }
 
     fn transactions(&mut self, stem: &str, aborts: &AbortCheck) -> Result<()> {
         let name = format!("{stem}.txnindex");
         let parsed = self.directory.read(&name)?.map_or_else(|| txn_index::parse(&[]), |bytes| txn_index::parse(&bytes));
-        let is_sound = parsed.is_sound();
-        self.tell(&name, parsed.faults);
-        if is_sound && self.producers.is_some() {
-            self.tell(&name, aborts.finish(&parsed.entries));
+        let is_valid = parsed.is_valid();
+        self.report(&name, parsed.findings);
+        if is_valid && self.producers.is_some() {
+            self.report(&name, aborts.finish(&parsed.entries));
         }
         Ok(())
     }
 
     /// The findings, and those of files that belong to no segment, or to these alone.
     fn finish<S>(mut self, only: Option<&[(String, S)]>) -> Result<Vec<Finding>> {
-        let is_told = |stem: &str| only.is_none_or(|segments| segments.iter().any(|(own, _)| own == stem));
+        let counts_as_listed = |stem: &str| only.is_none_or(|segments| segments.iter().any(|(own, _)| own == stem));
         let epochs = std::mem::replace(&mut self.epochs, EpochCheck::new(&[])).finish();
-        self.tell(EPOCHS, epochs);
+        self.report(EPOCHS, epochs);
         for name in self.names {
-            let Some(stem) = name.strip_suffix(".snapshot").filter(|stem| stem.len() == 20 && is_told(stem)) else { continue };
+            let Some(stem) = name.strip_suffix(".snapshot").filter(|stem| stem.len() == 20 && counts_as_listed(stem)) else { continue };
             let (Ok(end_offset), Some(bytes)) = (stem.parse(), self.directory.read(name)?) else { continue };
-            self.tell(name, producer_snapshot::parse(&bytes, end_offset).faults);
+            self.report(name, producer_snapshot::parse(&bytes, end_offset).findings);
         }
         if only.is_none()
             && let Some(bytes) = self.directory.read("partition.metadata")?
         {
-            self.tell("partition.metadata", checkpoint::parse_topic_id(&bytes).faults);
+            self.report("partition.metadata", checkpoint::parse_topic_id(&bytes).findings);
         }
         Ok(self.findings)
     }
 
-    fn tell(&mut self, name: &str, faults: Vec<Fault>) {
-        tell(self.directory, name, faults, &mut self.findings);
+    fn report(&mut self, name: &str, findings: Vec<SidecarFinding>) {
+        report(self.directory, name, findings, &mut self.findings);
     }
 }
 
@@ -186,7 +187,7 @@ pub fn check_checkpoints(directory: &dyn Directory) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for name in OFFSETS {
         if let Some(bytes) = directory.read(name)? {
-            tell(directory, name, checkpoint::parse_offsets(&bytes).faults, &mut findings);
+            report(directory, name, checkpoint::parse_offsets(&bytes).findings, &mut findings);
         }
     }
     Ok(findings)
@@ -194,29 +195,29 @@ pub fn check_checkpoints(directory: &dyn Directory) -> Result<Vec<Finding>> {
 
 /// The snapshot of the state before a segment, when it is sound.
 pub fn snapshot_before(directory: &dyn Directory, base_offset: i64) -> Option<Vec<crate::sidecar::ProducerEntry>> {
-    let bytes = directory.read(&rebuild::name(base_offset, "snapshot")).ok()??;
+    let bytes = directory.read(&sidecar_rebuild::name(base_offset, "snapshot")).ok()??;
     let parsed = producer_snapshot::parse(&bytes, base_offset);
-    parsed.is_sound().then_some(parsed.entries)
+    parsed.is_valid().then_some(parsed.entries)
 }
 
 fn epochs(directory: &dyn Directory, findings: &mut Vec<Finding>) -> Result<Vec<EpochEntry>> {
     let Some(bytes) = directory.read(EPOCHS)? else { return Ok(Vec::new()) };
     let parsed = checkpoint::parse_epochs(&bytes);
-    let entries = if parsed.is_sound() { parsed.entries } else { Vec::new() };
-    tell(directory, EPOCHS, parsed.faults, findings);
+    let entries = if parsed.is_valid() { parsed.entries } else { Vec::new() };
+    report(directory, EPOCHS, parsed.findings, findings);
     Ok(entries)
 }
 
-fn tell(directory: &dyn Directory, name: &str, faults: Vec<Fault>, findings: &mut Vec<Finding>) {
-    if faults.is_empty() {
+fn report(directory: &dyn Directory, name: &str, found: Vec<SidecarFinding>, findings: &mut Vec<Finding>) {
+    if found.is_empty() {
         return;
     }
     let path: Arc<str> = Arc::from(directory.path_of(name));
-    findings.extend(faults.into_iter().map(|fault| Finding::of_fault(fault, &path)));
+    findings.extend(found.into_iter().map(|finding| Finding::of_sidecar(finding, &path)));
 }
 
-fn sound<T>(parsed: Option<&Parsed<T>>) -> &[T] {
-    parsed.filter(|parsed| parsed.is_sound()).map(|parsed| parsed.entries.as_slice()).unwrap_or_default()
+fn valid_entries<T>(parsed: Option<&Parsed<T>>) -> &[T] {
+    parsed.filter(|parsed| parsed.is_valid()).map(|parsed| parsed.entries.as_slice()).unwrap_or_default()
 }
 
 const EPOCHS: &str = "leader-epoch-checkpoint";

@@ -28,12 +28,12 @@ pub trait ReadAt: Send + Sync {
         Ok(filled)
     }
 
-    /// Where the first intact entry begins at or behind `position`, up to which bytes are lost (`LostBytes`) or damaged; `None` when none
+    /// Where the first valid entry begins at or behind `position`, up to which bytes are lost (`LostBytes`) or damaged; `None` when none
     /// does, or where nobody can look for it.
     ///
     /// # Errors
     /// Those of the storage, `Interrupted`.
-    fn intact_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
+    fn valid_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
         let _ = (position, limits);
         Ok(None)
     }
@@ -44,8 +44,8 @@ impl<T: ReadAt + ?Sized> ReadAt for &T {
         (**self).read_at(to, position)
     }
 
-    fn intact_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
-        (**self).intact_from(position, limits)
+    fn valid_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
+        (**self).valid_from(position, limits)
     }
 }
 
@@ -54,8 +54,8 @@ impl<T: ReadAt + ?Sized> ReadAt for Box<T> {
         (**self).read_at(to, position)
     }
 
-    fn intact_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
-        (**self).intact_from(position, limits)
+    fn valid_from(&self, position: u64, limits: &Limits) -> Result<Option<u64>> {
+        (**self).valid_from(position, limits)
     }
 }
 

@@ -1,11 +1,11 @@
 //! The end of a log that a broker appends to: what has come since it was looked at, and which transactions are open there.
 //!
-//! Headers and a place remembered go in, the last batch comes out. A place is believed only when the same batch still stands there: a log
+//! Headers and a place remembered go in, the last batch comes out. A place is trusted only when the same batch still stands there: a log
 //! may have been cut and written again.
 
 use std::ops::Range;
 
-use super::lookup::is_intact;
+use super::lookup::is_valid;
 use super::{Headers, ReadAt};
 use crate::decode::transactions::Scan;
 use crate::decode::verify;
@@ -39,7 +39,7 @@ pub struct Walked {
     pub last: Option<LastBatch>,
     /// Whether there are batches behind the offset at which the walk was to end.
     pub has_more: bool,
-    /// Where an entry begins that does not count, since the log ends inside of it or it is not intact yet; `None` when there is none.
+    /// Where an entry begins that does not count, since the log ends inside of it or it is not valid yet; `None` when there is none.
     pub unfinished: Option<u64>,
     /// The zeros at the end of a preallocated log, for the next walk; empty when there are none, or the walk ended before.
     pub zeros: Range<u64>,
@@ -57,7 +57,7 @@ pub struct Tail<'a> {
     pub formats: Formats,
     /// Batches from this offset on are not looked at.
     pub until: Option<i64>,
-    /// Whether the very last batch must be intact to count: where nobody says how far the log is written, its bytes may still be on their way.
+    /// Whether the very last batch must be valid to count: where nobody says how far the log is written, its bytes may still be on their way.
     pub is_checked: bool,
     /// What was found to be zeros at the end of this log before (`Walked::zeros`), and is not read again.
     pub zeros: Range<u64>,
@@ -70,7 +70,7 @@ impl Tail<'_> {
     ///
     /// # Errors
     /// `Io`.
-    pub fn stands(&self, batch: &LastBatch) -> Result<bool> {
+    pub fn holds(&self, batch: &LastBatch) -> Result<bool> {
         if batch.position >= self.len {
             return Ok(false);
         }
@@ -91,7 +91,7 @@ impl Tail<'_> {
         for place in scan.map(|scan| scan.begun_before(None)).unwrap_or_default() {
             let mut headers = self.headers(place.position);
             if let Some(header) = headers.next_header()? {
-                intact_entry(&headers, &header)?;
+                valid_entry(&headers, &header)?;
             }
         }
         Ok(walked)
@@ -109,12 +109,12 @@ impl Tail<'_> {
                 return Ok(walked);
             }
             held = headers.next_header()?;
-            if held.is_none() && self.is_checked && !is_intact(&header, &headers.entry(&header)?) {
+            if held.is_none() && self.is_checked && !is_valid(&header, &headers.entry(&header)?) {
                 walked.unfinished = Some(header.position);
                 break;
             }
             if let Some(scan) = &mut scan {
-                scan.visit_header(&header, || intact_entry(&headers, &header).map(Some))?;
+                scan.visit_header(&header, || valid_entry(&headers, &header).map(Some))?;
             }
             walked.last = Some(LastBatch::of(&header));
         }
@@ -132,7 +132,7 @@ impl Tail<'_> {
     }
 }
 
-fn intact_entry(headers: &Headers<&dyn ReadAt>, header: &BatchHeader) -> Result<Vec<u8>> {
+fn valid_entry(headers: &Headers<&dyn ReadAt>, header: &BatchHeader) -> Result<Vec<u8>> {
     let entry = headers.entry(header)?;
     verify(&entry, header).map_err(|error| error.in_batch(header.base_offset).at_byte(header.position))?;
     Ok(entry)

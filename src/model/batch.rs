@@ -11,11 +11,11 @@ pub struct BatchHeader {
     pub format: RecordFormat,
     /// The magic byte as stored; Kafka 0.7 has two in one format.
     pub magic: i8,
-    /// Offset of the first record as produced. Before a wrapper of magic 0 or 1 is unpacked this is the wrapper's own, its last one's.
+    /// Offset of the first record as produced. Before a wrapper of magic 0 or 1 is decompressed this is the wrapper's own, its last one's.
     pub base_offset: i64,
     /// Offset of the last record as produced (V2-5).
     pub last_offset: i64,
-    /// Records that the header counts; `None` where only unpacking tells (L8-28).
+    /// Records that the header counts; `None` where only decompressing tells (L8-28).
     pub count: Option<i32>,
     /// All attribute bits.
     pub attributes: Attributes,
@@ -101,7 +101,7 @@ impl BatchHeader {
         self.format == RecordFormat::V3 && self.attributes.is_metadata_first()
     }
 
-    /// The offset of the first record; `None` while a wrapper of magic 0 or 1 is not unpacked (L8-28).
+    /// The offset of the first record; `None` while a wrapper of magic 0 or 1 is not decompressed (L8-28).
     pub fn known_base_offset(&self) -> Option<i64> {
         let is_message = matches!(self.format, RecordFormat::V0 | RecordFormat::V1);
         (!is_message || self.count.is_some()).then_some(self.base_offset)

@@ -59,11 +59,11 @@ mod tests {
 
     #[test]
     fn map_3_auto_takes_magic_0_to_2_and_a_name_only_its_own() {
-        let told = |formats: Formats| [0, 1, 2, 3].map(|magic| formats.of_magic(magic));
-        assert_eq!(told(Formats::Auto), [Some(RecordFormat::V0), Some(RecordFormat::V1), Some(RecordFormat::V2), None]);
-        assert_eq!(told(Formats::Only(RecordFormat::V1)), [None, Some(RecordFormat::V1), None, None]);
-        assert_eq!(told(Formats::Only(RecordFormat::V3)), [None, None, None, Some(RecordFormat::V3)]);
-        let [before @ .., last] = told(Formats::Experimental);
-        assert_eq!((before.as_slice(), last), (&told(Formats::Auto)[..3], Some(RecordFormat::V3)));
+        let of_magics = |formats: Formats| [0, 1, 2, 3].map(|magic| formats.of_magic(magic));
+        assert_eq!(of_magics(Formats::Auto), [Some(RecordFormat::V0), Some(RecordFormat::V1), Some(RecordFormat::V2), None]);
+        assert_eq!(of_magics(Formats::Only(RecordFormat::V1)), [None, Some(RecordFormat::V1), None, None]);
+        assert_eq!(of_magics(Formats::Only(RecordFormat::V3)), [None, None, None, Some(RecordFormat::V3)]);
+        let [before @ .., last] = of_magics(Formats::Experimental);
+        assert_eq!((before.as_slice(), last), (&of_magics(Formats::Auto)[..3], Some(RecordFormat::V3)));
     }
 }

@@ -15,7 +15,7 @@ pub struct NewRecord<'a> {
     pub headers: NewHeaders<'a>,
     /// The attributes byte of magic 2: 0, unless a record is copied that has another (V2-19).
     pub attributes: u8,
-    /// True for a control record, which stands in a control batch (V2-64).
+    /// True for a control record, which is in a control batch (V2-64).
     pub is_control: bool,
 }
 

@@ -5,24 +5,24 @@
 pub struct Section<'a> {
     readable: &'a [u8],
     len: usize,
-    is_unpacked: bool,
+    is_decompressed: bool,
 }
 
 impl<'a> Section<'a> {
     /// The first `len` bytes of `readable`; all of it when it is shorter.
     pub fn new(readable: &'a [u8], len: usize) -> Self {
-        Self { readable, len: len.min(readable.len()), is_unpacked: false }
+        Self { readable, len: len.min(readable.len()), is_decompressed: false }
     }
 
     /// The same section, told to be the output of a codec: reports name other rules then.
     #[must_use]
-    pub fn unpacked(self) -> Self {
-        Self { is_unpacked: true, ..self }
+    pub fn decompressed(self) -> Self {
+        Self { is_decompressed: true, ..self }
     }
 
     /// True when a codec gave these bytes.
-    pub fn is_unpacked(&self) -> bool {
-        self.is_unpacked
+    pub fn is_decompressed(&self) -> bool {
+        self.is_decompressed
     }
 
     /// The bytes of the section.

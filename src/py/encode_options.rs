@@ -3,12 +3,14 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::options::{option, positive};
-use super::{errors, plugins, writers};
 use crate::codec::{ChecksumForm, Packing, Plugins};
 use crate::encode::{BatchSettings, RecordWriter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Producer, RecordFormat, TimestampType};
+use crate::py::errors;
+use crate::py::options::{option, positive};
+use crate::py::plugins;
+use crate::py::writer_pool;
 
 /// Options of the verbs that write records.
 pub struct EncodeArguments {
@@ -56,8 +58,8 @@ impl EncodeArguments {
     pub fn to_writer(&self, py: Python<'_>) -> PyResult<RecordWriter> {
         let batch_bytes = self.batch_bytes()?;
         let settings = self.to_settings().map_err(|error| errors::to_py(py, &error))?;
-        let mut writer = writers::take(settings, batch_bytes, self.base_offset).map_err(|error| errors::to_py(py, &error))?;
-        writer.bring(self.plugins.clone());
+        let mut writer = writer_pool::take(settings, batch_bytes, self.base_offset).map_err(|error| errors::to_py(py, &error))?;
+        writer.set_plugins(self.plugins.clone());
         Ok(writer)
     }
 
@@ -75,15 +77,15 @@ impl EncodeArguments {
 
     fn to_settings(&self) -> Result<BatchSettings> {
         let format = RecordFormat::named(&self.format)
-            .ok_or_else(|| fault("format", format!("must be \"0.7\", \"v0\", \"v1\", \"v2\" or \"v3\", not {:?}", self.format)))?;
+            .ok_or_else(|| problem("format", format!("must be \"0.7\", \"v0\", \"v1\", \"v2\" or \"v3\", not {:?}", self.format)))?;
         let timestamp_type = TimestampType::named(&self.timestamp_type).ok_or_else(|| {
-            fault("timestamp_type", format!("must be \"CreateTime\" or \"LogAppendTime\", not {:?}", self.timestamp_type))
+            problem("timestamp_type", format!("must be \"CreateTime\" or \"LogAppendTime\", not {:?}", self.timestamp_type))
         })?;
         if self.base_offset < 0 {
-            return Err(fault("base_offset", format!("must not be negative, as {} is", self.base_offset)));
+            return Err(problem("base_offset", format!("must not be negative, as {} is", self.base_offset)));
         }
         if self.log_append_time.is_some() && timestamp_type == TimestampType::CreateTime {
-            return Err(fault("log_append_time", "needs timestamp_type=\"LogAppendTime\"".to_owned()));
+            return Err(problem("log_append_time", "needs timestamp_type=\"LogAppendTime\"".to_owned()));
         }
         let settings = BatchSettings::new(format, Packing::new(self.plugins.named(&self.compression)?, self.level)?);
         Ok(BatchSettings {
@@ -103,12 +105,12 @@ impl EncodeArguments {
             None => return Ok(packing),
             Some("correct") => ChecksumForm::Correct,
             Some("broken") => ChecksumForm::Broken,
-            Some(other) => return Err(fault("lz4_header_checksum", format!("must be \"correct\" or \"broken\", not {other:?}"))),
+            Some(other) => return Err(problem("lz4_header_checksum", format!("must be \"correct\" or \"broken\", not {other:?}"))),
         };
         Ok(packing.map(|packing| packing.with_lz4_header_checksum(form)))
     }
 }
 
-fn fault(argument: &'static str, fault: String) -> Error {
-    ErrorKind::Usage { argument, fault }.into()
+fn problem(argument: &'static str, problem: String) -> Error {
+    ErrorKind::Usage { argument, problem }.into()
 }

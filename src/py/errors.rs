@@ -60,10 +60,10 @@ pub fn to_py(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 /// Tells an exception of the Python layer in which file it was met, unless that said so itself.
-pub fn tell_path(py: Python<'_>, raised: &PyErr, path: &str) {
+pub fn set_path(py: Python<'_>, raised: &PyErr, path: &str) {
     let value = raised.value(py);
     // Those without the attribute, such as OSErrors, name files in their own way.
-    if value.getattr("path").is_ok_and(|told| told.is_none()) {
+    if value.getattr("path").is_ok_and(|path| path.is_none()) {
         let _ = value.setattr("path", path);
     }
 }
@@ -117,7 +117,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | ErrorKind::Unsearched
         | ErrorKind::LostBytes { .. }
         | ErrorKind::OutsideSegment { .. }
-        | ErrorKind::InDoubt { .. }
+        | ErrorKind::Undecided { .. }
         | ErrorKind::OutsideUpload { .. }
         | ErrorKind::OutOfOrder { .. } => CorruptError::new_err(text),
         ErrorKind::Invalid { .. } => InvalidError::new_err(text),
@@ -139,7 +139,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         ErrorKind::Registry { .. } => registry_error(py, error.message()),
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         ErrorKind::Refused { .. } => PyValueError::new_err(text),
-        ErrorKind::Usage { argument, fault } => PyValueError::new_err(format!("{argument}: {fault}")),
+        ErrorKind::Usage { argument, problem } => PyValueError::new_err(format!("{argument}: {problem}")),
         ErrorKind::Internal { .. } => InternalError::new_err(text),
     }
 }

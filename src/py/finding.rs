@@ -1,8 +1,8 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::interrupt::Fetches;
 use crate::columns::findings::FindingRow;
+use crate::py::interrupt::Fetches;
 use crate::validate as core;
 
 /// One thing worth knowing about the bytes: what is wrong, where, how bad.
@@ -42,7 +42,7 @@ impl From<&core::Finding> for Finding {
         Self {
             rule: finding.rule().to_owned(),
             severity: finding.severity.name().to_owned(),
-            message: finding.what.to_string(),
+            message: finding.kind.to_string(),
             path: finding.path(),
             position: finding.position,
             length: finding.length,

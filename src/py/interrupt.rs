@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-use super::errors;
-use super::finding::Finding;
 use crate::error::{Error, ErrorKind};
 use crate::interrupt::Interrupt;
+use crate::py::errors;
+use crate::py::finding::Finding;
 
 /// Looks at Python's signals, keeps what Python code raised, and counts what it fetched.
 #[derive(Default)]
@@ -67,7 +67,7 @@ impl Signals {
         self.fetched.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Says whether damaged bytes of a store end the reading, or are told of and passed over.
+    /// Says whether damaged bytes of a store end the reading, or are told of and skipped.
     pub fn skip_damage(&self, skips: bool) {
         self.skips_damage.store(skips, Ordering::Relaxed);
     }
@@ -117,7 +117,7 @@ impl Signals {
         let kept = self.raised.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|kept| kept.clone_ref(py));
         let Some(kept) = kept.filter(|_| is_from_python) else { return errors::to_py(py, error) };
         if let Some(path) = error.file() {
-            errors::tell_path(py, &kept, path);
+            errors::set_path(py, &kept, path);
         }
         kept
     }

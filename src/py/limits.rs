@@ -9,8 +9,8 @@ use crate::limits as core;
 ///
 /// Args:
 ///     max_batch_bytes: bytes of an entry as stored.
-///     max_decompressed_bytes: bytes of an entry when unpacked.
-///     max_ratio: unpacked bytes per compressed byte, of which at least 512 are counted.
+///     max_decompressed_bytes: bytes of an entry when decompressed.
+///     max_ratio: decompressed bytes per compressed byte, of which at least 512 are counted.
 ///     max_records: records of an entry.
 ///     max_headers: headers of a record.
 ///     max_nesting: levels of compressed sets inside each other.

@@ -6,16 +6,16 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::limits::Limits;
-use super::plugins;
-use super::source::OpenedSource;
-use super::transactions::Transactions;
 use crate::codec::Plugins;
 use crate::codec::zstd::Dictionaries;
 use crate::columns::{BinaryKind, OnError, Projection, StreamOptions};
 use crate::decode::{CodecOptions, DecodeOptions, Isolation, OffsetRange, sniff};
 use crate::interrupt::Interrupt;
 use crate::model::{Formats, RecordFormat, UploadOffsets};
+use crate::py::limits::Limits;
+use crate::py::plugins;
+use crate::py::source::OpenedSource;
+use crate::py::verbs::transactions::Transactions;
 use crate::validate::Depth;
 
 /// Options of the verbs that give records.
@@ -77,10 +77,10 @@ macro_rules! option {
     };
 }
 
-pub(super) use option;
+pub(crate) use option;
 
 /// The error of an option, with its name before it.
-pub(super) fn named(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
+pub fn named(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
     PyTypeError::new_err(format!("{name}: {}", error.value(py)))
 }
 
@@ -129,7 +129,7 @@ impl Reading {
     }
 
     /// A proposal that was named, and not allowed, is told.
-    fn tells_experimental(&self) -> bool {
+    fn reports_experimental(&self) -> bool {
         self.format == "v3" && !self.experimental
     }
 
@@ -146,7 +146,7 @@ impl Reading {
     fn to_decode(&self, check_crc: bool, limits: Option<&Limits>) -> PyResult<DecodeOptions> {
         Ok(DecodeOptions {
             formats: self.formats()?,
-            tells_experimental: self.tells_experimental(),
+            reports_experimental: self.reports_experimental(),
             sniffed_values: self.sniffed_values()?,
             base_position: self.base_position.unwrap_or(0),
             codecs: self.codecs(),
@@ -310,6 +310,6 @@ pub fn on_error(name: &str) -> PyResult<OnError> {
     }
 }
 
-pub(super) fn positive(argument: &str, value: usize) -> PyResult<usize> {
+pub fn positive(argument: &str, value: usize) -> PyResult<usize> {
     if value > 0 { Ok(value) } else { Err(PyValueError::new_err(format!("{argument} must be at least 1"))) }
 }

@@ -10,10 +10,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyMemoryView, PySlice};
 
-use super::chunk::Chunk;
-use super::errors;
-use super::interrupt::Signals;
-use crate::error::{Result, counted};
+use crate::error::{Result, plural};
+use crate::py::errors;
+use crate::py::interrupt::Signals;
+use crate::py::lent_bytes::Chunk;
 use crate::wire::Sink;
 
 /// Takes bytes as they come.
@@ -92,7 +92,7 @@ impl FileObject {
             let taken = self.object.bind(py).call_method1(intern!(py, "write"), (&bytes,))?;
             let taken = taken.extract().unwrap_or(left);
             if taken == 0 || taken > left {
-                return Err(PyValueError::new_err(format!("write() of {} says that it took {taken}", counted(left, "byte"))));
+                return Err(PyValueError::new_err(format!("write() of {} says that it took {taken}", plural(left, "byte"))));
             }
             bytes = bytes.get_item(PySlice::new(py, isize::try_from(taken)?, isize::try_from(left)?, 1))?;
             left -= taken;

@@ -9,10 +9,11 @@ use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
-use super::chunk::{Chunk, Lent};
-use super::{buffer, native};
 use crate::codec::{NativeCodec, PluginCodecs, Plugins};
-use crate::error::{Error, ErrorKind, Result, foreign};
+use crate::error::{Error, ErrorKind, Result, escaped};
+use crate::py::lent_bytes::{Chunk, Lent};
+use crate::py::native_codec;
+use crate::py::source::buffer;
 use crate::wire::Sink;
 
 /// The codecs that a `Resolver` finds.
@@ -31,7 +32,7 @@ enum Known {
 /// Alias, class, version, the codec or nothing, and why there is none.
 type Row = (String, String, String, Option<Py<PyAny>>, String);
 /// `compress`, `decompress`, and functions of C where there are some.
-type Doors = (Py<PyAny>, Py<PyAny>, Option<NativeCodec>);
+type CodecMethods = (Py<PyAny>, Py<PyAny>, Option<NativeCodec>);
 
 const NO_BUFFER: &str = "what it gave is no buffer of bytes:";
 
@@ -89,7 +90,7 @@ impl PluginCodecs for Resolver {
             let failed = |error: PyErr| self.failed(py, id, "it raised", &error);
             let view = PyMemoryView::from(Bound::new(py, Lent(packed)).map_err(failed)?.as_any()).map_err(failed)?;
             let plain = decompress.bind(py).call1((view, most)).map_err(failed)?;
-            *given = buffer::taken(&plain).map_err(|error| self.failed(py, id, NO_BUFFER, &error))?;
+            *given = buffer::bytes_of(&plain).map_err(|error| self.failed(py, id, NO_BUFFER, &error))?;
             Ok(())
         })
     }
@@ -102,7 +103,7 @@ impl PluginCodecs for Resolver {
             let packed = {
                 let view = PyMemoryView::from(shown.as_any()).map_err(failed)?;
                 let given = compress.bind(py).call1((view, level)).map_err(failed)?;
-                buffer::taken(&given).map_err(|error| self.failed(py, id, NO_BUFFER, &error))?
+                buffer::bytes_of(&given).map_err(|error| self.failed(py, id, NO_BUFFER, &error))?
             };
             out.put(&packed);
             drop(packed);
@@ -139,19 +140,19 @@ impl Resolver {
         let found: Option<Row> = self.object.call_method1(py, "by_id", (id,))?.extract(py)?;
         let Some((alias, class, version, codec, reason)) = found else { return Ok(Known::Unregistered) };
         // What others wrote into a registry, or raised, is shown in errors.
-        let (class, version) = (foreign(&class), foreign(&version));
-        let missing = |reason: &str| Known::Missing { alias: alias.clone(), class: class.clone(), version, reason: foreign(reason) };
+        let (class, version) = (escaped(&class), escaped(&version));
+        let missing = |reason: &str| Known::Missing { alias: alias.clone(), class: class.clone(), version, reason: escaped(reason) };
         let Some(codec) = codec else { return Ok(missing(&reason)) };
-        match self.doors(py, codec.bind(py))? {
+        match self.methods(py, codec.bind(py))? {
             Ok((compress, decompress, native)) => Ok(Known::Found { alias, class, compress, decompress, native }),
             Err(reason) => Ok(missing(&reason)),
         }
     }
 
     /// What of a codec is called; a text for one that cannot be.
-    fn doors(&self, py: Python<'_>, codec: &Bound<'_, PyAny>) -> PyResult<std::result::Result<Doors, String>> {
-        let asked = || -> PyResult<std::result::Result<Doors, String>> {
-            let native = match native::of(codec)? {
+    fn methods(&self, py: Python<'_>, codec: &Bound<'_, PyAny>) -> PyResult<std::result::Result<CodecMethods, String>> {
+        let asked = || -> PyResult<std::result::Result<CodecMethods, String>> {
+            let native = match native_codec::of(codec)? {
                 Ok(native) => native,
                 Err(reason) => return Ok(Err(reason)),
             };
@@ -161,7 +162,7 @@ impl Resolver {
         };
         match asked() {
             Err(error) if self.is_stop(py, &error) => Err(error),
-            Err(error) => Ok(Err(told(py, &error))),
+            Err(error) => Ok(Err(text_of(py, &error))),
             found => found,
         }
     }
@@ -181,13 +182,13 @@ impl Resolver {
 }
 
 impl Resolver {
-    /// What a codec raised. A signal that it was interrupted by is no fault of it.
+    /// What a codec raised. A signal that it was interrupted by is not its fault.
     #[cold]
     fn failed(&self, py: Python<'_>, id: u8, what: &str, error: &PyErr) -> Error {
         if self.is_stop(py, error) {
             return ErrorKind::Interrupted.into();
         }
-        ErrorKind::Plugin { plugin: self.describe(id), fault: format!("{what} {}", told(py, error)) }.into()
+        ErrorKind::Plugin { plugin: self.describe(id), problem: format!("{what} {}", text_of(py, error)) }.into()
     }
 
     #[cold]
@@ -195,7 +196,7 @@ impl Resolver {
         if self.is_stop(py, error) {
             return ErrorKind::Interrupted.into();
         }
-        ErrorKind::Registry { fault: told(py, error) }.into()
+        ErrorKind::Registry { problem: text_of(py, error) }.into()
     }
 
     /// True for what a signal raised. That of a program that is told to end must not become a batch that is skipped.
@@ -215,9 +216,9 @@ fn attached<T>(work: impl FnOnce(Python<'_>) -> Result<T>) -> Result<T> {
 }
 
 /// Class and text of an exception, as they can be shown.
-fn told(py: Python<'_>, error: &PyErr) -> String {
+fn text_of(py: Python<'_>, error: &PyErr) -> String {
     let class = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
     let text = error.value(py).str().map_or_else(|_| String::new(), |text| text.to_string_lossy().into_owned());
-    let line = foreign(&text);
-    if line.is_empty() { foreign(&class) } else { format!("{}: {line}", foreign(&class)) }
+    let line = escaped(&text);
+    if line.is_empty() { escaped(&class) } else { format!("{}: {line}", escaped(&class)) }
 }

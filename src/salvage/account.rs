@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Entries that follow each other in the input and were kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptRange {
     /// Their bytes in the input.
     pub bytes: Range<u64>,
     /// Offset of the first one, as its header tells.
@@ -17,16 +17,16 @@ pub struct Kept {
 
 /// Bytes that were left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostRange {
     /// The bytes in the input.
     pub bytes: Range<u64>,
     /// The rule that says why.
     pub rule: &'static str,
-    /// Last offset of the intact entry before them.
+    /// Last offset of the valid entry before them.
     pub after_offset: Option<i64>,
-    /// Offset of the intact entry behind them.
+    /// Offset of the valid entry behind them.
     pub before_offset: Option<i64>,
-    /// They are an intact entry, whose own offsets are known.
+    /// They are a valid entry, whose own offsets are known.
     pub(super) is_known: bool,
 }
 
@@ -34,9 +34,9 @@ pub struct Lost {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// What was kept, in the order of the output.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptRange>,
     /// What was lost, in the order of the input.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<LostRange>,
     /// Bytes kept, also of what is not listed.
     pub kept_bytes: u64,
     /// Bytes lost, also of what is not listed.
@@ -71,7 +71,7 @@ impl Account {
             (kept.bytes.end, kept.last_offset) = (bytes.end, last_offset);
             kept.entries = kept.entries.saturating_add(1);
         } else if self.kept.len() < MOST {
-            self.kept.push(Kept { bytes, first_offset, last_offset, entries: 1 });
+            self.kept.push(KeptRange { bytes, first_offset, last_offset, entries: 1 });
         } else {
             self.is_cut = true;
         }
@@ -79,12 +79,12 @@ impl Account {
 
     /// Bytes were left out.
     pub fn lose(&mut self, bytes: Range<u64>, rule: &'static str) {
-        self.list(Lost { bytes, rule, after_offset: self.last_offset, before_offset: None, is_known: false });
+        self.list(LostRange { bytes, rule, after_offset: self.last_offset, before_offset: None, is_known: false });
     }
 
-    /// An intact entry was left out, whose own offsets are known.
+    /// A valid entry was left out, whose own offsets are known.
     pub fn lose_known(&mut self, bytes: Range<u64>, rule: &'static str) {
-        self.list(Lost { bytes, rule, after_offset: None, before_offset: None, is_known: true });
+        self.list(LostRange { bytes, rule, after_offset: None, before_offset: None, is_known: true });
         self.bounded = self.lost.len();
     }
 
@@ -100,7 +100,7 @@ impl Account {
         self.is_cut |= other.is_cut;
     }
 
-    fn list(&mut self, lost: Lost) {
+    fn list(&mut self, lost: LostRange) {
         let len = lost.bytes.end.saturating_sub(lost.bytes.start);
         if len == 0 {
             return;
@@ -119,5 +119,32 @@ impl Account {
     /// Puts what was lost into the order of the input.
     pub fn sort(&mut self) {
         self.lost.sort_unstable_by_key(|lost| lost.bytes.start);
+    }
+}
+
+/// Takes back what was said of the offsets before and behind each lost place, where other entries hold offsets in between: they may stand
+/// elsewhere in the input. Every lost place gets the offsets of the entries that were kept on both sides of it.
+pub(super) fn bound_lost_offsets(account: &mut Account) {
+    let mut by_offset: Vec<(i64, i64)> = account.kept.iter().map(|kept| (kept.first_offset, kept.last_offset)).collect();
+    by_offset.sort_unstable();
+    let mut most = i64::MIN;
+    for (_, last) in &mut by_offset {
+        most = most.max(*last);
+        *last = most;
+    }
+    let mut by_position: Vec<(u64, i64, i64)> =
+        account.kept.iter().map(|kept| (kept.bytes.start, kept.first_offset, kept.last_offset)).collect();
+    by_position.sort_unstable();
+    for lost in account.lost.iter_mut().filter(|lost| !lost.is_known) {
+        let behind = by_position.partition_point(|(start, _, _)| *start < lost.bytes.start);
+        lost.before_offset = by_position.get(behind).map(|(_, first, _)| *first);
+        lost.after_offset = behind.checked_sub(1).and_then(|before| by_position.get(before)).map(|(_, _, last)| *last);
+        let (Some(after), Some(before)) = (lost.after_offset, lost.before_offset) else { continue };
+        let begun = by_offset.partition_point(|(first, _)| *first < before);
+        let is_held = begun.checked_sub(1).and_then(|at| by_offset.get(at)).is_some_and(|(_, last)| *last > after);
+        // Of a list that was cut, nothing can be said.
+        if is_held || account.is_cut {
+            (lost.after_offset, lost.before_offset) = (None, None);
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::interrupt::Interrupt;
 use crate::wire::as_u64;
 
 /// Gives ranges of a source, each behind the one before.
-pub struct Cutter {
+pub struct RangeCopier {
     source: Source,
     interrupt: Interrupt,
 }
@@ -16,7 +16,7 @@ pub struct Cutter {
 /// Bytes that are given at a time.
 const PIECE: usize = 1 << 20;
 
-impl Cutter {
+impl RangeCopier {
     /// A cutter of a source that was not read from yet.
     pub fn new(source: Source, interrupt: Interrupt) -> Self {
         Self { source, interrupt }

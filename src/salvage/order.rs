@@ -1,11 +1,11 @@
-//! Which intact entries make a log, and in which order. No checksum covers a base offset, and blocks of a disk come back swapped or twice.
+//! Which valid entries make a log, and in which order. No checksum covers a base offset, and blocks of a disk come back swapped or twice.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::model::{BatchHeader, UploadOffsets};
 
-/// An intact entry: where it is and what its header says.
+/// A valid entry: where it is and what its header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Position in the input.
@@ -29,13 +29,13 @@ pub struct Fit {
     pub end: Option<i64>,
 }
 
-/// Why an intact entry is left out of a log.
+/// Why a valid entry is left out of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The same entry is there already.
     Copy,
     /// Its offsets are those of other entries, or lie where none of the log's should.
-    Doubtful,
+    UnfitOffsets,
 }
 
 /// Entries of a log.
@@ -87,11 +87,11 @@ impl Fit {
 ///
 /// Of entries that overlap those are taken that leave most entries, and whose offsets follow without a gap. Entries that stand out of
 /// order are sorted in when they fit there without a gap, as those of a swapped block do; a damaged offset rarely does.
-pub fn settle(places: &[Place], fit: Fit) -> Order {
+pub fn order_entries(places: &[Place], fit: Fit) -> Order {
     let mut left_out = Vec::new();
     let mut fitting: Vec<usize> = Vec::new();
     for (index, place) in places.iter().enumerate() {
-        if fit.allows(place) { fitting.push(index) } else { left_out.push((index, Why::Doubtful)) }
+        if fit.allows(place) { fitting.push(index) } else { left_out.push((index, Why::UnfitOffsets)) }
     }
     let chain = without_overlaps(places, without_copies(places, fitting, &mut left_out), &mut left_out);
     let in_place = longest_in_order(&chain);
@@ -106,7 +106,7 @@ pub fn settle(places: &[Place], fit: Fit) -> Order {
                 || neighbour(Some(at + 1)).is_some_and(|behind| follows(place, behind));
             moved = moved.saturating_add(if fits { place.size } else { 0 });
             if !fits || moved > MOST_MOVED {
-                left_out.push((*index, Why::Doubtful));
+                left_out.push((*index, Why::UnfitOffsets));
                 continue;
             }
         }
@@ -157,7 +157,7 @@ fn without_overlaps(places: &[Place], sorted: Vec<usize>, left_out: &mut Vec<(us
         let next = if is_taken { before.get(last).copied().unwrap_or(0) } else { last };
         // Between two taken ones lie those that overlap the later.
         let passed = sorted.get(next..if is_taken { last } else { at }).unwrap_or_default();
-        left_out.extend(passed.iter().map(|index| (*index, Why::Doubtful)));
+        left_out.extend(passed.iter().map(|index| (*index, Why::UnfitOffsets)));
         at = next;
     }
     chain.reverse();
@@ -176,7 +176,7 @@ fn follows(before: &Place, place: &Place) -> bool {
     before.last_offset.checked_add(1) == Some(place.base_offset)
 }
 
-/// The most entries that stand in the input in the order of their offsets.
+/// The most entries that are in the input in the order of their offsets.
 fn longest_in_order(chain: &[usize]) -> BTreeSet<usize> {
     // Ends of the best runs of each length, as places in the chain, and what stands before each.
     let mut ends: Vec<usize> = Vec::new();
@@ -214,39 +214,39 @@ mod tests {
         bases.iter().enumerate().map(place).collect()
     }
 
-    fn settled(bases: &[i64]) -> (Vec<i64>, Vec<(i64, Why)>) {
-        let order = settle(&places(bases), Fit::default());
+    fn ordered(bases: &[i64]) -> (Vec<i64>, Vec<(i64, Why)>) {
+        let order = order_entries(&places(bases), Fit::default());
         let left_out = order.left_out.iter().map(|(index, why)| (bases[*index], *why)).collect();
         (order.entries.iter().map(|(index, _)| bases[*index]).collect(), left_out)
     }
 
     #[test]
     fn what_is_in_order_stays() {
-        assert_eq!(settled(&[0, 10, 20, 45, 60]), (vec![0, 10, 20, 45, 60], vec![]));
-        assert_eq!(settled(&[]), (vec![], vec![]));
+        assert_eq!(ordered(&[0, 10, 20, 45, 60]), (vec![0, 10, 20, 45, 60], vec![]));
+        assert_eq!(ordered(&[]), (vec![], vec![]));
     }
 
     #[test]
     fn swapped_blocks_are_sorted_in() {
-        assert_eq!(settled(&[0, 30, 40, 10, 20, 50]), (vec![0, 10, 20, 30, 40, 50], vec![]));
+        assert_eq!(ordered(&[0, 30, 40, 10, 20, 50]), (vec![0, 10, 20, 30, 40, 50], vec![]));
     }
 
     #[test]
     fn of_copies_the_first_stays() {
-        assert_eq!(settled(&[0, 10, 20, 10, 20, 30]), (vec![0, 10, 20, 30], vec![(10, Why::Copy), (20, Why::Copy)]));
+        assert_eq!(ordered(&[0, 10, 20, 10, 20, 30]), (vec![0, 10, 20, 30], vec![(10, Why::Copy), (20, Why::Copy)]));
     }
 
     #[test]
     fn a_damaged_offset_is_doubtful_wherever_it_points() {
         for wild in [1 << 40, 14, 3, 1000] {
-            assert_eq!(settled(&[0, 10, wild, 30, 40]), (vec![0, 10, 30, 40], vec![(wild, Why::Doubtful)]), "{wild}");
+            assert_eq!(ordered(&[0, 10, wild, 30, 40]), (vec![0, 10, 30, 40], vec![(wild, Why::UnfitOffsets)]), "{wild}");
         }
     }
 
     #[test]
     fn what_does_not_fit_the_segment_is_doubtful() {
-        let order = settle(&places(&[0, 10, 20, 30]), Fit { start: Some(10), end: Some(30) });
+        let order = order_entries(&places(&[0, 10, 20, 30]), Fit { start: Some(10), end: Some(30) });
         assert_eq!(order.entries, [(1, false), (2, false)]);
-        assert_eq!(order.left_out, [(0, Why::Doubtful), (3, Why::Doubtful)]);
+        assert_eq!(order.left_out, [(0, Why::UnfitOffsets), (3, Why::UnfitOffsets)]);
     }
 }

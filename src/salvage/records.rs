@@ -40,8 +40,8 @@ impl Rescue {
             return 0;
         }
         self.builder.discard();
-        let (headers, fault) = (Vec::new(), None);
-        let mut taker = Taker { builder: &mut self.builder, opened: &opened, section, rule, aside, headers, fault };
+        let (headers, failed) = (Vec::new(), None);
+        let mut taker = Taker { builder: &mut self.builder, opened: &opened, section, rule, aside, headers, failed };
         let mut walk = opened.walk;
         // How it ends is of no interest: what was read until then is all there is.
         let _ = walk.advance(&section, walk.left(), &mut taker);
@@ -61,7 +61,7 @@ struct Taker<'a, 'b> {
     rule: &'static str,
     aside: &'b mut Sink,
     headers: Vec<NewHeader<'a>>,
-    fault: Option<Error>,
+    failed: Option<Error>,
 }
 
 impl RecordSink for Taker<'_, '_> {
@@ -83,9 +83,9 @@ impl RecordSink for Taker<'_, '_> {
             headers: &self.headers,
             ..NewRecord::default()
         };
-        if self.fault.is_none() {
+        if self.failed.is_none() {
             // A record that no batch can hold is no record.
-            self.fault = self.builder.append(&new, self.aside).err();
+            self.failed = self.builder.append(&new, self.aside).err();
         }
         self.headers.clear();
     }

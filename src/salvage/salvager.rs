@@ -1,12 +1,11 @@
 //! Drives a salvage: piece after piece, in bounded memory, past every damage.
 
-use super::account::Account;
-use super::missing;
+use super::account::{Account, bound_lost_offsets};
 use super::order::{Fit, Place};
 use super::records::Rescue;
-use crate::decode::{ChecksumJudge, DecodeOptions, parse_header};
+use crate::decode::{ChecksumVerifier, DecodeOptions, parse_header};
 use crate::error::Result;
-use crate::framing::{Frame, Judge, Piece, Run, Runs, Source, Step, Tail, step};
+use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, Verifier, step};
 use crate::interrupt::Interrupt;
 use crate::model::{Formats, RecordFormat};
 use crate::validate::{Finding, Findings, Neighbours};
@@ -28,7 +27,7 @@ pub struct SalvageOptions {
 /// Salvages one source, front to back.
 pub struct Salvager {
     runs: Runs,
-    judge: ChecksumJudge,
+    verifier: ChecksumVerifier,
     formats: Formats,
     options: SalvageOptions,
     rescue: Option<Rescue>,
@@ -43,7 +42,7 @@ pub struct Found {
     pub account: Account,
     /// What is wrong with the input.
     pub findings: Findings,
-    /// Where the intact entries are, when that was asked for.
+    /// Where the valid entries are, when that was asked for.
     pub places: Vec<Place>,
     /// There were too many entries to list their places.
     pub has_too_many: bool,
@@ -65,14 +64,17 @@ impl Salvager {
     /// None that an input causes.
     pub fn new(source: Source, options: SalvageOptions) -> Result<Self> {
         let decode = DecodeOptions { check_crc: true, ..options.decode.clone() };
-        let judge = ChecksumJudge::of(&decode);
+        let verifier = ChecksumVerifier::of(&decode);
         let rescue = options.wants_records.then(|| Rescue::new(decode.clone())).transpose()?;
-        let runs =
-            Runs::new(source, decode.limits, RUN_LEN).of(decode.formats).recovering(Box::new(judge)).giving_broken().giving_enclosed();
+        let runs = Runs::new(source, decode.limits, RUN_LEN)
+            .of(decode.formats)
+            .with_recovery(Box::new(verifier))
+            .giving_broken()
+            .giving_enclosed();
         let options = SalvageOptions { decode, ..options };
         Ok(Self {
             runs,
-            judge,
+            verifier,
             formats: options.decode.formats,
             options,
             rescue,
@@ -83,16 +85,16 @@ impl Salvager {
 
     /// Asked while a search goes on inside of `advance`.
     #[must_use]
-    pub fn asking(mut self, interrupt: Interrupt) -> Self {
-        self.runs = self.runs.asking(interrupt);
+    pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
+        self.runs = self.runs.with_interrupt(interrupt);
         self
     }
 
-    /// Writes what is intact of the next piece behind what `out` holds, and readable records of damaged batches behind what `aside`
+    /// Writes what is valid of the next piece behind what `out` holds, and readable records of damaged batches behind what `aside`
     /// holds; false at the end.
     ///
     /// # Errors
-    /// `UnsupportedFormat` for an intact batch of magic 3 where they are not read, `Io` and `Interrupted`: bad bytes are findings.
+    /// `UnsupportedFormat` for a valid batch of magic 3 where they are not read, `Io` and `Interrupted`: bad bytes are findings.
     pub fn advance(&mut self, out: &mut Sink, aside: &mut Sink) -> Result<bool> {
         match self.runs.next_piece()? {
             Some(Piece::Run(run)) => {
@@ -114,7 +116,7 @@ impl Salvager {
     /// What came of it. Call it at the end.
     pub fn finish(mut self) -> Found {
         if self.found.is_disordered {
-            missing::bound(&mut self.found.account);
+            bound_lost_offsets(&mut self.found.account);
         }
         self.found
     }
@@ -126,9 +128,9 @@ impl Salvager {
             let bytes = run.entries_from(at).get(..len).unwrap_or_default();
             let frame = Frame { position: run.position.saturating_add(as_u64(at)), magic, bytes };
             at += len;
-            // Framing believes no entry whose header cannot be parsed.
+            // Framing trusts no entry whose header cannot be parsed.
             let Ok(header) = parse_header(frame, self.formats, self.options.decode.base_position) else { continue };
-            if header.format == RecordFormat::V3 && std::mem::take(&mut self.options.decode.tells_experimental) {
+            if header.format == RecordFormat::V3 && std::mem::take(&mut self.options.decode.reports_experimental) {
                 fresh.push(Finding::of_experimental(header.format, frame.position));
             }
             self.neighbours.visit(&header, &mut fresh);
@@ -158,7 +160,7 @@ impl Salvager {
         let bytes = run.bytes.get(..run.len).unwrap_or_default();
         let end = run.position.saturating_add(as_u64(run.len));
         let Step::Entry { magic, .. } = step(bytes, self.formats, &self.options.decode.limits) else { return };
-        let Some(error) = self.judge.damage_of(bytes, magic) else { return };
+        let Some(error) = self.verifier.damage_of(bytes, magic) else { return };
         let error = error.at_byte(run.position);
         let rule = error.kind().rule();
         self.found.findings.push(Finding::of_error(&error, run.position, as_u64(run.len)));
@@ -174,7 +176,7 @@ impl Salvager {
         match piece {
             Piece::Damage(damage) => self.found.account.lose(damage.bytes.clone(), finding.rule()),
             Piece::Swallowed(bytes) => self.found.account.lose(bytes.clone(), finding.rule()),
-            // These bytes were left out already, by what could not be believed without a search.
+            // These bytes were left out already, by what could not be trusted without a search.
             Piece::Run(_) | Piece::Broken(_) | Piece::Unsearched(_) => {}
         }
         self.found.findings.push(finding);

@@ -1,6 +1,6 @@
 use super::Parsed;
 use super::epochs::EpochEntry;
-use super::fault::{Faults, Wrong};
+use super::finding::{SidecarFindings, SidecarProblem};
 use crate::wire::as_u64;
 
 /// One line of `recovery-point-offset-checkpoint`, `replication-offset-checkpoint` and their like (SEG-9).
@@ -19,16 +19,16 @@ const RULE: &str = "SEG-9";
 /// Parses a `leader-epoch-checkpoint`.
 pub fn parse_epochs(bytes: &[u8]) -> Parsed<EpochEntry> {
     let mut last: Option<EpochEntry> = None;
-    parse_lines(bytes, |fields, faults, at, len| {
+    parse_lines(bytes, |fields, findings, at, len| {
         let [epoch, start_offset] = fields else { return None };
         let entry = EpochEntry { epoch: epoch.parse().ok()?, start_offset: start_offset.parse().ok()? };
         if entry.epoch < 0 || entry.start_offset < 0 {
             let value = i64::from(entry.epoch).min(entry.start_offset);
-            faults.push(Wrong::Entry { rule: RULE, what: "negative epoch or offset", value, bound: 0 }, at, len);
+            findings.push(SidecarProblem::Entry { rule: RULE, what: "negative epoch or offset", value, bound: 0 }, at, len);
         }
         if let Some(last) = last.filter(|last| entry.epoch <= last.epoch || entry.start_offset < last.start_offset) {
             let (value, bound) = (i64::from(entry.epoch), i64::from(last.epoch));
-            faults.push(Wrong::Entry { rule: RULE, what: "epoch or offset does not increase", value, bound }, at, len);
+            findings.push(SidecarProblem::Entry { rule: RULE, what: "epoch or offset does not increase", value, bound }, at, len);
         }
         last = Some(entry);
         Some(entry)
@@ -58,18 +58,18 @@ pub fn offsets_to_bytes(entries: &[PartitionOffset]) -> Vec<u8> {
 /// Parses a `partition.metadata` and gives the topic id in its text form (SEG-10).
 pub fn parse_topic_id(bytes: &[u8]) -> Parsed<String> {
     let rule = "SEG-10";
-    let mut faults = Faults::default();
+    let mut findings = SidecarFindings::default();
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.lines();
     if lines.next().map(str::trim_end) != Some("version: 0") {
-        faults.push(Wrong::Unreadable { rule, what: "the first line is not \"version: 0\"" }, 0, as_u64(bytes.len()));
+        findings.push(SidecarProblem::Unreadable { rule, what: "the first line is not \"version: 0\"" }, 0, as_u64(bytes.len()));
     }
     let id = lines.next().and_then(|line| line.strip_prefix("topic_id: ")).map(str::trim_end).filter(|id| is_topic_id(id));
     if id.is_none() {
         let what = "the second line is not \"topic_id: \" and 22 characters of URL-safe base64";
-        faults.push(Wrong::Unreadable { rule, what }, 0, as_u64(bytes.len()));
+        findings.push(SidecarProblem::Unreadable { rule, what }, 0, as_u64(bytes.len()));
     }
-    Parsed { entries: id.into_iter().map(str::to_owned).collect(), faults: faults.finish() }
+    Parsed { entries: id.into_iter().map(str::to_owned).collect(), findings: findings.finish() }
 }
 
 /// Writes a `partition.metadata`.
@@ -82,8 +82,8 @@ fn is_topic_id(id: &str) -> bool {
 }
 
 /// Version, number of entries, then a line for each (`CheckpointFile`).
-fn parse_lines<T>(bytes: &[u8], mut entry: impl FnMut(&[&str], &mut Faults, u64, u64) -> Option<T>) -> Parsed<T> {
-    let mut faults = Faults::default();
+fn parse_lines<T>(bytes: &[u8], mut entry: impl FnMut(&[&str], &mut SidecarFindings, u64, u64) -> Option<T>) -> Parsed<T> {
+    let mut findings = SidecarFindings::default();
     let mut entries = Vec::new();
     let mut declared = None;
     let mut at = 0;
@@ -93,22 +93,24 @@ fn parse_lines<T>(bytes: &[u8], mut entry: impl FnMut(&[&str], &mut Faults, u64,
         let len = as_u64(line.len());
         match (index, fields.as_slice()) {
             (0, ["0"]) => {}
-            (0, _) => faults.push(Wrong::Unreadable { rule: RULE, what: "the first line is not version 0" }, at, len),
+            (0, _) => findings.push(SidecarProblem::Unreadable { rule: RULE, what: "the first line is not version 0" }, at, len),
             (1, [count]) if count.parse::<u64>().is_ok() => declared = count.parse::<u64>().ok(),
-            (1, _) => faults.push(Wrong::Unreadable { rule: RULE, what: "the second line is not the number of entries" }, at, len),
+            (1, _) => {
+                findings.push(SidecarProblem::Unreadable { rule: RULE, what: "the second line is not the number of entries" }, at, len)
+            }
             (_, []) => {}
-            (_, fields) => match entry(fields, &mut faults, at, len) {
+            (_, fields) => match entry(fields, &mut findings, at, len) {
                 Some(entry) => entries.push(entry),
-                None => faults.push(Wrong::Unreadable { rule: RULE, what: "a line is not an entry" }, at, len),
+                None => findings.push(SidecarProblem::Unreadable { rule: RULE, what: "a line is not an entry" }, at, len),
             },
         }
         at += len;
     }
     // Kafka 0.11 leaves the file empty where no batch had an epoch.
     if !bytes.is_empty() && declared != Some(as_u64(entries.len())) {
-        faults.push(Wrong::Unreadable { rule: RULE, what: "the number of entries is not that of the second line" }, 0, at);
+        findings.push(SidecarProblem::Unreadable { rule: RULE, what: "the number of entries is not that of the second line" }, 0, at);
     }
-    Parsed { entries, faults: faults.finish() }
+    Parsed { entries, findings: findings.finish() }
 }
 
 fn to_text(count: usize, lines: impl Iterator<Item = String>) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! The files that Kafka keeps beside a `.log`: bytes or text to entries and faults, entries to bytes, and the entries that a log should
+//! The files that Kafka keeps beside a `.log`: bytes or text to entries and findings, entries to bytes, and the entries that a log should
 //! have, built from its batch headers. Reads no log: headers and markers come in from above.
 //! Sources: `OffsetIndex`, `TimeIndex`, `TransactionIndex`, `ProducerStateManager`, `CheckpointFile`, `LogSegment` in Kafka's storage.
 
@@ -6,8 +6,8 @@
 pub mod checkpoint;
 /// Epochs and where they start.
 pub mod epochs;
-/// What can be wrong with such a file.
-pub mod fault;
+/// Findings about sidecar files.
+pub mod finding;
 /// The entries of offset and time index, from headers.
 pub mod index_builder;
 /// `.index`.
@@ -24,7 +24,7 @@ pub mod txn_index;
 mod table;
 
 pub use epochs::{EpochEntry, LeaderEpochs};
-pub use fault::{Fault, Faults, Wrong};
+pub use finding::{SidecarFinding, SidecarFindings, SidecarProblem};
 pub use index_builder::IndexBuilder;
 pub use offset_index::OffsetEntry;
 pub use producer_snapshot::ProducerEntry;
@@ -32,18 +32,18 @@ pub use producers::Producers;
 pub use time_index::TimeEntry;
 pub use txn_index::AbortedTxn;
 
-/// What a file holds, and what is wrong with it. Entries are given as they stand, also those that a fault is about.
+/// What a file holds, and what is wrong with it. Entries are given as they are in the file, also those that a finding is about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed<T> {
     /// In the order of the file.
     pub entries: Vec<T>,
     /// In the order of the file.
-    pub faults: Vec<Fault>,
+    pub findings: Vec<SidecarFinding>,
 }
 
 impl<T> Parsed<T> {
     /// True when nothing is wrong with it (a zero tail is nothing wrong).
-    pub fn is_sound(&self) -> bool {
-        !self.faults.iter().any(Fault::is_harmful)
+    pub fn is_valid(&self) -> bool {
+        !self.findings.iter().any(SidecarFinding::is_harmful)
     }
 }

@@ -1,5 +1,5 @@
 use super::Parsed;
-use super::fault::{Faults, Wrong};
+use super::finding::{SidecarFindings, SidecarProblem};
 use super::table;
 
 /// One entry of an `.index` (SEG-3).
@@ -16,17 +16,17 @@ pub const ENTRY_LEN: usize = 8;
 
 /// Parses the file of the segment that starts at `base_offset`.
 pub fn parse(bytes: &[u8], base_offset: i64) -> Parsed<OffsetEntry> {
-    let mut faults = Faults::default();
+    let mut findings = SidecarFindings::default();
     let mut entries: Vec<OffsetEntry> = Vec::new();
-    for (at, [a, b, c, d, position @ ..]) in table::entries::<ENTRY_LEN>(bytes, &mut faults) {
+    for (at, [a, b, c, d, position @ ..]) in table::entries::<ENTRY_LEN>(bytes, &mut findings) {
         let relative = i32::from_be_bytes([*a, *b, *c, *d]);
         let entry = OffsetEntry { offset: base_offset.wrapping_add(i64::from(relative)), position: i32::from_be_bytes(*position) };
-        if let Some(wrong) = wrong(entry, base_offset, entries.last()) {
-            faults.push(wrong, at, 8);
+        if let Some(problem) = contradiction(entry, base_offset, entries.last()) {
+            findings.push(problem, at, 8);
         }
         entries.push(entry);
     }
-    Parsed { entries, faults: faults.finish() }
+    Parsed { entries, findings: findings.finish() }
 }
 
 /// The entries of a part of the file, sound or not, that lead somewhere.
@@ -42,19 +42,19 @@ pub fn to_bytes(entries: &[OffsetEntry], base_offset: i64) -> Vec<u8> {
     entries.iter().filter_map(relative).flat_map(|(offset, position)| [offset.to_be_bytes(), position.to_be_bytes()]).flatten().collect()
 }
 
-fn wrong(entry: OffsetEntry, base_offset: i64, previous: Option<&OffsetEntry>) -> Option<Wrong> {
+fn contradiction(entry: OffsetEntry, base_offset: i64, previous: Option<&OffsetEntry>) -> Option<SidecarProblem> {
     let rule = "SEG-3";
     if entry.offset < base_offset {
-        return Some(Wrong::Entry { rule, what: "offset below the segment's first", value: entry.offset, bound: base_offset });
+        return Some(SidecarProblem::Entry { rule, what: "offset below the segment's first", value: entry.offset, bound: base_offset });
     }
     if entry.position < 0 {
-        return Some(Wrong::Entry { rule, what: "negative position", value: i64::from(entry.position), bound: 0 });
+        return Some(SidecarProblem::Entry { rule, what: "negative position", value: i64::from(entry.position), bound: 0 });
     }
     let previous = previous?;
     if entry.offset <= previous.offset {
         let what = "offset does not increase on the entry before";
-        return Some(Wrong::Entry { rule, what, value: entry.offset, bound: previous.offset });
+        return Some(SidecarProblem::Entry { rule, what, value: entry.offset, bound: previous.offset });
     }
     let (value, bound) = (i64::from(entry.position), i64::from(previous.position));
-    (value <= bound).then_some(Wrong::Entry { rule, what: "position does not increase on the entry before", value, bound })
+    (value <= bound).then_some(SidecarProblem::Entry { rule, what: "position does not increase on the entry before", value, bound })
 }

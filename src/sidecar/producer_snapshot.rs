@@ -1,5 +1,5 @@
 use super::Parsed;
-use super::fault::{Faults, Wrong};
+use super::finding::{SidecarFindings, SidecarProblem};
 use crate::error::Result;
 use crate::wire::{Cursor, as_u64, checksum};
 
@@ -30,11 +30,11 @@ const ENTRY_LEN: usize = 46;
 
 /// Parses the file that holds the state up to `end_offset` (exclusive), which is its name.
 ///
-/// A version other than 1 and a wrong checksum give no entries: nothing of them can be believed.
+/// A version other than 1 and a wrong checksum give no entries: nothing of them can be trusted.
 pub fn parse(bytes: &[u8], end_offset: i64) -> Parsed<ProducerEntry> {
-    let mut faults = Faults::default();
-    let entries = body(bytes, end_offset, &mut faults).unwrap_or_default();
-    Parsed { entries, faults: faults.finish() }
+    let mut findings = SidecarFindings::default();
+    let entries = body(bytes, end_offset, &mut findings).unwrap_or_default();
+    Parsed { entries, findings: findings.finish() }
 }
 
 /// Writes the file, the entries in the given order.
@@ -58,28 +58,28 @@ pub fn to_bytes(entries: &[ProducerEntry]) -> Vec<u8> {
     bytes
 }
 
-fn body(bytes: &[u8], end_offset: i64, faults: &mut Faults) -> Option<Vec<ProducerEntry>> {
+fn body(bytes: &[u8], end_offset: i64, findings: &mut SidecarFindings) -> Option<Vec<ProducerEntry>> {
     let rule = "SEG-8";
     let len = as_u64(bytes.len());
     let mut cursor = Cursor::new(bytes, rule);
     let (Ok(version), Ok(crc)) = (cursor.take_i16("version"), cursor.take_array("crc")) else {
-        faults.push(Wrong::Unreadable { rule, what: "the file is shorter than its header" }, 0, len);
+        findings.push(SidecarProblem::Unreadable { rule, what: "the file is shorter than its header" }, 0, len);
         return None;
     };
     if version != VERSION {
-        faults.push(Wrong::Entry { rule, what: "unknown version", value: i64::from(version), bound: i64::from(VERSION) }, 0, 2);
+        findings.push(SidecarProblem::Entry { rule, what: "unknown version", value: i64::from(version), bound: i64::from(VERSION) }, 0, 2);
         return None;
     }
     let (stored, computed) = (u32::from_be_bytes(crc), checksum::crc32c(cursor.left()));
     if stored != computed {
-        faults.push(Wrong::Checksum { stored, computed }, 2, 4);
+        findings.push(SidecarProblem::Checksum { stored, computed }, 2, 4);
         return None;
     }
     let count = cursor.take_i32("producerEntries").ok().and_then(|count| usize::try_from(count).ok());
     let (whole, rest) = cursor.left().as_chunks::<ENTRY_LEN>();
     if count != Some(whole.len()) || !rest.is_empty() {
-        faults.push(
-            Wrong::Unreadable { rule, what: "the number of entries does not fit the length of the file" },
+        findings.push(
+            SidecarProblem::Unreadable { rule, what: "the number of entries does not fit the length of the file" },
             6,
             len.saturating_sub(6),
         );
@@ -91,7 +91,7 @@ fn body(bytes: &[u8], end_offset: i64, faults: &mut Faults) -> Option<Vec<Produc
         let at = as_u64(HEADER_LEN + index * ENTRY_LEN);
         if entry.last_offset >= end_offset || entry.current_txn_first_offset >= end_offset {
             let value = entry.last_offset.max(entry.current_txn_first_offset);
-            faults.push(Wrong::Entry { rule, what: "offset at or behind the end of the snapshot", value, bound }, at, 46);
+            findings.push(SidecarProblem::Entry { rule, what: "offset at or behind the end of the snapshot", value, bound }, at, 46);
         }
         entries.push(entry);
     }

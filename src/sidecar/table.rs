@@ -1,19 +1,22 @@
-use super::fault::{Faults, Wrong};
+use super::finding::{SidecarFindings, SidecarProblem};
 use crate::wire::as_u64;
 
 /// Cuts the bytes of an index into entries of `N` bytes and leaves out a tail of zeros and a piece of an entry (SEG-5).
 ///
 /// A zero entry is none, unless it stands first and alone: a preallocated file that nothing was appended to is all zeros.
-pub fn entries<'a, const N: usize>(bytes: &'a [u8], faults: &mut Faults) -> impl Iterator<Item = (u64, &'a [u8; N])> + use<'a, N> {
+pub fn entries<'a, const N: usize>(
+    bytes: &'a [u8],
+    findings: &mut SidecarFindings,
+) -> impl Iterator<Item = (u64, &'a [u8; N])> + use<'a, N> {
     let (whole, rest) = bytes.as_chunks::<N>();
     let used = whole.len() - whole.iter().rev().take_while(|entry| entry.iter().all(|byte| *byte == 0)).count();
     let used = if whole.len() == 1 { 1 } else { used };
     let zeros = whole.len() - used;
     if zeros > 0 {
-        faults.push(Wrong::ZeroTail { bytes: as_u64(zeros * N + rest.len()) }, as_u64(used * N), as_u64(zeros * N + rest.len()));
+        findings.push(SidecarProblem::ZeroTail { bytes: as_u64(zeros * N + rest.len()) }, as_u64(used * N), as_u64(zeros * N + rest.len()));
     }
     if !rest.is_empty() && (zeros == 0 || rest.iter().any(|byte| *byte != 0)) {
-        faults.push(Wrong::CutEntry { bytes: as_u64(rest.len()) }, as_u64(whole.len() * N), as_u64(rest.len()));
+        findings.push(SidecarProblem::CutEntry { bytes: as_u64(rest.len()) }, as_u64(whole.len() * N), as_u64(rest.len()));
     }
     whole.iter().take(used).enumerate().map(|(index, entry)| (as_u64(index * N), entry))
 }

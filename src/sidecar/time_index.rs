@@ -1,5 +1,5 @@
 use super::Parsed;
-use super::fault::{Faults, Wrong};
+use super::finding::{SidecarFindings, SidecarProblem};
 use super::table;
 
 /// One entry of a `.timeindex` (SEG-4): no batch up to this one has a later timestamp.
@@ -16,17 +16,17 @@ pub const ENTRY_LEN: usize = 12;
 
 /// Parses the file of the segment that starts at `base_offset`.
 pub fn parse(bytes: &[u8], base_offset: i64) -> Parsed<TimeEntry> {
-    let mut faults = Faults::default();
+    let mut findings = SidecarFindings::default();
     let mut entries: Vec<TimeEntry> = Vec::new();
-    for (at, [timestamp @ .., a, b, c, d]) in table::entries::<ENTRY_LEN>(bytes, &mut faults) {
+    for (at, [timestamp @ .., a, b, c, d]) in table::entries::<ENTRY_LEN>(bytes, &mut findings) {
         let relative = i32::from_be_bytes([*a, *b, *c, *d]);
         let entry = TimeEntry { timestamp: i64::from_be_bytes(*timestamp), offset: base_offset.wrapping_add(i64::from(relative)) };
-        if let Some(wrong) = wrong(entry, base_offset, entries.last()) {
-            faults.push(wrong, at, 12);
+        if let Some(problem) = contradiction(entry, base_offset, entries.last()) {
+            findings.push(problem, at, 12);
         }
         entries.push(entry);
     }
-    Parsed { entries, faults: faults.finish() }
+    Parsed { entries, findings: findings.finish() }
 }
 
 /// Writes the file. Entries whose relative offset does not fit are left out (SEG-13).
@@ -41,19 +41,19 @@ pub fn to_bytes(entries: &[TimeEntry], base_offset: i64) -> Vec<u8> {
     bytes
 }
 
-fn wrong(entry: TimeEntry, base_offset: i64, previous: Option<&TimeEntry>) -> Option<Wrong> {
+fn contradiction(entry: TimeEntry, base_offset: i64, previous: Option<&TimeEntry>) -> Option<SidecarProblem> {
     let rule = "SEG-4";
     if entry.offset < base_offset {
-        return Some(Wrong::Entry { rule, what: "offset below the segment's first", value: entry.offset, bound: base_offset });
+        return Some(SidecarProblem::Entry { rule, what: "offset below the segment's first", value: entry.offset, bound: base_offset });
     }
     if entry.timestamp < 0 {
-        return Some(Wrong::Entry { rule, what: "negative timestamp", value: entry.timestamp, bound: 0 });
+        return Some(SidecarProblem::Entry { rule, what: "negative timestamp", value: entry.timestamp, bound: 0 });
     }
     let previous = previous?;
     if entry.timestamp <= previous.timestamp {
         let what = "timestamp does not increase on the entry before";
-        return Some(Wrong::Entry { rule, what, value: entry.timestamp, bound: previous.timestamp });
+        return Some(SidecarProblem::Entry { rule, what, value: entry.timestamp, bound: previous.timestamp });
     }
     let what = "offset decreases on the entry before";
-    (entry.offset < previous.offset).then_some(Wrong::Entry { rule, what, value: entry.offset, bound: previous.offset })
+    (entry.offset < previous.offset).then_some(SidecarProblem::Entry { rule, what, value: entry.offset, bound: previous.offset })
 }

@@ -1,5 +1,5 @@
 use super::Parsed;
-use super::fault::{Faults, Wrong};
+use super::finding::{SidecarFindings, SidecarProblem};
 use crate::error::Result;
 use crate::wire::{Cursor, as_u64};
 
@@ -21,23 +21,23 @@ pub const ENTRY_LEN: usize = 34;
 
 /// Parses the file. Entries of an unknown version are left out.
 pub fn parse(bytes: &[u8]) -> Parsed<AbortedTxn> {
-    let mut faults = Faults::default();
+    let mut findings = SidecarFindings::default();
     let mut entries: Vec<AbortedTxn> = Vec::new();
     let (whole, rest) = bytes.as_chunks::<ENTRY_LEN>();
     for (index, bytes) in whole.iter().enumerate() {
         let at = as_u64(index * ENTRY_LEN);
         let Ok((version, entry)) = fields(bytes) else { continue };
-        if let Some(wrong) = wrong(version, entry, entries.last()) {
-            faults.push(wrong, at, 34);
+        if let Some(problem) = contradiction(version, entry, entries.last()) {
+            findings.push(problem, at, 34);
         }
         if version == 0 {
             entries.push(entry);
         }
     }
     if !rest.is_empty() {
-        faults.push(Wrong::CutEntry { bytes: as_u64(rest.len()) }, as_u64(whole.len() * ENTRY_LEN), as_u64(rest.len()));
+        findings.push(SidecarProblem::CutEntry { bytes: as_u64(rest.len()) }, as_u64(whole.len() * ENTRY_LEN), as_u64(rest.len()));
     }
-    Parsed { entries, faults: faults.finish() }
+    Parsed { entries, findings: findings.finish() }
 }
 
 /// Writes the file.
@@ -61,19 +61,19 @@ fn fields(bytes: &[u8; ENTRY_LEN]) -> Result<(i16, AbortedTxn)> {
     Ok((version, AbortedTxn { producer_id, first_offset, last_offset, last_stable_offset }))
 }
 
-fn wrong(version: i16, entry: AbortedTxn, previous: Option<&AbortedTxn>) -> Option<Wrong> {
+fn contradiction(version: i16, entry: AbortedTxn, previous: Option<&AbortedTxn>) -> Option<SidecarProblem> {
     let rule = "SEG-7";
     if version != 0 {
-        return Some(Wrong::Entry { rule, what: "unknown version", value: i64::from(version), bound: 0 });
+        return Some(SidecarProblem::Entry { rule, what: "unknown version", value: i64::from(version), bound: 0 });
     }
     if entry.producer_id < 0 {
-        return Some(Wrong::Entry { rule, what: "negative producer id", value: entry.producer_id, bound: 0 });
+        return Some(SidecarProblem::Entry { rule, what: "negative producer id", value: entry.producer_id, bound: 0 });
     }
     if entry.first_offset < 0 || entry.first_offset > entry.last_offset {
         let what = "first offset is not from 0 to the last";
-        return Some(Wrong::Entry { rule, what, value: entry.first_offset, bound: entry.last_offset });
+        return Some(SidecarProblem::Entry { rule, what, value: entry.first_offset, bound: entry.last_offset });
     }
     let previous = previous?.last_offset;
     let what = "last offset does not increase on the entry before";
-    (entry.last_offset <= previous).then_some(Wrong::Entry { rule, what, value: entry.last_offset, bound: previous })
+    (entry.last_offset <= previous).then_some(SidecarProblem::Entry { rule, what, value: entry.last_offset, bound: previous })
 }

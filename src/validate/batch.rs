@@ -1,7 +1,7 @@
 //! What a batch header can get wrong and still be readable, alone and beside the batch before it.
 
 use super::finding::{Finding, Severity};
-use super::what::What;
+use super::kind::FindingKind;
 use crate::model::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE};
 use crate::model::{BatchHeader, RecordFormat, TimestampType};
 
@@ -25,7 +25,7 @@ impl Neighbours {
             return;
         }
         if let Some(previous_last) = self.last_offset.filter(|last| header.base_offset <= *last) {
-            let overlap = What::OffsetOverlap { previous_last };
+            let overlap = FindingKind::OffsetOverlap { previous_last };
             findings.push(Finding::in_batch(overlap, Severity::Warning, header).at_field("baseOffset"));
         }
         self.last_offset = Some(header.last_offset);
@@ -35,7 +35,7 @@ impl Neighbours {
             return;
         }
         if let Some(previous) = self.epoch.or(Some(0)).filter(|previous| epoch < *previous) {
-            let behind = What::EpochBehind { epoch, previous };
+            let behind = FindingKind::EpochBehind { epoch, previous };
             findings.push(Finding::in_batch(behind, Severity::Warning, header).at_field("partitionLeaderEpoch"));
         }
         self.epoch = Some(epoch.max(0));
@@ -44,23 +44,23 @@ impl Neighbours {
 
 /// Looks at a header by itself.
 pub fn header_rules(header: &BatchHeader, findings: &mut Vec<Finding>) {
-    let mut warn = |what, field| findings.push(Finding::in_batch(what, Severity::Warning, header).at_field(field));
+    let mut warn = |kind, field| findings.push(Finding::in_batch(kind, Severity::Warning, header).at_field(field));
     let last_offset_delta = header.last_offset.wrapping_sub(header.base_offset);
     if last_offset_delta < 0 || header.base_offset < 0 || header.base_offset.checked_add(last_offset_delta).is_none() {
         let field = if header.format.is_batch() { "lastOffsetDelta" } else { "offset" };
-        warn(What::OffsetRange { base_offset: header.base_offset, last_offset_delta }, field);
+        warn(FindingKind::OffsetRange { base_offset: header.base_offset, last_offset_delta }, field);
     }
     if header.unused_bits() != 0 {
-        warn(What::UnusedBits { bits: i32::from(header.unused_bits().cast_unsigned()) }, "attributes");
+        warn(FindingKind::UnusedBits { bits: i32::from(header.unused_bits().cast_unsigned()) }, "attributes");
     }
     if !header.format.is_batch() {
         if header.max_timestamp < -1 {
-            warn(What::NegativeTimestamp { timestamp: header.max_timestamp }, "timestamp");
+            warn(FindingKind::NegativeTimestamp { timestamp: header.max_timestamp }, "timestamp");
         }
         return;
     }
     if header.base_timestamp < -1 {
-        warn(What::NegativeTimestamp { timestamp: header.base_timestamp }, "baseTimestamp");
+        warn(FindingKind::NegativeTimestamp { timestamp: header.base_timestamp }, "baseTimestamp");
     }
     producer_rules(header, &mut warn);
 }
@@ -69,24 +69,24 @@ pub fn header_rules(header: &BatchHeader, findings: &mut Vec<Finding>) {
 pub fn max_timestamp_rule(header: &BatchHeader, found: Option<i64>, findings: &mut Vec<Finding>) {
     let Some(found) = found else { return };
     if header.timestamp_type() == TimestampType::CreateTime && header.max_timestamp != found {
-        let what = What::MaxTimestamp { stored: header.max_timestamp, found };
+        let kind = FindingKind::MaxTimestamp { stored: header.max_timestamp, found };
         let field = if header.format.is_batch() { "maxTimestamp" } else { "timestamp" };
-        findings.push(Finding::in_batch(what, Severity::Warning, header).at_field(field));
+        findings.push(Finding::in_batch(kind, Severity::Warning, header).at_field(field));
     }
 }
 
-fn producer_rules(header: &BatchHeader, warn: &mut impl FnMut(What, &'static str)) {
+fn producer_rules(header: &BatchHeader, warn: &mut impl FnMut(FindingKind, &'static str)) {
     let producer = header.producer;
     if producer.id == NO_PRODUCER_ID {
         if header.is_transactional() {
-            warn(What::Producer { what: "the batch is transactional and has no producer id" }, "producerId");
+            warn(FindingKind::Producer { what: "the batch is transactional and has no producer id" }, "producerId");
         }
         return;
     }
     if producer.epoch < 0 {
-        warn(What::Producer { what: "the batch has a producer id and no producer epoch" }, "producerEpoch");
+        warn(FindingKind::Producer { what: "the batch has a producer id and no producer epoch" }, "producerEpoch");
     }
     if producer.base_sequence == NO_SEQUENCE && !header.is_control() {
-        warn(What::Producer { what: "the batch has a producer id and no base sequence" }, "baseSequence");
+        warn(FindingKind::Producer { what: "the batch has a producer id and no base sequence" }, "baseSequence");
     }
 }

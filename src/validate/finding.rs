@@ -1,18 +1,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::kind::{FindingKind, Misplaced};
 pub use super::severity::Severity;
-use super::what::{Misplaced, What};
 use crate::error::{Error, ErrorKind, Position};
 use crate::framing::{Damage, Piece, Tail};
 use crate::model::{BatchHeader, RecordFormat};
-use crate::sidecar::Fault;
+use crate::sidecar::SidecarFinding;
 
 /// One thing worth knowing about the bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// What it is.
-    pub what: What,
+    pub kind: FindingKind,
     /// How bad it is.
     pub severity: Severity,
     /// Position of the bytes that it is about.
@@ -33,9 +33,9 @@ pub struct Finding {
 
 impl Finding {
     /// A finding about a whole batch.
-    pub fn in_batch(what: What, severity: Severity, header: &BatchHeader) -> Self {
+    pub fn in_batch(kind: FindingKind, severity: Severity, header: &BatchHeader) -> Self {
         Self {
-            what,
+            kind,
             severity,
             position: header.position,
             length: header.size,
@@ -52,17 +52,17 @@ impl Finding {
         match piece {
             Piece::Run(_) | Piece::Broken(_) => None,
             Piece::Damage(damage) => Some(Self::of_damage(damage)),
-            Piece::Swallowed(bytes) => Some(Self::of_hidden(What::Swallowed { at: bytes.end }, bytes)),
-            Piece::Unsearched(bytes) => Some(Self::of_hidden(What::Unsearched, bytes)),
+            Piece::Swallowed(bytes) => Some(Self::of_hidden(FindingKind::Swallowed { at: bytes.end }, bytes)),
+            Piece::Unsearched(bytes) => Some(Self::of_hidden(FindingKind::Unsearched, bytes)),
         }
     }
 
-    /// The finding that a fault of a file beside the log is. It never stops a reader.
-    pub fn of_fault(fault: Fault, file: &Arc<str>) -> Self {
-        let severity = if fault.is_harmful() { Severity::Warning } else { Severity::Info };
-        let (position, length, file) = (fault.position, fault.length, Some(Arc::clone(file)));
+    /// The finding about a sidecar file. It never stops a reader.
+    pub fn of_sidecar(problem: SidecarFinding, file: &Arc<str>) -> Self {
+        let severity = if problem.is_harmful() { Severity::Warning } else { Severity::Info };
+        let (position, length, file) = (problem.position, problem.length, Some(Arc::clone(file)));
         let (base_offset, last_offset, record_index, field) = (None, None, None, None);
-        Self { what: What::Beside(fault), severity, position, length, base_offset, last_offset, record_index, field, file }
+        Self { kind: FindingKind::Sidecar(problem), severity, position, length, base_offset, last_offset, record_index, field, file }
     }
 
     /// The finding that a failure is, about the bytes that are lost with it.
@@ -72,17 +72,17 @@ impl Finding {
     }
 
     /// A finding about bytes, with nothing known of a batch.
-    pub(super) fn at_bytes(what: What, severity: Severity, position: u64, length: u64) -> Self {
+    pub(super) fn at_bytes(kind: FindingKind, severity: Severity, position: u64, length: u64) -> Self {
         let (base_offset, last_offset, record_index, field) = (None, None, None, None);
-        Self { what, severity, position, length, base_offset, last_offset, record_index, field, file: None }
+        Self { kind, severity, position, length, base_offset, last_offset, record_index, field, file: None }
     }
 
     /// The finding about bytes in which entries may be hidden by a claim of `batchLength`.
-    fn of_hidden(what: What, bytes: &Range<u64>) -> Self {
+    fn of_hidden(kind: FindingKind, bytes: &Range<u64>) -> Self {
         let (position, length) = (bytes.start, bytes.end.saturating_sub(bytes.start));
         let (base_offset, last_offset, record_index) = (None, None, None);
         Self {
-            what,
+            kind,
             severity: Severity::Warning,
             position,
             length,
@@ -95,17 +95,17 @@ impl Finding {
     }
 
     /// Findings of one rule that were only counted, the first of them at this position.
-    pub fn of_untold(rule: &'static str, severity: Severity, times: u64, position: u64) -> Self {
-        let what = What::Untold { rule, times };
+    pub fn of_more(rule: &'static str, severity: Severity, times: u64, position: u64) -> Self {
+        let kind = FindingKind::More { rule, times };
         let (base_offset, last_offset, record_index, field) = (None, None, None, None);
-        Self { what, severity, position, length: 0, base_offset, last_offset, record_index, field, file: None }
+        Self { kind, severity, position, length: 0, base_offset, last_offset, record_index, field, file: None }
     }
 
-    /// The finding that an intact entry without a place in a log is.
-    pub fn of_misplaced(what: Misplaced, bytes: Range<u64>, base_offset: i64, last_offset: i64) -> Self {
-        let severity = if what == Misplaced::Copy { Severity::Info } else { Severity::Warning };
+    /// The finding that a valid entry without a place in a log is.
+    pub fn of_misplaced(kind: Misplaced, bytes: Range<u64>, base_offset: i64, last_offset: i64) -> Self {
+        let severity = if kind == Misplaced::Copy { Severity::Info } else { Severity::Warning };
         Self {
-            what: What::Misplaced(what),
+            kind: FindingKind::Misplaced(kind),
             severity,
             position: bytes.start,
             length: bytes.end.saturating_sub(bytes.start),
@@ -121,39 +121,39 @@ impl Finding {
     pub fn of_error(error: &Error, position: u64, length: u64) -> Self {
         let Position { base_offset, record_index, field, .. } = error.position();
         let last_offset = match error.kind() {
-            ErrorKind::InDoubt { last_offset: last, .. } | ErrorKind::OutsideUpload { last, .. } | ErrorKind::OutOfOrder { last, .. } => {
+            ErrorKind::Undecided { last_offset: last, .. } | ErrorKind::OutsideUpload { last, .. } | ErrorKind::OutOfOrder { last, .. } => {
                 Some(*last)
             }
             _ => None,
         };
-        let what = What::Failure(error.kind().clone());
-        Self { what, severity: Severity::Error, position, length, base_offset, last_offset, record_index, field, file: None }
+        let kind = FindingKind::Failure(error.kind().clone());
+        Self { kind, severity: Severity::Error, position, length, base_offset, last_offset, record_index, field, file: None }
     }
 
     /// The finding that reading a format is that never shipped; it is told once.
     pub fn of_experimental(format: RecordFormat, position: u64) -> Self {
-        Self::of_magic(What::Experimental { format }, position)
+        Self::of_magic(FindingKind::Experimental { format }, position)
     }
 
-    /// The finding that a conversion writes another format than it reads, and nobody named it; the first entry stands at `position`.
+    /// The finding that a conversion writes another format than it reads, and nobody named it; the first entry is at `position`.
     pub fn of_default_target(from: RecordFormat, to: RecordFormat, position: u64) -> Self {
-        Self::of_magic(What::DefaultTarget { from, to }, position)
+        Self::of_magic(FindingKind::DefaultTarget { from, to }, position)
     }
 
-    fn of_magic(what: What, position: u64) -> Self {
+    fn of_magic(kind: FindingKind, position: u64) -> Self {
         let (base_offset, last_offset, record_index, field) = (None, None, None, Some("magic"));
-        Self { what, severity: Severity::Info, position, length: 0, base_offset, last_offset, record_index, field, file: None }
+        Self { kind, severity: Severity::Info, position, length: 0, base_offset, last_offset, record_index, field, file: None }
     }
 
     /// The finding that the end of the input is; none for a clean one.
     pub fn of_tail(tail: Tail) -> Option<Self> {
-        let (what, position, length) = match tail {
+        let (kind, position, length) = match tail {
             Tail::Complete => return None,
-            Tail::Torn { position, needed, available } => (What::TornTail { needed, available }, position, available),
-            Tail::Zeros { position, bytes } => (What::ZeroTail { bytes }, position, bytes),
+            Tail::Torn { position, needed, available } => (FindingKind::TornTail { needed, available }, position, available),
+            Tail::Zeros { position, bytes } => (FindingKind::ZeroTail { bytes }, position, bytes),
         };
         let (base_offset, last_offset, record_index, field) = (None, None, None, None);
-        Some(Self { what, severity: Severity::Info, position, length, base_offset, last_offset, record_index, field, file: None })
+        Some(Self { kind, severity: Severity::Info, position, length, base_offset, last_offset, record_index, field, file: None })
     }
 
     /// The same finding, about one record.
@@ -179,13 +179,13 @@ impl Finding {
 
     /// The id of the rule.
     pub fn rule(&self) -> &'static str {
-        self.what.rule()
+        self.kind.rule()
     }
 
     /// Which part of the input the finding is about, from the outside in: the file, when there are several, then `entry`, `record`, `field`.
     pub fn path(&self) -> String {
         let mut path = match &self.file {
-            Some(file) if matches!(self.what, What::Beside(_)) => return format!("{file}@{}", self.position),
+            Some(file) if matches!(self.kind, FindingKind::Sidecar(_)) => return format!("{file}@{}", self.position),
             Some(file) => format!("{file}/entry@{}", self.position),
             None => format!("entry@{}", self.position),
         };

@@ -13,7 +13,7 @@ const MOST: usize = 100_000;
 pub struct Findings {
     kept: Vec<Finding>,
     /// How many, and where the first one is.
-    untold: BTreeMap<(&'static str, Severity), (u64, u64)>,
+    unlisted: BTreeMap<(&'static str, Severity), (u64, u64)>,
 }
 
 impl Findings {
@@ -28,12 +28,12 @@ impl Findings {
 
     /// Adds what somebody else found behind the input of these.
     pub fn append(&mut self, other: Self) {
-        if self.kept.is_empty() && self.untold.is_empty() {
+        if self.kept.is_empty() && self.unlisted.is_empty() {
             *self = other;
             return;
         }
         self.extend(other.kept);
-        for (kind, (times, position)) in other.untold {
+        for (kind, (times, position)) in other.unlisted {
             self.count(kind, times, position);
         }
     }
@@ -46,8 +46,8 @@ impl Findings {
     }
 
     /// Leaves out all but the first of a rule that is told once.
-    pub fn keep_first(&mut self, rule: &str, is_told: &mut bool) {
-        self.kept.retain(|finding| finding.rule() != rule || !std::mem::replace(is_told, true));
+    pub fn keep_first(&mut self, rule: &str, is_kept: &mut bool) {
+        self.kept.retain(|finding| finding.rule() != rule || !std::mem::replace(is_kept, true));
     }
 
     /// True when nothing was found.
@@ -57,14 +57,14 @@ impl Findings {
 
     /// All of them in the order of the input, and one more for each rule and severity that was only counted.
     pub fn into_vec(mut self) -> Vec<Finding> {
-        let untold = self.untold.into_iter();
-        self.kept.extend(untold.map(|((rule, severity), (times, position))| Finding::of_untold(rule, severity, times, position)));
+        let unlisted = self.unlisted.into_iter();
+        self.kept.extend(unlisted.map(|((rule, severity), (times, position))| Finding::of_more(rule, severity, times, position)));
         self.kept
     }
 
     fn count(&mut self, kind: (&'static str, Severity), times: u64, position: u64) {
-        let counted = self.untold.entry(kind).or_insert((0, position));
-        counted.0 = counted.0.saturating_add(times);
+        let plural = self.unlisted.entry(kind).or_insert((0, position));
+        plural.0 = plural.0.saturating_add(times);
     }
 }
 
@@ -94,6 +94,6 @@ mod tests {
         parts.append(tails(most + 15, 15));
         assert_eq!(parts.into_vec(), whole);
         assert_eq!(whole.len(), MOST + 1);
-        assert_eq!(whole[MOST], Finding::of_untold("FND-17", Severity::Info, 30, most));
+        assert_eq!(whole[MOST], Finding::of_more("FND-17", Severity::Info, 30, most));
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::finding::{Finding, Severity};
-use super::what::{Missing, What};
+use super::kind::{FindingKind, Missing};
 use crate::model::{BatchHeader, RecordFormat};
 
 /// Follows the offsets of a log from batch to batch.
@@ -13,19 +13,19 @@ pub struct Gaps {
     /// The largest last offset so far.
     last_offset: Option<i64>,
     /// Bytes were stepped over since that batch.
-    is_behind_damage: bool,
+    is_after_damage: bool,
     /// A batch had fewer records than offsets, or a delete horizon.
     is_compacted: bool,
     /// Gaps without damage so far.
     count: u64,
     /// The first one that is only counted: its file and its position.
-    untold: Option<(Option<Arc<str>>, u64)>,
+    unlisted: Option<(Option<Arc<str>>, u64)>,
     /// The file of the batches, when there are several.
     file: Option<Arc<str>>,
 }
 
 /// Gaps without damage that are told one by one: a compacted log may have one before every batch.
-const TOLD: u64 = 8;
+const MOST_LISTED: u64 = 8;
 
 impl Gaps {
     /// Holds a batch against the one before.
@@ -35,25 +35,25 @@ impl Gaps {
             return;
         }
         self.is_compacted |= is_compacted(header);
-        let is_behind_damage = std::mem::take(&mut self.is_behind_damage);
+        let is_after_damage = std::mem::take(&mut self.is_after_damage);
         let last = self.last_offset;
         // A copy, or a batch that stands too late, takes nothing back: what was there is not missing.
         self.last_offset = last.max(Some(header.last_offset));
-        // Where a compressed message begins only unpacking tells.
+        // Where a compressed message begins only decompressing tells.
         let (Some(last), Some(base)) = (last, header.known_base_offset()) else { return };
         if let Some(first) = last.checked_add(1).filter(|first| *first < base) {
             let why = match () {
-                () if is_behind_damage => Missing::BehindDamage,
+                () if is_after_damage => Missing::AfterDamage,
                 () if self.is_compacted => Missing::Compacted,
                 () => Missing::Unexplained,
             };
-            self.tell(What::OffsetGap { first, last: base.saturating_sub(1), why }, header, findings);
+            self.push(FindingKind::OffsetGap { first, last: base.saturating_sub(1), why }, header, findings);
         }
     }
 
     /// Bytes are stepped over here.
     pub fn interrupt(&mut self) {
-        self.is_behind_damage = true;
+        self.is_after_damage = true;
     }
 
     /// The next batches are those of another file.
@@ -63,21 +63,21 @@ impl Gaps {
 
     /// Says how many gaps were only counted.
     pub fn finish(&mut self, findings: &mut Vec<Finding>) {
-        if let Some((file, position)) = self.untold.take() {
-            let untold = Finding::of_untold("ORD-3", Severity::Info, self.count.saturating_sub(TOLD), position);
-            findings.push(Finding { file, ..untold });
+        if let Some((file, position)) = self.unlisted.take() {
+            let unlisted = Finding::of_more("ORD-3", Severity::Info, self.count.saturating_sub(MOST_LISTED), position);
+            findings.push(Finding { file, ..unlisted });
         }
     }
 
-    fn tell(&mut self, what: What, header: &BatchHeader, findings: &mut Vec<Finding>) {
-        if !matches!(what, What::OffsetGap { why: Missing::BehindDamage, .. }) {
+    fn push(&mut self, kind: FindingKind, header: &BatchHeader, findings: &mut Vec<Finding>) {
+        if !matches!(kind, FindingKind::OffsetGap { why: Missing::AfterDamage, .. }) {
             self.count = self.count.saturating_add(1);
-            if self.count > TOLD {
-                self.untold.get_or_insert_with(|| (self.file.clone(), header.position));
+            if self.count > MOST_LISTED {
+                self.unlisted.get_or_insert_with(|| (self.file.clone(), header.position));
                 return;
             }
         }
-        findings.push(Finding::in_batch(what, Severity::Info, header).at_field("baseOffset"));
+        findings.push(Finding::in_batch(kind, Severity::Info, header).at_field("baseOffset"));
     }
 }
 

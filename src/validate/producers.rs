@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::finding::{Finding, Severity};
-use super::what::{ProducerFault, What};
+use super::kind::{FindingKind, ProducerProblem};
 use crate::model::batch::NO_SEQUENCE;
 use crate::model::{BatchHeader, Marker};
 
@@ -102,13 +102,13 @@ impl ProducerRules {
                 // Usual for a log that is being written, and for a segment whose transaction ends in the next.
                 continue;
             }
-            let what = What::AcrossBatches { producer_id, fault: ProducerFault::HangingTransaction { open_ms } };
+            let kind = FindingKind::AcrossBatches { producer_id, problem: ProducerProblem::HangingTransaction { open_ms } };
             findings.push(Finding {
                 base_offset: Some(open.first_offset),
                 last_offset: Some(open.last_offset),
                 field: Some("producerId"),
                 file: open.file,
-                ..Finding::at_bytes(what, Severity::Warning, open.position, open.length)
+                ..Finding::at_bytes(kind, Severity::Warning, open.position, open.length)
             });
         }
     }
@@ -120,15 +120,15 @@ impl ProducerRules {
         let is_unbroken = known.gaps == gaps;
         // A broker that has forgotten a producer takes 0 as well.
         if let Some(expected) = next.filter(|next| is_unbroken && producer.base_sequence > 0 && producer.base_sequence != *next) {
-            let fault = ProducerFault::SequenceGap { expected, found: producer.base_sequence };
-            findings.push(found(fault, Severity::Warning, header, "baseSequence"));
+            let problem = ProducerProblem::SequenceGap { expected, found: producer.base_sequence };
+            findings.push(found(problem, Severity::Warning, header, "baseSequence"));
         }
         known.last_sequence = (producer.base_sequence != NO_SEQUENCE).then(|| header.last_sequence());
         known.gaps = gaps;
         match &mut known.open {
             Some(open) if header.is_transactional() => open.last_offset = header.last_offset,
             Some(_) if is_unbroken => {
-                findings.push(found(ProducerFault::OutsideTransaction, Severity::Warning, header, "attributes"));
+                findings.push(found(ProducerProblem::OutsideTransaction, Severity::Warning, header, "attributes"));
             }
             None if header.is_transactional() => {
                 let (first_offset, last_offset, position, length) = (header.base_offset, header.last_offset, header.position, header.size);
@@ -149,12 +149,12 @@ impl ProducerRules {
         };
         let known = self.known(header, findings);
         if is_without_data {
-            findings.push(found(ProducerFault::MarkerWithoutData, Severity::Info, header, "producerId"));
+            findings.push(found(ProducerProblem::MarkerWithoutData, Severity::Info, header, "producerId"));
         }
         let epoch = marker.coordinator_epoch;
         let is_behind = |(previous, then): &(i32, u64)| *then == gaps && (0..*previous).contains(&epoch);
         if let Some((previous, _)) = known.coordinator_epoch.filter(is_behind) {
-            findings.push(found(ProducerFault::CoordinatorEpochBehind { epoch, previous }, Severity::Warning, header, "records"));
+            findings.push(found(ProducerProblem::CoordinatorEpochBehind { epoch, previous }, Severity::Warning, header, "records"));
         }
         known.coordinator_epoch = Some((epoch, gaps)).filter(|(epoch, _)| *epoch >= 0).or(known.coordinator_epoch);
         known.open = None;
@@ -172,8 +172,8 @@ impl ProducerRules {
             gaps,
         });
         if epoch < known.epoch && epoch >= 0 {
-            let fault = ProducerFault::EpochBehind { epoch, previous: known.epoch };
-            findings.push(found(fault, Severity::Warning, header, "producerEpoch"));
+            let problem = ProducerProblem::EpochBehind { epoch, previous: known.epoch };
+            findings.push(found(problem, Severity::Warning, header, "producerEpoch"));
         }
         if epoch != known.epoch {
             (known.epoch, known.last_sequence) = (epoch, None);
@@ -182,6 +182,6 @@ impl ProducerRules {
     }
 }
 
-fn found(fault: ProducerFault, severity: Severity, header: &BatchHeader, field: &'static str) -> Finding {
-    Finding::in_batch(What::AcrossBatches { producer_id: header.producer.id, fault }, severity, header).at_field(field)
+fn found(problem: ProducerProblem, severity: Severity, header: &BatchHeader, field: &'static str) -> Finding {
+    Finding::in_batch(FindingKind::AcrossBatches { producer_id: header.producer.id, problem }, severity, header).at_field(field)
 }

@@ -1,9 +1,9 @@
 //! What a record can get wrong and still be readable.
 
 use super::finding::{Finding, Severity};
-use super::told::Told;
-use super::what::What;
-use crate::format::v3::metadata::Metadata;
+use super::kind::FindingKind;
+use super::rule_counts::RuleCounts;
+use crate::format::v3::records::Metadata;
 use crate::model::{BatchHeader, HeaderRef, RecordRef, RecordSink, Section, TimestampType};
 use crate::wire::{as_u64, varint};
 
@@ -26,7 +26,7 @@ pub struct RecordRules<'a> {
     loose_header: Option<i32>,
     has_bad_key: bool,
     reads_payload: bool,
-    told: Told,
+    counts: RuleCounts,
 }
 
 impl<'a> RecordRules<'a> {
@@ -45,7 +45,7 @@ impl<'a> RecordRules<'a> {
             loose_header: None,
             has_bad_key: false,
             reads_payload,
-            told: Told::default(),
+            counts: RuleCounts::default(),
         }
     }
 
@@ -64,14 +64,14 @@ impl<'a> RecordRules<'a> {
 
     /// Tells how many findings were only counted.
     pub fn finish(self) {
-        self.told.finish(self.header, self.findings);
+        self.counts.finish(self.header, self.findings);
     }
 
     #[cold]
     #[inline(never)]
-    fn warn(&mut self, what: What, record: &RecordRef, field: &'static str) {
-        if self.told.is_told(what.rule(), field) {
-            self.findings.push(Finding::in_batch(what, Severity::Warning, self.header).at_record(record.index).at_field(field));
+    fn warn(&mut self, kind: FindingKind, record: &RecordRef, field: &'static str) {
+        if self.counts.counts_as_listed(kind.rule(), field) {
+            self.findings.push(Finding::in_batch(kind, Severity::Warning, self.header).at_record(record.index).at_field(field));
         }
     }
 
@@ -79,10 +79,10 @@ impl<'a> RecordRules<'a> {
     fn offsets(&mut self, record: &RecordRef) {
         let (delta, last_delta, previous) = (record.offset_delta, self.last_delta, self.previous_delta);
         if delta < 0 || delta > last_delta.max(0) {
-            self.warn(What::OffsetOutside { delta, last_delta }, record, "offsetDelta");
+            self.warn(FindingKind::OffsetOutside { delta, last_delta }, record, "offsetDelta");
         }
         if previous >= delta {
-            self.warn(What::OffsetNotIncreasing { delta, previous }, record, "offsetDelta");
+            self.warn(FindingKind::OffsetNotIncreasing { delta, previous }, record, "offsetDelta");
         }
         self.previous_delta = delta;
     }
@@ -92,7 +92,7 @@ impl<'a> RecordRules<'a> {
         let timestamp = self.header.timestamp(record.timestamp_delta);
         self.max_timestamp = self.max_timestamp.max(timestamp);
         if timestamp < -1 && self.has_create_time {
-            self.warn(What::NegativeTimestamp { timestamp }, record, "timestampDelta");
+            self.warn(FindingKind::NegativeTimestamp { timestamp }, record, "timestampDelta");
         }
     }
 
@@ -114,7 +114,7 @@ impl<'a> RecordRules<'a> {
         let shortest = shortest_body + varint::len_of(i64::try_from(body).unwrap_or(i64::MAX));
         let spare = (record.end - record.start).saturating_sub(shortest);
         if spare > 0 {
-            self.warn(What::LongVarint { bytes: as_u64(spare) }, record, "length");
+            self.warn(FindingKind::LongVarint { bytes: as_u64(spare) }, record, "length");
         }
     }
 
@@ -122,11 +122,11 @@ impl<'a> RecordRules<'a> {
     fn loose_nulls(&mut self, record: &RecordRef) {
         for (length, field) in [(record.key_len, "keyLength"), (record.value_len, "valueLength")] {
             if length < -1 {
-                self.warn(What::LooseNull { length: length.into() }, record, field);
+                self.warn(FindingKind::LooseNull { length: length.into() }, record, field);
             }
         }
         if let Some(length) = self.loose_header.take() {
-            self.warn(What::LooseNull { length: length.into() }, record, "headerValueLength");
+            self.warn(FindingKind::LooseNull { length: length.into() }, record, "headerValueLength");
         }
     }
 }
@@ -159,10 +159,10 @@ impl RecordSink for RecordRules<'_> {
         self.lengths(&record);
         self.header_bytes = 0;
         if record.attributes != 0 {
-            self.warn(What::UnusedBits { bits: record.attributes.into() }, &record, "attributes");
+            self.warn(FindingKind::UnusedBits { bits: record.attributes.into() }, &record, "attributes");
         }
         if std::mem::take(&mut self.has_bad_key) {
-            self.warn(What::HeaderKeyNotUtf8, &record, "headerKey");
+            self.warn(FindingKind::HeaderKeyNotUtf8, &record, "headerKey");
         }
     }
 }

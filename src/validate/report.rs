@@ -6,15 +6,15 @@ use super::batch::{Neighbours, header_rules, max_timestamp_rule};
 use super::finding::{Finding, Severity};
 use super::findings::Findings;
 use super::gaps::Gaps;
+use super::kind::FindingKind;
 use super::message::wrapper_rules;
 use super::producers::ProducerRules;
 use super::record::RecordRules;
 use super::walk::{cut_set_rule, walk, walk_messages};
-use super::what::What;
 use crate::codec::Remark;
 use crate::decode::transactions::{is_marker, marker};
 use crate::decode::{
-    ChecksumJudge, DecodeOptions, Decoder, OffsetGuard, OffsetRange, Stats, checksummed, ensure_codec, ensure_count, records_at,
+    ChecksumVerifier, DecodeOptions, Decoder, OffsetRange, Stats, UploadCheck, checksummed, ensure_codec, ensure_count, records_at,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Frame, Piece, Run, Runs, Source, Step, Tail, step};
@@ -51,7 +51,7 @@ pub struct Validator {
     /// What comes lies behind an entry that claims all the rest of the input.
     is_beyond: bool,
     /// The first batch of a format that never shipped is to be told.
-    tells_experimental: bool,
+    reports_experimental: bool,
     remarks: Vec<Remark>,
     records: u64,
     totals: Whole,
@@ -75,9 +75,9 @@ pub struct Before {
 }
 
 impl Before {
-    /// The same, in front of another file.
+    /// The same, before another file.
     #[must_use]
-    pub fn entering(mut self, file: &Arc<str>) -> Self {
+    pub fn in_file_named(mut self, file: &Arc<str>) -> Self {
         self.gaps.enter(file);
         self.producers.enter(file);
         self
@@ -90,10 +90,10 @@ const RUN_LEN: usize = 1 << 20;
 impl Validator {
     /// A validator of everything in a source, under the limits and with the checks of a decode.
     pub fn new(source: Source, options: DecodeOptions, depth: Depth, is_tail_strict: bool) -> Self {
-        let judge = ChecksumJudge::of(&options);
-        let tells_experimental = options.tells_experimental;
-        let runs = Runs::new(source, options.limits, RUN_LEN).of(options.formats).recovering(Box::new(judge));
-        let runs = runs.guarded(OffsetGuard::of(&options));
+        let verifier = ChecksumVerifier::of(&options);
+        let reports_experimental = options.reports_experimental;
+        let runs = Runs::new(source, options.limits, RUN_LEN).of(options.formats).with_recovery(Box::new(verifier));
+        let runs = runs.with_source_check(UploadCheck::of(&options));
         let segment = options.segment;
         let decode = DecodeOptions { is_control_wanted: true, segment: OffsetRange::default(), ..options };
         let decoder = Decoder::new(decode).trusting_framing();
@@ -109,16 +109,16 @@ impl Validator {
             findings: Findings::default(),
             fresh: Vec::new(),
             is_beyond: false,
-            tells_experimental,
+            reports_experimental,
             remarks: Vec::new(),
             records: 0,
             totals: Whole::Nothing,
         }
     }
 
-    /// Goes on behind the segment before, whose `take_before` this is.
+    /// Continues after the segment before, whose `take_before` this is.
     #[must_use]
-    pub fn behind(self, before: Before) -> Self {
+    pub fn after(self, before: Before) -> Self {
         Self { before, ..self }
     }
 
@@ -135,8 +135,8 @@ impl Validator {
 
     /// Asked while a search goes on inside of `advance`.
     #[must_use]
-    pub fn asking(mut self, interrupt: Interrupt) -> Self {
-        self.runs = self.runs.asking(interrupt);
+    pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
+        self.runs = self.runs.with_interrupt(interrupt);
         self
     }
 
@@ -159,7 +159,7 @@ impl Validator {
             }
             None => self.visit_tail(),
         }
-        self.tell();
+        self.move_fresh();
         self.is_beyond |= matches!(piece, Some(Piece::Swallowed(_)));
         Ok(piece.is_some())
     }
@@ -168,7 +168,7 @@ impl Validator {
     pub fn take_findings(&mut self) -> Vec<Finding> {
         self.before.gaps.finish(&mut self.fresh);
         self.before.producers.finish(&mut self.fresh);
-        self.tell();
+        self.move_fresh();
         std::mem::take(&mut self.findings).into_vec()
     }
 
@@ -184,7 +184,7 @@ impl Validator {
     }
 
     /// Moves what was found to the findings.
-    fn tell(&mut self) {
+    fn move_fresh(&mut self) {
         // A decode that does not recover ends at the torn entry and never fails behind it.
         let most = if self.is_beyond { Severity::Warning } else { Severity::Error };
         self.findings.extend(self.fresh.drain(..).map(|finding| Finding { severity: finding.severity.min(most), ..finding }));
@@ -205,14 +205,14 @@ impl Validator {
                 }
                 self.fresh.push(Finding::of_error(&error, frame.position, as_u64(len)));
             }
-            self.tell();
+            self.move_fresh();
         }
         Ok(())
     }
 
     fn visit(&mut self, frame: Frame<'_>, behind: &[u8]) -> Result<()> {
         let header = crate::decode::parse_header(frame, self.decoder.options().formats, self.decoder.options().base_position)?;
-        if header.format == RecordFormat::V3 && std::mem::take(&mut self.tells_experimental) {
+        if header.format == RecordFormat::V3 && std::mem::take(&mut self.reports_experimental) {
             self.fresh.push(Finding::of_experimental(header.format, frame.position));
         }
         self.ensure_in_segment(&header);
@@ -223,7 +223,7 @@ impl Validator {
             self.decoder.count_compared(checksummed(&header));
             return self.ensure_header(&header, frame);
         }
-        if self.depth == Depth::Metadata && has_packed_metadata_first(&header) {
+        if self.depth == Depth::Metadata && has_compressed_metadata_first(&header) {
             self.hold(&header, frame.bytes);
             return self.visit_metadata(frame, &header).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position));
         }
@@ -236,14 +236,13 @@ impl Validator {
             wrapper_rules(frame.bytes, &header, &mut self.fresh);
         }
         for remark in self.remarks.drain(..) {
-            self.fresh.push(Finding::in_batch(What::Codec(remark), Severity::Warning, &header).at_field("records"));
+            self.fresh.push(Finding::in_batch(FindingKind::Codec(remark), Severity::Warning, &header).at_field("records"));
         }
         let Some(mut opened) = opened? else { return Ok(()) };
         let section = self.decoder.section(&opened, frame.bytes, behind);
         match header.format {
-            RecordFormat::V2 | RecordFormat::V3 => {
-                walk(&mut opened, &section, self.depth, &mut self.fresh).map_err(|error| in_batch(self.decoder.judged(&header, error)))?
-            }
+            RecordFormat::V2 | RecordFormat::V3 => walk(&mut opened, &section, self.depth, &mut self.fresh)
+                .map_err(|error| in_batch(self.decoder.blame_plugin(&header, error)))?,
             RecordFormat::V0 | RecordFormat::V1 => walk_messages(&mut opened, &section, &mut self.fresh).map_err(in_batch)?,
             RecordFormat::V07 => cut_set_rule(&mut opened, &section, &mut self.fresh).map_err(in_batch)?,
         }
@@ -261,7 +260,7 @@ impl Validator {
         self.is_outside = outside.is_some();
     }
 
-    /// Looks at offsets, timestamps and lengths, and unpacks no payload (S-H5).
+    /// Looks at offsets, timestamps and lengths, and decompresses no payload (S-H5).
     fn visit_metadata(&mut self, frame: Frame<'_>, header: &BatchHeader) -> Result<()> {
         let before = self.fresh.len();
         let mut rules = RecordRules::new(header, Section::new(&[], 0), &mut self.fresh, false);
@@ -290,7 +289,7 @@ impl Validator {
         self.before.producers.visit(header, marker, &mut self.fresh);
     }
 
-    /// Without unpacking, the count can only be held against the limits.
+    /// Without decompressing, the count can only be held against the limits.
     fn ensure_header(&self, header: &BatchHeader, frame: Frame<'_>) -> Result<()> {
         if !header.format.is_batch() {
             let known = ensure_codec(header, &self.decoder.options().codecs);
@@ -299,12 +298,12 @@ impl Validator {
         let count = u64::try_from(header.count.unwrap_or(0)).unwrap_or(0);
         let stored = frame.bytes.len().saturating_sub(records_at(header, frame.bytes));
         let limited = self.decoder.options().limits.ensure_records(count);
-        let counted = match header.compression() {
+        let plural = match header.compression() {
             CompressionType::None => ensure_count(header, stored, false).map(|_| ()),
             CompressionType::Unknown(id) => Err(Error::from(ErrorKind::UnknownCompression { rule: "V2-33", id }).in_field("attributes")),
             _ => ensure_count(header, usize::MAX, true).map(|_| ()),
         };
-        limited.and(counted).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
+        limited.and(plural).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position))
     }
 
     fn visit_tail(&mut self) {
@@ -313,7 +312,7 @@ impl Validator {
         match tail {
             Tail::Torn { needed, available, .. } if self.is_tail_strict => {
                 finding.severity = Severity::Error;
-                finding.what = What::Failure(ErrorKind::Truncated { rule: "L8-14", needed, available });
+                finding.kind = FindingKind::Failure(ErrorKind::Truncated { rule: "L8-14", needed, available });
             }
             Tail::Torn { .. } if self.is_followed => finding.severity = Severity::Warning,
             _ => {}
@@ -322,9 +321,9 @@ impl Validator {
     }
 }
 
-/// True for a batch whose metadata can be had by unpacking a part of it. Who made a plugin gives everything or nothing; without records no
+/// True for a batch whose metadata can be had by decompressing a part of it. Who made a plugin gives everything or nothing; without records no
 /// part is less than all, and what stands there uncounted is to be told.
-fn has_packed_metadata_first(header: &BatchHeader) -> bool {
+fn has_compressed_metadata_first(header: &BatchHeader) -> bool {
     use CompressionType::{Gzip, Lz4, Snappy, Zstd};
     header.is_metadata_first()
         && !header.is_control()

@@ -2,10 +2,10 @@
 
 use super::batch::max_timestamp_rule;
 use super::finding::{Finding, Severity};
+use super::kind::FindingKind;
 use super::message::MessageRules;
 use super::record::RecordRules;
 use super::report::Depth;
-use super::what::What;
 use crate::decode::{Opened, Walk, ensure_count};
 use crate::error::Result;
 use crate::model::{BatchHeader, ControlType, Discard, HeaderRef, RecordRef, RecordSink, Section, control};
@@ -24,8 +24,8 @@ pub(super) fn walk(opened: &mut Opened, section: &Section<'_>, depth: Depth, fin
         return Err(error);
     }
     if header.count == Some(0) && !section.is_empty() {
-        let what = What::UncountedBytes { bytes: as_u64(section.len()) };
-        findings.push(Finding::in_batch(what, Severity::Warning, &header).at_field("recordsCount"));
+        let kind = FindingKind::UncountedBytes { bytes: as_u64(section.len()) };
+        findings.push(Finding::in_batch(kind, Severity::Warning, &header).at_field("recordsCount"));
     }
     max_timestamp_rule(&header, max_timestamp, findings);
     if header.is_control() && depth == Depth::Full {
@@ -45,13 +45,13 @@ pub(super) fn walk_messages(opened: &mut Opened, section: &Section<'_>, findings
     Ok(())
 }
 
-/// L7-21: an unpacked set of Kafka 0.7 may end inside of a message.
+/// L7-21: an decompressed set of Kafka 0.7 may end inside of a message.
 pub(super) fn cut_set_rule(opened: &mut Opened, section: &Section<'_>, findings: &mut Vec<Finding>) -> Result<()> {
     opened.walk.advance(section, usize::MAX, &mut Discard)?;
     let bytes = as_u64(section.len().saturating_sub(opened.walk.position()));
     if bytes > 0 {
-        let what = What::CutInnerSet { bytes };
-        findings.push(Finding::in_batch(what, Severity::Warning, &opened.header).at_field("payload"));
+        let kind = FindingKind::CutInnerSet { bytes };
+        findings.push(Finding::in_batch(kind, Severity::Warning, &opened.header).at_field("payload"));
     }
     Ok(())
 }
@@ -66,7 +66,7 @@ fn marker_rules(header: &BatchHeader, section: &Section<'_>, findings: &mut Vec<
     }
     let count = markers.count;
     if count > 1 {
-        findings.push(Finding::in_batch(What::ManyMarkers { count }, Severity::Warning, header).at_field("recordsCount"));
+        findings.push(Finding::in_batch(FindingKind::ManyMarkers { count }, Severity::Warning, header).at_field("recordsCount"));
     }
 }
 
@@ -87,7 +87,7 @@ impl RecordSink for Markers<'_> {
         if matches!(ControlType::parse(run(record.key())), Ok(ControlType::Abort | ControlType::Commit)) {
             self.count += 1;
             if self.count <= MOST_MARKERS && control::coordinator_epoch(run(record.value())).is_err() {
-                let finding = Finding::in_batch(What::MarkerValue, Severity::Warning, self.header);
+                let finding = Finding::in_batch(FindingKind::MarkerValue, Severity::Warning, self.header);
                 self.findings.push(finding.at_record(record.index).at_field("value"));
             }
         }

@@ -100,8 +100,8 @@ impl<'a> Cursor<'a> {
                 self.bytes = rest;
                 Ok(raw)
             }
-            Err(varint::Fault::Ended) => Err(self.overrun(self.bytes.len() + 1, field)),
-            Err(varint::Fault::TooLong) => Err(crate::Error::from(ErrorKind::Varint { rule: "PRM-4" }).in_field(field)),
+            Err(varint::VarintError::Ended) => Err(self.overrun(self.bytes.len() + 1, field)),
+            Err(varint::VarintError::TooLong) => Err(crate::Error::from(ErrorKind::Varint { rule: "PRM-4" }).in_field(field)),
         }
     }
 

@@ -1,4 +1,4 @@
-use super::varint::{self, Fault};
+use super::varint::{self, VarintError};
 
 /// A field of a layout: its name, in Kafka's spelling, and how its bytes are read. Layouts list theirs in wire order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Kind {
     ///
     /// # Errors
     /// `Ended` or `TooLong`.
-    pub fn read(self, bytes: &[u8]) -> Result<(i128, usize), Fault> {
+    pub fn read(self, bytes: &[u8]) -> Result<(i128, usize), VarintError> {
         match self {
             Self::Int(len) => fixed(bytes, len).map(|bytes| (signed(bytes), len)),
             Self::Unsigned(len) => fixed(bytes, len).map(|bytes| (unsigned(bytes.iter()), len)),
@@ -70,8 +70,8 @@ impl Kind {
     }
 }
 
-fn fixed(bytes: &[u8], len: usize) -> Result<&[u8], Fault> {
-    bytes.get(..len).ok_or(Fault::Ended)
+fn fixed(bytes: &[u8], len: usize) -> Result<&[u8], VarintError> {
+    bytes.get(..len).ok_or(VarintError::Ended)
 }
 
 fn unsigned<'a>(bytes: impl Iterator<Item = &'a u8>) -> i128 {
@@ -84,7 +84,7 @@ fn signed(bytes: &[u8]) -> i128 {
     if is_negative { number - (1 << (8 * bytes.len())) } else { number }
 }
 
-fn grouped(bytes: &[u8], most: usize, number: impl Fn(u64) -> i128) -> Result<(i128, usize), Fault> {
+fn grouped(bytes: &[u8], most: usize, number: impl Fn(u64) -> i128) -> Result<(i128, usize), VarintError> {
     varint::take(bytes, most).map(|(raw, rest)| (number(raw), bytes.len() - rest.len()))
 }
 
@@ -107,11 +107,11 @@ mod tests {
         ] {
             match kind.read(bytes) {
                 Ok(read) => assert_eq!(read, (number, len), "{kind:?}"),
-                Err(fault) => assert_eq!((fault, len), (Fault::Ended, 0), "{kind:?}"),
+                Err(problem) => assert_eq!((problem, len), (VarintError::Ended, 0), "{kind:?}"),
             }
         }
-        assert_eq!(Kind::Int(4).read(&[0; 3]), Err(Fault::Ended));
-        assert_eq!(Kind::Varint.read(&[0xff; 5]), Err(Fault::TooLong));
+        assert_eq!(Kind::Int(4).read(&[0; 3]), Err(VarintError::Ended));
+        assert_eq!(Kind::Varint.read(&[0xff; 5]), Err(VarintError::TooLong));
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Sink {
         self.storage.get_mut(self.len..).unwrap_or_default()
     }
 
-    /// Counts `bytes` of the room as written.
+    /// Counts `bytes` of the space as written.
     #[inline]
     pub fn fill(&mut self, bytes: usize) {
         debug_assert!(self.len + bytes <= self.storage.len(), "filled beyond the room");

@@ -10,7 +10,7 @@ pub const MAX_VARLONG_LEN: usize = 10;
 
 /// Why an integer could not be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum VarintError {
     /// The bytes ended inside it.
     Ended,
     /// Its last allowed byte says that more follow.
@@ -22,18 +22,18 @@ pub enum Fault {
 /// # Errors
 /// `Ended` or `TooLong`.
 #[inline]
-pub fn take(bytes: &[u8], max_len: usize) -> Result<(u64, &[u8]), Fault> {
+pub fn take(bytes: &[u8], max_len: usize) -> Result<(u64, &[u8]), VarintError> {
     let mut raw = 0_u64;
     let mut rest = bytes;
     for group in 0..max_len {
-        let (byte, tail) = rest.split_first().ok_or(Fault::Ended)?;
+        let (byte, tail) = rest.split_first().ok_or(VarintError::Ended)?;
         rest = tail;
         raw |= u64::from(byte & 0x7f).wrapping_shl(shift_of(group));
         if *byte < 0x80 {
             return Ok((raw, rest));
         }
     }
-    Err(Fault::TooLong)
+    Err(VarintError::TooLong)
 }
 
 /// The integer that eight bytes begin with: its raw value and its length, without a loop. `None` when it is longer.
@@ -211,9 +211,9 @@ mod tests {
     fn prm_4_upper_bits_are_dropped_and_a_last_byte_that_goes_on_is_a_fault() {
         let (raw, _) = take(&[0x80, 0x80, 0x80, 0x80, 0x70], MAX_VARINT_LEN).unwrap_or_default();
         assert_eq!(zigzag_i32(raw), 0);
-        assert_eq!(take(&[0x80; 6], MAX_VARINT_LEN), Err(Fault::TooLong));
-        assert_eq!(take(&[0x80; 11], MAX_VARLONG_LEN), Err(Fault::TooLong));
-        assert_eq!(take(&[0x80; 3], MAX_VARLONG_LEN), Err(Fault::Ended));
+        assert_eq!(take(&[0x80; 6], MAX_VARINT_LEN), Err(VarintError::TooLong));
+        assert_eq!(take(&[0x80; 11], MAX_VARLONG_LEN), Err(VarintError::TooLong));
+        assert_eq!(take(&[0x80; 3], MAX_VARLONG_LEN), Err(VarintError::Ended));
         assert_eq!(Window::new(&[0x80; 16]).varint(), None);
     }
 

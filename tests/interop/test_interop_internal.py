@@ -25,7 +25,7 @@ from peers import Peer
 VERSION = "4.3.1"
 DATA = CORPUS / "modern-4.1.0" / "data"
 #: What the tests without Java hold ours against; written with RECORD=1.
-RECORDED = Path(__file__).resolve().parents[1] / "python" / "internal_records.jsonl.gz"
+RECORDED = Path(__file__).resolve().parents[1] / "support" / "internal_records.jsonl.gz"
 
 CONSOLE = "org.apache.kafka.tools.consumer."
 #: Which formatter prints which types of records.

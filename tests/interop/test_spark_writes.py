@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +13,6 @@ import rows
 from kraft import Broker
 from peers import Peer
 from rows import CREATE_TIME, Row
-
-sys.path.append(str(Path(__file__).parents[1] / "python"))
 
 pytestmark = [pytest.mark.interop, pytest.mark.spark]
 START = 1_700_000_000_000

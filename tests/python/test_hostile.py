@@ -182,7 +182,7 @@ def test_skipping_accounts_for_what_it_left_out(case: HostileCase):
 @all_cases
 def test_skipping_and_validating_share_one_judgement(case: HostileCase):
     """What is stepped over is what `validate` calls an error: the same rules at the same bytes. (`verify` and Spark's view show what
-    `validate` finds: test_cli_verify.py, test_spark_views.py.)"""
+    `validate` finds: cli/test_verify.py, spark/read/test_views.py.)"""
     data = case.read()
     stream = ls.decode(data, columns=["offset"], control=True, on_error="skip", **case.options)
     drained = sum(batch.num_rows for batch in stream)

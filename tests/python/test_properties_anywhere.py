@@ -6,8 +6,6 @@ What is left of a damaged segment comes out as it was; memory stays within the l
 from __future__ import annotations
 
 import io
-import os
-import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,10 +16,8 @@ from hypothesis import strategies as st
 
 import building
 import corpus
-import hostile
 import logsegment as ls
 from damage import (
-    CODECS,
     EXAMPLES,
     assert_unchanged,
     codecs,
@@ -193,27 +189,13 @@ def test_every_way_in_gives_the_same_of_damaged_bytes(codec: str, share: float, 
 CHILD = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import test_properties_anywhere
-test_properties_anywhere.search_in_bounds(int(sys.argv[2]))
+import damage
+damage.search_in_bounds(int(sys.argv[2]))
 """
 
 
 def test_damaged_batches_take_no_more_memory_than_the_limits_say():
     """COD-6: in a process that can get 96 MiB more than it has, with limits of 8 MiB."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    command = [sys.executable, "-c", CHILD, here, str(EXAMPLES * 8)]
+    command = [sys.executable, "-c", CHILD, str(corpus.TESTS / "support"), str(EXAMPLES * 8)]
     child = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert child.returncode == 0, child.stderr[-2000:]
-
-
-def search_in_bounds(examples: int) -> None:
-    """Damage under right and wrong checksums, in bounded memory."""
-    chance = random.Random(2)
-    ready = [seed(codec) for codec in CODECS]
-    hostile.bound_memory(96 << 20)
-    for _ in range(examples):
-        data, spans = chance.choice(ready)
-        batch = bytearray(data[slice(*chance.choice(spans))])
-        for _ in range(chance.randint(1, 4)):
-            batch[chance.randrange(len(batch))] = chance.choice((0, 0x7F, 0x80, 0xFF, chance.randrange(256)))
-        verdicts(building.resealed(bytes(batch)) if chance.random() < 0.8 else bytes(batch))

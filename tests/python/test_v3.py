@@ -177,7 +177,7 @@ class TestNumbers:
 
     def test_the_page_tells_the_numbers_that_batches_have(self):
         """S-V30 to S-V33: each row of the table, computed from batches."""
-        page = (Path(__file__).parents[2] / "docs/formats/v3.md").read_text()
+        page = (corpus.TESTS.parent / "docs/formats/v3.md").read_text()
         lines = page.partition("## Numbers of the document")[2].partition("\n## ")[0].splitlines()
         table_rows = [[cell.strip() for cell in line.split("|")] for line in lines if line.startswith("| S-V")]
         told = {(cells[1], cells[2]): cells[3] for cells in table_rows if cells[1] != "S-V32"}

@@ -15,12 +15,29 @@ import pytest
 import building
 import corpus
 import logsegment as ls
-
-Vector = dict[str, Any]
+from vectors import (
+    CONVERTED,
+    ENTRIES,
+    FORMATS,
+    FRAMES,
+    KEYS,
+    OUTPUTS,
+    PAYLOADS,
+    PLUGINS,
+    PROPOSALS,
+    REFUSED,
+    SETS_0_7,
+    TABLES,
+    VALUES,
+    VECTORS,
+    Vector,
+    of,
+    stored,
+    with_lz4_head,
+)
 
 RECORD_COLUMNS = ["offset", "timestampMs", "sequence", "key", "value", "headersRaw"]
 
-VECTORS: list[Vector] = json.loads((corpus.CORPUS / "vectors.json").read_text())["vectors"]
 CODECS = {"gzip": building.GZIP, "snappy": building.SNAPPY, "lz4": building.LZ4, "zstd": building.ZSTD}
 #: What Kafka's kinds of errors are here.
 ERRORS = {
@@ -60,51 +77,6 @@ NAMES = {
     "control": "isControl",
     "delete_horizon_ms": "deleteHorizonMs",
 }
-
-
-def units(*names: str) -> list[Vector]:
-    return [vector for vector in VECTORS if vector["unit"] in names]
-
-
-def decoded_outputs() -> list[Vector]:
-    """Vectors of conversions, compactions and produce requests, their outputs as entries."""
-    outputs = []
-    for vector in units("convert", "compact", "produce"):
-        decoded = vector["expected"].get("decoded", {"batches": []})
-        if decoded["batches"]:
-            outputs.append({"name": vector["name"], "data": vector["expected"]["output"], "expected": decoded})
-    return outputs
-
-
-def of(vectors: list[Vector]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("vector", vectors, ids=[vector["name"] for vector in vectors])
-
-
-def bare_messages() -> list[Vector]:
-    """Messages without offset and size, which get those of a message alone at offset 0."""
-    found = []
-    for vector in units("message"):
-        data = bytes.fromhex(vector["data"])
-        found.append(vector | {"data": (bytes(8) + len(data).to_bytes(4, "big") + data).hex()})
-    return found
-
-
-LEGACY = ("v0", "v1")
-ENTRIES = [vector for vector in units("entries") + bare_messages() if vector["format"] in (*LEGACY, "v2")]
-OUTPUTS = decoded_outputs()
-INPUTS = units("convert", "compact", "produce")
-CONVERTED = [vector for vector in INPUTS if vector["unit"] != "compact" and "error" not in vector["expected"]]
-REFUSED = [vector for vector in INPUTS if "error" in vector["expected"]]
-PAYLOADS = [vector for vector in units("payload") if vector["magic"] == 2]
-#: LZ4 frames with either header checksum, which the magic of their wrapper judges (COD-L8).
-FRAMES = [vector for vector in units("payload") if vector["magic"] < 2]
-SETS_0_7 = units("entries07")
-KEYS = units("control-key")
-VALUES = units("control-value")
-TABLES = units("varint-table")
-PLUGINS = units("plugin")
-PROPOSALS = units("convert_v3")
-FORMATS = [vector for vector in units("entries", "message") if vector["format"] in ("v3", "v2-bare-legacy-header")]
 
 
 def test_every_vector_is_used():
@@ -298,7 +270,7 @@ def test_integers_are_those_of_the_table(vector: Vector):
 
 @of(PLUGINS)
 def test_batches_of_plugins_say_which_one(vector: Vector):
-    """S-P1 to S-P3; what is behind them stands in test_plugin_wire.py."""
+    """S-P1 to S-P3; what is behind them stands in plugins/test_wire_format.py."""
     [row] = corpus.rows_of(ls.batches(bytes.fromhex(vector["data"])))
     assert (row["compression"], row["isValid"]) == (f"plugin:{vector['expected']['plugin_id']}", True)
 
@@ -383,13 +355,6 @@ def unhexed(text: str | None) -> bytes | None:
     return None if text is None else bytes.fromhex(text)
 
 
-def stored(holder: Vector, field: str) -> bytes:
-    """Bytes that stand as hex, or as parts when they are long."""
-    if field in holder:
-        return bytes.fromhex(holder[field])
-    return b"".join(bytes.fromhex(part[1]) * (part[2] if part[0] == "repeat" else 1) for part in holder[f"{field}_parts"])
-
-
 def zstd_frame(plain: bytes) -> bytes:
     """One raw block in a single segment, its size in one byte."""
     return bytes.fromhex("28b52ffd20") + bytes([len(plain)]) + (len(plain) << 3 | 1).to_bytes(3, "little") + plain
@@ -405,12 +370,6 @@ def with_snappy_head(head: bytes, payload: bytes) -> bytes:
         block = bytes([len(head)]) + snappy_literal(head)
         return payload[:16] + len(block).to_bytes(4, "big") + block + payload[16:]
     return bytes([payload[0] + len(head)]) + snappy_literal(head) + payload[1:]
-
-
-def with_lz4_head(head: bytes, payload: bytes) -> bytes:
-    """A stored block before the blocks; a content checksum then is wrong, which nobody checks (COD-L11)."""
-    start = 15 if payload[4] & 0x08 else 7
-    return payload[:start] + (len(head) | 0x80000000).to_bytes(4, "little") + head + payload[start:]
 
 
 WITH_HEAD = {

@@ -10,7 +10,7 @@ import pytest
 import building
 import corpus
 import logsegment as ls
-from test_vectors import FRAMES, SETS_0_7, Vector, of, stored, with_lz4_head
+from vectors import FRAMES, SETS_0_7, Vector, of, stored, with_lz4_head
 
 #: A first message that is cut ends bytes as it ends a file (L7-13); the reader of fetch responses calls it an invalid size (L7-11).
 TORN = ("k07_cut_first",)

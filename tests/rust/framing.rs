@@ -4,9 +4,9 @@ use std::io::Read;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use logsegment::decode::{ChecksumJudge, Checksums, DecodeOptions};
+use logsegment::decode::{ChecksumVerifier, Checksums, DecodeOptions};
 use logsegment::error::ErrorKind;
-use logsegment::framing::{Losses, Piece, Runs, Source, Tail};
+use logsegment::framing::{LostRanges, Piece, Runs, Source, Tail};
 use logsegment::limits::Limits;
 
 use crate::batches::sample;
@@ -98,11 +98,11 @@ fn an_entry_with_lost_bytes_is_not_believed_whatever_is_compared() {
     let bytes = [&first[..], &middle, &last].concat();
     let (start, end) = (first.len() as u64, (first.len() + middle.len()) as u64);
     for lost in [start..start + 1, end - 1..end, start + 70..start + 80] {
-        let losses = Arc::new(Losses::default());
+        let losses = Arc::new(LostRanges::default());
         losses.add(lost.clone());
-        let judge = ChecksumJudge { checksums: Checksums::None, ..ChecksumJudge::of(&DecodeOptions::default()) };
-        let source = Source::reader(Box::new(Dribble { bytes: bytes.clone(), at: 0, step: 100_000 }), 0).losing(losses);
-        let mut runs = Runs::new(source, Limits::default(), 1).recovering(Box::new(judge));
+        let verifier = ChecksumVerifier { checksums: Checksums::None, ..ChecksumVerifier::of(&DecodeOptions::default()) };
+        let source = Source::reader(Box::new(Dribble { bytes: bytes.clone(), at: 0, step: 100_000 }), 0).with_lost_ranges(losses);
+        let mut runs = Runs::new(source, Limits::default(), 1).with_recovery(Box::new(verifier));
         let (mut kept, mut left_out) = (Vec::new(), Vec::new());
         while let Some(piece) = runs.next_piece().unwrap() {
             match piece {
@@ -144,9 +144,9 @@ fn seg_2_zeros_to_the_end_are_a_tail_however_long() {
 fn zeros_before_more_data_are_damage_and_the_data_is_found() {
     for step in [1 << 12, 1 << 20] {
         let bytes = [sample(0, 5), vec![0; 300_000], sample(5, 5)].concat();
-        let judge = ChecksumJudge::of(&DecodeOptions::default());
+        let verifier = ChecksumVerifier::of(&DecodeOptions::default());
         let reader = Source::reader(Box::new(Dribble { bytes, at: 0, step }), 0);
-        let (entries, damage, tail) = collect(Runs::new(reader, Limits::default(), 1).recovering(Box::new(judge)));
+        let (entries, damage, tail) = collect(Runs::new(reader, Limits::default(), 1).with_recovery(Box::new(verifier)));
         assert_eq!((joined(&entries), damage), ([sample(0, 5), sample(5, 5)].concat(), 1));
         assert_eq!(tail, Some(Tail::Complete));
     }
@@ -159,8 +159,9 @@ fn damage_anywhere_in_the_middle_entry_loses_only_that_entry() {
         let mut damaged = middle.clone();
         damaged[at] ^= 0x41;
         let bytes = [first.clone(), damaged.clone(), last.clone()].concat();
-        let judge = ChecksumJudge::of(&DecodeOptions::default());
-        let (entries, damage, _) = collect(Runs::new(Source::memory(Bytes::from(bytes)), Limits::default(), 1).recovering(Box::new(judge)));
+        let verifier = ChecksumVerifier::of(&DecodeOptions::default());
+        let (entries, damage, _) =
+            collect(Runs::new(Source::memory(Bytes::from(bytes)), Limits::default(), 1).with_recovery(Box::new(verifier)));
         let kept = joined(&entries);
         assert!(kept.starts_with(&first) && kept.ends_with(&last), "byte {at}: {damage} damages, {} entries", entries.len());
         // V2-4: no checksum covers base offset and leader epoch; a changed length or magic is met by framing.

@@ -17,7 +17,7 @@ const LAYERS: [(&str, u8); 24] = [
     ("codec", 3),
     ("framing", 3),
     ("sidecar", 3),
-    ("internal", 3),
+    ("internal_topics", 3),
     ("decode", 4),
     ("encode", 4),
     ("convert", 5),

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use logsegment::decode::{ChecksumJudge, DecodeOptions, Decoder, OffsetGuard, OffsetRange};
+use logsegment::decode::{ChecksumVerifier, DecodeOptions, Decoder, OffsetRange, UploadCheck};
 use logsegment::error::{Error, ErrorKind};
-use logsegment::framing::{Claim, Frame, Judge, Piece, Runs, Source};
+use logsegment::framing::{Claim, Frame, Piece, Runs, Source, Verifier};
 use logsegment::interrupt::Interrupt;
 use logsegment::limits::Limits;
 use logsegment::model::UploadOffsets;
@@ -17,37 +17,37 @@ use crate::batches::{batch, record, sample};
 
 /// Counts what it is asked.
 struct Counting {
-    judge: ChecksumJudge,
+    verifier: ChecksumVerifier,
     checksummed: Arc<AtomicU64>,
     claims: Arc<AtomicU64>,
 }
 
-impl Judge for Counting {
+impl Verifier for Counting {
     fn damage_of(&self, entry: &[u8], magic: i8) -> Option<Error> {
         self.checksummed.fetch_add(entry.len() as u64, Ordering::Relaxed);
-        self.judge.damage_of(entry, magic)
+        self.verifier.damage_of(entry, magic)
     }
-    fn is_intact(&self, entry: &[u8]) -> bool {
+    fn is_valid(&self, entry: &[u8]) -> bool {
         self.checksummed.fetch_add(entry.len() as u64, Ordering::Relaxed);
-        self.judge.is_intact(entry)
+        self.verifier.is_valid(entry)
     }
     fn claim(&self, front: &[u8]) -> Claim {
         self.claims.fetch_add(1, Ordering::Relaxed);
-        self.judge.claim(front)
+        self.verifier.claim(front)
     }
     fn reads(&self, magic: i8) -> bool {
-        self.judge.reads(magic)
+        self.verifier.reads(magic)
     }
     fn next(&self, bytes: &[u8]) -> Option<usize> {
-        self.judge.next(bytes)
+        self.verifier.next(bytes)
     }
     fn reach(&self) -> usize {
-        self.judge.reach()
+        self.verifier.reach()
     }
 }
 
-fn judge() -> ChecksumJudge {
-    ChecksumJudge::of(&DecodeOptions::default())
+fn verifier() -> ChecksumVerifier {
+    ChecksumVerifier::of(&DecodeOptions::default())
 }
 
 struct Cost {
@@ -66,9 +66,9 @@ fn cost_of(bytes: &[u8]) -> Cost {
 
 fn cost_in(bytes: &[u8], kind: impl Fn(Runs) -> Runs) -> Cost {
     let (checksummed, claims) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-    let judge = Counting { judge: judge(), checksummed: Arc::clone(&checksummed), claims: Arc::clone(&claims) };
+    let verifier = Counting { verifier: verifier(), checksummed: Arc::clone(&checksummed), claims: Arc::clone(&claims) };
     let source = Source::memory(Bytes::copy_from_slice(bytes));
-    let mut runs = kind(Runs::new(source, Limits::default(), 1).recovering(Box::new(judge)));
+    let mut runs = kind(Runs::new(source, Limits::default(), 1).with_recovery(Box::new(verifier)));
     let (mut entries, mut unsearched) = (Vec::new(), 0);
     while let Some(piece) = runs.next_piece().unwrap() {
         match piece {
@@ -145,7 +145,7 @@ fn a_search_can_be_stopped() {
         let asks = Arc::clone(&asked);
         let interrupt = Interrupt::new(move || asks.fetch_add(1, Ordering::Relaxed) == 1);
         let source = Source::memory(Bytes::from(vec![filling; 24 << 20]));
-        let mut runs = Runs::new(source, Limits::default(), 1).recovering(Box::new(judge())).asking(interrupt);
+        let mut runs = Runs::new(source, Limits::default(), 1).with_recovery(Box::new(verifier())).with_interrupt(interrupt);
         let error = runs.next_piece().unwrap_err();
         assert_eq!((error.kind(), asked.load(Ordering::Relaxed)), (&ErrorKind::Interrupted, 2));
     }
@@ -164,8 +164,8 @@ fn every_intact_batch_in_a_claim_that_is_cut_through_is_given() {
 fn refused(bytes: &[u8], start: i64, last: i64) -> (Vec<(&'static str, u64, u64)>, Vec<u64>) {
     let decode = DecodeOptions { upload: Some(UploadOffsets { start, end: Some(last) }), ..DecodeOptions::default() };
     let source = Source::memory(Bytes::copy_from_slice(bytes));
-    let runs = Runs::new(source, Limits::default(), 1).recovering(Box::new(judge()));
-    let mut runs = runs.guarded(OffsetGuard::of(&decode));
+    let runs = Runs::new(source, Limits::default(), 1).with_recovery(Box::new(verifier()));
+    let mut runs = runs.with_source_check(UploadCheck::of(&decode));
     let (mut refused, mut read) = (Vec::new(), Vec::new());
     while let Some(piece) = runs.next_piece().unwrap() {
         match piece {

@@ -1,7 +1,7 @@
 //! The files beside a log: any bytes parse to entries and faults, and what is written parses back without one.
 
 use logsegment::sidecar::{
-    AbortedTxn, EpochEntry, OffsetEntry, ProducerEntry, TimeEntry, Wrong, checkpoint, offset_index, producer_snapshot, time_index,
+    AbortedTxn, EpochEntry, OffsetEntry, ProducerEntry, SidecarProblem, TimeEntry, checkpoint, offset_index, producer_snapshot, time_index,
     txn_index,
 };
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ proptest! {
     fn seg_8_no_flipped_bit_of_a_snapshot_goes_unseen(at in 0_usize..(10 + 46), bit in 0_u8..8) {
         let mut bytes = producer_snapshot::to_bytes(&[PRODUCER]);
         bytes[at] ^= 1 << bit;
-        prop_assert!(!producer_snapshot::parse(&bytes, 100).is_sound());
+        prop_assert!(!producer_snapshot::parse(&bytes, 100).is_valid());
     }
 }
 
@@ -50,7 +50,7 @@ fn what_is_written_parses_back() {
     assert_eq!(producer_snapshot::parse(&producer_snapshot::to_bytes(&[PRODUCER]), 100).entries, [PRODUCER]);
     let epochs = [EpochEntry { epoch: 0, start_offset: 0 }, EpochEntry { epoch: 2, start_offset: 85 }];
     assert_eq!(checkpoint::epochs_to_bytes(&epochs), b"0\n2\n0 0\n2 85\n");
-    assert!(checkpoint::parse_epochs(b"0\n2\n0 0\n2 85\n").is_sound());
+    assert!(checkpoint::parse_epochs(b"0\n2\n0 0\n2 85\n").is_valid());
     assert_eq!(checkpoint::parse_topic_id(b"version: 0\ntopic_id: gokUQvY3S7aCPPl2pxygEA").entries, ["gokUQvY3S7aCPPl2pxygEA"]);
 }
 
@@ -60,24 +60,26 @@ fn seg_5_a_zero_tail_holds_no_entries() {
     let mut bytes = offset_index::to_bytes(&[OffsetEntry { offset: 3, position: 4200 }], 0);
     bytes.resize(4096, 0);
     let parsed = offset_index::parse(&bytes, 0);
-    assert_eq!((parsed.entries.len(), parsed.is_sound()), (1, true));
-    assert_eq!(parsed.faults[0].wrong, Wrong::ZeroTail { bytes: 4088 });
+    assert_eq!((parsed.entries.len(), parsed.is_valid()), (1, true));
+    assert_eq!(parsed.findings[0].problem, SidecarProblem::ZeroTail { bytes: 4088 });
     assert_eq!(time_index::parse(&[0; 1200], 0).entries, []);
     assert_eq!(offset_index::parse(&[0; 8], 0).entries, [OffsetEntry { offset: 0, position: 0 }]);
 }
 
 #[test]
 fn faults_name_their_rule_and_their_place() {
-    let told = |parsed: &[logsegment::sidecar::Fault]| parsed.iter().map(|fault| (fault.wrong.rule(), fault.position)).collect::<Vec<_>>();
+    let told = |parsed: &[logsegment::sidecar::SidecarFinding]| {
+        parsed.iter().map(|finding| (finding.problem.rule(), finding.position)).collect::<Vec<_>>()
+    };
     let falling = offset_index::to_bytes(&[OffsetEntry { offset: 9, position: 10 }, OffsetEntry { offset: 8, position: 20 }], 0);
-    assert_eq!(told(&offset_index::parse(&falling, 0).faults), [("SEG-3", 8)]);
-    assert_eq!(told(&offset_index::parse(&falling[..13], 0).faults), [("SEG-5", 8)]);
+    assert_eq!(told(&offset_index::parse(&falling, 0).findings), [("SEG-3", 8)]);
+    assert_eq!(told(&offset_index::parse(&falling[..13], 0).findings), [("SEG-5", 8)]);
     let falling = time_index::to_bytes(&[TimeEntry { timestamp: 9, offset: 1 }, TimeEntry { timestamp: 9, offset: 2 }], 0);
-    assert_eq!(told(&time_index::parse(&falling, 0).faults), [("SEG-4", 12)]);
+    assert_eq!(told(&time_index::parse(&falling, 0).findings), [("SEG-4", 12)]);
     let mut unknown = txn_index::to_bytes(&[AbortedTxn { producer_id: 1, first_offset: 2, last_offset: 5, last_stable_offset: 6 }]);
     unknown[1] = 1;
-    assert_eq!(told(&txn_index::parse(&unknown).faults), [("SEG-7", 0)]);
-    assert_eq!(told(&checkpoint::parse_epochs(b"0\n1\n0 0\nx 1\n").faults), [("SEG-9", 8)]);
-    assert_eq!(told(&checkpoint::parse_epochs(b"0\n2\n3 9\n2 9\n").faults), [("SEG-9", 8)]);
-    assert_eq!(told(&checkpoint::parse_topic_id(b"version: 1\n").faults), [("SEG-10", 0), ("SEG-10", 0)]);
+    assert_eq!(told(&txn_index::parse(&unknown).findings), [("SEG-7", 0)]);
+    assert_eq!(told(&checkpoint::parse_epochs(b"0\n1\n0 0\nx 1\n").findings), [("SEG-9", 8)]);
+    assert_eq!(told(&checkpoint::parse_epochs(b"0\n2\n3 9\n2 9\n").findings), [("SEG-9", 8)]);
+    assert_eq!(told(&checkpoint::parse_topic_id(b"version: 1\n").findings), [("SEG-10", 0), ("SEG-10", 0)]);
 }

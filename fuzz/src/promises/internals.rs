@@ -7,7 +7,7 @@ use logsegment::columns::{BinaryKind, Column, OnError, Projection, StreamOptions
 use logsegment::decode::DecodeOptions;
 use logsegment::encode::{BatchSettings, RecordWriter};
 use logsegment::framing::Source;
-use logsegment::internal::{Part, Scalar, Topic, Visitor, identify};
+use logsegment::internal_topics::{Part, Scalar, Topic, Visitor, identify};
 use logsegment::interrupt::Interrupt;
 use logsegment::limits::Limits;
 use logsegment::model::{Formats, NewRecord, RecordFormat};

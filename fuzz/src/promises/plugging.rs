@@ -115,7 +115,7 @@ impl PluginCodecs for Toys {
 
     fn unpack(&self, id: u8, packed: Bytes, most: usize, given: &mut Bytes) -> Result<()> {
         *given = match id {
-            FAILS => return Err(ErrorKind::Plugin { plugin: self.describe(id), fault: "it always does".to_owned() }.into()),
+            FAILS => return Err(ErrorKind::Plugin { plugin: self.describe(id), problem: "it always does".to_owned() }.into()),
             TOO_MUCH => Bytes::from(vec![0; most + 1]),
             HALF => packed.slice(..packed.len() / 2),
             _ => packed,

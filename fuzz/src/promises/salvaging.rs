@@ -6,7 +6,7 @@ use logsegment::decode::DecodeOptions;
 use logsegment::framing::Source;
 use logsegment::interrupt::Interrupt;
 use logsegment::model::Formats;
-use logsegment::salvage::{Account, Fit, Found, Passes, SalvageOptions, Salvager, Settled};
+use logsegment::salvage::{Account, Fit, Found, OrderedLog, Passes, SalvageOptions, Salvager};
 use logsegment::wire::Sink;
 
 use super::choices::Choices;
@@ -64,7 +64,7 @@ fn salvage(input: &[u8], wanted: SalvageOptions) -> Result<Salvaged, Error> {
 }
 
 fn settle(input: &[u8], found: &mut Found, wanted: &SalvageOptions) -> Vec<u8> {
-    let settled = Settled::new(found, wanted);
+    let settled = OrderedLog::new(found, wanted);
     let source = || Source::memory(Bytes::copy_from_slice(input));
     let passes = Passes { sources: [source(), source(), source()], interrupt: Interrupt::default() };
     let mut out = Vec::new();

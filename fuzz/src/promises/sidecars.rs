@@ -1,6 +1,6 @@
 //! The files beside a log: any bytes give entries and faults, and what is sound is written the same again.
 
-use logsegment::sidecar::{Fault, Parsed, checkpoint, offset_index, producer_snapshot, time_index, txn_index};
+use logsegment::sidecar::{Parsed, SidecarFinding, checkpoint, offset_index, producer_snapshot, time_index, txn_index};
 
 /// The offset in the name of the files.
 const BASE: i64 = 1000;
@@ -16,23 +16,23 @@ pub fn check(bytes: &[u8]) {
     round(bytes, checkpoint::parse_epochs, checkpoint::epochs_to_bytes);
     round(bytes, checkpoint::parse_offsets, checkpoint::offsets_to_bytes);
     let ids = checkpoint::parse_topic_id(bytes);
-    ensure_inside(&ids.faults, bytes);
+    ensure_inside(&ids.findings, bytes);
 }
 
 fn round<T: Clone + std::fmt::Debug + PartialEq>(bytes: &[u8], parse: impl Fn(&[u8]) -> Parsed<T>, write: impl Fn(&[T]) -> Vec<u8>) {
     let parsed = parse(bytes);
-    ensure_inside(&parsed.faults, bytes);
-    if parsed.is_sound() {
+    ensure_inside(&parsed.findings, bytes);
+    if parsed.is_valid() {
         let again = parse(&write(&parsed.entries));
-        assert!(again.is_sound(), "{:?} of {:?}", again.faults, parsed.entries);
+        assert!(again.is_valid(), "{:?} of {:?}", again.findings, parsed.entries);
         assert_eq!(again.entries, parsed.entries);
     }
 }
 
-fn ensure_inside(faults: &[Fault], bytes: &[u8]) {
-    for fault in faults {
-        let end = fault.position.checked_add(fault.length).expect("a place in the file");
-        assert!(end <= bytes.len() as u64, "{fault:?} lies behind the file");
+fn ensure_inside(findings: &[SidecarFinding], bytes: &[u8]) {
+    for finding in findings {
+        let end = finding.position.checked_add(finding.length).expect("a place in the file");
+        assert!(end <= bytes.len() as u64, "{finding:?} lies behind the file");
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::ops::Range;
 
 use bytes::Bytes;
-use logsegment::decode::ChecksumJudge;
+use logsegment::decode::ChecksumVerifier;
 use logsegment::framing::{Piece, Runs, Source, Tail};
 use logsegment::model::Formats;
 
@@ -54,7 +54,7 @@ pub fn check(bytes: &[u8]) {
 fn cut(source: Source, formats: Formats, recovers: bool) -> Cuts {
     let mut runs = Runs::new(source, LIMITS, 1).of(formats);
     if recovers {
-        runs = runs.recovering(Box::new(ChecksumJudge::of(&options(formats))));
+        runs = runs.with_recovery(Box::new(ChecksumVerifier::of(&options(formats))));
     }
     let mut cuts = Cuts { entries: Vec::new(), left_out: Vec::new(), tail: None, error: None };
     loop {

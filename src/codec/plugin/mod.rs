@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use super::output::Output;
 use super::plain::Plain;
-use crate::error::{Error, ErrorKind, Result, counted};
+use crate::error::{Error, ErrorKind, Result, plural};
 use crate::limits::{Budget, Limits};
 use crate::model::CompressionType;
 use crate::wire::Sink;
@@ -174,8 +174,8 @@ impl Plugins {
         };
         packed.map_err(|error| of_packing(&error))?;
         if len > 0 && out.len() == start {
-            let fault = format!("it packed {} of records to nothing", counted(len, "byte"));
-            return Err(ErrorKind::Packing { plugin: codecs.describe(id), fault }.into());
+            let fault = format!("it packed {} of records to nothing", plural(len, "byte"));
+            return Err(ErrorKind::Packing { plugin: codecs.describe(id), problem: fault }.into());
         }
         if let Some(plain) = unproven {
             self.ensure_same(id, out.from(start), &plain)?;
@@ -197,8 +197,8 @@ impl Plugins {
         }
         let plugin = self.brought(id)?.codecs.describe(id);
         let fault =
-            format!("what it packed unpacks to {}, not to the {} that it was given", counted(again.len(), "other byte"), plain.len());
-        Err(ErrorKind::Packing { plugin, fault }.into())
+            format!("what it packed unpacks to {}, not to the {} that it was given", plural(again.len(), "other byte"), plain.len());
+        Err(ErrorKind::Packing { plugin, problem: fault }.into())
     }
 
     /// What is wrong with the plain bytes that a plugin gave, as a fault of the plugin, in the same place.
@@ -206,7 +206,7 @@ impl Plugins {
     pub fn blamed(&self, id: u8, error: &Error) -> Error {
         let plugin = self.brought.as_ref().map_or_else(String::new, |brought| brought.codecs.describe(id));
         let fault = format!("what it gave is not the records of the batch: {}", error.message());
-        error.become_kind(ErrorKind::Plugin { plugin, fault })
+        error.become_kind(ErrorKind::Plugin { plugin, problem: fault })
     }
 
     fn brought(&self, id: u8) -> Result<&Brought> {
@@ -225,7 +225,7 @@ impl Plugins {
 #[cold]
 fn of_packing(error: &Error) -> Error {
     match error.kind().clone() {
-        ErrorKind::Plugin { plugin, fault } => error.become_kind(ErrorKind::Packing { plugin, fault }),
+        ErrorKind::Plugin { plugin, problem } => error.become_kind(ErrorKind::Packing { plugin, problem }),
         _ => error.clone(),
     }
 }

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::ffi::{c_char, c_void};
 
 use crate::codec::output::Output;
-use crate::error::{Error, ErrorKind, Result, counted, foreign};
+use crate::error::{Error, ErrorKind, Result, escaped, plural};
 use crate::wire::Sink;
 
 /// The table of functions that a plugin gives (`logsegment_codec.h`). Results are lengths, or one of the negative numbers below.
@@ -99,7 +99,7 @@ impl NativeCodec {
                 Err(_) if given >= out.left() => {
                     return Err(failed(
                         name(),
-                        format!("it unpacks to more than {}, the most that the limits allow", counted(given, "byte")),
+                        format!("it unpacks to more than {}, the most that the limits allow", plural(given, "byte")),
                     ));
                 }
                 Err(_) => wanted = given.saturating_mul(2).max(TRUSTED),
@@ -144,18 +144,18 @@ const MOST_TRUSTED_RATIO: usize = 64;
 
 #[cold]
 fn failed(plugin: String, fault: String) -> Error {
-    ErrorKind::Plugin { plugin, fault }.into()
+    ErrorKind::Plugin { plugin, problem: fault }.into()
 }
 
 #[cold]
 fn too_much(len: usize, room: usize) -> String {
-    format!("it says that it wrote {} where there is room for {room}", counted(len, "byte"))
+    format!("it says that it wrote {} where there is room for {room}", plural(len, "byte"))
 }
 
 /// The text up to its end mark.
 #[cold]
 fn text_of(fault: &[c_char; FAULT], result: i64) -> String {
     let bytes: Vec<u8> = fault.iter().take_while(|one| **one != 0).map(|one| one.to_ne_bytes()[0]).collect();
-    let text = foreign(&String::from_utf8_lossy(&bytes));
+    let text = escaped(&String::from_utf8_lossy(&bytes));
     if text.is_empty() { format!("it failed with {result}") } else { text }
 }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::error::{ErrorKind, Result, counted};
+use crate::error::{ErrorKind, Result, plural};
 
 /// Trained dictionaries, by their ids. Nothing on Kafka's wire names them: the caller supplies them (COD-Z5).
 #[derive(Clone, Debug, Default)]
@@ -20,8 +20,8 @@ impl Dictionaries {
             match id.filter(|id| *id != 0) {
                 Some(id) => Ok((u64::from(id), bytes)),
                 None => {
-                    let fault = format!("what has {} is no trained zstd dictionary with an id", counted(bytes.len(), "byte"));
-                    Err(ErrorKind::Usage { argument: "zstd_dictionaries", fault }.into())
+                    let fault = format!("what has {} is no trained zstd dictionary with an id", plural(bytes.len(), "byte"));
+                    Err(ErrorKind::Usage { argument: "zstd_dictionaries", problem: fault }.into())
                 }
             }
         };

@@ -87,7 +87,7 @@ pub struct Codec {
 /// A batch that is worth looking into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Where it stands in its file.
+    /// Where it is in its file.
     pub position: i64,
     /// Its codec.
     pub compression: String,
@@ -176,7 +176,7 @@ impl Counter {
         self.sums.produced = self.sums.produced.saturating_add(u64::try_from(offsets).unwrap_or(0));
         self.by_offset.add(first, batch);
         self.offsets = Some(self.offsets.map_or((first, last), |(lowest, highest)| (lowest.min(first), highest.max(last))));
-        // Where a compressed message of magic 0 or 1 begins only unpacking tells.
+        // Where a compressed message of magic 0 or 1 begins only decompressing tells.
         if let Some(end) = self.end.filter(|_| row.count.is_some()) {
             if first > end {
                 self.sums.gap_count += 1;

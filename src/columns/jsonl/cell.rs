@@ -194,5 +194,5 @@ fn objects(out: &mut Vec<u8>, fields: &[(Vec<u8>, Cell<'_>)], rows: std::ops::Ra
 }
 
 fn unwritable(name: &str, data_type: &DataType) -> crate::error::Error {
-    ErrorKind::Usage { argument: "fields", fault: format!("column {name:?} of type {data_type} cannot be written as JSON") }.into()
+    ErrorKind::Usage { argument: "fields", problem: format!("column {name:?} of type {data_type} cannot be written as JSON") }.into()
 }

@@ -42,8 +42,8 @@ impl RowFilter {
         let times = if is_timed { column(batch, "timestampMs")?.as_primitive_opt::<Int64Type>() } else { None };
         let keys = if self.keys.is_some() { BytesCell::of(column(batch, "key")?) } else { None };
         if is_timed != times.is_some() || self.keys.is_some() != keys.is_some() {
-            let fault = "conditions need the columns timestampMs (int64) and key (binary)".to_owned();
-            return Err(ErrorKind::Usage { argument: "rows", fault }.into());
+            let problem = "conditions need the columns timestampMs (int64) and key (binary)".to_owned();
+            return Err(ErrorKind::Usage { argument: "rows", problem }.into());
         }
         Ok(Chosen { filter: self, times, keys, rows: batch.num_rows() })
     }

@@ -178,9 +178,9 @@ impl<B> Parallel<B> {
 
 /// The error of an orphaned stream.
 fn orphaned() -> Error {
-    const FAULT: &str =
+    const PROBLEM: &str =
         "a forked child cannot continue the stream of its parent, whose threads it does not have; open the stream in the child";
-    ErrorKind::Usage { argument: "threads", fault: FAULT.to_owned() }.into()
+    ErrorKind::Usage { argument: "threads", problem: PROBLEM.to_owned() }.into()
 }
 
 impl<B: BytesColumn> BatchSource for Parallel<B> {

@@ -5,8 +5,8 @@ use std::sync::mpsc::Sender;
 
 use super::feed::{Job, Outcome, Shared, internal};
 use crate::columns::binary::BytesColumn;
+use crate::columns::chunks::ChunkBuilder;
 use crate::columns::stream::StreamOptions;
-use crate::columns::unroller::Unroller;
 use crate::error::Result;
 use crate::framing::Run;
 
@@ -16,31 +16,31 @@ pub const MOST_HELD: usize = 16;
 
 /// A run on its way into chunks.
 pub struct Unrolling<B> {
-    unroller: Unroller<B>,
+    chunks: ChunkBuilder<B>,
     /// Its last chunk was made.
     is_finished: bool,
 }
 
 impl<B: BytesColumn> Unrolling<B> {
     pub fn new(options: &StreamOptions) -> Self {
-        Self { unroller: Unroller::new(options.clone()), is_finished: true }
+        Self { chunks: ChunkBuilder::new(options.clone()), is_finished: true }
     }
 
     /// Takes the next run; the one before must be finished.
     pub fn feed(&mut self, run: Run) {
-        self.unroller.feed(run);
+        self.chunks.feed(run);
         self.is_finished = false;
     }
 
     /// Makes up to `most` more chunks.
     pub fn make(&mut self, most: usize) -> Outcome {
-        let before = self.unroller.stats();
+        let before = self.chunks.stats();
         let mut batches = Vec::new();
         let made = catch_unwind(AssertUnwindSafe(|| self.make_into(&mut batches, most)));
         let error = made.unwrap_or_else(|_| Err(internal("a decoding thread panicked"))).err();
         self.is_finished |= error.is_some();
-        let findings = std::mem::take(&mut self.unroller.findings);
-        Outcome { batches, findings, error, stats: self.unroller.stats().since(&before), is_part: !self.is_finished, is_last: false }
+        let findings = std::mem::take(&mut self.chunks.findings);
+        Outcome { batches, findings, error, stats: self.chunks.stats().since(&before), is_part: !self.is_finished, is_last: false }
     }
 
     fn make_into(&mut self, batches: &mut Vec<arrow_array::RecordBatch>, most: usize) -> Result<()> {
@@ -48,7 +48,7 @@ impl<B: BytesColumn> Unrolling<B> {
             if batches.len() >= most {
                 return Ok(());
             }
-            match self.unroller.next_full() {
+            match self.chunks.next_full() {
                 Ok(Some(batch)) => batches.push(batch),
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
@@ -56,7 +56,7 @@ impl<B: BytesColumn> Unrolling<B> {
         };
         self.is_finished = true;
         // Rows before an error are given all the same.
-        let last = self.unroller.finish().map(|last| batches.extend(last));
+        let last = self.chunks.finish().map(|last| batches.extend(last));
         made.and(last)
     }
 }

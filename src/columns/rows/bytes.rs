@@ -10,7 +10,7 @@ use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
 use arrow_schema::DataType;
 
 use super::{invalid, unfit};
-use crate::columns::claims::{bad_indexes, bad_offsets, bad_views};
+use crate::columns::array_checks::{bad_indexes, bad_offsets, bad_views};
 use crate::error::Result;
 
 /// The runs of a column; nothing is copied.

@@ -60,11 +60,11 @@ impl<'a> Controls<'a> {
         let name = self.types.as_ref().and_then(|types| types.get(row)).map(String::from_utf8_lossy);
         let known = name.as_deref().and_then(ControlType::named);
         known.ok_or_else(|| {
-            let fault = match name {
+            let problem = match name {
                 Some(name) => format!("the column \"controlType\" has no control type of Kafka: {name:?}"),
                 None => "a control record needs a key or a controlType".to_owned(),
             };
-            ErrorKind::Usage { argument: "table", fault }.into()
+            ErrorKind::Usage { argument: "table", problem }.into()
         })
     }
 }

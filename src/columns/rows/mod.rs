@@ -88,7 +88,7 @@ impl<'a> Rows<'a> {
     }
 
     fn from_columns(len: usize, column: impl Fn(&str) -> Option<&'a ArrayRef>) -> Result<Self> {
-        let values = column("value").ok_or_else(|| fault("the column \"value\" is needed"))?;
+        let values = column("value").ok_or_else(|| table_error("the column \"value\" is needed"))?;
         Ok(Self {
             len,
             offsets: column("offset").map(|array| Numbers::of("offset", array)).transpose()?,
@@ -130,16 +130,16 @@ impl<'a> Rows<'a> {
     }
 }
 
-fn fault(fault: impl Into<String>) -> Error {
-    ErrorKind::Usage { argument: "table", fault: fault.into() }.into()
+fn table_error(problem: impl Into<String>) -> Error {
+    ErrorKind::Usage { argument: "table", problem: problem.into() }.into()
 }
 
 #[cold]
 fn invalid(name: &str, problem: &str) -> Error {
-    fault(format!("the column {name:?} is not a valid Arrow array: {problem}"))
+    table_error(format!("the column {name:?} is not a valid Arrow array: {problem}"))
 }
 
 #[cold]
 fn unfit(name: &str, wanted: &str, array: &ArrayRef) -> Error {
-    fault(format!("the column {name:?} must be of {wanted}, not {}", array.data_type()))
+    table_error(format!("the column {name:?} must be of {wanted}, not {}", array.data_type()))
 }

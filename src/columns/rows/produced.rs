@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 
 use super::bytes::Runs;
 use super::numbers::Numbers;
-use super::{Rows, fault};
+use super::{Rows, table_error};
 use crate::codec::Plugins;
 use crate::encode::{BatchSettings, Partitioner, RecordWriter};
 use crate::error::{Error, ErrorKind, Result};
@@ -129,7 +129,7 @@ impl Produced {
             (None, Some(topics)) => {
                 topics.get(row).ok_or_else(|| refused("the topic is null: give every row one, or all of them by option topic"))?
             }
-            (None, None) => return Err(fault("without a column \"topic\" the option topic is needed")),
+            (None, None) => return Err(table_error("without a column \"topic\" the option topic is needed")),
         };
         if !self.topics.contains_key(name) {
             let topic = Topic::new(name, &self.options)?;
@@ -146,7 +146,7 @@ impl Produced {
         let index = self.targets.len();
         topic.targets.insert(partition, index);
         let mut writer = RecordWriter::new(topic.settings, self.options.batch_bytes, 0)?;
-        writer.bring(self.options.plugins.clone());
+        writer.set_plugins(self.options.plugins.clone());
         self.targets.push(Target { topic: String::from_utf8_lossy(name).into_owned(), partition, writer });
         Ok(index)
     }

@@ -15,7 +15,7 @@ pub struct Latest {
 
 impl Latest {
     /// Whether it stands where it says, and a batch behind it that goes back does not. Two that go back and agree are right.
-    pub fn is_right_beside(&self, header: &BatchHeader) -> bool {
+    pub fn is_right_next_to(&self, header: &BatchHeader) -> bool {
         let Some(before) = self.before else { return false };
         let goes_on = before.checked_add(1) == Some(self.base_offset);
         self.lower.is_none_or(|lower| header.base_offset <= lower) && (goes_on || header.base_offset <= before)

@@ -22,7 +22,7 @@ use crate::model::{BatchHeader, CompressionType, ControlType, Marker, RecordRef,
 pub struct Transactions {
     aborted: ProducerRanges,
     /// Of transactions whose marker may be lost.
-    doubtful: ProducerRanges,
+    undecided: ProducerRanges,
     /// First offset of the oldest transaction without a marker.
     last_stable_offset: Option<i64>,
 }
@@ -34,8 +34,8 @@ pub enum Fate {
     Committed,
     /// It does not count.
     Aborted,
-    /// Nobody knows: its marker may have been among what was passed over.
-    InDoubt {
+    /// Nobody knows: its marker may have been among what was skipped.
+    Undecided {
         /// The last offset before that place.
         behind: i64,
     },
@@ -45,10 +45,10 @@ impl Transactions {
     /// From lists of (producer id, first offset, last offset), and the last stable offset.
     pub fn from_parts(
         aborted: impl IntoIterator<Item = (i64, i64, i64)>,
-        doubtful: impl IntoIterator<Item = (i64, i64, i64)>,
+        undecided: impl IntoIterator<Item = (i64, i64, i64)>,
         last_stable_offset: Option<i64>,
     ) -> Self {
-        Self { aborted: aborted.into_iter().collect(), doubtful: doubtful.into_iter().collect(), last_stable_offset }
+        Self { aborted: aborted.into_iter().collect(), undecided: undecided.into_iter().collect(), last_stable_offset }
     }
 
     /// Aborted transactions as (producer id, first offset, last offset), by first offset.
@@ -56,10 +56,10 @@ impl Transactions {
         self.aborted.to_vec()
     }
 
-    /// What nobody knows the fate of, in the same form: of each transaction the part before a place where something was passed over, which may
+    /// What nobody knows the fate of, in the same form: of each transaction the part before a place where something was skipped, which may
     /// have been its marker.
-    pub fn doubtful(&self) -> Vec<(i64, i64, i64)> {
-        self.doubtful.to_vec()
+    pub fn undecided(&self) -> Vec<(i64, i64, i64)> {
+        self.undecided.to_vec()
     }
 
     /// First offset of the oldest open transaction; nothing from it on is committed (TXN-6).
@@ -73,8 +73,8 @@ impl Transactions {
             return Fate::Committed;
         }
         let (id, offset) = (header.producer.id, header.base_offset);
-        match self.doubtful.find(id, offset) {
-            Some(behind) => Fate::InDoubt { behind },
+        match self.undecided.find(id, offset) {
+            Some(behind) => Fate::Undecided { behind },
             None if self.aborted.find(id, offset).is_some() => Fate::Aborted,
             None => Fate::Committed,
         }

@@ -18,7 +18,7 @@ pub struct Open {
     /// Of its batches, once one was seen.
     pub epoch: Option<i16>,
     /// The last offset before the place where its marker may be lost; up to there no marker decides.
-    pub doubted: Option<i64>,
+    pub undecided_until: Option<i64>,
     /// Its first offset that the next marker decides about.
     pub certain: Option<i64>,
     /// Where its first batch was seen.
@@ -29,12 +29,12 @@ pub struct Open {
 
 impl Open {
     pub fn new(first_offset: i64, gaps: u64, begun: Option<Place>) -> Self {
-        Self { first_offset, last_offset: first_offset, epoch: None, doubted: None, certain: Some(first_offset), begun, gaps }
+        Self { first_offset, last_offset: first_offset, epoch: None, undecided_until: None, certain: Some(first_offset), begun, gaps }
     }
 
     /// The next marker does not decide about what stands up to `last`.
-    pub fn doubt(&mut self, last: Option<i64>) {
-        let known = self.doubted.unwrap_or(self.first_offset);
-        (self.doubted, self.certain) = (Some(last.map_or(known, |last| last.max(known))), None);
+    pub fn mark_undecided(&mut self, last: Option<i64>) {
+        let known = self.undecided_until.unwrap_or(self.first_offset);
+        (self.undecided_until, self.certain) = (Some(last.map_or(known, |last| last.max(known))), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Batches in offset order to the transactions of their partition.
 //!
-//! Where something was passed over, the marker of every open transaction may have been among it, and a later marker may be that of another
+//! Where something was skipped, the marker of every open transaction may have been among it, and a later marker may be that of another
 //! transaction. So a later marker decides about what stands behind that place, and about nothing before it.
 
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use crate::sidecar::ProducerEntry;
 pub struct Scan {
     open: HashMap<i64, Open>,
     aborted: ProducerRanges,
-    doubtful: ProducerRanges,
+    undecided: ProducerRanges,
     first_offset: Option<i64>,
     /// Every COMMIT and ABORT, where somebody wants them one by one.
     ends: Option<Vec<(i64, i64, ControlType)>>,
@@ -61,13 +61,13 @@ impl Scan {
         }
     }
 
-    /// Looks at one entry. Entries that are not record batches carry no transactions and are passed over. A marker counts only when the
+    /// Looks at one entry. Entries that are not record batches carry no transactions and are skipped. A marker counts only when the
     /// checksum of its batch matches: one flipped bit makes an ABORT a COMMIT.
     pub fn visit(&mut self, frame: Frame<'_>) {
         if frame.magic < v2::layout::MAGIC {
             return;
         }
-        let Ok(header) = parse_header(frame, Formats::Experimental, 0) else { return self.doubt() };
+        let Ok(header) = parse_header(frame, Formats::Experimental, 0) else { return self.mark_undecided() };
         self.first_offset.get_or_insert(header.base_offset);
         let marker = if is_marker(&header) { proven_marker(&header, frame.bytes) } else { None };
         self.see(&header, marker);
@@ -102,7 +102,7 @@ impl Scan {
         if !header.attributes.is_control() {
             match order {
                 Order::Onward => self.append(header),
-                Order::Back => self.doubtful.add(header.producer.id, header.base_offset, header.base_offset),
+                Order::Back => self.undecided.add(header.producer.id, header.base_offset, header.base_offset),
             }
             return;
         }
@@ -113,7 +113,7 @@ impl Scan {
             }
             // Compaction leaves empty ones (CTL-10).
             None if header.count == Some(0) => {}
-            None => self.doubt(),
+            None => self.mark_undecided(),
         }
     }
 
@@ -122,13 +122,13 @@ impl Scan {
         self.last_offset.is_some_and(|last| last.checked_add(1) == Some(header.base_offset))
     }
 
-    /// Something was passed over here: damage, lost bytes, a batch that cannot be read.
-    pub fn doubt(&mut self) {
+    /// Something was skipped here: damage, lost bytes, a batch that cannot be read.
+    pub fn mark_undecided(&mut self) {
         let last = self.last_offset;
-        self.open.values_mut().for_each(|open| open.doubt(last));
+        self.open.values_mut().for_each(|open| open.mark_undecided(last));
     }
 
-    /// The segment ends in the midst of an entry, or in zeros. That is damage when offsets are missing in front of the next one.
+    /// The segment ends in the midst of an entry, or in zeros. That is damage when offsets are missing before the next one.
     pub fn tear(&mut self) {
         self.is_torn = true;
     }
@@ -143,9 +143,9 @@ impl Scan {
                 return true;
             }
             // Another one is open, or none: the marker of this one was in the gap.
-            open.doubt(if first < 0 { last } else { Some(first.saturating_sub(1)) });
+            open.mark_undecided(if first < 0 { last } else { Some(first.saturating_sub(1)) });
             if first < 0 {
-                self.doubtful.add(*id, open.first_offset, open.doubted.unwrap_or(open.first_offset));
+                self.undecided.add(*id, open.first_offset, open.undecided_until.unwrap_or(open.first_offset));
                 return false;
             }
             open.certain = Some(first);
@@ -195,12 +195,12 @@ impl Scan {
     /// The transactions seen so far; those without a marker are open, also where it may be lost.
     pub fn finish(mut self) -> Transactions {
         for (id, open) in &self.open {
-            if let Some(doubted) = open.doubted {
-                self.doubtful.add(*id, open.first_offset, doubted);
+            if let Some(undecided_until) = open.undecided_until {
+                self.undecided.add(*id, open.first_offset, undecided_until);
             }
         }
         let last_stable_offset = self.open.into_values().map(|open| open.first_offset).min();
-        Transactions { aborted: self.aborted, doubtful: self.doubtful, last_stable_offset }
+        Transactions { aborted: self.aborted, undecided: self.undecided, last_stable_offset }
     }
 
     /// No checksum covers a base offset. Where offsets go back, the last batch claimed one too high when this one goes on from those before it,
@@ -208,7 +208,7 @@ impl Scan {
     fn follow(&mut self, header: &BatchHeader) -> Order {
         let mut order = Order::Onward;
         if !self.is_at_border && self.last_offset.is_some_and(|last| header.base_offset <= last) {
-            if self.latest.is_right_beside(header) {
+            if self.latest.is_right_next_to(header) {
                 self.latest.lower = Some(header.last_offset);
                 return Order::Back;
             }
@@ -230,7 +230,7 @@ impl Scan {
         match latest.change {
             Change::Nothing => {}
             Change::Data { producer_id, base_offset, went_on_from } => {
-                self.doubtful.add(producer_id, base_offset, base_offset);
+                self.undecided.add(producer_id, base_offset, base_offset);
                 match (went_on_from, self.open.get_mut(&producer_id)) {
                     (Some(last), Some(open)) => {
                         open.last_offset = last;
@@ -248,7 +248,7 @@ impl Scan {
         if self.last_offset.is_some_and(|last| offset > last.saturating_add(1)) {
             self.gaps = self.gaps.saturating_add(1);
             if self.is_torn {
-                self.doubt();
+                self.mark_undecided();
             }
         }
         self.is_torn = false;
@@ -263,7 +263,7 @@ impl Scan {
         let is_other = open.epoch.is_some() && open.epoch != epoch;
         if is_other && open.gaps < self.gaps {
             // An epoch begins behind the marker of the one before, and that was in a gap.
-            open.doubt(Some(first.saturating_sub(1)));
+            open.mark_undecided(Some(first.saturating_sub(1)));
         }
         (open.epoch, open.last_offset) = (epoch, header.last_offset.max(open.last_offset));
         open.certain.get_or_insert(first);
@@ -278,8 +278,8 @@ impl Scan {
     /// A marker belongs to its producer's data since the marker before (CTL-7: by producer id only).
     fn close(&mut self, producer_id: i64, marker: ControlType, last_offset: i64) {
         let Some(open) = self.open.remove(&producer_id) else { return };
-        if let Some(doubted) = open.doubted {
-            self.doubtful.add(producer_id, open.first_offset, doubted);
+        if let Some(undecided_until) = open.undecided_until {
+            self.undecided.add(producer_id, open.first_offset, undecided_until);
         }
         if let (Some(first), ControlType::Abort) = (open.certain, marker) {
             self.latest.change = Change::Aborted { producer_id, first_offset: first };

@@ -1,9 +1,9 @@
 //! What a record must be to go into the batch that is open.
 
 use super::BatchBuilder;
-use crate::encode::refusal::{mixed_control, negative_timestamp, not_increasing, refused, too_far, too_many, too_old, untellable};
+use crate::encode::errors::{mixed_control, negative_offset, negative_timestamp, not_increasing, refused, too_far, too_many, too_old};
 use crate::error::Result;
-use crate::format::v2::write::Deltas;
+use crate::format::v2::encode::Deltas;
 use crate::model::timestamp::NO_TIMESTAMP;
 use crate::model::{NewRecord, RecordFormat};
 
@@ -28,7 +28,7 @@ impl BatchBuilder {
             format if !record.headers.is_empty() => {
                 Err(refused("V2-60", format!("Magic v{} does not support record headers", format.magic())))
             }
-            RecordFormat::V1 if record.offset < 0 && self.settings.packing.is_some() => Err(untellable(record.offset)),
+            RecordFormat::V1 if record.offset < 0 && self.settings.packing.is_some() => Err(negative_offset(record.offset)),
             _ => Ok(()),
         }
     }

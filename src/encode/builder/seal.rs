@@ -1,12 +1,12 @@
-//! The end of a batch: records are packed, and the header goes in front of them.
+//! The end of a batch: records are compressed, and the header goes before them.
 
 use super::BatchBuilder;
 use crate::codec::Packer;
 use crate::error::Result;
-use crate::format::v0_v1::write::{self as v0_v1, MessageHeader};
-use crate::format::v2::write as v2;
-use crate::format::v3::write as v3;
-use crate::format::v07::write as v07;
+use crate::format::v0_v1::encode::{self as v0_v1, MessageHeader};
+use crate::format::v2::encode as v2;
+use crate::format::v3::encode as v3;
+use crate::format::v07::encode as v07;
 use crate::model::{BatchHeader, RecordFormat};
 use crate::wire::Sink;
 

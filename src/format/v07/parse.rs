@@ -30,7 +30,7 @@ impl Message {
     /// `Length` when it is shorter than a header (L7-1), `Magic` for others than 0 and 1 (L7-7).
     #[inline]
     pub fn parse(entry: &[u8]) -> Result<Self> {
-        fields(entry).ok_or_else(|| fault(entry))
+        fields(entry).ok_or_else(|| invalid(entry))
     }
 
     /// The payload.
@@ -56,7 +56,7 @@ impl Message {
     }
 }
 
-/// The header of the entry in `bytes`, which stands at `position` in the input and at `offset` in the partition (L7-22).
+/// The header of the entry in `bytes`, which is at `position` in the input and at `offset` in the partition (L7-22).
 ///
 /// Its base offset is its own position, its last offset the position after it, which its last message carries (L7-23, L7-24).
 ///
@@ -102,7 +102,7 @@ fn fields(entry: &[u8]) -> Option<Message> {
 }
 
 #[cold]
-fn fault(entry: &[u8]) -> Error {
+fn invalid(entry: &[u8]) -> Error {
     let expected = match entry.get(MAGIC) {
         Some(0) | None => PAYLOAD_V0,
         Some(1) => PAYLOAD_V1,

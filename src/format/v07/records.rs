@@ -5,7 +5,7 @@ use super::parse::{self, Message};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{RecordRef, RecordSink, Section};
 
-/// The entries of an unpacked set, one after the other.
+/// The entries of an decompressed set, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Entries<'a> {
     bytes: &'a [u8],
@@ -19,12 +19,12 @@ pub struct Walk {
     count: usize,
     index: usize,
     position: usize,
-    /// Bytes of the wrapper; `None` for messages that stand in the log themselves.
+    /// Bytes of the wrapper; `None` for messages that are in the log themselves.
     wrapper: Option<i64>,
 }
 
 impl<'a> Entries<'a> {
-    /// Of the messages that a wrapper unpacked to.
+    /// Of the messages that a wrapper decompressed to.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, count: 0 }
     }
@@ -67,7 +67,7 @@ impl Walk {
     }
 
     /// Over `count` plain messages that follow each other in the log: each carries the position after it (L7-23).
-    pub fn of_plain(count: usize) -> Self {
+    pub fn of_uncompressed(count: usize) -> Self {
         Self { count, index: 0, position: 0, wrapper: None }
     }
 

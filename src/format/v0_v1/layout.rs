@@ -37,9 +37,9 @@ pub const MAGIC: usize = 16;
 pub const ATTRIBUTES: usize = 17;
 /// Where the timestamp of magic 1 stands.
 pub const TIMESTAMP: usize = 18;
-/// Where the key length stands in magic 0.
+/// Where the key length is in magic 0.
 pub const KEY_V0: usize = 18;
-/// Where the key length stands in magic 1.
+/// Where the key length is in magic 1.
 pub const KEY_V1: usize = 26;
 /// Bytes of an entry of magic 0 with null key and null value.
 pub const MIN_LEN_V0: usize = 26;

@@ -40,7 +40,7 @@ impl Message {
     /// `Length` when it is shorter than its format allows (L8-18) or a key or value runs past its end (L8-8), `Magic` for others than 0 and 1.
     #[inline]
     pub fn parse(entry: &[u8]) -> Result<Self> {
-        fields(entry).ok_or_else(|| fault(entry))
+        fields(entry).ok_or_else(|| invalid(entry))
     }
 
     /// Where the value ends; anything up to the end of the entry is left over (FND-13).
@@ -61,19 +61,19 @@ impl Message {
     }
 }
 
-/// The header of the entry in `bytes`, as far as it can be told without unpacking.
+/// The header of the entry in `bytes`, as far as it can be told without decompressing.
 ///
 /// # Errors
 /// `Length` when the entry is too short for its magic (L8-18).
 pub fn header(bytes: &[u8], position: u64, format: RecordFormat) -> Result<BatchHeader> {
-    let head = bytes.first_chunk::<MIN_LEN_V0>().ok_or_else(|| fault(bytes))?;
-    let offset = i64::from_be_bytes(array(head, 0).ok_or_else(|| fault(bytes))?);
-    let crc = u32::from_be_bytes(array(head, CRC).ok_or_else(|| fault(bytes))?);
-    let [magic, attributes] = array(head, MAGIC).ok_or_else(|| fault(bytes))?;
+    let head = bytes.first_chunk::<MIN_LEN_V0>().ok_or_else(|| invalid(bytes))?;
+    let offset = i64::from_be_bytes(array(head, 0).ok_or_else(|| invalid(bytes))?);
+    let crc = u32::from_be_bytes(array(head, CRC).ok_or_else(|| invalid(bytes))?);
+    let [magic, attributes] = array(head, MAGIC).ok_or_else(|| invalid(bytes))?;
     let timestamp = match format {
         RecordFormat::V0 => NO_TIMESTAMP,
-        _ if bytes.len() < MIN_LEN_V1 => return Err(fault(bytes)),
-        _ => i64::from_be_bytes(array(bytes, TIMESTAMP).ok_or_else(|| fault(bytes))?),
+        _ if bytes.len() < MIN_LEN_V1 => return Err(invalid(bytes)),
+        _ => i64::from_be_bytes(array(bytes, TIMESTAMP).ok_or_else(|| invalid(bytes))?),
     };
     let attributes = Attributes(i16::from(attributes));
     let is_plain = attributes.compression() == CompressionType::None;
@@ -155,7 +155,7 @@ fn fields(entry: &[u8]) -> Option<Message> {
 
 /// What is wrong with an entry that `fields` refused.
 #[cold]
-fn fault(entry: &[u8]) -> Error {
+fn invalid(entry: &[u8]) -> Error {
     let length = |rule, declared: usize, expected: usize| {
         let number = |len: usize| i64::try_from(len).unwrap_or(i64::MAX);
         Error::from(ErrorKind::Length { rule, declared: number(declared), expected: number(expected) })

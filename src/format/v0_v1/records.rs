@@ -67,7 +67,7 @@ impl Walk {
     }
 
     /// Over `count` plain messages that follow each other, each an entry of its own.
-    pub fn of_plain(count: usize, base_offset: i64, base_timestamp: i64) -> Self {
+    pub fn of_uncompressed(count: usize, base_offset: i64, base_timestamp: i64) -> Self {
         Self { count, index: 0, position: 0, shift: base_offset.wrapping_neg(), base_timestamp, append_time: None, is_wrapped: false }
     }
 

@@ -54,8 +54,8 @@ fn compare(stored: u32, computed: u32) -> Result<()> {
 /// # Errors
 /// `Count` when it is negative (V2-32), or larger than the bytes allow (V2-35, V2-37): nothing is reserved on its word.
 #[inline]
-pub fn ensure_count(count: i32, section_len: usize, is_unpacked: bool) -> Result<usize> {
-    ensure_count_of::<MIN_RECORD_LEN>(count, section_len, is_unpacked)
+pub fn ensure_count(count: i32, section_len: usize, is_decompressed: bool) -> Result<usize> {
+    ensure_count_of::<MIN_RECORD_LEN>(count, section_len, is_decompressed)
 }
 
 /// The same for records of at least so many bytes.
@@ -63,12 +63,12 @@ pub fn ensure_count(count: i32, section_len: usize, is_unpacked: bool) -> Result
 /// # Errors
 /// As `ensure_count`.
 #[inline]
-pub fn ensure_count_of<const MIN_LEN: usize>(count: i32, section_len: usize, is_unpacked: bool) -> Result<usize> {
+pub fn ensure_count_of<const MIN_LEN: usize>(count: i32, section_len: usize, is_decompressed: bool) -> Result<usize> {
     const { assert!(MIN_LEN > 0) };
     let most = section_len / MIN_LEN;
     match usize::try_from(count) {
         Ok(count) if count <= most => Ok(count),
-        Ok(_) => Err(count_error(if is_unpacked { "V2-37" } else { "V2-35" }, count, most)),
+        Ok(_) => Err(count_error(if is_decompressed { "V2-37" } else { "V2-35" }, count, most)),
         Err(_) => Err(count_error("V2-32", count, 0)),
     }
 }

@@ -218,7 +218,7 @@ fn refusal(section: &Section<'_>, start: usize, index: usize, schema: Schema) ->
         Err(error) => error,
         // Memory that is lent may change between two looks at it, against its owner's promise.
         Ok(_) => {
-            let rule = if section.is_unpacked() { "V2-37" } else { "V2-35" };
+            let rule = if section.is_decompressed() { "V2-37" } else { "V2-35" };
             Error::from(ErrorKind::Invalid { rule, what: "the bytes changed while they were read" }).in_record(as_u64(index))
         }
     }
@@ -235,7 +235,7 @@ fn careful<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, sch
 fn fields<S: RecordSink>(section: &Section<'_>, start: usize, index: usize, schema: Schema, sink: &mut S) -> Result<RecordRef> {
     let bytes = section.bytes();
     let at = |cursor: &Cursor<'_>, end: usize| end - cursor.left().len();
-    let (ended, overrun) = if section.is_unpacked() { ("V2-37", "V2-36") } else { ("V2-35", "V2-34") };
+    let (ended, overrun) = if section.is_decompressed() { ("V2-37", "V2-36") } else { ("V2-35", "V2-34") };
     let mut outer = Cursor::new(bytes.get(start..).unwrap_or_default(), ended);
     let length = outer.take_varint("length")?;
     let body = at(&outer, bytes.len());

@@ -5,8 +5,8 @@
 //! they can be seen: whoever reads headers alone has a few of their bytes, and refuses nothing that is read when all of them are there.
 
 use super::layout::MIN_RECORD_LEN;
-use super::metadata::Prefix;
 use super::parse;
+use super::records::Prefix;
 use crate::error::{Error, ErrorKind};
 use crate::format::v2;
 use crate::format::v2::layout::LENGTH_END;

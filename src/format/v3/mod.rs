@@ -2,8 +2,8 @@
 //!
 //! What is the same as in magic 2 is that of magic 2: checksum, records, their order and their limits.
 
+pub mod encode;
 pub mod layout;
 pub mod magic;
-pub mod metadata;
 pub mod parse;
-pub mod write;
+pub mod records;

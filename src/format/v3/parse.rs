@@ -127,12 +127,12 @@ pub fn header_len(bytes: &[u8]) -> usize {
 /// # Errors
 /// `Count` as in magic 2.
 #[inline]
-pub fn ensure_count(header: &BatchHeader, section_len: usize, is_unpacked: bool) -> Result<usize> {
+pub fn ensure_count(header: &BatchHeader, section_len: usize, is_decompressed: bool) -> Result<usize> {
     let count = header.count.unwrap_or(0);
     // Each a division by a constant, which costs a tenth of one by a number.
     match header.has_record_attributes() {
-        true => v2::parse::ensure_count(count, section_len, is_unpacked),
-        false => v2::parse::ensure_count_of::<MIN_RECORD_LEN>(count, section_len, is_unpacked),
+        true => v2::parse::ensure_count(count, section_len, is_decompressed),
+        false => v2::parse::ensure_count_of::<MIN_RECORD_LEN>(count, section_len, is_decompressed),
     }
 }
 

@@ -2,21 +2,21 @@
 
 use super::little;
 use crate::codec::gzip::{flag, measure};
+use crate::inspect::field_writer::FieldWriter;
 use crate::inspect::meaning;
-use crate::inspect::scribe::Scribe;
 use crate::limits::Budget;
 
 /// Header and trailer around a member's data take 18 bytes; where fewer follow, Java looks for none.
 const TOO_SHORT: usize = 18;
 
-pub(crate) fn write(scribe: &mut Scribe<'_>, mut budget: Budget) {
+pub(crate) fn write(writer: &mut FieldWriter<'_>, mut budget: Budget) {
     let mut index = 0;
-    while scribe.goes_on() {
-        if index > 0 && (scribe.left().len() <= TOO_SHORT || !scribe.left().starts_with(b"\x1f\x8b\x08")) {
-            super::trailing(scribe);
+    while writer.goes_on() {
+        if index > 0 && (writer.left().len() <= TOO_SHORT || !writer.left().starts_with(b"\x1f\x8b\x08")) {
+            super::trailing(writer);
             return;
         }
-        scribe.group(format!("member[{index}]"), |member| {
+        writer.group(format!("member[{index}]"), |member| {
             if write_header(member).is_some() {
                 write_data(member, &mut budget);
             }
@@ -25,51 +25,51 @@ pub(crate) fn write(scribe: &mut Scribe<'_>, mut budget: Budget) {
     }
 }
 
-fn write_header(scribe: &mut Scribe<'_>) -> Option<()> {
+fn write_header(writer: &mut FieldWriter<'_>) -> Option<()> {
     for name in ["ID1", "ID2"] {
-        scribe.number(little(name, 1))?;
+        writer.number(little(name, 1))?;
     }
-    let method = scribe.number(little("CM", 1))?;
-    scribe.note(if method == 8 { "deflate" } else { "no known method" });
-    let flags = scribe.number(little("FLG", 1)).and_then(|flags| u8::try_from(flags).ok())?;
-    let seconds = scribe.number(little("MTIME", 4))?;
-    scribe.note(if seconds == 0 { "none".to_owned() } else { meaning::time(seconds.saturating_mul(1000)) });
-    scribe.number(little("XFL", 1))?;
-    scribe.number(little("OS", 1))?;
+    let method = writer.number(little("CM", 1))?;
+    writer.note(if method == 8 { "deflate" } else { "no known method" });
+    let flags = writer.number(little("FLG", 1)).and_then(|flags| u8::try_from(flags).ok())?;
+    let seconds = writer.number(little("MTIME", 4))?;
+    writer.note(if seconds == 0 { "none".to_owned() } else { meaning::time(seconds.saturating_mul(1000)) });
+    writer.number(little("XFL", 1))?;
+    writer.number(little("OS", 1))?;
     if flags & flag::EXTRA != 0 {
-        let len = scribe.number(little("XLEN", 2))?;
-        scribe.data("extra", len)?;
+        let len = writer.number(little("XLEN", 2))?;
+        writer.data("extra", len)?;
     }
     for (bit, name) in [(flag::NAME, "FNAME"), (flag::COMMENT, "FCOMMENT")] {
         if flags & bit != 0 {
-            let left = scribe.left();
+            let left = writer.left();
             let len = left.iter().position(|byte| *byte == 0).map_or(left.len(), |at| at + 1);
-            scribe.data(name, i128::try_from(len).unwrap_or(0))?;
+            writer.data(name, i128::try_from(len).unwrap_or(0))?;
         }
     }
     if flags & flag::HEADER_CRC != 0 {
-        scribe.number(little("CRC16", 2))?;
+        writer.number(little("CRC16", 2))?;
     }
-    scribe.goes_on().then_some(())
+    writer.goes_on().then_some(())
 }
 
-/// The deflated data and the trailer. Where the data cannot be unpacked, they are taken to end where the stream does.
-fn write_data(scribe: &mut Scribe<'_>, budget: &mut Budget) {
-    let measured = measure(scribe.left(), budget);
+/// The deflated data and the trailer. Where the data cannot be decompressed, they are taken to end where the stream does.
+fn write_data(writer: &mut FieldWriter<'_>, budget: &mut Budget) {
+    let measured = measure(writer.left(), budget);
     let len = match &measured {
         Ok(member) => member.deflated,
-        Err(_) => scribe.left().len().saturating_sub(8).max(1),
+        Err(_) => writer.left().len().saturating_sub(8).max(1),
     };
-    scribe.data("deflated", i128::try_from(len).unwrap_or(i128::MAX));
+    writer.data("deflated", i128::try_from(len).unwrap_or(i128::MAX));
     match measured {
         Ok(member) => {
             *budget = budget.after(member.unpacked);
-            if let Some(stored) = scribe.number(little("CRC32", 4)) {
-                scribe.note(meaning::checksum("CRC-32 of the unpacked bytes", stored, member.crc));
+            if let Some(stored) = writer.number(little("CRC32", 4)) {
+                writer.note(meaning::checksum("CRC-32 of the unpacked bytes", stored, member.crc));
             }
-            if let Some(size) = scribe.number(little("ISIZE", 4)) {
+            if let Some(size) = writer.number(little("ISIZE", 4)) {
                 let found = i128::try_from(member.unpacked).unwrap_or(i128::MAX) % (1 << 32);
-                scribe.note(if size == found {
+                writer.note(if size == found {
                     "bytes when unpacked: matches".to_owned()
                 } else {
                     format!("bytes when unpacked: {found} found")
@@ -77,10 +77,10 @@ fn write_data(scribe: &mut Scribe<'_>, budget: &mut Budget) {
             }
         }
         Err(error) => {
-            scribe.mark(error.message());
-            scribe.number(little("CRC32", 4));
-            scribe.number(little("ISIZE", 4));
-            scribe.note("bytes when unpacked");
+            writer.mark(error.message());
+            writer.number(little("CRC32", 4));
+            writer.number(little("ISIZE", 4));
+            writer.note("bytes when unpacked");
         }
     }
 }

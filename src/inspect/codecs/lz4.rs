@@ -3,39 +3,39 @@
 use super::{little, trailing};
 use crate::codec::lz4::descriptor::{Descriptor, flag};
 use crate::codec::{ChecksumForm, FoundChecksum};
-use crate::error::counted;
-use crate::inspect::scribe::Scribe;
+use crate::error::plural;
+use crate::inspect::field_writer::FieldWriter;
 
-pub(crate) fn write(scribe: &mut Scribe<'_>) {
-    let flags = write_descriptor(scribe);
+pub(crate) fn write(writer: &mut FieldWriter<'_>) {
+    let flags = write_descriptor(writer);
     let mut index = 0;
-    while scribe.goes_on() {
+    while writer.goes_on() {
         let mut is_end = false;
-        if is_end_mark(scribe.left()) {
-            is_end = scribe.number(little("EndMark", 4)).is_some();
+        if is_end_mark(writer.left()) {
+            is_end = writer.number(little("EndMark", 4)).is_some();
         } else {
-            scribe.group(format!("block[{index}]"), |block| write_block(block, flags));
+            writer.group(format!("block[{index}]"), |block| write_block(block, flags));
         }
         if is_end {
             break;
         }
         index += 1;
     }
-    if flags & flag::CONTENT_CHECKSUM != 0 && scribe.goes_on() {
-        scribe.number(little("contentChecksum", 4));
-        scribe.note("xxHash-32 of the unpacked bytes; Kafka does not compare it");
+    if flags & flag::CONTENT_CHECKSUM != 0 && writer.goes_on() {
+        writer.number(little("contentChecksum", 4));
+        writer.note("xxHash-32 of the unpacked bytes; Kafka does not compare it");
     }
-    trailing(scribe);
+    trailing(writer);
 }
 
 /// The descriptor; its FLG byte.
-fn write_descriptor(scribe: &mut Scribe<'_>) -> u8 {
-    let checksum = checksum_note(scribe.left());
-    scribe.number(little("magic", 4));
-    let flags = scribe.number(little("FLG", 1)).and_then(|flags| u8::try_from(flags).ok()).unwrap_or(0);
-    scribe.note(flags_note(flags));
-    if let Some(sizes) = scribe.number(little("BD", 1)) {
-        scribe.note(match (sizes >> 4) & 7 {
+fn write_descriptor(writer: &mut FieldWriter<'_>) -> u8 {
+    let checksum = checksum_note(writer.left());
+    writer.number(little("magic", 4));
+    let flags = writer.number(little("FLG", 1)).and_then(|flags| u8::try_from(flags).ok()).unwrap_or(0);
+    writer.note(flags_note(flags));
+    if let Some(sizes) = writer.number(little("BD", 1)) {
+        writer.note(match (sizes >> 4) & 7 {
             4 => "blocks of at most 64 KiB",
             5 => "blocks of at most 256 KiB",
             6 => "blocks of at most 1 MiB",
@@ -43,14 +43,14 @@ fn write_descriptor(scribe: &mut Scribe<'_>) -> u8 {
             _ => "no block size",
         });
     }
-    if flags & flag::CONTENT_SIZE != 0 && scribe.number(little("contentSize", 8)).is_some() {
-        scribe.note("bytes when unpacked");
+    if flags & flag::CONTENT_SIZE != 0 && writer.number(little("contentSize", 8)).is_some() {
+        writer.note("bytes when unpacked");
     }
     if flags & flag::DICTIONARY_ID != 0 {
-        scribe.number(little("dictionaryId", 4));
+        writer.number(little("dictionaryId", 4));
     }
-    if scribe.number(little("HC", 1)).is_some() {
-        scribe.note(checksum);
+    if writer.number(little("HC", 1)).is_some() {
+        writer.note(checksum);
     }
     flags
 }
@@ -80,15 +80,15 @@ fn flags_note(flags: u8) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn write_block(scribe: &mut Scribe<'_>, flags: u8) {
-    let Some(size) = scribe.number(little("blockSize", 4)) else { return };
+fn write_block(writer: &mut FieldWriter<'_>, flags: u8) {
+    let Some(size) = writer.number(little("blockSize", 4)) else { return };
     let stored = i128::from(flag::STORED);
     let len = size % stored;
-    scribe.note(format!("{}, {}", counted(len, "byte"), if size >= stored { "stored as they are" } else { "packed" }));
-    scribe.data("data", len);
-    if flags & flag::BLOCK_CHECKSUM != 0 && scribe.goes_on() {
-        scribe.number(little("blockChecksum", 4));
-        scribe.note("xxHash-32 of data");
+    writer.note(format!("{}, {}", plural(len, "byte"), if size >= stored { "stored as they are" } else { "packed" }));
+    writer.data("data", len);
+    if flags & flag::BLOCK_CHECKSUM != 0 && writer.goes_on() {
+        writer.number(little("blockChecksum", 4));
+        writer.note("xxHash-32 of data");
     }
 }
 

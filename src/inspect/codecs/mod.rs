@@ -1,11 +1,11 @@
-//! The frames that codecs put around packed bytes, in the words of their formats.
+//! The frames that codecs put around compressed bytes, in the words of their formats.
 
 pub(super) mod gzip;
 pub(super) mod lz4;
 pub(super) mod snappy;
 pub(super) mod zstd;
 
-use super::scribe::Scribe;
+use super::field_writer::FieldWriter;
 use crate::wire::{Field, Kind};
 
 /// An unsigned little-endian field.
@@ -13,10 +13,10 @@ const fn little(name: &'static str, len: usize) -> Field {
     Field::new(name, Kind::Little(len))
 }
 
-/// Bytes that readers pass over behind the end of a stream (FND-8).
-fn trailing(scribe: &mut Scribe<'_>) {
-    if scribe.goes_on() {
-        scribe.rest("trailingBytes");
-        scribe.note("behind the end of the stream; readers pass over them");
+/// Bytes that readers skip behind the end of a stream (FND-8).
+fn trailing(writer: &mut FieldWriter<'_>) {
+    if writer.goes_on() {
+        writer.rest("trailingBytes");
+        writer.note("behind the end of the stream; readers pass over them");
     }
 }

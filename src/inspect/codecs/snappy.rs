@@ -1,52 +1,52 @@
 //! Snappy: a raw block, or the chunks of snappy-java (COD-S1 to COD-S9).
 
 use crate::codec::snappy::XERIAL_MAGIC;
-use crate::error::counted;
-use crate::inspect::scribe::Scribe;
+use crate::error::plural;
+use crate::inspect::field_writer::FieldWriter;
 use crate::wire::{Field, Kind};
 
-pub(crate) fn write(scribe: &mut Scribe<'_>) {
-    if !scribe.left().starts_with(&XERIAL_MAGIC) {
-        write_block(scribe);
+pub(crate) fn write(writer: &mut FieldWriter<'_>) {
+    if !writer.left().starts_with(&XERIAL_MAGIC) {
+        write_block(writer);
         return;
     }
     let (mut headers, mut chunks) = (0, 0);
-    while scribe.goes_on() {
-        if scribe.left().starts_with(&XERIAL_MAGIC) {
-            scribe.group(format!("header[{headers}]"), write_header);
+    while writer.goes_on() {
+        if writer.left().starts_with(&XERIAL_MAGIC) {
+            writer.group(format!("header[{headers}]"), write_header);
             headers += 1;
-        } else if scribe.left().len() < 4 {
-            super::trailing(scribe);
+        } else if writer.left().len() < 4 {
+            super::trailing(writer);
         } else {
-            scribe.group(format!("chunk[{chunks}]"), write_chunk);
+            writer.group(format!("chunk[{chunks}]"), write_chunk);
             chunks += 1;
         }
     }
 }
 
-fn write_header(scribe: &mut Scribe<'_>) {
-    scribe.data("magic", 8);
-    scribe.note("stream of snappy-java");
+fn write_header(writer: &mut FieldWriter<'_>) {
+    writer.data("magic", 8);
+    writer.note("stream of snappy-java");
     for name in ["version", "compatibleVersion"] {
-        if scribe.number(Field::new(name, Kind::Int(4))).is_some_and(|version| version == 1 << 24) {
-            scribe.note("1, little-endian, as Redpanda wrote it");
+        if writer.number(Field::new(name, Kind::Int(4))).is_some_and(|version| version == 1 << 24) {
+            writer.note("1, little-endian, as Redpanda wrote it");
         }
     }
 }
 
-fn write_chunk(scribe: &mut Scribe<'_>) {
-    let Some(len) = scribe.number(Field::new("chunkLength", Kind::Int(4))) else { return };
-    scribe.note("bytes behind this field");
-    if scribe.bound(len).is_some() {
-        write_block(scribe);
+fn write_chunk(writer: &mut FieldWriter<'_>) {
+    let Some(len) = writer.number(Field::new("chunkLength", Kind::Int(4))) else { return };
+    writer.note("bytes behind this field");
+    if writer.bound(len).is_some() {
+        write_block(writer);
     }
 }
 
-fn write_block(scribe: &mut Scribe<'_>) {
-    if let Some(len) = scribe.number(Field::new("uncompressedLength", Kind::UnsignedVarint)) {
-        scribe.note(format!("unpacks to {}", counted(len, "byte")));
-        if scribe.goes_on() {
-            scribe.rest("elements");
+fn write_block(writer: &mut FieldWriter<'_>) {
+    if let Some(len) = writer.number(Field::new("uncompressedLength", Kind::UnsignedVarint)) {
+        writer.note(format!("unpacks to {}", plural(len, "byte")));
+        if writer.goes_on() {
+            writer.rest("elements");
         }
     }
 }

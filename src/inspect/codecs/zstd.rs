@@ -1,28 +1,28 @@
 //! Zstandard frames, in the words of RFC 8878 (COD-Z1 to COD-Z6).
 
 use super::little;
-use crate::error::counted;
-use crate::inspect::scribe::Scribe;
+use crate::error::plural;
+use crate::inspect::field_writer::FieldWriter;
 
 const MAGIC: [u8; 4] = *b"\x28\xb5\x2f\xfd";
 
-pub(crate) fn write(scribe: &mut Scribe<'_>) {
+pub(crate) fn write(writer: &mut FieldWriter<'_>) {
     let mut index = 0;
-    while scribe.goes_on() {
-        if scribe.left().starts_with(&MAGIC) {
-            scribe.group(format!("frame[{index}]"), |frame| {
+    while writer.goes_on() {
+        if writer.left().starts_with(&MAGIC) {
+            writer.group(format!("frame[{index}]"), |frame| {
                 write_frame(frame);
             });
-        } else if is_skippable(scribe.left()) {
-            scribe.group(format!("skippable[{index}]"), |frame| {
+        } else if is_skippable(writer.left()) {
+            writer.group(format!("skippable[{index}]"), |frame| {
                 frame.number(little("Magic_Number", 4));
                 if let Some(len) = frame.number(little("Frame_Size", 4)) {
                     frame.data("User_Data", len);
                 }
             });
         } else {
-            scribe.rest("unknown");
-            scribe.mark("no frame of zstd begins here".to_owned());
+            writer.rest("unknown");
+            writer.mark("no frame of zstd begins here".to_owned());
         }
         index += 1;
     }
@@ -32,20 +32,20 @@ fn is_skippable(left: &[u8]) -> bool {
     left.first_chunk::<4>().is_some_and(|magic| u32::from_le_bytes(*magic) & !0xf == 0x184d_2a50)
 }
 
-fn write_frame(scribe: &mut Scribe<'_>) -> Option<()> {
-    scribe.number(little("Magic_Number", 4))?;
-    let descriptor = scribe.number(little("Frame_Header_Descriptor", 1)).and_then(|byte| u8::try_from(byte).ok())?;
+fn write_frame(writer: &mut FieldWriter<'_>) -> Option<()> {
+    writer.number(little("Magic_Number", 4))?;
+    let descriptor = writer.number(little("Frame_Header_Descriptor", 1)).and_then(|byte| u8::try_from(byte).ok())?;
     let is_single_segment = descriptor & 0x20 != 0;
     let has_checksum = descriptor & 0x04 != 0;
-    scribe.note(descriptor_note(is_single_segment, has_checksum, descriptor & 0x08 != 0));
+    writer.note(descriptor_note(is_single_segment, has_checksum, descriptor & 0x08 != 0));
     if !is_single_segment {
-        let window = scribe.number(little("Window_Descriptor", 1))?;
+        let window = writer.number(little("Window_Descriptor", 1))?;
         let base = 1_i128 << (10 + (window >> 3));
-        scribe.note(format!("window of {}", counted(base + (base >> 3) * (window & 7), "byte")));
+        writer.note(format!("window of {}", plural(base + (base >> 3) * (window & 7), "byte")));
     }
     let dictionary_len = [0, 1, 2, 4].into_iter().nth(usize::from(descriptor & 3)).unwrap_or(0);
     if dictionary_len > 0 {
-        scribe.number(little("Dictionary_ID", dictionary_len))?;
+        writer.number(little("Dictionary_ID", dictionary_len))?;
     }
     let size_len = match descriptor >> 6 {
         0 => usize::from(is_single_segment),
@@ -54,22 +54,22 @@ fn write_frame(scribe: &mut Scribe<'_>) -> Option<()> {
         _ => 8,
     };
     if size_len > 0 {
-        let size = scribe.number(little("Frame_Content_Size", size_len))?;
-        scribe.note(format!("unpacks to {}", counted(if size_len == 2 { size + 256 } else { size }, "byte")));
+        let size = writer.number(little("Frame_Content_Size", size_len))?;
+        writer.note(format!("unpacks to {}", plural(if size_len == 2 { size + 256 } else { size }, "byte")));
     }
-    write_blocks(scribe)?;
+    write_blocks(writer)?;
     if has_checksum {
-        scribe.number(little("Content_Checksum", 4))?;
-        scribe.note("low half of the xxHash-64 of the unpacked bytes");
+        writer.number(little("Content_Checksum", 4))?;
+        writer.note("low half of the xxHash-64 of the unpacked bytes");
     }
     Some(())
 }
 
-fn write_blocks(scribe: &mut Scribe<'_>) -> Option<()> {
+fn write_blocks(writer: &mut FieldWriter<'_>) -> Option<()> {
     let mut index = 0;
     loop {
         let mut is_last = None;
-        scribe.group(format!("block[{index}]"), |block| is_last = write_block(block));
+        writer.group(format!("block[{index}]"), |block| is_last = write_block(block));
         if is_last? {
             return Some(());
         }
@@ -78,8 +78,8 @@ fn write_blocks(scribe: &mut Scribe<'_>) -> Option<()> {
 }
 
 /// One block; whether it is the last.
-fn write_block(scribe: &mut Scribe<'_>) -> Option<bool> {
-    let word = scribe.number(little("Block_Header", 3))?;
+fn write_block(writer: &mut FieldWriter<'_>) -> Option<bool> {
+    let word = writer.number(little("Block_Header", 3))?;
     let (size, is_last) = (word >> 3, word & 1 == 1);
     let (kind, len) = match (word >> 1) & 3 {
         0 => ("raw", size),
@@ -87,9 +87,9 @@ fn write_block(scribe: &mut Scribe<'_>) -> Option<bool> {
         2 => ("compressed", size),
         _ => ("of the reserved type", size),
     };
-    scribe.note(format!("{}{kind}, {}", if is_last { "last, " } else { "" }, counted(size, "byte")));
+    writer.note(format!("{}{kind}, {}", if is_last { "last, " } else { "" }, plural(size, "byte")));
     if len > 0 {
-        scribe.data("Block_Content", len)?;
+        writer.data("Block_Content", len)?;
     }
     Some(is_last)
 }

@@ -1,10 +1,10 @@
 //! Batches as writers make them are read by their own magic, whole and in part, and refused under the other.
 
 use super::*;
-use crate::format::v2::write::Deltas;
+use crate::format::v2::encode::Deltas;
+use crate::format::v3::encode;
 use crate::format::v3::layout::MAX_HEADER_LEN;
 use crate::format::v3::parse::header;
-use crate::format::v3::write;
 use crate::model::{Attributes, NewRecord, RecordFormat};
 
 fn made_up() -> BatchHeader {
@@ -45,12 +45,12 @@ fn s_v11_a_batch_of_magic_2_whose_magic_was_flipped_is_none_of_magic_3() {
                 ..made_up()
             };
             let mut out = crate::wire::Sink::default();
-            v2::write::open(&mut out);
+            v2::encode::open(&mut out);
             for offset in 0..i32::try_from(count).unwrap() {
                 let deltas = Deltas { timestamp: 13, offset };
-                v2::write::put_record(&mut out, &record, deltas, v2::write::body_len(&record, deltas)).unwrap();
+                v2::encode::put_record(&mut out, &record, deltas, v2::encode::body_len(&record, deltas)).unwrap();
             }
-            v2::write::seal(&mut out, 0, &new).unwrap();
+            v2::encode::seal(&mut out, 0, &new).unwrap();
             let mut entry = out.bytes().to_vec();
             assert_eq!(v2::parse::header(&entry, 0).unwrap().count, new.count);
             entry[16] = 3;
@@ -86,10 +86,10 @@ fn s_v11_early_batches_of_magic_3_are_read_whatever_their_bytes_are() {
                         ..made_up()
                     };
                     let mut out = crate::wire::Sink::default();
-                    write::open(&mut out, &new);
+                    encode::open(&mut out, &new);
                     out.put(signature);
                     out.put(body);
-                    write::seal(&mut out, 0).unwrap();
+                    encode::seal(&mut out, 0).unwrap();
                     for seen in [out.bytes().len(), MAX_HEADER_LEN] {
                         let read = header(&out.bytes()[..seen], 0);
                         assert_eq!(read.map(|read| read.count), Ok(Some(1)), "{new:?} {body:?}");
@@ -105,18 +105,18 @@ fn s_v11_early_batches_of_magic_3_are_read_whatever_their_bytes_are() {
 /// A batch of these values, 13 ms apart.
 fn written(new: &BatchHeader, values: &[&[u8]], is_metadata_first: bool) -> Vec<u8> {
     let (mut out, mut front, mut back) = Default::default();
-    write::open(&mut out, new);
+    encode::open(&mut out, new);
     for (offset, value) in (0..).zip(values) {
         let (record, deltas) = (NewRecord { value: Some(value), ..NewRecord::default() }, Deltas { timestamp: 13, offset });
-        let body_len = write::body_len(&record, deltas, false);
+        let body_len = encode::body_len(&record, deltas, false);
         match is_metadata_first {
-            true => write::put_parts((&mut front, &mut back), &record, deltas, body_len, false).unwrap(),
-            false => write::put_record(&mut front, &record, deltas, body_len, false).unwrap(),
+            true => encode::put_parts((&mut front, &mut back), &record, deltas, body_len, false).unwrap(),
+            false => encode::put_record(&mut front, &record, deltas, body_len, false).unwrap(),
         }
     }
     out.put(front.bytes());
     out.put(back.bytes());
-    write::seal(&mut out, 0).unwrap();
+    encode::seal(&mut out, 0).unwrap();
     out.into_vec()
 }
 
@@ -177,9 +177,9 @@ fn s_v11_a_small_batch_of_magic_3_is_no_empty_one_of_magic_2() {
     // One of 61 bytes ends where a header of magic 2 ends, with zeros for its count.
     for len in 1..64 {
         let mut out = crate::wire::Sink::default();
-        write::open(&mut out, &made_up());
+        encode::open(&mut out, &made_up());
         out.put(&[0; 64][..len]);
-        write::seal(&mut out, 0).unwrap();
+        encode::seal(&mut out, 0).unwrap();
         assert_eq!(header(out.bytes(), 0).map(|read| read.count), Ok(Some(1)), "{len}");
     }
 }

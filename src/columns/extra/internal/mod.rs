@@ -1,0 +1,182 @@
+//! The column `internal`: what records of internal topics and control records say.
+//!
+//! A struct of the type, the version of the value, and key and value as JSON text: the schemas differ from type to type, an Arrow column
+//! has one type. The JSON is that of Kafka's own converters (`*JsonConverter`): the same names, tagged fields only where they say
+//! something, bytes in base64.
+
+mod json;
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int16Array, StringArray, StructArray};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, Fields};
+
+use self::json::{Json, MOST_BYTES};
+use crate::internal_topics::{Identified, Topic, Undecoded, identify};
+use crate::limits::Limits;
+use crate::model::BatchHeader;
+use crate::validate::{Finding, FindingKind, Severity};
+use crate::wire::as_u64;
+
+/// The column under construction.
+pub struct InternalColumn {
+    topic: Option<Topic>,
+    rows: Vec<Row>,
+    /// The JSON of keys and of values, row after row.
+    keys: Vec<u8>,
+    values: Vec<u8>,
+    findings: Vec<(usize, Finding)>,
+    /// Bytes of JSON that the records of one entry may become.
+    most: usize,
+    entry: Option<Spent>,
+}
+
+/// FindingKind was spent on an entry: its position, the last record of it, bytes of JSON.
+#[derive(Clone, Copy)]
+struct Spent {
+    position: u64,
+    index: usize,
+    bytes: usize,
+}
+
+/// A row: what it is, and where its JSON ends.
+#[derive(Clone, Copy)]
+struct Row {
+    name: Option<&'static str>,
+    version: Option<i16>,
+    key: Text,
+    value: Text,
+    is_internal: bool,
+}
+
+/// Where the text of a row ends; `is_some` when it has one.
+#[derive(Clone, Copy, Default)]
+struct Text {
+    end: usize,
+    is_some: bool,
+}
+
+impl InternalColumn {
+    /// An empty column for records of this topic. The JSON of an entry takes at most as many bytes as the entry itself may, decompressed.
+    pub fn new(topic: Option<&str>, limits: &Limits) -> Self {
+        let topic = topic.and_then(Topic::named);
+        let most = usize::try_from(limits.max_decompressed_bytes).unwrap_or(usize::MAX);
+        Self { topic, rows: Vec::new(), keys: Vec::new(), values: Vec::new(), findings: Vec::new(), most, entry: None }
+    }
+
+    /// Writes one row: the record with this index in its batch.
+    pub fn put(&mut self, row: usize, header: &BatchHeader, index: usize, (key, value): (Option<&[u8]>, Option<&[u8]>)) {
+        self.truncate(row);
+        let identified = identify(self.topic, header.is_control(), key, value);
+        let Some(record) = identified else {
+            let (key, value) = (self.end_of_keys(false), self.end_of_values(false));
+            self.rows.push(Row { name: None, version: None, key, value, is_internal: false });
+            return;
+        };
+        let mut spent = self.spent(header.position, index);
+        let mut json = Json::new(&mut self.keys, self.most - spent.bytes);
+        let (key_error, key_len) = (record.visit(&record.key, &mut json), json.written());
+        let mut json = Json::new(&mut self.values, self.most - spent.bytes - key_len.unwrap_or(0));
+        let (value_error, value_len) = (record.visit(&record.value, &mut json), json.written());
+        let len = key_len.zip(value_len).map(|(key, value)| key + value);
+        spent.bytes += len.unwrap_or(0);
+        self.entry = Some(spent);
+        let long = self.push(&record, len.is_none());
+        if let Some(undecoded) = record.undecoded.or(key_error).or(value_error).or(long) {
+            self.findings.push((row, finding(undecoded, header, index)));
+        }
+    }
+
+    /// Forgets the rows from `row` on.
+    pub fn truncate(&mut self, row: usize) {
+        if row >= self.rows.len() {
+            return;
+        }
+        self.rows.truncate(row);
+        let (key, value) = self.rows.last().map_or((0, 0), |last| (last.key.end, last.value.end));
+        self.keys.truncate(key);
+        self.values.truncate(value);
+        self.findings.truncate(self.findings.partition_point(|(at, _)| *at < row));
+    }
+
+    /// Bytes of JSON.
+    pub fn copied(&self) -> usize {
+        self.keys.len() + self.values.len()
+    }
+
+    /// Takes the findings about the rows.
+    pub fn take_findings(&mut self) -> impl Iterator<Item = Finding> {
+        std::mem::take(&mut self.findings).into_iter().map(|(_, finding)| finding)
+    }
+
+    /// The rows as an Arrow array; none are left.
+    pub fn finish(&mut self) -> ArrayRef {
+        self.findings.clear();
+        let rows = std::mem::take(&mut self.rows);
+        let names: StringArray = rows.iter().map(|row| row.name).collect();
+        let versions: Int16Array = rows.iter().map(|row| row.version).collect();
+        let keys = texts(std::mem::take(&mut self.keys), rows.iter().map(|row| row.key));
+        let values = texts(std::mem::take(&mut self.values), rows.iter().map(|row| row.value));
+        let nulls: NullBuffer = rows.iter().map(|row| row.is_internal).collect::<Vec<_>>().into();
+        Arc::new(StructArray::new(fields(), vec![Arc::new(names), Arc::new(versions), keys, values], Some(nulls)))
+    }
+
+    /// FindingKind was spent on an entry before this record of it.
+    fn spent(&self, position: u64, index: usize) -> Spent {
+        // Values of a column all begin at 0.
+        let bytes = self.entry.filter(|entry| entry.position == position && entry.index < index).map_or(0, |entry| entry.bytes);
+        Spent { position, index, bytes }
+    }
+
+    /// Closes a row. Text that has no room is left out.
+    fn push(&mut self, record: &Identified<'_>, is_long: bool) -> Option<Undecoded> {
+        let key = self.end_of_keys(!record.key.is_null() && !is_long);
+        let value = self.end_of_values(!record.value.is_null() && !is_long);
+        self.rows.push(Row { name: record.name, version: record.version, key, value, is_internal: true });
+        is_long.then(|| Undecoded::Long { name: record.name.unwrap_or_default(), most: as_u64(self.most.min(MOST_BYTES)) })
+    }
+
+    /// Where the text of a key ends. FindingKind is null has no text.
+    fn end_of_keys(&mut self, is_some: bool) -> Text {
+        end_of(&mut self.keys, self.rows.last().map(|last| last.key), is_some)
+    }
+
+    fn end_of_values(&mut self, is_some: bool) -> Text {
+        end_of(&mut self.values, self.rows.last().map(|last| last.value), is_some)
+    }
+}
+
+fn finding(undecoded: Undecoded, header: &BatchHeader, index: usize) -> Finding {
+    let severity = if undecoded.is_unknown() { Severity::Info } else { Severity::Warning };
+    Finding::in_batch(FindingKind::Undecoded(undecoded), severity, header).at_record(index)
+}
+
+fn end_of(texts: &mut Vec<u8>, last: Option<Text>, is_some: bool) -> Text {
+    if !is_some {
+        texts.truncate(last.unwrap_or_default().end);
+    }
+    Text { end: texts.len(), is_some }
+}
+
+/// The Arrow type of the column.
+pub fn data_type() -> DataType {
+    DataType::Struct(fields())
+}
+
+fn fields() -> Fields {
+    let text = |name: &str| Field::new(name, DataType::Utf8, true);
+    Fields::from(vec![text("type"), Field::new("version", DataType::Int16, true), text("key"), text("value")])
+}
+
+/// Texts that follow each other. They are UTF-8, being JSON that this module wrote.
+fn texts(bytes: Vec<u8>, ends: impl Iterator<Item = Text> + Clone) -> ArrayRef {
+    let nulls: NullBuffer = ends.clone().map(|text| text.is_some).collect::<Vec<_>>().into();
+    let offsets: Option<Vec<i32>> = std::iter::once(Some(0)).chain(ends.map(|text| i32::try_from(text.end).ok())).collect();
+    let len = nulls.len();
+    let made = offsets.and_then(|offsets| {
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+        StringArray::try_new(offsets, bytes.into(), Some(nulls)).ok()
+    });
+    Arc::new(made.unwrap_or_else(|| StringArray::new_null(len)))
+}

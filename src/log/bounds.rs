@@ -1,0 +1,125 @@
+//! Where a log begins and ends: its first offset, its last batch and its first valid entry.
+
+use super::index_search::{from_last, position};
+use super::lookup::{Lookup, is_final, no_data_error};
+use super::{Headers, ReadAt};
+use crate::decode::{ChecksumVerifier, Checksums, OffsetRange};
+use crate::error::Result;
+use crate::framing::{Piece, Runs, Source};
+use crate::limits::Limits;
+use crate::model::{BatchHeader, Formats};
+
+/// Bytes that are zeros before a preallocated file without a batch.
+const PREALLOCATED: usize = 64;
+
+/// Batches of a log that are walked before a valid one near its end is searched for.
+const FEW: usize = 64;
+/// Bytes at the end of a log without an index in which a valid batch is searched for.
+const SEARCHED: u64 = 1 << 20;
+
+/// Bytes in which a valid entry is searched for at a time: the first one is near, as a rule.
+const AT_A_TIME: usize = 64 << 10;
+
+/// Where the first valid entry of a source begins; `None` when it has none.
+///
+/// # Errors
+/// `Io`, `Interrupted`.
+pub fn first_valid_entry(source: Source, limits: &Limits) -> Result<Option<u64>> {
+    let verifier = ChecksumVerifier { formats: Formats::Experimental, limits: *limits, checksums: Checksums::All };
+    let mut runs = Runs::new(source, *limits, AT_A_TIME).of(verifier.formats).with_recovery(Box::new(verifier));
+    while let Some(piece) = runs.next_piece()? {
+        if let Piece::Run(run) = piece {
+            return Ok(Some(run.position));
+        }
+    }
+    Ok(None)
+}
+
+impl Lookup<'_> {
+    /// Where the log begins, by its first batch, past damage before it; `None` when it has no batch. A base offset that is not allowed counts
+    /// if the second batch goes on where the first one ends; otherwise that of the second one does.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn first_offset(&self, allowed: &OffsetRange) -> Result<Option<i64>> {
+        let mut front = [0; PREALLOCATED];
+        let len = self.log.fill_at(&mut front, 0)?;
+        if front.iter().take(len).all(|byte| *byte == 0) {
+            // Nothing was written into a preallocated file yet.
+            return Ok(None);
+        }
+        let mut headers = self.headers(0);
+        let first = match no_data_error(headers.next_header())? {
+            Some(first) => first,
+            None => {
+                let Some(position) = self.log.valid_from(1, &self.limits)? else { return Ok(None) };
+                headers = self.headers(position);
+                no_data_error(headers.next_header())?.flatten()
+            }
+        };
+        let Some(first) = first else { return Ok(None) };
+        if allowed.contains(first.base_offset) {
+            return Ok(Some(first.base_offset));
+        }
+        let second = no_data_error(headers.next_header())?.flatten();
+        let is_damaged = second.filter(|second| first.last_offset.checked_add(1) != Some(second.base_offset));
+        Ok(Some(is_damaged.map_or(first.base_offset, |second| second.base_offset)))
+    }
+
+    /// The header of the last whole batch; `None` when there is none.
+    ///
+    /// # Errors
+    /// As `Headers::next_header`.
+    pub fn last_batch(&self) -> Result<Option<BatchHeader>> {
+        self.last_by(&|position| self.headers(position))
+    }
+
+    /// The same, without a look at what follows zeros: a preallocated file may have a GiB of them.
+    ///
+    /// # Errors
+    /// As `last_batch`.
+    pub fn last_batch_before_zeros(&self) -> Result<Option<BatchHeader>> {
+        self.last_by(&|position| self.headers(position).knowing_zeros(0..self.len))
+    }
+
+    fn last_by<'a>(&'a self, headers: &impl Fn(u64) -> Headers<&'a dyn ReadAt>) -> Result<Option<BatchHeader>> {
+        let found = from_last(self.offsets, |hint| {
+            let Some(position) = position(hint) else { return Ok(None) };
+            let is_valid = match self.valid_at(position) {
+                // Bytes behind those that are lost tell as well.
+                Err(error) if error.lost_bytes().is_some() => true,
+                header => header?.is_some(),
+            };
+            Ok(is_valid.then(|| self.last_from(headers(position))).filter(is_final))
+        })?;
+        if let Some(found) = found {
+            return found;
+        }
+        let mut few = headers(0);
+        for _ in 0..FEW {
+            if no_data_error(few.next_header())?.flatten().is_none() {
+                return self.last_from(headers(0));
+            }
+        }
+        // Without an index a valid batch near the end leads to the last one.
+        let near = self.len.saturating_sub(SEARCHED);
+        if near > 0
+            && let Some(position) = self.log.valid_from(near, &self.limits)?
+            && let Ok(Some(last)) = self.last_from(headers(position))
+        {
+            return Ok(Some(last));
+        }
+        self.last_from(headers(0))
+    }
+
+    fn last_from<'a>(&'a self, mut headers: Headers<&'a dyn ReadAt>) -> Result<Option<BatchHeader>> {
+        let mut last = None;
+        loop {
+            match headers.next_header() {
+                Ok(None) => return Ok(last),
+                Ok(header) => last = header,
+                Err(error) => headers = self.headers_after(error)?,
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Where a log can be cut into pieces that are read apart: always where a batch begins.
+
+use super::index_search::{from_first, from_last, position};
+use super::lookup::{Lookup, no_data_error};
+use crate::error::Result;
+use crate::model::{BatchHeader, RecordFormat};
+use crate::sidecar::OffsetEntry;
+
+/// Where a piece of some offsets begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// First offset of the piece.
+    pub offset: i64,
+    /// Where the first batch that it needs stands.
+    pub position: u64,
+    /// Where the bytes of the piece before end: behind that batch, when it may hold offsets of both.
+    pub end_before: u64,
+}
+
+/// Most pieces of one log. A header may claim very many offsets; what is behind the last cut is one piece.
+const MOST_SPLITS: usize = 1 << 16;
+
+impl Lookup<'_> {
+    /// Positions of batches about every `step` bytes, behind `start`, where a batch begins, and before `end`.
+    ///
+    /// Headers are read from the last entry of the index before each cut, when a valid batch stands where it points; otherwise from the
+    /// cut before. Where they cannot be read there are no more cuts, and who reads the last piece meets the error.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn splits(&self, start: u64, end: u64, step: u64) -> Result<Vec<u64>> {
+        let step = step.max(1);
+        let mut splits = Vec::new();
+        let mut from = start;
+        while splits.len() < MOST_SPLITS {
+            // Counted from `start` on, so that what one piece has too much another has less.
+            let pieces = from.saturating_sub(start).checked_div(step).unwrap_or_default();
+            let wanted = start.saturating_add(pieces.saturating_add(1).saturating_mul(step));
+            let Some(next) = self.batch_from(from, wanted)?.filter(|next| *next < end) else { break };
+            splits.push(next);
+            from = next;
+        }
+        Ok(splits)
+    }
+
+    /// Cuts into pieces of at most `step` offsets, from offset `start` to before `end`. Offsets that are not there count for nothing.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn offset_splits(&self, start: i64, end: i64, step: i64) -> Result<Vec<Split>> {
+        let mut splits = Vec::new();
+        let Some(first) = self.batch_of(start, 0)? else { return Ok(splits) };
+        let (mut offset, mut from) = (first_in(&first, start), first.position);
+        while splits.len() < MOST_SPLITS {
+            let wanted = offset.saturating_add(step.max(1));
+            let Some(batch) = self.batch_of(wanted, from)? else { break };
+            offset = first_in(&batch, wanted);
+            if offset >= end {
+                break;
+            }
+            let is_shared = batch.format < RecordFormat::V2 || batch.base_offset < wanted;
+            let end_before = batch.position.saturating_add(if is_shared { batch.size } else { 0 });
+            splits.push(Split { offset, position: batch.position, end_before });
+            from = batch.position;
+        }
+        Ok(splits)
+    }
+
+    /// The bytes that hold all valid batches with offsets from `start` to before `end`, and the last valid batch before them if there is
+    /// one: from a valid batch to which an entry of the index leads, or the beginning of the log, to another one; `None` for the end.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn valid_range(&self, start: Option<i64>, end: Option<i64>) -> Result<(u64, Option<u64>)> {
+        let first = start.map_or(Ok(0), |start| self.valid_start_before(start))?;
+        let last = end.map_or(Ok(None), |end| self.valid_end_from(end))?;
+        Ok((first, last.map(|last| last.max(first))))
+    }
+
+    /// Leaves out positions where no valid batch begins.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn valid_splits(&self, splits: Vec<u64>) -> Result<Vec<u64>> {
+        let mut kept = Vec::with_capacity(splits.len());
+        for split in splits {
+            if self.valid_at(split)?.is_some() {
+                kept.push(split);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// The first batch that begins at `wanted` or behind it; a batch begins at `from`.
+    fn batch_from(&self, from: u64, wanted: u64) -> Result<Option<u64>> {
+        let is_at_most = |entry: &OffsetEntry| u64::try_from(entry.position).is_ok_and(|position| position <= wanted);
+        let below = self.offsets.get(..self.offsets.partition_point(is_at_most)).unwrap_or_default();
+        let found = from_last(below, |hint| {
+            let Some(position) = position(hint).filter(|position| *position > from) else { return Ok(None) };
+            let is_valid = self.valid_at(position)?.is_some();
+            let place = is_valid.then(|| self.scan(position, |header| header.position >= wanted));
+            Ok(place.and_then(Result::ok).and_then(|place| place.header).map(|header| header.position))
+        })?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        let place = no_data_error(self.scan(from, |header| header.position >= wanted))?;
+        Ok(place.and_then(|place| place.header).map(|header| header.position))
+    }
+
+    fn batch_of(&self, offset: i64, from: u64) -> Result<Option<BatchHeader>> {
+        Ok(no_data_error(self.offset_from(offset, from))?.and_then(|place| place.header))
+    }
+
+    /// Where a valid batch begins that ends before `offset`.
+    fn valid_start_before(&self, offset: i64) -> Result<u64> {
+        let below = self.offsets.partition_point(|entry| entry.offset < offset);
+        let found = from_last(self.offsets.get(..below).unwrap_or_default(), |hint| {
+            let header = position(hint).map_or(Ok(None), |position| self.valid_at(position))?;
+            Ok(header.filter(|header| header.last_offset < offset).map(|header| header.position))
+        });
+        Ok(found?.unwrap_or(0))
+    }
+
+    /// The end of a valid batch that reaches `offset` or lies behind it.
+    fn valid_end_from(&self, offset: i64) -> Result<Option<u64>> {
+        let below = self.offsets.partition_point(|entry| entry.offset < offset);
+        from_first(self.offsets.get(below..).unwrap_or_default(), |hint| {
+            let header = position(hint).map_or(Ok(None), |position| self.valid_at(position))?;
+            Ok(header.filter(|header| header.last_offset >= offset).map(|header| header.position.saturating_add(header.size)))
+        })
+    }
+}
+
+/// The first offset at or behind `wanted` in a batch. Where a wrapper of magic 0 and 1 begins is known to its inner messages only.
+fn first_in(batch: &BatchHeader, wanted: i64) -> i64 {
+    if batch.format < RecordFormat::V2 { wanted } else { wanted.max(batch.base_offset) }
+}

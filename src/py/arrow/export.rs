@@ -1,0 +1,204 @@
+//! Arrow data for other libraries, by the capsules of the Arrow PyCapsule interface. Nothing is copied.
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Schema, SchemaRef};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule};
+
+use crate::columns::jsonl::{BytesForm, JsonLines, RowFilter};
+use crate::error::plural;
+use crate::py::arrow::libraries;
+use crate::py::errors;
+
+type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
+
+/// A record batch: Arrow columns of the same length.
+///
+/// Any library with the Arrow PyCapsule interface takes it (`pyarrow.record_batch(batch)`, `polars.DataFrame(batch)`); nothing is copied.
+///
+/// Example:
+///     >>> import logsegment as ls
+///     >>> batch = next(ls.decode(ls.FileSource("00000000000000000000.log"), columns=["offset", "key"]))
+///     >>> batch.column_names
+///     ['offset', 'key']
+#[pyclass(frozen, module = "logsegment")]
+pub struct ArrowBatch(pub RecordBatch);
+
+#[pymethods]
+impl ArrowBatch {
+    /// Number of rows.
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    /// Names of the columns, in order.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        names(&self.0.schema())
+    }
+
+    /// The schema, as an object with `__arrow_c_schema__`.
+    #[getter]
+    fn schema(&self) -> ArrowSchema {
+        ArrowSchema(self.0.schema())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ArrowBatch({} rows: {})", self.0.num_rows(), names(&self.0.schema()).join(", "))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Capsules<'py>> {
+        // The interface allows to answer with what is there; consumers cast.
+        let _ = requested_schema;
+        array_capsules(py, &StructArray::from(self.0.clone()).to_data())
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.0.schema())
+    }
+
+    /// The batch as a `pyarrow.RecordBatch`.
+    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        libraries::import(slf.py(), "pyarrow")?.call_method1("record_batch", (slf,))
+    }
+
+    /// The rows as JSON lines, UTF-8.
+    ///
+    /// Args:
+    ///     bytes: "auto" writes text when the bytes are UTF-8 and {"base64": "..."} otherwise; "utf8", "base64" and "hex" write a string.
+    ///     fields: (column, name in the object) pairs, in order; None for all columns.
+    ///     constants: (name, text) pairs that begin every object.
+    ///     rows: {"since": ..., "until": ..., "keys": ..., "limit": ...}, each may be None: smallest and first too large
+    ///         timestampMs, list of keys, most rows.
+    #[pyo3(signature = (bytes="auto", *, fields=None, constants=Vec::new(), rows=None))]
+    fn to_jsonl<'py>(
+        &self,
+        py: Python<'py>,
+        bytes: &str,
+        fields: Option<Vec<(String, String)>>,
+        constants: Vec<(String, String)>,
+        rows: Option<RowArguments>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let Some(bytes) = BytesForm::named(bytes) else {
+            return Err(PyValueError::new_err(format!("bytes must be \"auto\", \"utf8\", \"base64\" or \"hex\", not {bytes:?}")));
+        };
+        let rows = rows.map(RowFilter::from).unwrap_or_default();
+        let lines = JsonLines { bytes, fields, constants, rows };
+        let written = py.detach(|| lines.write(&self.0)).map_err(|error| errors::to_py(py, &error))?;
+        Ok(PyBytes::new(py, &written))
+    }
+}
+
+/// Which rows are written; every key must be there.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct RowArguments {
+    since: Option<i64>,
+    until: Option<i64>,
+    keys: Option<Vec<Vec<u8>>>,
+    limit: Option<usize>,
+}
+
+impl From<RowArguments> for RowFilter {
+    fn from(given: RowArguments) -> Self {
+        Self { since: given.since, until: given.until, keys: given.keys.map(|keys| keys.into_iter().collect()), limit: given.limit }
+    }
+}
+
+/// An Arrow array; any library with the Arrow PyCapsule interface takes it (`pyarrow.array(array)`). Nothing is copied.
+///
+/// Example:
+///     >>> import logsegment as ls, pyarrow as pa
+///     >>> ls.batch_info_array(pa.array([None], pa.binary()))
+///     ArrowArray(1 value)
+#[pyclass(frozen, module = "logsegment")]
+pub struct ArrowArray(pub ArrayRef);
+
+#[pymethods]
+impl ArrowArray {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ArrowArray({})", plural(self.0.len(), "value"))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Capsules<'py>> {
+        // The interface allows to answer with what is there; consumers cast.
+        let _ = requested_schema;
+        array_capsules(py, &self.0.to_data())
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        type_capsule(py, self.0.data_type())
+    }
+
+    /// The array as a `pyarrow.Array`.
+    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        libraries::import(slf.py(), "pyarrow")?.call_method1("array", (slf,))
+    }
+}
+
+/// An Arrow schema; `pyarrow.schema(schema)` takes it.
+#[pyclass(frozen, module = "logsegment")]
+pub struct ArrowSchema(pub SchemaRef);
+
+#[pymethods]
+impl ArrowSchema {
+    /// Names of the fields, in order.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        names(&self.0)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.fields().len()
+    }
+
+    fn __repr__(&self) -> String {
+        let fields: Vec<_> = self.0.fields().iter().map(|field| format!("{}: {}", field.name(), field.data_type())).collect();
+        format!("ArrowSchema({})", fields.join(", "))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.0)
+    }
+
+    /// The schema as a `pyarrow.Schema`.
+    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        libraries::import(slf.py(), "pyarrow")?.call_method1("schema", (slf,))
+    }
+}
+
+/// A capsule named `arrow_schema`.
+pub fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+    let ffi = FFI_ArrowSchema::try_from(schema).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    PyCapsule::new_with_value(py, ffi, c"arrow_schema")
+}
+
+/// A capsule named `arrow_schema` for a type without a name.
+pub fn type_capsule<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Bound<'py, PyCapsule>> {
+    let ffi = FFI_ArrowSchema::try_from(data_type).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    PyCapsule::new_with_value(py, ffi, c"arrow_schema")
+}
+
+fn array_capsules<'py>(py: Python<'py>, data: &ArrayData) -> PyResult<Capsules<'py>> {
+    let schema = type_capsule(py, data.data_type())?;
+    let array = PyCapsule::new_with_value(py, FFI_ArrowArray::new(data), c"arrow_array")?;
+    Ok((schema, array))
+}
+
+fn names(schema: &Schema) -> Vec<String> {
+    schema.fields().iter().map(|field| field.name().clone()).collect()
+}

@@ -1,0 +1,291 @@
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::columns::BatchSource;
+use crate::decode::Stats;
+use crate::error::{Error, Result};
+use crate::py::arrow::c_stream::{CStream, Feed};
+use crate::py::arrow::export::{ArrowBatch, ArrowSchema, schema_capsule};
+use crate::py::arrow::libraries;
+use crate::py::arrow::table::ArrowTable;
+use crate::py::finding::{self, Finding};
+use crate::py::interrupt::Signals;
+use crate::py::lost_ranges;
+use crate::validate as core;
+
+/// A stream of Arrow record batches, read as it is consumed.
+///
+/// It goes by once: iterate over it (`ArrowBatch`), hand it to any library with the Arrow PyCapsule interface
+/// (`pyarrow.RecordBatchReader.from_stream(stream)`), or collect it with `read_all()`, `to_pyarrow()`, `to_polars()`, `to_pandas()`.
+/// As a context manager it gives its memory and threads back at the end.
+///
+/// Attributes:
+///     schema: the Arrow schema (`__arrow_c_schema__`).
+///     findings (list[Finding]): torn and zero tails, and damage that was skipped; complete once the stream has ended.
+///     error: the typed exception behind an error that another library reported, or None.
+///     io_stats: counters of what was read, decompressed and copied.
+///
+/// Example:
+///     >>> import logsegment as ls
+///     >>> with ls.decode(ls.FileSource("00000000000000000000.log"), columns=["offset"]) as stream:
+///     ...     rows = sum(batch.num_rows for batch in stream)
+///     >>> stream.io_stats.records == rows
+///     True
+#[pyclass(frozen, module = "logsegment")]
+pub struct RecordStream(Arc<Shared>);
+
+struct Shared {
+    schema: SchemaRef,
+    state: Mutex<State>,
+    /// The thread that holds the state, 0 for none.
+    holder: AtomicUsize,
+    signals: Arc<Signals>,
+}
+
+/// The state, held.
+struct Held<'a> {
+    state: MutexGuard<'a, State>,
+    holder: &'a AtomicUsize,
+}
+
+/// The stream was asked by Python code that the stream itself called: a signal handler, or the file object that it reads.
+struct Reentered;
+
+struct State {
+    source: Option<Box<dyn BatchSource>>,
+    stats: Stats,
+    findings: core::Findings,
+    error: Option<Error>,
+    is_exported: bool,
+}
+
+impl RecordStream {
+    /// A stream over this source.
+    pub fn new(source: Box<dyn BatchSource>, signals: Arc<Signals>) -> Self {
+        let schema = source.schema();
+        let state =
+            State { source: Some(source), stats: Stats::default(), findings: core::Findings::default(), error: None, is_exported: false };
+        Self(Arc::new(Shared { schema, state: Mutex::new(state), holder: AtomicUsize::new(0), signals }))
+    }
+
+    fn next(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        let next = py.detach(|| self.0.lock().map(|mut state| state.next()))?;
+        next.map_err(|error| self.0.signals.raised(py, &error))
+    }
+
+    fn collect(&self, py: Python<'_>) -> PyResult<Vec<RecordBatch>> {
+        std::iter::from_fn(|| self.next(py).transpose()).collect()
+    }
+
+    /// Fails when the stream went by, since a second pass would silently give nothing.
+    fn ensure_unconsumed(&self, py: Python<'_>) -> PyResult<()> {
+        let is_gone = self.0.look(py, |state| state.is_exported || state.source.is_none())?;
+        if is_gone { Err(consumed()) } else { Ok(()) }
+    }
+}
+
+#[pymethods]
+impl RecordStream {
+    #[getter]
+    fn schema(&self) -> ArrowSchema {
+        ArrowSchema(Arc::clone(&self.0.schema))
+    }
+
+    #[getter]
+    fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
+        let findings = self.0.look(py, |state| state.findings.clone().into_vec())?;
+        Ok(lost_ranges::merged(&findings, self.0.signals.notes()))
+    }
+
+    #[getter]
+    fn error(&self, py: Python<'_>) -> PyResult<Option<PyErr>> {
+        let error = self.0.look(py, |state| state.error.clone())?;
+        Ok(error.map(|error| self.0.signals.raised(py, &error)))
+    }
+
+    #[getter]
+    fn io_stats(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let stats = self.0.look(py, |state| state.source.as_ref().map_or(state.stats, |source| source.stats()))?;
+        finding::counters(py, &stats, self.0.signals.fetches())
+    }
+
+    /// Collect what is left into one `ArrowTable`. A stream that went by is a ValueError.
+    fn read_all(&self, py: Python<'_>) -> PyResult<ArrowTable> {
+        self.ensure_unconsumed(py)?;
+        let batches = self.collect(py)?;
+        let (findings, stats) = self.0.look(py, |state| (state.findings.clone().into_vec(), state.stats))?;
+        let findings = lost_ranges::merged(&findings, self.0.signals.notes());
+        Ok(ArrowTable { schema: Arc::clone(&self.0.schema), batches, findings, stats, fetches: self.0.signals.fetches() })
+    }
+
+    /// Collect what is left into a `pyarrow.Table`.
+    fn to_pyarrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let pyarrow = libraries::import(py, "pyarrow")?;
+        pyarrow.call_method1("table", (self.read_all(py)?.into_pyobject(py)?,))
+    }
+
+    /// Collect what is left into a `polars.DataFrame`.
+    fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let polars = libraries::import(py, "polars")?;
+        polars.call_method1("DataFrame", (self.read_all(py)?.into_pyobject(py)?,))
+    }
+
+    /// Collect what is left into a `pandas.DataFrame`.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        libraries::import(py, "pandas")?;
+        self.to_pyarrow(py)?.call_method0("to_pandas")
+    }
+
+    /// Stop, and give memory and threads back. What was collected stays valid.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.look(py, State::close)
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<ArrowBatch>> {
+        Ok(self.next(py)?.map(ArrowBatch))
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
+        self.close(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let names: Vec<_> = self.0.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        format!("RecordStream({})", names.join(", "))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+        // The interface allows to answer with what is there; consumers cast.
+        let _ = requested_schema;
+        let is_gone = self.0.look(py, |state| std::mem::replace(&mut state.is_exported, true) || state.source.is_none())?;
+        if is_gone {
+            return Err(consumed());
+        }
+        let feed: Arc<dyn Feed> = Arc::<Shared>::clone(&self.0);
+        PyCapsule::new_with_value(py, CStream::new(feed), c"arrow_array_stream")
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.0.schema)
+    }
+}
+
+#[cold]
+fn consumed() -> PyErr {
+    PyValueError::new_err("the stream was consumed already, or closed; it goes by once: make another one, or keep what read_all() gives")
+}
+
+impl Shared {
+    fn lock(&self) -> std::result::Result<Held<'_>, Reentered> {
+        let own = thread_token();
+        if self.holder.load(Ordering::Relaxed) == own {
+            return Err(Reentered);
+        }
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.holder.store(own, Ordering::Relaxed);
+        Ok(Held { state, holder: &self.holder })
+    }
+
+    /// Looks at the state without holding the interpreter: whoever holds the lock may be waiting for it (a file object is Python code).
+    fn look<T: Send>(&self, py: Python<'_>, at: impl FnOnce(&mut State) -> T + Send) -> PyResult<T> {
+        Ok(py.detach(|| self.lock().map(|mut state| at(&mut state)))?)
+    }
+}
+
+/// A number that no other living thread has.
+fn thread_token() -> usize {
+    thread_local!(static TOKEN: u8 = const { 0 });
+    TOKEN.with(|token| std::ptr::from_ref(token).addr())
+}
+
+impl Deref for Held<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Held<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.holder.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Reentered {
+    const TEXT: &str = "the stream is asked while it reads, by a signal handler or by the file object that it reads";
+}
+
+impl From<Reentered> for PyErr {
+    fn from(_: Reentered) -> Self {
+        PyRuntimeError::new_err(Reentered::TEXT)
+    }
+}
+
+impl Drop for Shared {
+    /// A stream that is dropped unread waits for its threads, and they may wait for the interpreter: let go of it meanwhile.
+    fn drop(&mut self) {
+        let source = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).source.take();
+        if source.is_some() {
+            // While the interpreter shuts down nothing can be attached any more; nothing waits for it then either.
+            let _ = Python::try_attach(|py| py.detach(|| drop(source)));
+        }
+    }
+}
+
+impl Feed for Shared {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn next(&self) -> std::result::Result<Option<RecordBatch>, String> {
+        let mut state = self.lock().map_err(|_| Reentered::TEXT.to_owned())?;
+        state.next().map_err(|error| self.signals.named(&error).to_string())
+    }
+}
+
+impl State {
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let Some(source) = &mut self.source else { return Ok(None) };
+        let next = source.next_batch();
+        self.findings.append(source.take_findings());
+        self.stats = source.stats();
+        if let Err(error) = &next {
+            self.error = Some(error.clone());
+        }
+        if !matches!(next, Ok(Some(_))) {
+            self.close();
+        }
+        next
+    }
+
+    fn close(&mut self) {
+        if let Some(mut source) = self.source.take() {
+            self.findings.append(source.take_findings());
+            self.stats = source.stats();
+        }
+    }
+}

@@ -1,0 +1,127 @@
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::decode::Stats;
+use crate::py::arrow::c_stream::{CStream, Feed};
+use crate::py::arrow::export::{ArrowBatch, ArrowSchema, schema_capsule};
+use crate::py::arrow::libraries;
+use crate::py::finding::{self, Finding};
+use crate::py::interrupt::Fetches;
+
+/// Arrow record batches of one schema, in memory.
+///
+/// Any library with the Arrow PyCapsule interface takes it (`pyarrow.table(table)`, `polars.DataFrame(table)`), any number of times.
+///
+/// Attributes:
+///     schema, num_rows, column_names: as in pyarrow.
+///     findings (list[Finding]): what was met on the way.
+///     io_stats: counters of what was read.
+///
+/// Example:
+///     >>> import logsegment as ls
+///     >>> table = ls.batches(ls.FileSource("00000000000000000000.log"))
+///     >>> table.num_rows == len(table.to_pylist())
+///     True
+#[pyclass(frozen, module = "logsegment")]
+pub struct ArrowTable {
+    pub schema: SchemaRef,
+    pub batches: Vec<RecordBatch>,
+    pub findings: Vec<Finding>,
+    pub stats: Stats,
+    pub fetches: Fetches,
+}
+
+#[pymethods]
+impl ArrowTable {
+    #[getter]
+    fn schema(&self) -> ArrowSchema {
+        ArrowSchema(Arc::clone(&self.schema))
+    }
+
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    #[getter]
+    fn findings(&self) -> Vec<Finding> {
+        self.findings.clone()
+    }
+
+    #[getter]
+    fn io_stats(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        finding::counters(py, &self.stats, self.fetches)
+    }
+
+    /// The batches that the table is made of.
+    fn to_batches(&self) -> Vec<ArrowBatch> {
+        self.batches.iter().cloned().map(ArrowBatch).collect()
+    }
+
+    /// The table as a `pyarrow.Table`.
+    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        libraries::import(slf.py(), "pyarrow")?.call_method1("table", (slf,))
+    }
+
+    /// The table as a `polars.DataFrame`.
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        libraries::import(slf.py(), "polars")?.call_method1("DataFrame", (slf,))
+    }
+
+    /// The table as a `pandas.DataFrame`.
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        libraries::import(slf.py(), "pandas")?;
+        Self::to_pyarrow(slf)?.call_method0("to_pandas")
+    }
+
+    /// The rows as dicts, through pyarrow.
+    fn to_pylist<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::to_pyarrow(slf)?.call_method0("to_pylist")
+    }
+
+    fn __len__(&self) -> usize {
+        self.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ArrowTable({} rows: {})", self.num_rows(), self.column_names().join(", "))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+        // The interface allows to answer with what is there; consumers cast.
+        let _ = requested_schema;
+        let left = self.batches.iter().rev().cloned().collect();
+        let feed = Whole { schema: Arc::clone(&self.schema), left: std::sync::Mutex::new(left) };
+        PyCapsule::new_with_value(py, CStream::new(Arc::new(feed)), c"arrow_array_stream")
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.schema)
+    }
+}
+
+/// The batches of a table, last first.
+struct Whole {
+    schema: SchemaRef,
+    left: std::sync::Mutex<Vec<RecordBatch>>,
+}
+
+impl Feed for Whole {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn next(&self) -> Result<Option<RecordBatch>, String> {
+        Ok(self.left.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop())
+    }
+}

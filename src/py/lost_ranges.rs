@@ -1,0 +1,64 @@
+//! Findings of bytes, and what stores have told of those that they lost, as one list. Other bytes are in the place of lost ones; what is
+//! wrong with those says nothing that the loss does not say, but for the bytes that are left out with it.
+
+use std::ops::Range;
+
+use crate::py::finding::Finding;
+use crate::validate as core;
+
+/// The rule of lost bytes.
+pub const RULE: &str = "TS-45";
+
+/// Findings in the order of the input, a loss before what comes behind it, without what only speaks of bytes in the place of lost ones: a loss
+/// is then about all that is left out because of it. What else stores told comes last.
+pub fn merged(findings: &[core::Finding], notes: Vec<Finding>) -> Vec<Finding> {
+    let (mut losses, others): (Vec<_>, Vec<_>) = notes.into_iter().partition(|note| note.rule() == RULE);
+    let files: Vec<_> = losses.iter().map(|loss| loss.file().to_owned()).collect();
+    losses.sort_by_cached_key(|loss| (files.iter().position(|file| file == loss.file()), loss.bytes().start));
+    let kept: Vec<_> = findings.iter().filter(|finding| !is_in_lost_range(finding, &mut losses)).collect();
+    let mut merged = Vec::with_capacity(kept.len() + losses.len() + others.len());
+    for finding in kept {
+        let (before, behind): (Vec<_>, _) = losses.into_iter().partition(|loss| comes_before(loss, finding));
+        losses = behind;
+        merged.extend(before);
+        merged.push(finding.into());
+    }
+    merged.extend(losses);
+    merged.extend(others);
+    merged
+}
+
+/// True for bytes of which some were lost.
+pub fn is_among(bytes: &Range<u64>, notes: &[Finding]) -> bool {
+    notes.iter().any(|note| note.rule() == RULE && overlaps(&note.bytes(), bytes))
+}
+
+/// Whether a finding is about bytes some of which are lost, as no valid entry is. Its bytes then go to the losses, without a gap in between.
+fn is_in_lost_range(finding: &core::Finding, losses: &mut [Finding]) -> bool {
+    let bytes = finding.position..finding.position.saturating_add(finding.length);
+    let mut own = losses.iter_mut().filter(|loss| overlaps(&loss.bytes(), &bytes) && is_in_log(loss, finding)).peekable();
+    let Some(first) = own.peek_mut() else { return false };
+    first.widen(bytes.start..bytes.start);
+    while let Some(loss) = own.next() {
+        let end = own.peek().map_or(bytes.end, |next| next.bytes().start);
+        loss.widen(end..end);
+    }
+    true
+}
+
+/// What is found next to a log comes behind everything that is found in one.
+fn comes_before(loss: &Finding, finding: &core::Finding) -> bool {
+    is_in_sidecar(finding) || (loss.bytes().start <= finding.position && is_in_log(loss, finding))
+}
+
+fn is_in_log(loss: &Finding, finding: &core::Finding) -> bool {
+    !is_in_sidecar(finding) && finding.file.as_deref().is_none_or(|file| loss.file() == file)
+}
+
+fn is_in_sidecar(finding: &core::Finding) -> bool {
+    matches!(finding.kind, core::FindingKind::Sidecar(_))
+}
+
+fn overlaps(one: &Range<u64>, other: &Range<u64>) -> bool {
+    one.start < other.end && other.start < one.end
+}

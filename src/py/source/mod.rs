@@ -1,0 +1,237 @@
+//! What a verb reads from: a buffer, a range of a file, or a binary file object.
+
+pub mod buffer;
+pub mod file_object;
+pub mod paths;
+pub mod store;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::decode::OffsetRange;
+use crate::framing::Source;
+use crate::io::FileRange;
+use crate::py::finding::Finding;
+use crate::py::interrupt::Signals;
+
+/// What a constructor call takes.
+type Parts<'py> = (Bound<'py, PyAny>, u64, Option<u64>, Option<Offsets>, Option<Finding>);
+/// First offset (inclusive) and end (exclusive).
+type Offsets = (i64, Option<i64>);
+
+/// A range of bytes of a regular file, opened read-only when it is used and read by position, in bounded memory.
+///
+/// Args:
+///     path: the file; a path, or a URI of a store (`s3://bucket/orders-0/00000000000000000000.log`), of which ranges are fetched as they
+///         are needed. Attribute and text show no user, password or setting of a URI.
+///     start: first byte of the range; it must be where an entry starts.
+///     end: byte after the range, or None for the end of the file.
+///     offsets: the offsets that the batches may hold: first (inclusive) and end (exclusive, or None). A batch that holds others is an error
+///         (SEG-1). None for any offsets.
+///     finding: a finding that each read of the file reports with its own, or None.
+///
+/// It can be pickled and used any number of times.
+///
+/// Example:
+///     >>> import logsegment as ls
+///     >>> ls.FileSource("00000000000000000000.log").start
+///     0
+#[pyclass(frozen, eq, module = "logsegment")]
+#[derive(Clone, Default)]
+pub struct FileSource {
+    pub path: PathBuf,
+    #[pyo3(get)]
+    start: u64,
+    #[pyo3(get)]
+    end: Option<u64>,
+    #[pyo3(get)]
+    offsets: Option<Offsets>,
+    #[pyo3(get)]
+    finding: Option<Finding>,
+}
+
+/// The same bytes.
+impl PartialEq for FileSource {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.path, self.start, self.end) == (&other.path, other.start, other.end)
+    }
+}
+
+impl FileSource {
+    /// The bytes of the range.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn open(&self, signals: &Arc<Signals>) -> std::io::Result<OpenedSource> {
+        let source = paths::source(&self.path, self.start, self.end, signals)?;
+        self.report(signals);
+        let (kafka_07, segment) = (position_07(&self.path), self.segment());
+        Ok(OpenedSource { source, is_repeatable: true, is_closed: self.is_closed(), kafka_07, segment })
+    }
+
+    /// Add the finding of the file to those of the read.
+    pub fn report(&self, signals: &Signals) {
+        signals.note(self.finding.iter().cloned().collect());
+    }
+
+    /// The offsets that the batches may hold.
+    pub fn segment(&self) -> OffsetRange {
+        self.offsets.map_or_else(OffsetRange::default, |(start, end)| OffsetRange { start, end })
+    }
+
+    /// First byte.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Byte after the range, when one was given.
+    pub fn end(&self) -> Option<u64> {
+        self.end
+    }
+
+    /// What is left of it from a position of the file on.
+    #[must_use]
+    pub fn from(&self, position: u64) -> Self {
+        Self { start: self.start.max(position), ..self.clone() }
+    }
+
+    /// True for a segment of Kafka 0.7, as its name tells.
+    pub fn is_kafka_07(&self) -> bool {
+        position_07(&self.path).is_some()
+    }
+
+    /// Whether nobody writes behind its last byte any more.
+    pub fn is_closed(&self) -> bool {
+        self.end.is_none() && store::is_uploaded(&self.path)
+    }
+
+    /// All bytes of a file whose batches may hold these offsets, or any.
+    pub fn segment_of(path: PathBuf, offsets: Option<(i64, Option<i64>)>) -> Self {
+        Self { path, offsets, ..Self::default() }
+    }
+}
+
+#[pymethods]
+impl FileSource {
+    #[new]
+    #[pyo3(signature = (path, start=0, end=None, offsets=None, finding=None))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        start: u64,
+        end: Option<u64>,
+        offsets: Option<Offsets>,
+        finding: Option<&Bound<'_, Finding>>,
+    ) -> PyResult<Self> {
+        let finding = finding.map(|finding| finding.get().clone());
+        Ok(Self { path: store::placed(py, path)?, start, end, offsets, finding })
+    }
+
+    #[getter]
+    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        store::to_py(py, &self.path)
+    }
+
+    fn __repr__(&self) -> String {
+        let end = self.end.map_or_else(|| "None".to_owned(), |end| end.to_string());
+        format!("FileSource({:?}, start={}, end={end})", store::shown(&self.path), self.start)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
+        let own = slf.get();
+        Ok((slf.get_type().into_any(), (own.path(slf.py())?, own.start, own.end, own.offsets, own.finding.clone())))
+    }
+}
+
+/// A source that was opened, and whether it can be opened again for a second pass.
+pub struct OpenedSource {
+    pub source: Source,
+    pub is_repeatable: bool,
+    /// Nobody writes behind its last byte any more.
+    pub is_closed: bool,
+    /// The position in its partition that the name of a segment of Kafka 0.7 tells; 0 when it tells none.
+    pub kafka_07: Option<i64>,
+    /// The offsets that its batches may hold.
+    pub segment: OffsetRange,
+}
+
+/// The position in the name of a segment of Kafka 0.7, `<20 digits>.kafka` (SEG-1).
+fn position_07(path: &std::path::Path) -> Option<i64> {
+    let is_07 = path.extension().is_some_and(|suffix| suffix == "kafka");
+    is_07.then(|| path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok()).unwrap_or(0))
+}
+
+/// Opens the only thing that is read; errors about a file name it.
+pub fn open_alone(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
+    if let Ok(file) = object.cast::<FileSource>() {
+        signals.read_file(store::shown(&file.get().path));
+    }
+    open(object, signals)
+}
+
+/// Opens whatever a user may give.
+pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
+    if let Ok(file) = object.cast::<FileSource>() {
+        let file = file.get();
+        return file.open(signals).map_err(|error| paths::raised(object.py(), &error, &file.path, signals));
+    }
+    if let Some(source) = buffer::source(object)? {
+        return Ok(OpenedSource { source, is_repeatable: true, is_closed: false, kafka_07: None, segment: OffsetRange::default() });
+    }
+    match file_object::FileObject::of(object, signals)? {
+        Some(file) => {
+            let source = Source::reader(Box::new(file), 0).read_by_caller();
+            Ok(OpenedSource { source, is_repeatable: false, is_closed: false, kafka_07: None, segment: OffsetRange::default() })
+        }
+        None => Err(no_source(object)?),
+    }
+}
+
+/// A source for those who read it several times: a file that grows meanwhile is read as long as it was, and one that gets the name of
+/// another file in its place is not looked at.
+pub enum Snapshot<'py> {
+    /// A file of this machine, open and not read from: it, where its bytes begin, and the position that a name of Kafka 0.7 tells.
+    File(FileRange, u64, Option<i64>),
+    /// Everything else: memory, and a file of a store, which is written whole and asked at the end whether it is still the same.
+    Other(Bound<'py, PyAny>),
+}
+
+impl<'py> Snapshot<'py> {
+    /// What a user gave, as it is now.
+    pub fn of(object: &Bound<'py, PyAny>, signals: &Arc<Signals>) -> PyResult<Self> {
+        let Ok(file) = object.cast::<FileSource>() else { return Ok(Self::Other(object.clone())) };
+        let FileSource { path, start, end, .. } = file.get();
+        if store::is_stored(path) {
+            return Ok(Self::Other(object.clone()));
+        }
+        let range = FileRange::open(path, *start, *end);
+        let range = range.map_err(|error| paths::raised(object.py(), &error, path, signals))?;
+        Ok(Self::File(range, *start, position_07(path)))
+    }
+
+    /// Its bytes, from the first on.
+    pub fn open(&self, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
+        match self {
+            Self::Other(object) => open(object, signals),
+            Self::File(range, start, kafka_07) => {
+                let source = Source::reader(Box::new(range.again()?), *start);
+                Ok(OpenedSource { source, is_repeatable: true, is_closed: false, kafka_07: *kafka_07, segment: OffsetRange::default() })
+            }
+        }
+    }
+}
+
+/// What a user meant who gave something else.
+fn no_source(object: &Bound<'_, PyAny>) -> PyResult<PyErr> {
+    if object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
+        let path = object.extract::<PathBuf>().map(|path| store::shown(&path)).unwrap_or_default();
+        return Ok(PyTypeError::new_err(format!("a path is no source: logsegment.FileSource({path:?}) reads the file")));
+    }
+    let given = object.get_type().fully_qualified_name()?;
+    let problem = format!("a source is a buffer (bytes, mmap, ...), a logsegment.FileSource or a binary file object, not {given}");
+    Ok(PyTypeError::new_err(problem))
+}

@@ -1,0 +1,167 @@
+//! Segments and the files next to them, on this machine or in a store, as the core wants them.
+
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::framing::Source;
+use crate::io::{FileRange, RandomFile};
+use crate::log::partition::{Directory, snapshot_before};
+use crate::log::{Entries, ReadAt, committed};
+use crate::py::errors;
+use crate::py::interrupt::Signals;
+use crate::py::source::store;
+use crate::sidecar::ProducerEntry;
+
+/// A segment by its path or URI.
+pub struct Segment {
+    path: PathBuf,
+    base_offset: i64,
+    signals: Arc<Signals>,
+}
+
+impl Segment {
+    /// A segment, and the stem of its name.
+    pub fn named((path, base_offset): (PathBuf, i64), signals: &Arc<Signals>) -> (String, Self) {
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        (stem, Self { path, base_offset, signals: Arc::clone(signals) })
+    }
+}
+
+impl Entries for Segment {
+    fn source(&self, start: u64) -> Result<Source> {
+        if !store::is_stored(&self.path) {
+            return Ok(source(&self.path, start, None, &self.signals)?);
+        }
+        let range = store::StoredRange::open(&self.path, start, None, &self.signals)?;
+        Ok(range.with_recovery().into_source())
+    }
+
+    fn named(&self, error: Error) -> Error {
+        in_file(error, &self.path)
+    }
+}
+
+impl committed::Segment for Segment {
+    fn base_offset(&self) -> i64 {
+        self.base_offset
+    }
+
+    fn open(&self) -> Result<(Box<dyn ReadAt>, u64)> {
+        Ok(open(&self.path, &self.signals)?)
+    }
+
+    fn snapshot(&self) -> Option<Vec<ProducerEntry>> {
+        let folder = Folder { path: self.path.parent()?.to_owned(), signals: Arc::clone(&self.signals) };
+        snapshot_before(&folder, self.base_offset)
+    }
+}
+
+/// A directory by its path or URI.
+pub struct Folder {
+    pub path: PathBuf,
+    pub signals: Arc<Signals>,
+}
+
+/// Bytes of a file next to a log that are read; no broker writes larger ones, and a lookup holds all of it.
+const MOST: u64 = 256 << 20;
+
+impl Directory for Folder {
+    fn names(&self) -> Result<Vec<String>> {
+        let names = if store::is_stored(&self.path) { store::names(&self.path, &self.signals) } else { names(&self.path) };
+        names.map_err(|error| in_file(error.into(), &self.path))
+    }
+
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let path = self.path.join(name);
+        read(&path, &self.signals).map_err(|error| in_file(error.into(), &path))
+    }
+
+    fn path_of(&self, name: &str) -> String {
+        store::shown(&self.path.join(name))
+    }
+}
+
+/// A file that is read at any position, and its bytes.
+pub fn open(path: &Path, signals: &Arc<Signals>) -> io::Result<(Box<dyn ReadAt>, u64)> {
+    if store::is_stored(path) {
+        let log = store::StoredLog::open(path, signals)?;
+        let len = log.len();
+        return Ok((Box::new(log), len));
+    }
+    let file = RandomFile::open(path)?;
+    let len = file.len();
+    Ok((Box::new(file), len))
+}
+
+/// The bytes of a file from `start` to `end` (exclusive), or to its end.
+pub fn source(path: &Path, start: u64, end: Option<u64>, signals: &Arc<Signals>) -> io::Result<Source> {
+    if store::is_stored(path) {
+        return Ok(store::StoredRange::open(path, start, end, signals)?.into_source());
+    }
+    Ok(Source::reader(Box::new(FileRange::open(path, start, end)?), start))
+}
+
+/// The bytes of a file, up to 256 MiB of them; `None` when there is none.
+pub fn read(path: &Path, signals: &Signals) -> io::Result<Option<Vec<u8>>> {
+    if store::is_stored(path) {
+        return store::read(path, MOST, signals);
+    }
+    // A sidecar file is a regular file: to open a FIFO waits for a writer.
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Ok(None);
+    }
+    match fs::File::open(path) {
+        Ok(file) => {
+            let mut bytes = Vec::new();
+            file.take(MOST).read_to_end(&mut bytes)?;
+            Ok(Some(bytes))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The last bytes of a file, whole entries of eight bytes; of a file in a store all of them. None of a missing file.
+pub fn tail(path: &Path, most: u64, signals: &Signals) -> io::Result<Vec<u8>> {
+    if store::is_stored(path) || !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(read(path, signals)?.unwrap_or_default());
+    }
+    let mut file = fs::File::open(path)?;
+    let start = file.metadata()?.len().saturating_sub(most);
+    file.seek(SeekFrom::Start(start.next_multiple_of(8)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// What a store raised, or an OSError with its number and file name.
+pub fn raised(py: Python<'_>, error: &io::Error, path: &Path, signals: &Signals) -> PyErr {
+    signals.take().unwrap_or_else(|| with_path(py, error, path))
+}
+
+/// An OSError with its number and file name.
+pub fn with_path(py: Python<'_>, error: &io::Error, path: &Path) -> PyErr {
+    match error.raw_os_error() {
+        Some(code) => errors::os_error(py, code, Some(path)),
+        None => io::Error::new(error.kind(), error.to_string()).into(),
+    }
+}
+
+fn names(path: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The same error, with the name of the file.
+pub fn in_file(error: Error, path: &Path) -> Error {
+    error.in_file(&store::shown(path).into())
+}

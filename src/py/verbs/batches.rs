@@ -1,0 +1,56 @@
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::columns::OnError;
+use crate::columns::batches::BatchRows;
+use crate::columns::totals::totals;
+use crate::py::arrow::export::ArrowBatch;
+use crate::py::arrow::stream::RecordStream;
+use crate::py::interrupt::Signals;
+use crate::py::options::EntryArguments;
+use crate::py::source::paths;
+use crate::py::source::store;
+use crate::py::source::{self, FileSource};
+use crate::py::verbs::header_walk;
+
+/// Open a stream of batch rows; see `logsegment.batches`. `file` is the file of which the source is the memory.
+#[pyfunction]
+#[pyo3(signature = (source, options, *, file=None))]
+pub fn batch_stream(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+    file: Option<PyRef<'_, FileSource>>,
+) -> PyResult<RecordStream> {
+    let options = EntryArguments::from_dict(options)?;
+    let (signals, interrupt) = Signals::new();
+    if let Some(file) = &file {
+        signals.read_file(store::shown(&file.path));
+        file.report(&signals);
+    }
+    let mut stream = options.to_stream(interrupt)?;
+    signals.skip_damage(stream.on_error == OnError::Skip);
+    if let Ok(own) = source.cast::<FileSource>() {
+        let file = own.get();
+        signals.read_file(store::shown(&file.path));
+        stream.is_closed = file.is_closed();
+        let rows = header_walk::rows(file, &options, &stream, &signals);
+        if let Some(rows) = rows.map_err(|error| paths::raised(py, &error, &file.path, &signals))? {
+            return Ok(RecordStream::new(rows, signals));
+        }
+    }
+    let mut opened = source::open(source, &signals)?;
+    options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
+    if let Some(file) = file {
+        stream.decode.segment = file.segment();
+    }
+    let rows = BatchRows::new(opened.source, stream);
+    let rows = if options.resolves { rows.resolving() } else { rows };
+    Ok(RecordStream::new(Box::new(rows), signals))
+}
+
+/// Lowest first offset, highest last offset and the records of rows of `logsegment.batches`; None when there are no rows or one does not tell.
+#[pyfunction]
+pub fn header_totals(rows: &ArrowBatch) -> Option<(i64, i64, i64)> {
+    totals(&rows.0).map(|found| (found.first_offset, found.last_offset, found.records))
+}

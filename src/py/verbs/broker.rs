@@ -1,0 +1,143 @@
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::broker::{self, AppendOptions, AppendOrigin, Appended, ProducedBatch, ProducerEntry, ProducerState};
+use crate::codec::Plugins;
+use crate::error::Result;
+use crate::framing::Source;
+use crate::model::{CompressionType, RecordFormat, TimestampType};
+use crate::py::errors;
+use crate::py::limits::Limits;
+use crate::py::options::option;
+use crate::py::plugins;
+use crate::py::source::buffer;
+
+/// First and last sequence, first and last offset, timestamp.
+type BatchRow = (i32, i32, i64, i64, i64);
+/// Producer id, epoch, its last batches.
+type ProducerRow = (i64, i16, Vec<BatchRow>);
+/// The bytes, first and last offset, largest timestamp, whether it is a duplicate, producers.
+type AppendedRow<'py> = (Bound<'py, PyBytes>, i64, i64, i64, bool, Vec<ProducerRow>);
+
+/// What a broker makes of produced records; see `logsegment.broker.append`.
+#[pyfunction]
+pub fn broker_append<'py>(
+    py: Python<'py>,
+    buffer: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+    producers: Vec<ProducerRow>,
+) -> PyResult<AppendedRow<'py>> {
+    let options = append_options(options)?;
+    let mut state = state_of(producers);
+    let mut source = bytes_of(buffer)?;
+    let done = py.detach(|| {
+        whole(&mut source)?;
+        broker::append(source.front(), &options, &mut state)
+    });
+    let Appended { data, first_offset, last_offset, max_timestamp, is_duplicate } = done.map_err(|error| errors::to_py(py, &error))?;
+    Ok((PyBytes::new(py, &data), first_offset, last_offset, max_timestamp, is_duplicate, rows_of(&state)))
+}
+
+/// What a broker sends to a fetch; see `logsegment.broker.fetch`.
+#[pyfunction]
+pub fn broker_fetch<'py>(
+    py: Python<'py>,
+    buffer: &Bound<'py, PyAny>,
+    version: i16,
+    topic: &str,
+    first_offset: Option<i64>,
+    limits: Option<&Limits>,
+    codecs: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let topic = topic_compression(py, topic, &plugins::of(codecs))?;
+    let limits = limits.map_or_else(Default::default, |limits| limits.0);
+    let mut source = bytes_of(buffer)?;
+    let done = py.detach(|| {
+        whole(&mut source)?;
+        broker::fetch(source.front(), version, topic, first_offset, &limits)
+    });
+    done.map(|data| PyBytes::new(py, &data)).map_err(|error| errors::to_py(py, &error))
+}
+
+/// A request is one buffer.
+fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Source> {
+    buffer::source(object)?.ok_or_else(|| PyTypeError::new_err("the records must be bytes, or another buffer"))
+}
+
+/// Brings all bytes to the front: a request is one buffer.
+fn whole(source: &mut Source) -> Result<()> {
+    while source.fill(source.front().len().saturating_add(1 << 20))? {}
+    Ok(())
+}
+
+fn append_options(options: &Bound<'_, PyDict>) -> PyResult<AppendOptions> {
+    let (to, compression): (String, String) = (option!(options, "to"), option!(options, "compression"));
+    let from: String = option!(options, "origin");
+    let plugins = plugins::of(option!(options, "codecs"));
+    let (kind, limits): (String, Option<Limits>) = (option!(options, "timestamp_type"), option!(options, "limits"));
+    Ok(AppendOptions {
+        origin: origin(&from)?,
+        first_offset: option!(options, "first_offset"),
+        to: written(&to)?,
+        compression: topic_compression(options.py(), &compression, &plugins)?,
+        level: None,
+        has_zstd: option!(options, "has_zstd"),
+        timestamp_type: match kind.as_str() {
+            "CreateTime" => TimestampType::CreateTime,
+            "LogAppendTime" => TimestampType::LogAppendTime,
+            other => {
+                return Err(PyValueError::new_err(format!("timestamp_type must be \"CreateTime\" or \"LogAppendTime\", not {other:?}")));
+            }
+        },
+        now: option!(options, "now"),
+        before_max_ms: option!(options, "before_max_ms"),
+        after_max_ms: option!(options, "after_max_ms"),
+        is_compacted: option!(options, "compacted"),
+        max_message_bytes: option!(options, "max_message_bytes"),
+        partition_leader_epoch: option!(options, "partition_leader_epoch"),
+        limits: limits.map_or_else(Default::default, |limits| limits.0),
+        plugins,
+    })
+}
+
+fn origin(name: &str) -> PyResult<AppendOrigin> {
+    AppendOrigin::named(name).ok_or_else(|| {
+        let known = AppendOrigin::NAMED.map(|(known, _)| format!("{known:?}")).join(", ");
+        PyValueError::new_err(format!("origin must be one of {known}, not {name:?}"))
+    })
+}
+
+/// A topic's `compression.type`: a codec, the alias of a plugin, `uncompressed`, or `producer`, which is none of its own.
+fn topic_compression(py: Python<'_>, name: &str, plugins: &Plugins) -> PyResult<Option<CompressionType>> {
+    match name {
+        "producer" => Ok(None),
+        "uncompressed" => Ok(Some(CompressionType::None)),
+        other => plugins.named(other).map(Some).map_err(|error| errors::to_py(py, &error)),
+    }
+}
+
+fn state_of(rows: Vec<ProducerRow>) -> ProducerState {
+    let entry = |(id, epoch, batches): ProducerRow| {
+        let batches = batches.into_iter().map(|(first_sequence, last_sequence, first_offset, last_offset, timestamp)| ProducedBatch {
+            first_sequence,
+            last_sequence,
+            first_offset,
+            last_offset,
+            timestamp,
+        });
+        (id, ProducerEntry { epoch, batches: batches.collect() })
+    };
+    ProducerState(rows.into_iter().map(entry).collect())
+}
+
+fn rows_of(state: &ProducerState) -> Vec<ProducerRow> {
+    let batch = |batch: &ProducedBatch| (batch.first_sequence, batch.last_sequence, batch.first_offset, batch.last_offset, batch.timestamp);
+    state.0.iter().map(|(id, entry)| (*id, entry.epoch, entry.batches.iter().map(batch).collect())).collect()
+}
+
+/// What a broker writes; no broker knows the proposed v3.
+fn written(name: &str) -> PyResult<RecordFormat> {
+    let known = [RecordFormat::V07, RecordFormat::V0, RecordFormat::V1, RecordFormat::V2].into_iter().find(|format| format.name() == name);
+    known.ok_or_else(|| PyValueError::new_err(format!("to must be \"0.7\", \"v0\", \"v1\" or \"v2\", not {name:?}")))
+}

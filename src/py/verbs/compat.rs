@@ -1,0 +1,75 @@
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::compat::{Api, ApiVersions, CLIENTS, Client, error_codes, releases, verdict};
+use crate::model::{CompressionType, RecordFormat};
+
+type VersionRow = (i16, Option<i16>, &'static str, Option<&'static str>, &'static str, bool, &'static str);
+type ClientRow =
+    (&'static str, Option<i16>, Option<i16>, &'static str, Vec<&'static str>, Vec<&'static str>, &'static str, &'static str, &'static str);
+
+/// Rows of the table of a request; see `logsegment.compat`.
+#[pyfunction]
+pub fn compat_versions(api: &str) -> PyResult<Vec<VersionRow>> {
+    Ok(named(api)?.versions().iter().map(version_row).collect())
+}
+
+/// Rows of the table of clients; see `logsegment.compat`.
+#[pyfunction]
+pub fn compat_clients() -> Vec<ClientRow> {
+    CLIENTS.iter().map(client_row).collect()
+}
+
+/// The row of a client release, by its number in the table.
+#[pyfunction]
+pub fn compat_client(release: &str) -> Option<usize> {
+    let found = releases::client_of(release)?;
+    CLIENTS.iter().position(|row| row == found)
+}
+
+/// Kafka's error codes; see `logsegment.compat`.
+#[pyfunction]
+pub fn compat_errors() -> Vec<(i16, &'static str, &'static str)> {
+    error_codes::ALL.iter().map(|error| (error.code, error.name, error.when)).collect()
+}
+
+/// What becomes of records in a request: error code, format that they are converted to, advice.
+#[pyfunction]
+pub fn compat_verdict(api: &str, version: i16, format: &str, compression: &str) -> PyResult<(Option<i16>, Option<&'static str>, String)> {
+    let format = format_named(format)?;
+    let compression = compression_named(compression)?;
+    let Some(verdict) = verdict(named(api)?, version, format, compression) else {
+        return Err(PyValueError::new_err(format!("api_version must be 0 or more, not {version}")));
+    };
+    Ok((verdict.error.map(|error| error.code), verdict.converted.map(RecordFormat::name), verdict.advice))
+}
+
+fn named(api: &str) -> PyResult<Api> {
+    match api {
+        "produce" => Ok(Api::Produce),
+        "fetch" => Ok(Api::Fetch),
+        other => Err(PyValueError::new_err(format!("api must be \"produce\" or \"fetch\", not {other:?}"))),
+    }
+}
+
+fn format_named(name: &str) -> PyResult<RecordFormat> {
+    let formats = [RecordFormat::V07, RecordFormat::V0, RecordFormat::V1, RecordFormat::V2];
+    formats
+        .into_iter()
+        .find(|format| format.name() == name)
+        .ok_or_else(|| PyValueError::new_err(format!("format must be \"0.7\", \"v0\", \"v1\" or \"v2\", not {name:?}")))
+}
+
+fn compression_named(name: &str) -> PyResult<CompressionType> {
+    let known = (0..5).map(CompressionType::from_id).find(|compression| compression.name() == name);
+    known.ok_or_else(|| crate::py::errors::UnknownCompressionError::new_err(format!("Unknown compression name: {name}")))
+}
+
+fn version_row(row: &ApiVersions) -> VersionRow {
+    (row.first, row.last, row.since, row.until, row.format.name(), row.has_zstd, row.note)
+}
+
+fn client_row(row: &Client) -> ClientRow {
+    let reads = row.reads.iter().map(|format| format.name()).collect();
+    (row.since, row.produce, row.fetch, row.writes.name(), reads, row.compressions.to_vec(), row.lz4_written, row.lz4_read, row.note)
+}

@@ -1,0 +1,58 @@
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::columns::{OnError, stream};
+use crate::decode::{ChecksumVerifier, Checksums};
+use crate::internal_topics::Topic;
+use crate::py::arrow::stream::RecordStream;
+use crate::py::interrupt::Signals;
+use crate::py::options::{RecordArguments, committed};
+use crate::py::source;
+use crate::py::source::FileSource;
+use crate::py::source::store;
+use crate::py::verbs::transactions;
+
+/// The names of the topics whose records the column `internal` is for.
+#[pyfunction]
+pub fn internal_topics() -> Vec<&'static str> {
+    Topic::ALL.into_iter().map(Topic::name).collect()
+}
+
+/// Open a stream of records; see `logsegment.decode`. `file` is the file of which the source is the memory.
+#[pyfunction]
+#[pyo3(signature = (source, options, *, file=None))]
+pub fn decode(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+    file: Option<PyRef<'_, FileSource>>,
+) -> PyResult<RecordStream> {
+    let options = RecordArguments::from_dict(options)?;
+    let (signals, interrupt) = Signals::new();
+    if let Some(file) = &file {
+        signals.read_file(store::shown(&file.path));
+        file.report(&signals);
+    }
+    let mut stream = options.to_stream(interrupt)?;
+    signals.skip_damage(stream.on_error == OnError::Skip);
+    let mut opened = source::open_alone(source, &signals)?;
+    stream.is_closed = opened.is_closed;
+    options.reading.resolve(&mut stream.decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
+    if let Some(file) = file {
+        stream.decode.segment = file.segment();
+    }
+    if options.is_committed()? {
+        let known = options.transactions.as_ref().map(|known| known.0.clone());
+        let transactions = match known {
+            Some(transactions) => transactions,
+            None => {
+                let skips = stream.on_error == OnError::Skip;
+                let checksums = Checksums::of_scan(skips && stream.decode.check_crc);
+                let verifier = ChecksumVerifier { checksums, ..ChecksumVerifier::of(&stream.decode) };
+                transactions::learned(py, std::slice::from_ref(source), verifier, skips)?
+            }
+        };
+        stream.decode.isolation = committed(transactions);
+    }
+    Ok(RecordStream::new(stream::open(opened.source, stream), signals))
+}

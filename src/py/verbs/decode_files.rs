@@ -1,0 +1,104 @@
+//! Several files as one stream.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::columns::batches::BatchRows;
+use crate::columns::chain::{Chain, Open};
+use crate::columns::{BatchSource, OnError, stream};
+use crate::decode::DecodeOptions;
+use crate::error::Result;
+use crate::framing::Source;
+use crate::py::arrow::stream::RecordStream;
+use crate::py::finding::Finding;
+use crate::py::interrupt::Signals;
+use crate::py::options::{EntryArguments, Reading, RecordArguments, committed};
+use crate::py::source::FileSource;
+use crate::py::source::paths;
+use crate::py::source::store;
+use crate::py::verbs::header_walk;
+
+/// Open a stream of records over files, one after the other, with the options of each; see `logsegment.Log.records`.
+///
+/// `options` are those that all of them share. A committed read brings its transactions along. `notes` are findings of the stream from its
+/// beginning on: what is known of the files as a whole.
+#[pyfunction]
+#[pyo3(signature = (parts, options, notes=Vec::new()))]
+pub fn decode_files(
+    parts: Vec<(Bound<'_, FileSource>, Bound<'_, PyDict>)>,
+    options: &Bound<'_, PyDict>,
+    notes: Vec<PyRef<'_, Finding>>,
+) -> PyResult<RecordStream> {
+    let (signals, interrupt) = Signals::new();
+    signals.note(notes.iter().map(|finding| Finding::clone(finding)).collect());
+    let shared = RecordArguments::from_dict(options)?.to_stream(interrupt.clone())?;
+    signals.skip_damage(shared.on_error == OnError::Skip);
+    let schema = stream::schema_of(&shared);
+    let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(parts.len());
+    for (file, options) in parts {
+        let options = RecordArguments::from_dict(&options)?;
+        let mut stream = options.to_stream(interrupt.clone())?;
+        if options.is_committed()? {
+            let known = options.transactions.as_ref().ok_or_else(|| PyValueError::new_err("transactions: a committed read needs them"))?;
+            stream.decode.isolation = committed(known.0.clone());
+        }
+        let (file, signals, reading) = (file.get().clone(), Arc::clone(&signals), options.reading);
+        stream.is_closed = file.is_closed();
+        let name = Arc::from(store::shown(&file.path));
+        waiting.push((name, Box::new(move || Ok(stream::open(open(&file, &signals, &reading, &mut stream.decode)?, stream)))));
+    }
+    Ok(RecordStream::new(Box::new(Chain::new(schema, waiting)), signals))
+}
+
+/// Open a stream of batch rows over files, one after the other; see `logsegment.Log.batches`. `notes` are as in `decode_files`.
+#[pyfunction]
+#[pyo3(signature = (files, options, notes=Vec::new()))]
+pub fn batch_files(
+    files: Vec<Bound<'_, FileSource>>,
+    options: &Bound<'_, PyDict>,
+    notes: Vec<PyRef<'_, Finding>>,
+) -> PyResult<RecordStream> {
+    let options = EntryArguments::from_dict(options)?;
+    let (signals, interrupt) = Signals::new();
+    signals.note(notes.iter().map(|finding| Finding::clone(finding)).collect());
+    let shared = options.to_stream(interrupt.clone())?;
+    signals.skip_damage(shared.on_error == OnError::Skip);
+    let schema = BatchRows::new(Source::memory(Bytes::new()), shared).schema();
+    let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(files.len());
+    let options = Arc::new(options);
+    for file in files {
+        let mut stream = options.to_stream(interrupt.clone())?;
+        let (file, signals, options) = (file.get().clone(), Arc::clone(&signals), Arc::clone(&options));
+        stream.is_closed = file.is_closed();
+        let name = Arc::from(store::shown(&file.path));
+        waiting.push((
+            name,
+            Box::new(move || {
+                if let Some(rows) = header_walk::rows(&file, &options, &stream, &signals).map_err(|error| keep(&signals, error, &file))? {
+                    return Ok(rows);
+                }
+                let rows: Box<dyn BatchSource> =
+                    Box::new(BatchRows::new(open(&file, &signals, &options.reading, &mut stream.decode)?, stream));
+                Ok(rows)
+            }),
+        ));
+    }
+    Ok(RecordStream::new(Box::new(Chain::new(schema, waiting)), signals))
+}
+
+/// Opens a file and lets it tell its format; an OSError names the file.
+fn open(file: &FileSource, signals: &Arc<Signals>, reading: &Reading, decode: &mut DecodeOptions) -> Result<Source> {
+    let mut opened = file.open(signals).map_err(|error| keep(signals, error, file))?;
+    reading.resolve(decode, &mut opened)?;
+    Ok(opened.source)
+}
+
+/// The error of the core; Python gets an OSError that names the file.
+fn keep(signals: &Signals, error: std::io::Error, file: &FileSource) -> crate::Error {
+    Python::attach(|py| signals.keep(paths::raised(py, &error, &file.path, signals)));
+    error.into()
+}

@@ -1,0 +1,23 @@
+//! What Python calls: one file per verb.
+
+pub mod arrays;
+pub mod batches;
+pub mod broker;
+pub mod compat;
+pub mod convert;
+pub mod decode;
+pub mod decode_files;
+pub mod encode;
+pub mod follow;
+pub mod header_walk;
+pub mod inspect;
+pub mod lz4;
+pub mod rebuild;
+pub mod salvage;
+pub mod segment;
+pub mod staging;
+pub mod stats;
+pub mod transactions;
+pub mod validate;
+pub mod validate_log;
+pub mod zstd_frame;

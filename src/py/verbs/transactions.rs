@@ -1,0 +1,185 @@
+//! Transactions of sources that a user gives: as a value, and how they are found.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::columns::OnError;
+use crate::decode::transactions::Scan;
+use crate::decode::{ChecksumVerifier, Checksums, OffsetRange, transactions as core};
+use crate::error::{Error, Result};
+use crate::framing::Source;
+use crate::limits::Limits;
+use crate::log::{Committed, Entries};
+use crate::model::{ControlType, Formats};
+use crate::py::interrupt::Signals;
+use crate::py::options;
+use crate::py::source::paths;
+use crate::py::source::{self, FileSource};
+
+/// What a constructor call takes.
+type Parts = (Vec<(i64, i64, i64)>, Option<i64>, Vec<(i64, i64, i64)>);
+
+/// The transactions of a partition: which offsets were aborted, of which nobody can tell, and where committed data ends.
+///
+/// Made by `scan_transactions`, used by `decode(isolation="read_committed", transactions=...)`. It can be pickled.
+///
+/// Args:
+///     aborted: list of (producerId, firstOffset, lastOffset), last offset inclusive.
+///     last_stable_offset: first offset of the oldest open transaction, or None when none is open.
+///     doubtful: as `aborted`, of transactions whose marker may be lost: up to the last offset before the damage. A committed read gives
+///         none of it, and tells it (TRX-5).
+///
+/// Example:
+///     >>> import logsegment as ls
+///     >>> ls.Transactions([(7, 100, 120)]).aborted
+///     [(7, 100, 120)]
+#[pyclass(frozen, eq, from_py_object, module = "logsegment")]
+#[derive(Clone, PartialEq)]
+pub struct Transactions(pub core::Transactions);
+
+#[pymethods]
+impl Transactions {
+    #[new]
+    #[pyo3(signature = (aborted, last_stable_offset=None, doubtful=Vec::new()), text_signature = "(aborted, last_stable_offset=None, doubtful=())")]
+    fn new(aborted: Vec<(i64, i64, i64)>, last_stable_offset: Option<i64>, doubtful: Vec<(i64, i64, i64)>) -> Self {
+        Self(core::Transactions::from_parts(aborted, doubtful, last_stable_offset))
+    }
+
+    #[getter]
+    fn aborted(&self) -> Vec<(i64, i64, i64)> {
+        self.0.aborted()
+    }
+
+    #[getter]
+    fn last_stable_offset(&self) -> Option<i64> {
+        self.0.last_stable_offset()
+    }
+
+    #[getter]
+    fn doubtful(&self) -> Vec<(i64, i64, i64)> {
+        self.0.undecided()
+    }
+
+    fn __repr__(&self) -> String {
+        let stable = self.0.last_stable_offset().map_or_else(|| "None".to_owned(), |offset| offset.to_string());
+        let doubtful = self.0.undecided().len();
+        let doubtful = if doubtful == 0 { String::new() } else { format!(", {doubtful} in doubt") };
+        format!("Transactions({} aborted{doubtful}, last_stable_offset={stable})", self.0.aborted().len())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, Parts) {
+        let own = slf.get();
+        (slf.get_type().into_any(), (own.aborted(), own.last_stable_offset(), own.doubtful()))
+    }
+}
+
+/// Find the aborted and open transactions of a partition, from headers and markers alone (nothing is decompressed).
+///
+/// A marker counts when the checksum of its batch matches. What is open where something is damaged is in doubt up to there: its marker may
+/// have been in it.
+///
+/// Args:
+///     sources: the segments of one partition in offset order, each a buffer or a FileSource.
+///     experimental: batches of magic 3 begin and end transactions too; as in `decode`.
+///     on_error: what the decode that follows does at damage. With "skip" every entry is read, and trusted when its checksum matches.
+///
+/// Returns:
+///     `Transactions`. Damage is skipped; the decode that follows reports it.
+///
+/// Raises:
+///     UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3): its transactions would be missing. Not where damage is skipped:
+///         the decode skips it, too.
+///     ValueError: when the sources are not in offset order: a marker would be taken for that of another transaction.
+///     OSError: when a file cannot be read.
+///
+/// Example:
+///     >>> import logsegment as ls
+///     >>> ls.scan_transactions([ls.FileSource("00000000000000000000.log")]).last_stable_offset is None
+///     True
+#[pyfunction]
+#[pyo3(signature = (sources, *, experimental=false, on_error="raise"))]
+pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, experimental: bool, on_error: &str) -> PyResult<Transactions> {
+    let skips = options::on_error(on_error)? == OnError::Skip;
+    let verifier =
+        ChecksumVerifier { formats: Formats::later(experimental), limits: Limits::default(), checksums: Checksums::of_scan(skips) };
+    learned(py, &sources, verifier, skips).map(Transactions)
+}
+
+/// The transactions of sources that can be read again, which are in offset order.
+///
+/// What the verifier does not trust is skipped, as the decode that follows skips it; batches of magic 3 where they are not read are
+/// only when that one `skips` them.
+pub fn learned(py: Python<'_>, sources: &[Bound<'_, PyAny>], verifier: ChecksumVerifier, skips: bool) -> PyResult<core::Transactions> {
+    let (signals, interrupt) = Signals::new();
+    signals.skip_damage(true);
+    let given: Vec<_> = sources.iter().map(|object| Given::new(object, &signals)).collect();
+    let committed = Committed { wanted: OffsetRange::default(), verifier, is_recovering: skips, interrupt: &interrupt };
+    py.detach(|| committed.transactions_of(&given)).map_err(|error| signals.raised(py, &error))
+}
+
+/// A source that a user gave.
+struct Given {
+    object: Py<PyAny>,
+    signals: Arc<Signals>,
+}
+
+impl Given {
+    fn new(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> Self {
+        Self { object: object.clone().unbind(), signals: Arc::clone(signals) }
+    }
+
+    /// Fails with ValueError when it can be read only once: the decode would find it empty.
+    fn opened(&self, py: Python<'_>, start: u64) -> PyResult<Source> {
+        let object = self.object.bind(py);
+        let file = object.cast::<FileSource>().ok().map(|file| Bound::new(py, file.get().from(start))).transpose()?;
+        let mut opened = source::open(file.as_ref().map_or(object, Bound::as_any), &self.signals)?;
+        if !opened.is_repeatable {
+            return Err(PyValueError::new_err(
+                "read_committed needs sources that can be read twice (buffers or FileSources), or transactions= from scan_transactions",
+            ));
+        }
+        opened.source.discard_to(start);
+        Ok(opened.source)
+    }
+}
+
+impl Entries for Given {
+    fn source(&self, start: u64) -> Result<Source> {
+        Python::attach(|py| self.opened(py, start).map_err(|error| self.signals.kept(error)))
+    }
+
+    fn named(&self, error: Error) -> Error {
+        Python::attach(|py| match self.object.bind(py).cast::<FileSource>() {
+            Ok(file) => paths::in_file(error, &file.get().path),
+            Err(_) => error,
+        })
+    }
+}
+
+/// Read the markers that end transactions in one segment. A marker whose batch fails its checksum is none.
+///
+/// Args:
+///     source: a buffer or a FileSource.
+///     experimental: batches of magic 3 too.
+///
+/// Returns:
+///     For each, in order, the producer id, the offset, and whether it commits.
+///
+/// Raises:
+///     UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3).
+///     OSError: when the file cannot be read.
+#[pyfunction]
+#[pyo3(signature = (source, *, experimental=false))]
+pub fn scan_markers(py: Python<'_>, source: &Bound<'_, PyAny>, experimental: bool) -> PyResult<Vec<(i64, i64, bool)>> {
+    let mut scan = Scan::keeping_ends();
+    let (signals, interrupt) = Signals::new();
+    signals.skip_damage(true);
+    let given = Given::new(source, &signals);
+    let verifier = ChecksumVerifier { formats: Formats::later(experimental), limits: Limits::default(), checksums: Checksums::All };
+    let committed = Committed { wanted: OffsetRange::default(), verifier, is_recovering: false, interrupt: &interrupt };
+    let visited = py.detach(|| given.source(0).and_then(|source| committed.visit_source(source, &mut scan)));
+    visited.map_err(|error| signals.raised(py, &error))?;
+    Ok(scan.into_ends().into_iter().map(|(id, offset, kind)| (id, offset, kind == ControlType::Commit)).collect())
+}

@@ -1,0 +1,75 @@
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::columns::findings::{finding_fields, findings_array};
+use crate::decode::Stats;
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::py::arrow::table::ArrowTable;
+use crate::py::finding::{self, Finding};
+use crate::py::interrupt::{Fetches, Signals};
+use crate::py::lost_ranges;
+use crate::py::options::{EntryArguments, depth};
+use crate::py::source::{self, FileSource};
+use crate::validate as core;
+
+/// Lowest first offset, highest last offset, entries, and the records that their headers count.
+type Headers = (i64, i64, u64, i64);
+
+/// Findings of a source, counters of what was read, and what the headers add up to, unless one does not tell; see `logsegment.validate`.
+/// `file` is the file of which the source is the content. Another segment follows one that is followed.
+#[pyfunction]
+#[pyo3(signature = (source, depth_name, options, *, file=None, is_followed=false))]
+pub fn validate_findings(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    depth_name: &str,
+    options: &Bound<'_, PyDict>,
+    file: Option<PyRef<'_, FileSource>>,
+    is_followed: bool,
+) -> PyResult<(Vec<Finding>, Py<PyAny>, Option<Headers>)> {
+    let options = EntryArguments::from_dict(options)?;
+    let (signals, interrupt) = Signals::new();
+    signals.skip_damage(true);
+    let (depth, mut decode) = (depth(depth_name)?, options.to_decode()?);
+    let mut opened = source::open(source, &signals)?;
+    let resolved = options.reading.resolve(&mut decode, &mut opened);
+    if let Some(file) = file {
+        decode.segment = file.segment();
+    }
+    let is_tail_strict = options.is_tail_strict() || opened.is_closed;
+    let mut validator =
+        core::Validator::new(opened.source, decode, depth, is_tail_strict).followed(is_followed).with_interrupt(interrupt.clone());
+    let findings = match resolved {
+        // Nothing of it can be read: that is all there is to say.
+        Err(error) if error.is_about_data() => Ok(vec![core::Finding::of_error(&error, 0, 0)]),
+        Err(error) => Err(error),
+        Ok(()) => py.detach(|| run(&mut validator, &interrupt)),
+    };
+    let findings = findings.map_err(|error| signals.raised(py, &error))?;
+    let findings = lost_ranges::merged(&findings, signals.notes());
+    let totals = validator.totals().map(|all| (all.first_offset, all.last_offset, all.batches, all.records));
+    Ok((findings, finding::counters(py, &validator.stats(), signals.fetches())?, totals))
+}
+
+/// Findings as an Arrow table, one row each.
+#[pyfunction]
+pub fn findings_table(findings: Vec<PyRef<'_, Finding>>) -> ArrowTable {
+    let schema = Arc::new(arrow_schema::Schema::new(finding_fields()));
+    let batches = vec![RecordBatch::from(findings_array(findings.iter().map(|finding| finding.row())))];
+    ArrowTable { schema, batches, findings: Vec::new(), stats: Stats::default(), fetches: Fetches::default() }
+}
+
+/// Everything that a validator finds.
+///
+/// # Errors
+/// `Io`, and when the work is to stop.
+pub fn run(validator: &mut core::Validator, interrupt: &Interrupt) -> Result<Vec<core::Finding>> {
+    while validator.advance()? {
+        interrupt.ensure_wanted()?;
+    }
+    Ok(validator.take_findings())
+}

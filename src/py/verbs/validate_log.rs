@@ -1,0 +1,140 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::decode::Stats;
+use crate::error::{ErrorKind, Result};
+use crate::interrupt::Interrupt;
+use crate::log::partition::{Scope, check, check_checkpoints};
+use crate::py::finding::{self, Finding};
+use crate::py::interrupt::Signals;
+use crate::py::lost_ranges;
+use crate::py::options::{EntryArguments, depth};
+use crate::py::source::FileSource;
+use crate::py::source::paths::{self, Folder, Segment};
+use crate::py::source::store;
+use crate::validate as core;
+
+/// A file by its path, its first offset if its name has one (then it is a segment with sidecar files), and the offsets that its batches may
+/// hold: first (inclusive) and end (exclusive).
+type Named = (PathBuf, Option<i64>, Option<(i64, Option<i64>)>);
+
+/// Findings of segments and of the files next to them, with the file in the path of each; see `logsegment.Log.validate`.
+///
+/// Args:
+///     files: in the order of their offsets, the segments of one directory one after the other.
+///     directories: other directories whose checkpoint files are looked at.
+///     depth_name: how far the logs are validated; None for the files next to them only.
+///     options: as for `validate_findings`.
+///     tells_shared: whether files of those segments' directories that belong to other segments, or to none, are looked at.
+///     previous: the end of the segment before the first one, where a batch begins; nothing is told of it.
+///     is_followed: whether another segment follows the last one.
+#[pyfunction]
+#[pyo3(signature = (files, directories, depth_name, options, *, tells_shared=true, previous=None, is_followed=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords of one call from Python")]
+pub fn validate_log(
+    py: Python<'_>,
+    files: Vec<Named>,
+    directories: Vec<PathBuf>,
+    depth_name: Option<&str>,
+    options: &Bound<'_, PyDict>,
+    tells_shared: bool,
+    previous: Option<PyRef<'_, FileSource>>,
+    is_followed: bool,
+) -> PyResult<(Vec<Finding>, Py<PyAny>)> {
+    let options = EntryArguments::from_dict(options)?;
+    let (signals, interrupt) = Signals::new();
+    signals.skip_damage(true);
+    let (mut findings, mut stats) = (Vec::new(), Stats::default());
+    if let Some(name) = depth_name {
+        let (depth, mut decode) = (depth(name)?, options.to_decode()?);
+        let mut before = previous.map(|source| left_by(py, &source, &options)).transpose()?.unwrap_or_default();
+        for (index, (path, base, segment)) in files.iter().enumerate() {
+            // In a partition's directory the batches of a segment follow those of the one before.
+            let behind_it = files.get(index + 1).filter(|(next, ..)| next.parent() == path.parent());
+            let goes_on = base.is_some() && behind_it.is_some_and(|(_, base, _)| base.is_some());
+            let is_followed = behind_it.is_some() || (is_followed && index + 1 == files.len());
+            let mut opened =
+                FileSource::segment_of(path.clone(), *segment).open(&signals).map_err(|error| paths::raised(py, &error, path, &signals))?;
+            let mut own_decode = decode.clone();
+            let name: Arc<str> = Arc::from(store::shown(path));
+            let behind = std::mem::take(&mut before).in_file_named(&name);
+            let own = match options.reading.resolve(&mut own_decode, &mut opened) {
+                // Nothing of it can be read: that is all there is to say.
+                Err(error) if error.is_about_data() => Ok((vec![core::Finding::of_error(&error, 0, 0)], Stats::default(), behind)),
+                Err(error) => Err(error),
+                Ok(()) => py.detach(|| {
+                    let is_tail_strict = options.is_tail_strict() || opened.is_closed;
+                    let validator = core::Validator::new(opened.source, own_decode, depth, is_tail_strict).after(behind);
+                    validate(validator.followed(is_followed).with_interrupt(interrupt.clone()), goes_on, &interrupt)
+                }),
+            };
+            let (own, did, seen) = own.map_err(|error| signals.raised(py, &error.in_file(&name)))?;
+            before = seen;
+            // Told once, however many segments there are.
+            decode.reports_experimental &= !own.iter().any(|finding| finding.rule() == "EXPERIMENTAL");
+            findings.extend(own.into_iter().map(|finding| finding.in_file(&name)));
+            stats.add(&did);
+        }
+    }
+    let scope = if tells_shared { Scope::Directory } else { Scope::Segments };
+    let in_sidecars = py.detach(|| sidecar_findings(files, &directories, scope, &signals, &interrupt));
+    findings.extend(in_sidecars.map_err(|error| signals.raised(py, &error))?);
+    let findings = lost_ranges::merged(&findings, signals.notes());
+    Ok((findings, finding::counters(py, &stats, signals.fetches())?))
+}
+
+/// What the batches at the end of a segment say about those of the next one, by their headers alone; nothing when they cannot be read.
+fn left_by(py: Python<'_>, source: &FileSource, options: &EntryArguments) -> PyResult<core::Before> {
+    let (signals, interrupt) = Signals::new();
+    signals.skip_damage(true);
+    let Ok(mut opened) = source.open(&signals) else { return Ok(core::Before::default()) };
+    let mut decode = options.to_decode()?;
+    if options.reading.resolve(&mut decode, &mut opened).is_err() {
+        return Ok(core::Before::default());
+    }
+    let validator = core::Validator::new(opened.source, decode, core::Depth::Headers, false).with_interrupt(interrupt.clone());
+    let left = py.detach(|| validate(validator, true, &interrupt));
+    match left {
+        Ok((_, _, before)) => Ok(before),
+        // Its own task tells what is wrong with the file.
+        Err(error) if matches!(error.kind(), ErrorKind::Io { .. }) => Ok(core::Before::default()),
+        Err(error) => Err(signals.raised(py, &error)),
+    }
+}
+
+/// What is found, and what the batches say about those of the next segment, when one follows.
+fn validate(mut validator: core::Validator, goes_on: bool, interrupt: &Interrupt) -> Result<(Vec<core::Finding>, Stats, core::Before)> {
+    while validator.advance()? {
+        interrupt.ensure_wanted()?;
+    }
+    let before = if goes_on { validator.take_before() } else { core::Before::default() };
+    Ok((validator.take_findings(), validator.stats(), before))
+}
+
+/// The files next to the segments, directory by directory.
+fn sidecar_findings(
+    files: Vec<Named>,
+    directories: &[PathBuf],
+    scope: Scope,
+    signals: &Arc<Signals>,
+    interrupt: &Interrupt,
+) -> Result<Vec<core::Finding>> {
+    let folder = |path| Folder { path, signals: Arc::clone(signals) };
+    let mut findings = Vec::new();
+    for directory in directories {
+        findings.extend(check_checkpoints(&folder(directory.clone()))?);
+    }
+    let mut segments = files.into_iter().filter_map(|(path, base, _)| Some((path, base?))).peekable();
+    while let Some(first) = segments.next() {
+        let directory = first.0.parent().map(Path::to_owned).unwrap_or_default();
+        let mut partition = vec![Segment::named(first, signals)];
+        while let Some(next) = segments.next_if(|(path, _)| path.parent() == Some(&*directory)) {
+            partition.push(Segment::named(next, signals));
+        }
+        findings.extend(check(&partition, &folder(directory), scope, interrupt)?);
+    }
+    Ok(findings)
+}

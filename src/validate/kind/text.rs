@@ -1,0 +1,90 @@
+//! How a finding reads: what was expected, and what was found.
+
+use std::fmt;
+
+use super::{FindingKind, Misplaced, Missing};
+use crate::error::plural;
+
+impl fmt::Display for FindingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failure(kind) => write!(f, "{kind}"),
+            Self::Codec(remark) => write!(f, "{remark}"),
+            Self::Sidecar(finding) => write!(f, "{}", finding.problem),
+            Self::Experimental { format } => {
+                write!(f, "format {} is experimental, a proposal that never shipped: no broker reads it", format.name())
+            }
+            Self::DefaultTarget { from, to } => {
+                let (from, to) = (from.name(), to.name());
+                write!(f, "batches of format {from} are written as {to}, since no format was named: to=\"{from}\" (--to {from}) keeps it")
+            }
+            Self::TornTail { needed, available } => {
+                write!(f, "the input ends inside an entry: {available} of at least {needed} bytes are there")
+            }
+            Self::Swallowed { at } => {
+                write!(f, "the last entry claims more bytes than there are, and an intact entry lies inside of them at byte {at}")
+            }
+            Self::Unsearched => write!(f, "too many overlapping bytes claim to be batches: not every claim was looked into"),
+            Self::ZeroTail { bytes } => write!(f, "the input ends in {}, as a preallocated segment does", plural(*bytes, "zero byte")),
+            Self::UncountedBytes { bytes } => {
+                write!(f, "the batch counts no records, and holds {} behind its header", plural(*bytes, "byte"))
+            }
+            Self::OffsetOutside { delta, last_delta } => write!(f, "offset delta {delta} is outside of 0 to {last_delta}"),
+            Self::OffsetNotIncreasing { delta, previous } => write!(f, "offset or offset delta {delta} follows {previous}"),
+            Self::OffsetRange { base_offset, last_offset_delta } => {
+                write!(f, "base offset {base_offset} with last offset delta {last_offset_delta} is no range of offsets")
+            }
+            Self::LooseNull { length } => write!(f, "length {length} stands for null, -1 should"),
+            Self::LongVarint { bytes } => write!(f, "integers of the record take {} more than they need", plural(*bytes, "byte")),
+            Self::UnusedBits { bits } => write!(f, "unused attribute bits are set: {bits:#06x}"),
+            Self::HeaderKeyNotUtf8 => write!(f, "header key is not UTF-8"),
+            Self::CutInnerSet { bytes } => write!(f, "the inner messages end inside of one, after {} of it", plural(*bytes, "byte")),
+            Self::InnerMagic { inner, outer } => write!(f, "inner message of magic {inner} in a wrapper of magic {outer}"),
+            Self::BytesAfterValue { bytes } => write!(f, "the message goes on for {} behind its value", plural(*bytes, "byte")),
+            Self::WrapperKey => write!(f, "a compressed message has a key, which means nothing"),
+            Self::WrapperOffset { stored, last } => {
+                write!(f, "the offset of the compressed message is {stored}, that of its last inner message {last}")
+            }
+            Self::NegativeTimestamp { timestamp } => write!(f, "timestamp {timestamp} is below -1"),
+            Self::MaxTimestamp { stored, found } => write!(f, "max timestamp is {stored}, the records' largest is {found}"),
+            Self::OffsetOverlap { previous_last } => write!(f, "the batch before ends at offset {previous_last}"),
+            Self::OffsetGap { first, last, why } => gap(f, *first, *last, *why),
+            Self::EpochBehind { epoch, previous } => write!(f, "leader epoch {epoch} follows {previous}"),
+            Self::AcrossBatches { producer_id, problem } => problem.write(*producer_id, f),
+            Self::Producer { what } => write!(f, "{what}"),
+            Self::ManyMarkers { count } => write!(f, "the control batch holds {count} transaction markers"),
+            Self::MarkerValue => write!(f, "the value of the transaction marker is not a version and a coordinator epoch"),
+            Self::Misplaced(misplaced) => write!(f, "{misplaced}"),
+            Self::Undecoded(undecoded) => write!(f, "{undecoded}"),
+            Self::More { times, .. } => write!(f, "{} of this rule, only counted", plural(*times, "more finding")),
+            Self::Repeated { times, .. } => write!(f, "the same for {} of the batch", plural(*times, "more record")),
+        }
+    }
+}
+
+fn gap(f: &mut fmt::Formatter<'_>, first: i64, last: i64, why: Missing) -> fmt::Result {
+    if first == last {
+        write!(f, "offset {first} is missing before the batch{why}")
+    } else {
+        write!(f, "offsets {first} to {last} are missing before the batch{why}")
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AfterDamage => ": they are lost with the bytes that were stepped over",
+            Self::Compacted => ", as compaction leaves it",
+            Self::Unexplained => "",
+        })
+    }
+}
+
+impl fmt::Display for Misplaced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Copy => "the same entry is in the log already; the copy is left out",
+            Self::UnfitOffsets => "the entry is intact, but its offsets fit nowhere in the log: it is left out",
+        })
+    }
+}
