@@ -14,7 +14,8 @@ from logsegment._log_paths import object_name, place_of, snapshot_offset
 from logsegment._options import OnError
 from logsegment._output import output_directory
 from logsegment._restore.verify_restored import Offsets, damage_of, faults_in, gaps_in
-from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, is_directory, is_gap
+from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, is_gap
+from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import shown, uncut_name, untiered
 from logsegment.tiered.errors import ChunkError, ManifestError
 from logsegment.tiered.filesystem import entries, open_file
@@ -129,9 +130,9 @@ def _partition(folder: str, target: Path, done: Restored, on_error: OnError) -> 
     for entry in entries(folder):
         name = _local_name(entry.name)
         if not entry.is_directory and name is not None and name not in names:
-            names[name] = entry.uri
+            names[name] = entry.path
             try:
-                known = _copy(entry.uri, target / name)
+                known = _copy(entry.path, target / name)
                 if known is not None:
                     offsets[name] = known
             except ChunkError as error:

@@ -19,8 +19,8 @@ from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
 from logsegment.log.transactions import LONGEST_MS, Transaction, transactions_of
-from logsegment.segment_files.discovery import SegmentFile, directory_of
-from logsegment.stores.uri import shown
+from logsegment.segment_files.discovery import SegmentFile
+from logsegment.stores.uri import directory_of, shown
 
 #: Damaged places of a partition that are told one by one.
 SHOWN = 100

@@ -26,8 +26,7 @@ from logsegment.cli.verify_borders import border_findings
 from logsegment.cli.verify_survey import Survey, survey
 from logsegment.cli.verify_verdict import Verdict, write_json, write_words
 from logsegment.log.neighbours import validate_files
-from logsegment.segment_files.discovery import directory_of
-from logsegment.stores.uri import shown
+from logsegment.stores.uri import directory_of, shown
 from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:

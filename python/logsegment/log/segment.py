@@ -33,10 +33,10 @@ from logsegment.log.reader import alone
 from logsegment.log.record_options import RecordOptions, ensure_known, lookup_options, shared_options, takes_v3
 from logsegment.log.time_lookup import TimeLookup, bounds
 from logsegment.log.valid_times import decoding, first_late
-from logsegment.segment_files.discovery import SegmentFile, absolute, find_segments, segments_beside
+from logsegment.segment_files.discovery import SegmentFile, find_segments, segments_beside
 from logsegment.segment_files.internal_topics import ensure_topics, warn_of_others
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
-from logsegment.stores.uri import is_stored, shown
+from logsegment.stores.uri import absolute, is_stored, shown
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 

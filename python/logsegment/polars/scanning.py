@@ -14,9 +14,9 @@ from logsegment.log.record_options import RecordOptions, ensure_known, lookup_op
 from logsegment.log.segment import Segment
 from logsegment.polars.bounds import ANYTHING, Bounds
 from logsegment.polars.predicates import condition_of
-from logsegment.segment_files.discovery import absolute, is_gap
+from logsegment.segment_files.discovery import is_gap
 from logsegment.segment_files.internal_topics import COLUMNS, INTERNAL, columns_with, ensure_topics, warn_of_others
-from logsegment.stores.uri import shown
+from logsegment.stores.uri import absolute, shown
 from logsegment.tiered.keys import Keys
 
 if TYPE_CHECKING:

@@ -209,7 +209,7 @@ def test_a_key_without_its_pem_lines_is_not_shown():
     key = base64.b64encode(tiered.KEYS["key1"]).decode()
     lines = "\n".join(textwrap.wrap(key, 64))
     for text in (key, lines, key[:900], key[40:], key.rstrip("="), f"{lines}\n-----END PRIVATE KEY-----", tiered.KEYS["key1"].hex()):
-        with pytest.raises(ValueError, match="'key1' is no path") as raised:
+        with pytest.raises(ValueError, match="'key1' is not a path") as raised:
             ls.Log(tiered.folder("zstdenc"), keys={"key1": text})
         assert text[100:120] not in str(raised.value)
         with pytest.raises(ValueError, match="option keys must be JSON like") as raised:

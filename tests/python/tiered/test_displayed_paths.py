@@ -13,8 +13,8 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
-from logsegment.segment_files.discovery import absolute, find_segments
-from logsegment.stores.uri import here, shown, untiered
+from logsegment.segment_files.discovery import find_segments
+from logsegment.stores.uri import absolute, here, shown, untiered
 from logsegment.tiered.uri import tiered as keyed
 from tiered_leaders import two_leaders, upload
 

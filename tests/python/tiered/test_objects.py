@@ -133,7 +133,7 @@ def test_a_manifest():
     """TV-5: with encryption, without, and without a transaction index."""
     manifest = parse_manifest(json.dumps(TV5).encode())
     assert (manifest.topic, manifest.partition, manifest.start_offset, manifest.end_offset) == ("topic1", 42, 0, 1000)
-    assert manifest.sealed == ("id", bytes(range(4)), bytes([10, 11, 12, 13]))
+    assert manifest.encryption == ("id", bytes(range(4)), bytes([10, 11, 12, 13]))
     assert (manifest.epochs, list(manifest.parts.values())) == ({0: 100, 1: 200, 2: 300}, [(at, 1) for at in range(5)])
     plain = {name: member for name, member in TV5.items() if name != "encryption"} | {"unknown": 1}
     assert parse_manifest(json.dumps(plain).encode()).is_plain

@@ -300,7 +300,7 @@ def test_a_partition_of_many_segments_is_listed_a_few_times(tmp_path: Path, monk
     uploader.partition(cut)
     listings = []
     monkeypatch.setattr(catalog, "_KEPT_TIMES", 10_000)
-    monkeypatch.setattr(catalog, "listed", lambda directory, own=catalog.listed: listings.append(directory) or own(directory))
+    monkeypatch.setattr(catalog, "entries", lambda directory, own=catalog.entries: listings.append(directory) or own(directory))
     log = ls.Log(tmp_path / "prefix")
     assert log.validate().ok
     assert [one.producer_snapshot for one in log]

@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass, field
 
 from logsegment._core import Finding
-from logsegment.segment_files.discovery import SegmentFile, absolute, directory_of, found_in
-from logsegment.stores.uri import is_tiered, placed, shown, untiered
+from logsegment.segment_files.discovery import SegmentFile, found_in
+from logsegment.stores.uri import absolute, directory_of, is_tiered, placed, shown, untiered
 
 
 @dataclass(slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from logsegment.segment_files.discovery import absolute, matching
+from logsegment.stores.listing import matching
+from logsegment.stores.uri import absolute
 
 
 def local_paths(paths: tuple[str, ...]) -> list[str]:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from logsegment._core import Limits
 from logsegment._options import Isolation
-from logsegment.segment_files.discovery import absolute
 from logsegment.segment_files.internal_topics import INTERNAL
 from logsegment.spark.options.entry_limits import ENTRY_LIMITS, limits_option
 from logsegment.spark.options.modes import MODE_OPTIONS, ReadMode, parse_mode
@@ -24,6 +23,7 @@ from logsegment.spark.options.offsets import OffsetLimit, batch_limits
 from logsegment.spark.options.plugins import PLUGINS, is_plugin_setting, plugins_option
 from logsegment.spark.options.topics import STRATEGIES, Selection, parse_selection
 from logsegment.spark.read.task_stats import IO_STATS, io_stats_option
+from logsegment.stores.uri import absolute
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from logsegment._core import Finding
 from logsegment._text import listed
 from logsegment.log.reader import arranged
-from logsegment.segment_files.discovery import SegmentFile, directory_of, found_in
+from logsegment.segment_files.discovery import SegmentFile, found_in
 from logsegment.spark.options.paths import local_paths
-from logsegment.stores.uri import shown
+from logsegment.stores.uri import directory_of, shown
 
 #: The options, of which at most one may be given.
 STRATEGIES = ("subscribe", "subscribePattern", "assign")

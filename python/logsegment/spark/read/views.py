@@ -20,7 +20,7 @@ from logsegment._options import Depth
 from logsegment._validate import validate
 from logsegment.log.neighbours import validate_segment
 from logsegment.log.segment import Segment
-from logsegment.segment_files.discovery import SegmentFile, directory_of
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.entry_limits import limits_option
 from logsegment.spark.options.modes import CorruptColumn, ReadMode, parse_mode
 from logsegment.spark.options.plugins import plugins_option
@@ -40,7 +40,7 @@ from logsegment.spark.read.packing import packed, task_files
 from logsegment.spark.read.task_stats import TaskStats, io_stats_option
 from logsegment.spark.read.warnings import warn_of_gaps
 from logsegment.spark.schema import chosen_of
-from logsegment.stores.uri import shown
+from logsegment.stores.uri import directory_of, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa

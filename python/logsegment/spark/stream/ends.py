@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from logsegment._core import RecordBatchError, follow_log, open_transactions, read_offset_checkpoint
 from logsegment.log.log_end import NO_ZEROS, Last, last_intact
-from logsegment.segment_files.discovery import SegmentFile, directory_of
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.stream import UpTo
 from logsegment.spark.options.topics import TopicPartition
-from logsegment.stores.uri import shown
+from logsegment.stores.uri import directory_of, shown
 
 #: The offset up to which each partition is on all of its replicas, and so is never cut off again (SEG-9).
 HIGH_WATERMARKS = "replication-offset-checkpoint"

@@ -17,7 +17,7 @@ from logsegment._decode import decode
 from logsegment._errors import in_file
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import lower_bounded, with_followers
-from logsegment.segment_files.discovery import SegmentFile, is_directory
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.modes import CorruptColumn
 from logsegment.spark.options.stream import StreamOptions
 from logsegment.spark.read.damage import Share, told_by
@@ -25,6 +25,7 @@ from logsegment.spark.read.task_stats import TaskStats
 from logsegment.spark.stream.ends import base_of
 from logsegment.spark.stream.plan import RangePart, report_loss
 from logsegment.spark.stream.segments import byte_range, intact_range, settled_segments, version_of
+from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import shown
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from logsegment._encode import CompressionPolicy
 from logsegment._encode import encode as ls_encode
 from logsegment._options import Compression, WrittenFormat
 from logsegment.plugins.registry import resolver
-from logsegment.segment_files.discovery import absolute
 from logsegment.spark.options.plugins import plugins_option
 from logsegment.spark.options.read import KAFKA_COMPRESSION, POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
+from logsegment.stores.uri import absolute
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
