@@ -103,6 +103,7 @@ lint: $(BUILD) licenses-check ## formats, clippy three times, ruff, mypy, the st
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/lint-imports
+	$(PY) tools/check_structure.py
 	$(VENV)/bin/mypy
 	$(PY) -m mypy.stubtest logsegment._core --ignore-disjoint-bases
 	$(PY) tools/check_docs.py

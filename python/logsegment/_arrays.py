@@ -1,62 +1,32 @@
-"""The same verbs over an Arrow binary column: one result per value, null in, null out. Spark's UDFs only wrap these."""
+"""The verbs over an Arrow binary column: one result per value, null in, null out. Spark's UDFs only wrap these."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
-from logsegment._core import ArrowArray, ArrowBatch, Limits, Transactions
+from logsegment._core import ArrowArray, ArrowBatch
 from logsegment._core import batch_info_array as core_batch_info_array
 from logsegment._core import decode_array as core_decode_array
 from logsegment._core import explode_array as core_explode_array
 from logsegment._core import validate_array as core_validate_array
-from logsegment._decode import entry_options
-from logsegment._options import Binary, Depth, Format, Isolation, OnBadValue, names
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
+from logsegment._options import ArrayKeywords, Depth, EntryKeywords, OnBadValue, ReadOptions
 
 
-def decode_array(
-    array: Any,
-    *,
-    columns: Sequence[str] | None = None,
-    binary: Binary = "binary",
-    check_crc: bool = True,
-    on_error: OnBadValue = "raise",
-    strict_tail: bool = False,
-    isolation: Isolation = "read_uncommitted",
-    control: bool = False,
-    start_offset: int | None = None,
-    end_offset: int | None = None,
-    topic: str | None = None,
-    partition: int | None = None,
-    format: Format = "auto",
-    experimental: bool = False,
-    lz4_in_07: bool = False,
-    ignore_lz4_header_checksum: bool = False,
-    allow_dependent_lz4_blocks: bool = False,
-    zstd_dictionaries: Sequence[bytes] | None = None,
-    codecs: Registry | None = None,
-    limits: Limits | None = None,
-    null_headers: bool = False,
-    transactions: Transactions | None = None,
-) -> ArrowArray:
+def decode_array(array: Any, *, on_error: OnBadValue = "raise", **options: Unpack[ArrayKeywords]) -> ArrowArray:
     """Decode the raw batches in every value of a binary column.
 
     Args:
         array: an Arrow array of type binary, large_binary or binary_view, whole or in chunks: any object with ``__arrow_c_array__`` or
             ``__arrow_c_stream__``, such as a pyarrow.Array, a pyarrow.ChunkedArray, a polars.Series or a pandas.Series; borrowed.
         on_error: "raise"; "skip" leaves out what is damaged in a value; "null" gives null for a value that cannot be decoded.
-
-        The others are those of `decode`; read_committed needs `transactions`.
+        options: options of records; see `decode`. A committed read needs `transactions`.
 
     Returns:
         An `ArrowArray` of list<struct> as long as `array`, one struct per record; null for null.
 
     Raises:
-        RecordBatchError: when a value is bad and `on_error` is "raise".
-        TypeError, ValueError: when `array` is no binary column.
+        RecordBatchError: if a value is bad and `on_error` is "raise".
+        TypeError, ValueError: if `array` is not a binary column, or an option is invalid.
 
     Example:
         >>> import logsegment as ls, pyarrow as pa
@@ -67,42 +37,22 @@ def decode_array(
 
     Source: KIP-98.
     """
-    return core_decode_array(array, _record_options(locals()))
+    return core_decode_array(array, ReadOptions.of(ArrayKeywords, options, on_error=on_error))
 
 
-def explode_array(
-    array: Any,
-    *,
-    columns: Sequence[str] | None = None,
-    binary: Binary = "binary",
-    check_crc: bool = True,
-    on_error: OnBadValue = "raise",
-    strict_tail: bool = False,
-    isolation: Isolation = "read_uncommitted",
-    control: bool = False,
-    start_offset: int | None = None,
-    end_offset: int | None = None,
-    topic: str | None = None,
-    partition: int | None = None,
-    format: Format = "auto",
-    experimental: bool = False,
-    lz4_in_07: bool = False,
-    ignore_lz4_header_checksum: bool = False,
-    allow_dependent_lz4_blocks: bool = False,
-    zstd_dictionaries: Sequence[bytes] | None = None,
-    codecs: Registry | None = None,
-    limits: Limits | None = None,
-    null_headers: bool = False,
-    transactions: Transactions | None = None,
-) -> tuple[ArrowBatch, ArrowArray]:
-    """Decode the raw batches in every value of a binary column into one batch of record rows.
+def explode_array(array: Any, *, on_error: OnBadValue = "raise", **options: Unpack[ArrayKeywords]) -> tuple[ArrowBatch, ArrowArray]:
+    """Decode the raw batches in every value of a binary column into rows, one per record of all values.
 
-    Args: those of `decode_array`.
+    Args:
+        array: as in `decode_array`.
+        on_error: "raise"; "skip" leaves out what is damaged in a value; "null" leaves out a value that cannot be decoded.
+        options: options of records; see `decode`. A committed read needs `transactions`.
 
     Returns:
-        The record rows, and an int64 array that tells for each row the index of the value that it came from.
+        The record rows, and an int64 array with the index of the value of each row.
 
-    Raises: as `decode_array`.
+    Raises:
+        RecordBatchError, TypeError, ValueError: as `decode_array`.
 
     Example:
         >>> import logsegment as ls, pyarrow as pa
@@ -113,34 +63,23 @@ def explode_array(
 
     Source: KIP-98.
     """
-    return core_explode_array(array, _record_options(locals()))
+    return core_explode_array(array, ReadOptions.of(ArrayKeywords, options, on_error=on_error))
 
 
-def batch_info_array(
-    array: Any,
-    *,
-    check_crc: bool = True,
-    on_error: OnBadValue = "raise",
-    format: Format = "auto",
-    experimental: bool = False,
-    codecs: Registry | None = None,
-    limits: Limits | None = None,
-) -> ArrowArray:
+def batch_info_array(array: Any, *, check_crc: bool = True, on_error: OnBadValue = "raise", **options: Unpack[EntryKeywords]) -> ArrowArray:
     """Read the header of the first entry in every value of a binary column. Nothing is decompressed.
 
     Args:
         array: as in `decode_array`.
         check_crc: fill the field `isValid`; otherwise it is null.
-        on_error: "raise" when a value does not begin with a whole entry; "null" (or "skip") gives null for it.
-        format: as in `decode`.
-        experimental: as in `decode`.
-        codecs: as in `batches`.
-        limits: as in `decode`.
+        on_error: "raise" if a value does not begin with a whole entry; "null" (or "skip") gives null for it.
+        options: options of entries; see `decode`.
 
     Returns:
         An `ArrowArray` of struct with the columns of `batches`, as long as `array`; null for null.
 
-    Raises: as `decode_array`.
+    Raises:
+        RecordBatchError, TypeError, ValueError: as `decode_array`.
 
     Example:
         >>> import logsegment as ls, pyarrow as pa
@@ -150,37 +89,23 @@ def batch_info_array(
 
     Source: `DumpLogSegments` in Kafka's tools.
     """
-    options = entry_options(check_crc=check_crc, on_error=on_error, format=format, experimental=experimental, codecs=codecs, limits=limits)
-    return core_batch_info_array(array, options)
+    return core_batch_info_array(array, ReadOptions.of(EntryKeywords, options, check_crc=check_crc, on_error=on_error))
 
 
-def validate_array(
-    array: Any,
-    *,
-    depth: Depth = "full",
-    check_crc: bool = True,
-    format: Format = "auto",
-    experimental: bool = False,
-    lz4_in_07: bool = False,
-    ignore_lz4_header_checksum: bool = False,
-    allow_dependent_lz4_blocks: bool = False,
-    zstd_dictionaries: Sequence[bytes] | None = None,
-    codecs: Registry | None = None,
-    limits: Limits | None = None,
-) -> ArrowArray:
-    """Validate the raw batches in every value of a binary column. Never raises on bad bytes.
+def validate_array(array: Any, *, depth: Depth = "full", check_crc: bool = True, **options: Unpack[EntryKeywords]) -> ArrowArray:
+    """Validate the raw batches in every value of a binary column. Bad bytes never raise.
 
     Args:
         array: as in `decode_array`.
-        depth: as in `validate`.
-
-        The others are those of `validate`.
+        depth: see `validate`.
+        check_crc: compare the checksum of every entry.
+        options: options of entries; see `decode`.
 
     Returns:
         An `ArrowArray` of struct<ok: bool, errors: int32, warnings: int32, findings: list<struct>>, as long as `array`.
 
     Raises:
-        TypeError, ValueError: when `array` is no binary column.
+        TypeError, ValueError: if `array` is not a binary column, or an option is invalid.
 
     Example:
         >>> import logsegment as ls, pyarrow as pa
@@ -190,12 +115,4 @@ def validate_array(
 
     Source: docs/findings in this project.
     """
-    options = {name: value for name, value in locals().items() if name not in ("array", "depth")}
-    return core_validate_array(array, depth, entry_options(**options))
-
-
-def _record_options(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a verb as the core's options; a column is never cut into batches or given to threads."""
-    options = {name: value for name, value in arguments.items() if name != "array"}
-    options["columns"] = names(options["columns"])
-    return entry_options(**options) | {"batch_size": 65536, "batch_bytes": 1 << 20, "threads": 1}
+    return core_validate_array(array, depth, ReadOptions.of(EntryKeywords, options, check_crc=check_crc))

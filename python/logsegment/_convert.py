@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 
-from logsegment import compat
-from logsegment._core import ArrowArray, Finding, Limits, LossError
+from logsegment._core import ArrowArray, Finding, LossError
 from logsegment._core import convert as core_convert
 from logsegment._core import convert_array as core_convert_array
-from logsegment._decode import entry_options
-from logsegment._options import CompressionName, Format, OnBadValue
+from logsegment._options import CompressionName, EntryKeywords, OnBadValue, ReadOptions
 from logsegment._output import ensure_apart, staged_output
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
+from logsegment.compat import ERRORS, KafkaError
 
 Target: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
 #: Takes rows of an offset map: position of the entry, index in it, new offset.
@@ -59,9 +55,9 @@ class StoppedAt:
     compression: str
 
     @property
-    def error(self) -> compat.KafkaError:
+    def error(self) -> KafkaError:
         """What a broker answers to a fetch from there."""
-        return compat.ERRORS[76]
+        return ERRORS[76]
 
 
 @dataclass(frozen=True)
@@ -86,6 +82,20 @@ class Converted:
     next_offset: int | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConvertOptions:
+    """What entries are converted to; `convert` documents each attribute."""
+
+    to: Target | None = None
+    compression: CompressionName | None = None
+    level: int | None = None
+    allow_loss: bool = False
+    metadata_first: bool = False
+    first_offset: int | None = None
+    offset_map: bool = False
+    batch_bytes: int = 16384
+
+
 def convert(
     source: Any,
     *,
@@ -96,19 +106,11 @@ def convert(
     metadata_first: bool = False,
     first_offset: int | None = None,
     offset_map: bool | MapTaker = False,
-    format: Format = "auto",
-    experimental: bool = False,
-    base_position: int | None = None,
-    lz4_in_07: bool = False,
-    ignore_lz4_header_checksum: bool = False,
-    allow_dependent_lz4_blocks: bool = False,
-    zstd_dictionaries: Sequence[bytes] | None = None,
-    codecs: Registry | None = None,
     batch_bytes: int = 16384,
     check_crc: bool = True,
-    limits: Limits | None = None,
     out: str | os.PathLike[str] | BinaryIO | None = None,
     overwrite: bool = False,
+    **options: Unpack[EntryKeywords],
 ) -> Converted:
     """Convert entries to another format, another codec, or both.
 
@@ -131,19 +133,11 @@ def convert(
             it are left out, as a broker does for a fetch from there.
         offset_map: from Kafka 0.7: tell where each message stood. True keeps it all for the result; a function gets the rows, some
             thousands at a time, as the conversion goes on.
-        format: of the source, as in `decode`.
-        experimental: as in `decode`.
-        base_position: of the source, as in `decode`.
-        lz4_in_07: as in `decode`.
-        ignore_lz4_header_checksum: as in `decode`.
-        allow_dependent_lz4_blocks: as in `decode`.
-        zstd_dictionaries: as in `decode`.
-        codecs: as in `decode` and `encode`: for batches that are unpacked, and for the alias in `compression`.
         batch_bytes: about how many bytes of plain messages make one batch.
         check_crc: compare the checksums of what is rewritten; copied entries are not looked into.
-        limits: what an entry may claim; None for `Limits()`.
-        out: as in `encode`.
-        overwrite: as in `encode`.
+        out: see `encode`.
+        overwrite: see `encode`.
+        options: options of entries of the source; see `decode`. `codecs` also resolves the alias in `compression`.
 
     Returns:
         A `Converted`.
@@ -169,14 +163,22 @@ def convert(
 
     Source: `RecordsUtil.downConvert` in Kafka's clients 3.9; KIP-31, KIP-32, KIP-98, KIP-110, KIP-283.
     """
-    options = {name: value for name, value in locals().items() if name not in ("source", "out", "overwrite")}
     taker = offset_map if callable(offset_map) else None
+    conversion = ConvertOptions(
+        to=to,
+        compression=compression,
+        level=level,
+        allow_loss=allow_loss,
+        metadata_first=metadata_first,
+        first_offset=first_offset,
+        offset_map=bool(offset_map),
+        batch_bytes=batch_bytes,
+    )
+    read = ReadOptions.of(EntryKeywords, options, check_crc=check_crc)
     ensure_apart(source, out=out)
     try:
         with staged_output(out, overwrite=overwrite) as output:
-            data, losses, stopped, findings, rows, next_offset = core_convert(
-                source, entry_options(**options | {"offset_map": bool(offset_map)}), output.target, taker
-            )
+            data, losses, stopped, findings, rows, next_offset = core_convert(source, read, conversion, output.target, taker)
     except LossError as refused:
         refused.losses = [Loss(*row) for row in refused.losses]
         raise
@@ -200,16 +202,9 @@ def convert_array(
     metadata_first: bool = False,
     first_offset: int | None = None,
     on_error: OnBadValue = "raise",
-    format: Format = "auto",
-    experimental: bool = False,
-    lz4_in_07: bool = False,
-    ignore_lz4_header_checksum: bool = False,
-    allow_dependent_lz4_blocks: bool = False,
-    zstd_dictionaries: Sequence[bytes] | None = None,
-    codecs: Registry | None = None,
     batch_bytes: int = 16384,
     check_crc: bool = True,
-    limits: Limits | None = None,
+    **options: Unpack[EntryKeywords],
 ) -> ArrowArray:
     """Convert the raw entries in every value of a binary column, each by itself.
 
@@ -240,5 +235,13 @@ def convert_array(
 
     Source: `RecordsUtil.downConvert` in Kafka's clients 3.9.
     """
-    options = {name: value for name, value in locals().items() if name != "array"} | {"offset_map": False}
-    return core_convert_array(array, entry_options(**options))
+    conversion = ConvertOptions(
+        to=to,
+        compression=compression,
+        level=level,
+        allow_loss=allow_loss,
+        metadata_first=metadata_first,
+        first_offset=first_offset,
+        batch_bytes=batch_bytes,
+    )
+    return core_convert_array(array, ReadOptions.of(EntryKeywords, options, check_crc=check_crc, on_error=on_error), conversion)

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
 
-from logsegment._core import ArrowTable, Limits, RecordStream, Transactions
+from logsegment._core import ArrowTable, FileSource, Limits, RecordStream, Transactions, internal_topics
 from logsegment._core import batch_stream as core_batch_stream
 from logsegment._core import decode as core_decode
-from logsegment._options import Binary, Decode, Format, Isolation, OnError, dictionaries
-from logsegment.plugins.registry import resolver
-from logsegment.segment_files.internal_topics import INTERNAL, columns_with, topic_of, warn_of_others
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
+from logsegment._options import (
+    Binary,
+    CodecRegistry,
+    EntryKeywords,
+    Format,
+    Isolation,
+    OnError,
+    ReadOptions,
+    Values,
+)
+from logsegment._text import listed
+from logsegment.segment_files.discovery import SegmentFile, segment_at
+from logsegment.stores.uri import shown
 
 #: What `batches` gives: Arrow record batches in memory.
 BatchTable = ArrowTable
@@ -43,11 +53,11 @@ def decode(
     ignore_lz4_header_checksum: bool = False,
     allow_dependent_lz4_blocks: bool = False,
     zstd_dictionaries: Sequence[bytes] | None = None,
-    codecs: Registry | None = None,
+    codecs: CodecRegistry | None = None,
     limits: Limits | None = None,
     null_headers: bool = False,
     transactions: Transactions | None = None,
-    decode: Decode | None = None,
+    values: Values = "raw",
 ) -> RecordStream:
     """Decode record batches into a stream of Arrow columns, one row per record.
 
@@ -55,61 +65,60 @@ def decode(
     Mutable buffers are copied piece by piece. The GIL is released while native code works.
 
     Args:
-        source: a buffer (bytes, memoryview, mmap, numpy, pyarrow.Buffer), a `FileSource`, or a binary file object, whole entries
-            from its first byte on.
-        columns: names of the record columns to build, in this order; None for key, value, topic, partition, offset, timestamp,
-            timestampType, headers. Others: headersRaw, timestampMs, attributes, producerId, producerEpoch, sequence,
+        source: a path (a string, an `os.PathLike`, or the URI of a store), a `FileSource`, a buffer (bytes, memoryview, mmap, numpy,
+            pyarrow.Buffer), or a binary file object. Its first byte is the first byte of an entry.
+        columns: names of the record columns to build, in this order. None builds key, value, topic, partition, offset, timestamp,
+            timestampType, headers. The others are headersRaw, timestampMs, attributes, producerId, producerEpoch, sequence,
             partitionLeaderEpoch, isTransactional, isControl, controlType, magic, compression, batchBaseOffset, entryPosition,
-            indexInEntry, internal. What is not named is not built.
+            indexInEntry, internal. Columns that are not named are not built.
         binary: Arrow type of keys, values and header values.
         check_crc: compare the checksum of every entry.
-        on_error: "raise" ends the stream at the first damage, after the records before it; "skip" goes on at the next intact
-            entry and leaves a finding.
-        strict_tail: raise TruncatedError when the source ends inside an entry; otherwise that is a finding.
-        isolation: "read_committed" leaves out aborted transactions, and everything from the first open transaction on. It needs a
-            source that can be read twice, or `transactions`. A marker counts when its checksum matches, whatever `check_crc` says; a batch
-            whose marker may be damaged or lost is damage itself (TRX-5), which `on_error` is about.
-        control: give the records of control batches too (transaction markers, KRaft).
+        on_error: "raise" ends the stream at the first damage, after the records before it. "skip" continues at the next valid entry
+            and reports a finding.
+        strict_tail: raise TruncatedError if the source ends inside an entry; otherwise that is a finding.
+        isolation: "read_committed" leaves out aborted transactions, and all records from the first open transaction on. It needs a
+            source that can be read twice, or `transactions`. A marker counts if its checksum matches, also without `check_crc`. A batch
+            whose marker may be damaged or lost is damage (TRX-5).
+        control: return the records of control batches too (transaction markers, KRaft).
         start_offset: first offset wanted (inclusive), per record.
         end_offset: first offset not wanted (exclusive), per record.
-        batch_size: most rows of an Arrow batch.
-        batch_bytes: about how many bytes of keys, values and headers an Arrow batch holds; a larger record stands alone.
+        batch_size: largest number of rows of an Arrow batch.
+        batch_bytes: about how many bytes of keys, values and headers an Arrow batch contains; a larger record gets its own batch.
         topic: value of the column `topic`.
         partition: value of the column `partition`.
-        threads: threads that decode; 1 is the calling thread, as it is always with `codecs`. Threads start with the first batch.
-            A forked child cannot continue a stream whose threads its parent started (ValueError); it opens its own.
-        format: "auto" takes magic 0, 1 and 2 of Kafka 0.8 and later, told apart entry by entry, and reads a `FileSource` whose name ends
-            with `.kafka` as Kafka 0.7; "0.7", "v0" to "v3" take that format only; "sniff" looks at the first entry and decides
-            between Kafka 0.7 and later.
+        threads: number of threads that decode. 1 is the calling thread, which is always used with `codecs`. Threads start with the first
+            batch. A forked child cannot continue a stream whose threads its parent started (ValueError); it opens its own.
+        format: "auto" reads magic 0, 1 and 2 of Kafka 0.8 and later, entry by entry, and reads a file whose name ends with `.kafka` as
+            Kafka 0.7. "0.7" and "v0" to "v3" read that format only. "sniff" decides between Kafka 0.7 and later by the first entry.
         experimental: read batches of magic 3 too, a proposal that never shipped (KIP-931). Without it they are an UnsupportedError, unless
-            `format` names "v3", which leaves a finding instead.
-        base_position: for Kafka 0.7, whose offsets are positions: where the first byte of the file stands in its partition; None for what
-            the name of a `.kafka` file says, and 0 without one. There, `offset` is the position after a message, and that of its wrapper
-            for all messages of a wrapper but the last: not unique. `entryPosition` and `indexInEntry` tell them apart; `start_offset` and
-            `end_offset` are held against the positions where entries start.
-        lz4_in_07: take codec 3 of Kafka 0.7 as LZ4, which no release of it wrote.
-        ignore_lz4_header_checksum: read LZ4 frames of magic 1 and 2 whatever their header checksum is, as those of magic 0 always are.
-        allow_dependent_lz4_blocks: read LZ4 frames whose blocks depend on each other, which brokers refuse; `validate` tells them.
-        zstd_dictionaries: the bytes of trained dictionaries; zstd frames that name one of them are decoded with it.
-        codecs: a registry of plugins (`logsegment.plugins`), which unpack the batches that name them. It names code that is imported:
-            trust it as the Python path.
-        limits: what an entry may claim; None for `Limits()`.
-        null_headers: null instead of an empty list for records without headers, as Spark's Kafka source gives them.
+            `format` is "v3", which reports a finding instead.
+        base_position: position of the first byte in its partition, for Kafka 0.7, whose offsets are positions. None takes it from the name
+            of a `.kafka` file, or 0. There, `offset` is the position after a message; all messages of a wrapper but the last have the
+            position of the wrapper, so it is not unique. `entryPosition` and `indexInEntry` are. `start_offset` and `end_offset` are
+            compared with the positions where entries start.
+        lz4_in_07: read codec 3 of Kafka 0.7 as LZ4, which no release of it wrote.
+        ignore_lz4_header_checksum: read LZ4 frames of magic 1 and 2 with any header checksum; those of magic 0 are always read so.
+        allow_dependent_lz4_blocks: read LZ4 frames whose blocks depend on each other, which brokers refuse and `validate` reports.
+        zstd_dictionaries: the bytes of trained dictionaries, for zstd frames that name one of them.
+        codecs: a registry of plugins (`logsegment.plugins`) that decompress the batches that name them. A registry names code that is
+            imported: trust it as you trust the Python path.
+        limits: what an entry may claim; None is `Limits()`.
+        null_headers: null instead of an empty list for records without headers, as Spark's Kafka source returns them.
         transactions: aborted and open transactions of the partition, from `scan_transactions`.
-        decode: "internal" adds the column `internal`: what records of Kafka's internal topics and control records say. Which topic it is
-            says `topic`, or the directory that a `FileSource` lies in. Naming the column in `columns` does the same, and gives null where
-            nothing says it. It is a struct of `type` (Kafka's name), `version` (of the value), `key` and `value` (JSON text, null for
-            null); of records of other topics it is null, of which `decode` warns. What no table has is given as bytes,
-            `{"base64": ...}`, with a finding INT-1; bytes that are not what their table says too, with INT-2.
+        values: "raw", or "internal" for the column `internal` too, with the fields of control records and of records of Kafka's internal
+            topics. The topic is `topic`, or that of the directory of a file. To name the column in `columns` does the same, and gives null
+            if no topic is known. It is a struct of `type` (Kafka's name), `version` (of the value), `key` and `value` (JSON text, or
+            null). It is null in records of other topics, and `decode` warns. Bytes without a table are `{"base64": ...}` with a finding
+            INT-1, bytes that contradict their table with INT-2.
 
     Returns:
-        A `RecordStream`. `timestamp` is timestamp[us, UTC]; -1 is 1969-12-31T23:59:59.999Z, and null stands for what does not fit.
+        A `RecordStream`. `timestamp` is timestamp[us, UTC]; -1 is 1969-12-31T23:59:59.999Z, and a time that does not fit is null.
 
     Raises:
-        RecordBatchError: from the stream, when bytes are bad; the class says how, the attributes where. Of a `FileSource` the text begins
-            with the file, and `path` is it.
-        ValueError, TypeError: for arguments that are none.
-        OSError: when the file cannot be read.
+        RecordBatchError: from the stream, if bytes are bad. The class says how, the attributes where. The text of an error about a file
+            begins with the file, which is also its `path`.
+        ValueError, TypeError: if an argument is invalid.
+        OSError: if the file cannot be read.
 
     Example:
         >>> import logsegment as ls
@@ -119,39 +128,17 @@ def decode(
 
     Source: KIP-98; `DefaultRecordBatch`, `DefaultRecord` and `CompletedFetch` in Kafka's clients.
     """
-    chosen = columns_with(decode, columns)
-    if chosen and INTERNAL in chosen and topic is None:
-        topic = topic_of(source)
-        if topic is None and decode is not None and not control:
-            raise ValueError('decode: which internal topic the records are of is not known; say topic="__consumer_offsets", for example')
-    warn_of_others(decode, [topic], control=control)
-    options = {
-        "columns": chosen,
-        "binary": binary,
-        "check_crc": check_crc,
-        "on_error": on_error,
-        "strict_tail": strict_tail,
-        "isolation": isolation,
-        "control": control,
-        "start_offset": start_offset,
-        "end_offset": end_offset,
-        "batch_size": batch_size,
-        "batch_bytes": batch_bytes,
-        "topic": topic,
-        "partition": partition,
-        "threads": threads,
-        "format": format,
-        "experimental": experimental,
-        "base_position": base_position,
-        "lz4_in_07": lz4_in_07,
-        "ignore_lz4_header_checksum": ignore_lz4_header_checksum,
-        "allow_dependent_lz4_blocks": allow_dependent_lz4_blocks,
-        "zstd_dictionaries": dictionaries(zstd_dictionaries),
-        "codecs": resolver(codecs),
-        "limits": limits,
-        "null_headers": null_headers,
-        "transactions": transactions,
-    }
+    arguments = locals()
+    return decoded(arguments.pop("source"), ReadOptions(**arguments))
+
+
+def decoded(source: Any, options: ReadOptions) -> RecordStream:
+    """Decode a source, as `decode` does, with options that were built already."""
+    if options.has_internal and options.topic is None:
+        options = replace(options, topic=_topic_of(source))
+        if options.topic is None and options.values == "internal" and not options.control:
+            raise ValueError('values: the topic of the records is not known; pass topic="__consumer_offsets", for example')
+    warn_of_other_topics(options, [options.topic], stacklevel=4)
     return core_decode(source, options)
 
 
@@ -161,15 +148,8 @@ def batches(
     check_crc: bool = True,
     on_error: OnError = "raise",
     strict_tail: bool = False,
-    format: Format = "auto",
-    experimental: bool = False,
-    base_position: int | None = None,
     resolve: bool = False,
-    lz4_in_07: bool = False,
-    ignore_lz4_header_checksum: bool = False,
-    allow_dependent_lz4_blocks: bool = False,
-    codecs: Registry | None = None,
-    limits: Limits | None = None,
+    **options: Unpack[EntryKeywords],
 ) -> BatchTable:
     """Read the headers of all entries into an Arrow table, one row per entry. Nothing is decompressed.
 
@@ -178,15 +158,9 @@ def batches(
         check_crc: fill the column `isValid`; otherwise it is null, and of a `FileSource` nothing but the headers is read.
         on_error: "raise" at what cannot be framed, or "skip" to the next intact entry and leave a finding.
         strict_tail: raise TruncatedError when the source ends inside an entry.
-        format: as in `decode`.
-        experimental: as in `decode`.
-        base_position: as in `decode`.
-        resolve: unpack compressed messages of magic 0, 1 and Kafka 0.7 for their `baseOffset` and `count`.
-        lz4_in_07: as in `decode`, where messages are unpacked.
-        ignore_lz4_header_checksum: as in `decode`, where messages are unpacked.
-        allow_dependent_lz4_blocks: as in `decode`, where messages are unpacked.
-        codecs: as in `decode`; here it only tells the aliases in the column `compression`, which otherwise says `plugin:3`.
-        limits: as in `decode`.
+        resolve: decompress messages of magic 0, 1 and Kafka 0.7 for their `baseOffset` and `count`.
+        options: options of entries; see `decode`. Of `codecs`, only the aliases are used: the column `compression` contains them
+            instead of `plugin:3`.
 
     Returns:
         A `BatchTable` with the columns of Kafka's dump tool: position, size (bytes), baseOffset, lastOffset, count, magic, attributes,
@@ -205,22 +179,8 @@ def batches(
 
     Source: `DumpLogSegments` in Kafka's tools.
     """
-    stream = batch_stream(
-        source,
-        check_crc=check_crc,
-        on_error=on_error,
-        strict_tail=strict_tail,
-        format=format,
-        experimental=experimental,
-        base_position=base_position,
-        resolve=resolve,
-        lz4_in_07=lz4_in_07,
-        ignore_lz4_header_checksum=ignore_lz4_header_checksum,
-        allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
-        codecs=codecs,
-        limits=limits,
-    )
-    return stream.read_all()
+    own = {"check_crc": check_crc, "on_error": on_error, "strict_tail": strict_tail, "resolve": resolve}
+    return core_batch_stream(source, ReadOptions.of(EntryKeywords, options, **own)).read_all()
 
 
 def batch_stream(
@@ -230,15 +190,8 @@ def batch_stream(
     on_error: OnError = "raise",
     strict_tail: bool = False,
     batch_size: int = 65536,
-    format: Format = "auto",
-    experimental: bool = False,
-    base_position: int | None = None,
     resolve: bool = False,
-    lz4_in_07: bool = False,
-    ignore_lz4_header_checksum: bool = False,
-    allow_dependent_lz4_blocks: bool = False,
-    codecs: Registry | None = None,
-    limits: Limits | None = None,
+    **options: Unpack[EntryKeywords],
 ) -> RecordStream:
     """Read the headers of all entries as a stream: the rows of `batches`, in bounded memory.
 
@@ -248,15 +201,9 @@ def batch_stream(
         on_error: as in `batches`.
         strict_tail: as in `batches`.
         batch_size: about how many rows an Arrow batch holds.
-        format: as in `decode`.
-        experimental: as in `decode`.
-        base_position: as in `decode`.
-        resolve: unpack compressed messages of magic 0, 1 and Kafka 0.7 for their `baseOffset` and `count`.
-        lz4_in_07: as in `decode`, where messages are unpacked.
-        ignore_lz4_header_checksum: as in `decode`, where messages are unpacked.
-        allow_dependent_lz4_blocks: as in `decode`, where messages are unpacked.
-        codecs: as in `decode`; here it only tells the aliases in the column `compression`, which otherwise says `plugin:3`.
-        limits: as in `decode`.
+        resolve: decompress messages of magic 0, 1 and Kafka 0.7 for their `baseOffset` and `count`.
+        options: options of entries; see `decode`. Of `codecs`, only the aliases are used: the column `compression` contains them
+            instead of `plugin:3`.
 
     Returns:
         A `RecordStream` of batch rows.
@@ -271,41 +218,47 @@ def batch_stream(
 
     Source: `DumpLogSegments` in Kafka's tools.
     """
-    options = entry_options(
-        check_crc=check_crc,
-        on_error=on_error,
-        strict_tail=strict_tail,
-        batch_size=batch_size,
-        format=format,
-        experimental=experimental,
-        base_position=base_position,
-        resolve=resolve,
-        lz4_in_07=lz4_in_07,
-        ignore_lz4_header_checksum=ignore_lz4_header_checksum,
-        allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
-        codecs=codecs,
-        limits=limits,
-    )
-    return core_batch_stream(source, options)
+    own = {"check_crc": check_crc, "on_error": on_error, "strict_tail": strict_tail, "batch_size": batch_size, "resolve": resolve}
+    return core_batch_stream(source, ReadOptions.of(EntryKeywords, options, **own))
 
 
-def entry_options(**options: Any) -> dict[str, Any]:
-    """Options of the core's verbs about entries, with defaults for those that a verb does not have."""
-    defaults: dict[str, Any] = {
-        "check_crc": True,
-        "on_error": "raise",
-        "strict_tail": False,
-        "batch_size": 65536,
-        "format": "auto",
-        "experimental": False,
-        "base_position": None,
-        "resolve": False,
-        "lz4_in_07": False,
-        "ignore_lz4_header_checksum": False,
-        "allow_dependent_lz4_blocks": False,
-        "zstd_dictionaries": None,
-        "codecs": None,
-        "limits": None,
-    }
-    taken = defaults | options
-    return taken | {"zstd_dictionaries": dictionaries(taken["zstd_dictionaries"]), "codecs": resolver(taken["codecs"])}
+def ensure_topic_names(options: ReadOptions, segments: Iterable[SegmentFile]) -> None:
+    """Raise if records of internal topics are wanted and a segment lies in no directory of a topic.
+
+    Raises:
+        ValueError: if there is such a segment. Control records need no topic.
+    """
+    unknown = next((segment for segment in segments if segment.topic is None), None)
+    if options.values == "internal" and unknown is not None and not options.control:
+        hint = "pass topic= to logsegment.decode"
+        raise ValueError(f"values: no directory names the internal topic of {shown(unknown.path)}; {hint}")
+
+
+def warn_of_other_topics(options: ReadOptions, topics: Iterable[str | None], *, stacklevel: int = 3) -> None:
+    """Warn if records of internal topics are wanted and no topic is one.
+
+    Args:
+        options: those of the read.
+        topics: the topics that are read.
+        stacklevel: as in `warnings.warn`.
+    """
+    named = dict.fromkeys(topics)
+    is_wanted = options.values == "internal" and not options.control
+    if is_wanted and not any(name in internal_topics() for name in named) and (text := other_topics(named)):
+        warnings.warn(f'values="internal": {text}', UserWarning, stacklevel=stacklevel)
+
+
+def other_topics(topics: Iterable[str | None]) -> str | None:
+    """Return a sentence about the topics that are not internal, or None if there are none."""
+    known = internal_topics()
+    others = [name for name in dict.fromkeys(topics) if name is not None and name not in known]
+    if not others:
+        return None
+    are = "is not an internal topic" if len(others) == 1 else "are not internal topics"
+    return f"{listed(others, 3)} {are} of Kafka; `internal` is null in {'its' if len(others) == 1 else 'their'} records"
+
+
+def _topic_of(source: Any) -> str | None:
+    """Return the topic that the directory of a file is named after."""
+    path = source.path if isinstance(source, FileSource) else source
+    return segment_at(path).topic if isinstance(path, str | os.PathLike) else None

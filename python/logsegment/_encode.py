@@ -5,18 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, BinaryIO, get_args
+from typing import Any, BinaryIO, Unpack, get_args
 
 from logsegment._core import ArrowArray, UnknownCompressionError
 from logsegment._core import encode as core_encode
 from logsegment._core import encode_array as core_encode_array
-from logsegment._options import Compression, CompressionName, LZ4HeaderChecksum, OnBadValue, TimestampType, WrittenFormat, milliseconds
+from logsegment._options import (
+    CodecRegistry,
+    Compression,
+    CompressionName,
+    EncodeKeywords,
+    EncodeOptions,
+    LZ4HeaderChecksum,
+    OnBadValue,
+    Timestamp,
+    TimestampType,
+    WrittenFormat,
+)
 from logsegment._output import staged_output
-from logsegment.plugins.registry import resolver
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 
 def encode(
@@ -28,7 +34,7 @@ def encode(
     base_offset: int = 0,
     batch_bytes: int = 16384,
     timestamp_type: TimestampType = "CreateTime",
-    log_append_time: int | datetime | None = None,
+    log_append_time: Timestamp | None = None,
     producer_id: int = -1,
     producer_epoch: int = -1,
     base_sequence: int = -1,
@@ -36,7 +42,7 @@ def encode(
     partition_leader_epoch: int = -1,
     metadata_first: bool = False,
     lz4_header_checksum: LZ4HeaderChecksum | None = None,
-    codecs: Registry | None = None,
+    codecs: CodecRegistry | None = None,
     out: str | os.PathLike[str] | BinaryIO | None = None,
     overwrite: bool = False,
 ) -> bytes | None:
@@ -95,39 +101,20 @@ def encode(
 
     Source: KIP-98, KIP-390; `MemoryRecordsBuilder` in Kafka's clients.
     """
-    options = _write_options(locals())
+    arguments = {name: value for name, value in locals().items() if name not in ("table", "out", "overwrite")}
+    options = EncodeOptions(**arguments)
     with staged_output(out, overwrite=overwrite) as output:
         return core_encode(table, options, output.target)
 
 
-def encode_array(
-    array: Any,
-    *,
-    format: WrittenFormat = "v2",
-    compression: CompressionName = "none",
-    level: int | None = None,
-    base_offset: int = 0,
-    batch_bytes: int = 16384,
-    timestamp_type: TimestampType = "CreateTime",
-    log_append_time: int | datetime | None = None,
-    producer_id: int = -1,
-    producer_epoch: int = -1,
-    base_sequence: int = -1,
-    transactional: bool = False,
-    partition_leader_epoch: int = -1,
-    metadata_first: bool = False,
-    lz4_header_checksum: LZ4HeaderChecksum | None = None,
-    codecs: Registry | None = None,
-    on_error: OnBadValue = "raise",
-) -> ArrowArray:
+def encode_array(array: Any, *, on_error: OnBadValue = "raise", **options: Unpack[EncodeKeywords]) -> ArrowArray:
     """Encode the list of records in every value of a column, each by itself.
 
     Args:
         array: an Arrow array of list<struct> or large_list<struct> (any object with ``__arrow_c_array__`` or
             ``__arrow_c_stream__``), as `decode_array` gives it; the fields of the structs are the columns of `encode`. Borrowed.
         on_error: "raise"; "null" (or "skip") gives null for a list that Kafka refuses to write.
-
-        The others are those of `encode`; offsets and sequences begin anew with each value.
+        options: options of batches; see `encode`. Offsets and sequences begin again with each value.
 
     Returns:
         An `ArrowArray` of binary as long as `array`, raw batches in each value; null for null, no bytes for an empty list.
@@ -147,21 +134,7 @@ def encode_array(
 
     Source: KIP-98; `MemoryRecordsBuilder` in Kafka's clients.
     """
-    return core_encode_array(array, _write_options(locals()))
-
-
-#: Arguments that are no options of the core.
-ASIDE = ("table", "array", "out", "overwrite")
-
-
-def _write_options(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a verb as the core's options."""
-    if arguments["compression"] is None:
-        raise TypeError('compression must be a name; "none" compresses nothing')
-    append_time = arguments["log_append_time"]
-    append_ms = None if append_time is None else milliseconds(append_time, "log_append_time", rounds_up=False)
-    options = {name: value for name, value in arguments.items() if name not in ASIDE}
-    return options | {"log_append_time": append_ms, "codecs": resolver(arguments["codecs"])}
+    return core_encode_array(array, EncodeOptions(**options, on_error=on_error))
 
 
 #: The codecs of 0.7 by their ids, which is how its producer names them.

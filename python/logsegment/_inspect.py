@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
-from logsegment._core import Limits, inspect_entry
-from logsegment._decode import entry_options
-from logsegment._options import Depth, Format
+from logsegment._core import inspect_entry
+from logsegment._options import Depth, EntryKeywords, ReadOptions
 from logsegment._text import count
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 #: Records that are shown one by one, and bytes of a key, value or packed block.
 RECORDS = 10
@@ -119,6 +115,17 @@ class Field:
         return html_fragment(self)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InspectOptions:
+    """What of an entry is shown; `inspect` documents each attribute."""
+
+    at: int
+    offset: int | None
+    depth: Depth
+    records: int | None
+    value_bytes: int
+
+
 def inspect(
     source: Any,
     *,
@@ -127,15 +134,7 @@ def inspect(
     depth: Depth = "full",
     records: int | None = RECORDS,
     value_bytes: int = VALUE_BYTES,
-    format: Format = "auto",
-    experimental: bool = False,
-    base_position: int | None = None,
-    lz4_in_07: bool = False,
-    ignore_lz4_header_checksum: bool = False,
-    allow_dependent_lz4_blocks: bool = False,
-    zstd_dictionaries: Sequence[bytes] | None = None,
-    codecs: Registry | None = None,
-    limits: Limits | None = None,
+    **options: Unpack[EntryKeywords],
 ) -> Field:
     """Show one entry field by field: bytes, value, meaning, and the damage where it is. Never raises on bad bytes.
 
@@ -148,15 +147,7 @@ def inspect(
         records: records of a batch that are shown one by one, None for all; the others are one field. Of a hostile batch at most 300,000
             fields are shown.
         value_bytes: bytes that are kept of a key, a value or a packed block.
-        format: as in `decode`.
-        experimental: as in `decode`.
-        base_position: as in `decode`.
-        lz4_in_07: as in `decode`.
-        ignore_lz4_header_checksum: as in `decode`.
-        allow_dependent_lz4_blocks: as in `decode`.
-        zstd_dictionaries: as in `decode`.
-        codecs: as in `decode`.
-        limits: as in `decode`; they bound what is unpacked.
+        options: options of entries; see `decode`. `limits` bound what is decompressed.
 
     Returns:
         A `Field`, the entry. Packed records stand in a child `unpacked`, whose positions count in the unpacked bytes. Problems are those
@@ -179,18 +170,8 @@ def inspect(
         raise ValueError(f"at must not be negative, not {at}")
     if records is not None and records < 0:
         raise ValueError(f"records must not be negative, not {records}")
-    options = entry_options(
-        format=format,
-        experimental=experimental,
-        base_position=base_position,
-        lz4_in_07=lz4_in_07,
-        ignore_lz4_header_checksum=ignore_lz4_header_checksum,
-        allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
-        zstd_dictionaries=zstd_dictionaries,
-        codecs=codecs,
-        limits=limits,
-    )
-    return _field(inspect_entry(source, at or 0, offset, depth, records, value_bytes, options))
+    shown = InspectOptions(at=at or 0, offset=offset, depth=depth, records=records, value_bytes=value_bytes)
+    return _field(inspect_entry(source, shown, ReadOptions.of(EntryKeywords, options)))
 
 
 def _field(told: tuple[Any, ...]) -> Field:

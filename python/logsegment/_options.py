@@ -1,18 +1,25 @@
-"""Options of calls: their names and values, and times as callers give them."""
+"""Options of calls: their names, values and defaults, and times as callers give them.
+
+A public function builds one `ReadOptions` and hands it on whole, down to the core. `decode` documents each option.
+"""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import Any, Literal, Protocol, Self, TypeAlias, TypedDict
+
+from logsegment._core import Limits, Transactions
 
 Binary: TypeAlias = Literal["binary", "large_binary", "binary_view"]
 Isolation: TypeAlias = Literal["read_uncommitted", "read_committed"]
 OnError: TypeAlias = Literal["raise", "skip"]
+#: For one value of an Arrow column.
 OnBadValue: TypeAlias = Literal["raise", "skip", "null"]
 Depth: TypeAlias = Literal["headers", "metadata", "full"]
-Decode: TypeAlias = Literal["internal"]
+Values: TypeAlias = Literal["raw", "internal"]
 Format: TypeAlias = Literal["auto", "sniff", "0.7", "v0", "v1", "v2", "v3"]
 WrittenFormat: TypeAlias = Literal["0.7", "v0", "v1", "v2", "v3"]
 Compression: TypeAlias = Literal["none", "gzip", "snappy", "lz4", "zstd"]
@@ -23,20 +30,207 @@ LZ4HeaderChecksum: TypeAlias = Literal["correct", "broken"]
 #: Milliseconds since the epoch, or a datetime with a time zone.
 Timestamp: TypeAlias = int | datetime
 
+#: The record columns that `decode` builds by default.
+COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
+#: The column that `values="internal"` adds.
+INTERNAL = "internal"
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-def dictionaries(given: Sequence[bytes] | None) -> list[bytes] | None:
-    """Dictionaries as bytes, from any buffers."""
-    return None if given is None else [bytes(one) for one in given]
+class CodecRegistry(Protocol):
+    """A registry of plugin codecs; `logsegment.plugins` has several."""
+
+    def by_id(self, plugin_id: int, /) -> Any:
+        """Return the entry with this id, or None."""
+
+    def by_alias(self, alias: str, /) -> Any:
+        """Return the entry with this alias, or None."""
 
 
-def names(columns: Sequence[str] | None) -> list[str] | None:
-    """Column names as a list; a single string is a mistake that would be taken letter by letter."""
-    if isinstance(columns, str):
-        raise TypeError("columns must be a sequence of names, not one string")
-    return None if columns is None else list(columns)
+class EntryKeywords(TypedDict, total=False):
+    """Options of every call that reads entries; `decode` documents them."""
+
+    format: Format
+    experimental: bool
+    base_position: int | None
+    lz4_in_07: bool
+    ignore_lz4_header_checksum: bool
+    allow_dependent_lz4_blocks: bool
+    zstd_dictionaries: Sequence[bytes] | None
+    codecs: CodecRegistry | None
+    limits: Limits | None
+
+
+class ReadKeywords(EntryKeywords, total=False):
+    """Options of every call that reads records of segments; `decode` documents them."""
+
+    columns: Sequence[str] | None
+    binary: Binary
+    check_crc: bool
+    on_error: OnError
+    strict_tail: bool
+    control: bool
+    batch_size: int
+    batch_bytes: int
+    threads: int
+    null_headers: bool
+    values: Values
+
+
+class ArrayKeywords(EntryKeywords, total=False):
+    """Options of every call that reads records of an Arrow column; `decode` documents them."""
+
+    columns: Sequence[str] | None
+    binary: Binary
+    check_crc: bool
+    strict_tail: bool
+    isolation: Isolation
+    control: bool
+    start_offset: int | None
+    end_offset: int | None
+    topic: str | None
+    partition: int | None
+    null_headers: bool
+    transactions: Transactions | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadOptions:
+    """How entries and records are read; `decode` documents each attribute.
+
+    The attributes `resolve` and `upload` are not options of `decode`: `batches` documents the first, and the second has the offsets of the
+    upload in tiered storage that the source is a copy of.
+
+    Raises:
+        TypeError: if `columns` is one string.
+        ValueError: if `values` is not a known name.
+    """
+
+    columns: Sequence[str] | None = None
+    binary: Binary = "binary"
+    check_crc: bool = True
+    on_error: OnBadValue = "raise"
+    strict_tail: bool = False
+    isolation: Isolation = "read_uncommitted"
+    control: bool = False
+    start_offset: int | None = None
+    end_offset: int | None = None
+    batch_size: int = 65536
+    batch_bytes: int = 1 << 20
+    topic: str | None = None
+    partition: int | None = None
+    threads: int = 1
+    null_headers: bool = False
+    transactions: Transactions | None = None
+    values: Values = "raw"
+    resolve: bool = False
+    upload: tuple[int, int | None] | None = None
+    format: Format = "auto"
+    experimental: bool = False
+    base_position: int | None = None
+    lz4_in_07: bool = False
+    ignore_lz4_header_checksum: bool = False
+    allow_dependent_lz4_blocks: bool = False
+    zstd_dictionaries: Sequence[bytes] | None = None
+    codecs: CodecRegistry | None = None
+    limits: Limits | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.columns, str):
+            raise TypeError("columns must be a sequence of names, not one string")
+        if self.values not in ("raw", INTERNAL):
+            raise ValueError(f'values must be "raw" or "{INTERNAL}", not {self.values!r}')
+        columns = None if self.columns is None else tuple(self.columns)
+        if self.values == INTERNAL:
+            columns = with_values(columns or COLUMNS, self.values)
+        dictionaries = None if self.zstd_dictionaries is None else tuple(bytes(one) for one in self.zstd_dictionaries)
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "zstd_dictionaries", dictionaries)
+
+    @classmethod
+    def of(cls, keywords: type[EntryKeywords], given: Mapping[str, Any], **own: Any) -> Self:
+        """Build the options of a call that takes `keywords`, and options of its own.
+
+        Raises:
+            TypeError: if an option is not among the keywords.
+        """
+        for name in given.keys() - keywords.__annotations__.keys():
+            raise TypeError(f"got an unexpected keyword argument {name!r}")
+        return cls(**given, **own)
+
+    @property
+    def takes_v3(self) -> bool:
+        """True if batches of magic 3 are read, by name or next to others."""
+        return self.experimental or self.format == "v3"
+
+    @property
+    def skips_damage(self) -> bool:
+        """True if a read goes on after damage."""
+        return self.on_error == "skip"
+
+    @property
+    def has_internal(self) -> bool:
+        """True if the column `internal` is built."""
+        return INTERNAL in (self.columns or ())
+
+
+class EncodeKeywords(TypedDict, total=False):
+    """Options of every call that writes batches; `encode` documents them."""
+
+    format: WrittenFormat
+    compression: CompressionName
+    level: int | None
+    base_offset: int
+    batch_bytes: int
+    timestamp_type: TimestampType
+    log_append_time: Timestamp | None
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    transactional: bool
+    partition_leader_epoch: int
+    metadata_first: bool
+    lz4_header_checksum: LZ4HeaderChecksum | None
+    codecs: CodecRegistry | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EncodeOptions:
+    """How records become batches; `encode` documents each attribute.
+
+    Raises:
+        TypeError: if `compression` is None.
+    """
+
+    format: WrittenFormat = "v2"
+    compression: CompressionName = "none"
+    level: int | None = None
+    base_offset: int = 0
+    batch_bytes: int = 16384
+    timestamp_type: TimestampType = "CreateTime"
+    log_append_time: Timestamp | None = None
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    transactional: bool = False
+    partition_leader_epoch: int = -1
+    metadata_first: bool = False
+    lz4_header_checksum: LZ4HeaderChecksum | None = None
+    codecs: CodecRegistry | None = None
+    on_error: OnBadValue = "raise"
+
+    def __post_init__(self) -> None:
+        if self.compression is None:
+            raise TypeError('compression must be a name; "none" compresses nothing')
+        if self.log_append_time is not None:
+            object.__setattr__(self, "log_append_time", milliseconds(self.log_append_time, "log_append_time", rounds_up=False))
+
+
+def with_values(columns: Sequence[str], values: Values) -> tuple[str, ...]:
+    """Return the columns of a read, with the column that `values` adds last unless it is among them."""
+    return (*columns, INTERNAL) if values == INTERNAL and INTERNAL not in columns else tuple(columns)
 
 
 def milliseconds(time: Timestamp, argument: str = "timestamp", *, rounds_up: bool = True) -> int:

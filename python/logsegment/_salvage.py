@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 
-from logsegment._core import Finding, Limits
+from logsegment._core import Finding
 from logsegment._core import salvage as core_salvage
-from logsegment._decode import entry_options
-from logsegment._options import Format
+from logsegment._options import EntryKeywords, ReadOptions
 from logsegment._output import ensure_apart, staged_output
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 Order: TypeAlias = Literal["input", "offset"]
 #: Rules of bytes that were left out although nothing is lost with them: zeros behind the log, copies of entries.
@@ -117,6 +113,17 @@ class Salvage:
         return not self.harmful_bytes
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SalvageOptions:
+    """What `salvage` keeps; it documents each attribute."""
+
+    is_sorted: bool
+    is_aside_kept: bool
+    wants_records: bool
+    first_offset: int | None
+    end_offset: int | None
+
+
 def salvage(
     source: Any,
     *,
@@ -126,11 +133,7 @@ def salvage(
     order: Order = "input",
     first_offset: int | None = None,
     end_offset: int | None = None,
-    format: Format = "auto",
-    experimental: bool = False,
-    base_position: int | None = None,
-    codecs: Registry | None = None,
-    limits: Limits | None = None,
+    **options: Unpack[EntryKeywords],
 ) -> Salvage:
     """Take every intact entry out of damaged bytes, byte for byte, and account for every other byte.
 
@@ -155,11 +158,8 @@ def salvage(
             sorted when there are 4,194,304 of them at most in the source; those in order may be any number.
         first_offset: with `order="offset"`: the segment's base offset, which no entry may lie before.
         end_offset: with `order="offset"`: the base offset of the next segment, which no entry may reach.
-        format: as in `decode`.
-        experimental: as in `decode`; without it an intact batch of magic 3 is refused, and nothing is written to a path.
-        base_position: as in `decode`.
-        codecs: as in `decode`, for records of damaged batches.
-        limits: what an entry may claim; None for `Limits()`. A larger one counts as damage.
+        options: options of entries; see `decode`. Without `experimental` a valid batch of magic 3 is refused, and nothing is written to a
+            path. `codecs` decompress records of damaged batches. An entry that is larger than `limits` allow counts as damage.
 
     Returns:
         A `Salvage`.
@@ -185,12 +185,17 @@ def salvage(
     if order == "input" and (first_offset is not None or end_offset is not None):
         raise ValueError('first_offset and end_offset say what fits into a log: they need order="offset"')
     ensure_apart(source, out=out, aside=aside)
-    options = entry_options(format=format, experimental=experimental, base_position=base_position, codecs=codecs, limits=limits)
-    options |= {"is_sorted": order == "offset", "is_aside_kept": aside is True, "wants_records": aside not in (None, False)}
-    options |= {"first_offset": first_offset, "end_offset": end_offset}
+    fit = SalvageOptions(
+        is_sorted=order == "offset",
+        is_aside_kept=aside is True,
+        wants_records=aside not in (None, False),
+        first_offset=first_offset,
+        end_offset=end_offset,
+    )
+    read = ReadOptions.of(EntryKeywords, options)
     place = None if isinstance(aside, bool) else aside
     with staged_output(out, overwrite=overwrite) as output, staged_output(place, overwrite=overwrite) as rest:
-        data, aside_data, kept, lost, is_listed, findings, totals = core_salvage(source, options, output.target, rest.target)
+        data, aside_data, kept, lost, is_listed, findings, totals = core_salvage(source, read, fit, output.target, rest.target)
         kept_bytes, lost_bytes, harmful_bytes, entries, aside_bytes, records, doubtful = totals
         if not aside_bytes:
             rest.discard()

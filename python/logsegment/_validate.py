@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
-from logsegment._core import ArrowTable, FileSource, Finding, Limits, findings_table, validate_findings
-from logsegment._decode import entry_options
-from logsegment._options import Depth, Format
+from logsegment._core import ArrowTable, FileSource, Finding, findings_table, validate_findings
+from logsegment._options import Depth, EntryKeywords, ReadOptions
 from logsegment._text import count
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 #: Findings that a readable form shows; the rest is counted.
 SHOWN = 20
@@ -133,7 +128,7 @@ def is_unopened(finding: Finding) -> bool:
 
 def is_experimental(finding: Finding) -> bool:
     """Whether an error is that a whole batch of magic 3 was met without the switch: one that is none, or damaged, tells no offset."""
-    return finding.rule == "MAP-3" and finding.baseOffset is not None
+    return finding.rule == "MAP-3" and finding.base_offset is not None
 
 
 def why(finding: Finding) -> Why:
@@ -147,15 +142,7 @@ def validate(
     depth: Depth = "full",
     check_crc: bool = True,
     strict_tail: bool = False,
-    format: Format = "auto",
-    experimental: bool = False,
-    base_position: int | None = None,
-    lz4_in_07: bool = False,
-    ignore_lz4_header_checksum: bool = False,
-    allow_dependent_lz4_blocks: bool = False,
-    zstd_dictionaries: Sequence[bytes] | None = None,
-    codecs: Registry | None = None,
-    limits: Limits | None = None,
+    **options: Unpack[EntryKeywords],
 ) -> Report:
     """Validate everything in a source, past every damage. Never raises on bad bytes.
 
@@ -167,15 +154,7 @@ def validate(
             the compressed stream, only "full" finds.
         check_crc: compare the checksum of every entry.
         strict_tail: a source that ends inside an entry is an error instead of an information.
-        format: as in `decode`.
-        experimental: as in `decode`.
-        base_position: as in `decode`.
-        lz4_in_07: as in `decode`.
-        ignore_lz4_header_checksum: as in `decode`.
-        allow_dependent_lz4_blocks: as in `decode`.
-        zstd_dictionaries: as in `decode`.
-        codecs: as in `decode`.
-        limits: as in `decode`.
+        options: options of entries; see `decode`.
 
     Returns:
         A `Report`. At full depth it has a finding of severity "error" if and only if `decode` with the same options raises.
@@ -191,29 +170,16 @@ def validate(
 
     Source: docs/findings in this project; `LogValidator` and `DumpLogSegments` in Kafka.
     """
-    options = entry_options(
-        check_crc=check_crc,
-        strict_tail=strict_tail,
-        format=format,
-        experimental=experimental,
-        base_position=base_position,
-        lz4_in_07=lz4_in_07,
-        ignore_lz4_header_checksum=ignore_lz4_header_checksum,
-        allow_dependent_lz4_blocks=allow_dependent_lz4_blocks,
-        zstd_dictionaries=zstd_dictionaries,
-        codecs=codecs,
-        limits=limits,
-    )
-    return validated(source, depth, options)
+    return validated(source, depth, ReadOptions.of(EntryKeywords, options, check_crc=check_crc, strict_tail=strict_tail))
 
 
-def validated(source: Any, depth: Depth, options: dict[str, Any], *, file: FileSource | None = None, is_followed: bool = False) -> Report:
-    """Validate a source with options as `entry_options` gives them.
+def validated(source: Any, depth: Depth, options: ReadOptions, *, file: FileSource | None = None, is_followed: bool = False) -> Report:
+    """Validate a source with options that were built already.
 
     Args:
         source: as in `validate`.
         depth: as in `validate`.
-        options: of `entry_options`.
+        options: those of the read.
         file: the file whose content the source is, with the offsets that it may hold.
         is_followed: another segment follows, so that a torn tail is a warning.
 
@@ -221,4 +187,4 @@ def validated(source: Any, depth: Depth, options: dict[str, Any], *, file: FileS
         As `validate`.
     """
     found = validate_findings(source, depth, options, file=file, is_followed=is_followed)
-    return Report(*found, has_checksums=options["check_crc"])
+    return Report(*found, has_checksums=options.check_crc)

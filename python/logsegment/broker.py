@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from logsegment._core import Limits, broker_append, broker_fetch
 from logsegment._options import TimestampType, milliseconds
-from logsegment.plugins.registry import broker_resolver
+from logsegment.plugins.registry import BrokerResolver, broker_resolver
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -74,8 +74,28 @@ class Appended:
     producer_state: dict[int, Producer] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AppendOptions:
+    """How a broker appends; `append` documents each attribute."""
+
+    origin: AppendOrigin
+    first_offset: int
+    has_zstd: bool
+    to: str
+    compression: str
+    timestamp_type: TimestampType
+    now: int
+    before_max_ms: int | None
+    after_max_ms: int | None
+    compacted: bool
+    max_message_bytes: int
+    partition_leader_epoch: int
+    limits: Limits | None
+    codecs: BrokerResolver | str | None
+
+
 def append(
-    buffer: Any,
+    source: Any,
     *,
     first_offset: int,
     origin: AppendOrigin = "client",
@@ -127,7 +147,7 @@ def append(
     of a Raft leader.
 
     Args:
-        buffer: what a Produce request carries for a partition, or a Fetch response; borrowed, never changed.
+        source: what a Produce request carries for a partition, or a Fetch response; borrowed, never changed.
         first_offset: the offset of the first record: where the log ends now.
         origin: who appends.
         to: the topic's message format.
@@ -175,28 +195,28 @@ def append(
     if max_message_bytes < 0:
         raise ValueError("max_message_bytes must be 0 or more")
     clock = time.time_ns() // 1_000_000 if now is None else milliseconds(now, "now", rounds_up=False)
-    options = {
-        "origin": origin,
-        "first_offset": first_offset,
-        "has_zstd": _has_zstd(inter_broker_protocol_version),
-        "to": to,
-        "compression": compression,
-        "timestamp_type": timestamp_type,
-        "now": clock,
-        "before_max_ms": before_max_ms,
-        "after_max_ms": after_max_ms,
-        "compacted": compacted,
-        "max_message_bytes": max_message_bytes,
-        "partition_leader_epoch": partition_leader_epoch,
-        "limits": limits,
-        "codecs": broker_resolver(codecs),
-    }
-    data, first, last, timestamp, duplicate, rows = broker_append(buffer, options, _rows(producer_state or {}))
+    options = AppendOptions(
+        origin=origin,
+        first_offset=first_offset,
+        has_zstd=_has_zstd(inter_broker_protocol_version),
+        to=to,
+        compression=compression,
+        timestamp_type=timestamp_type,
+        now=clock,
+        before_max_ms=before_max_ms,
+        after_max_ms=after_max_ms,
+        compacted=compacted,
+        max_message_bytes=max_message_bytes,
+        partition_leader_epoch=partition_leader_epoch,
+        limits=limits,
+        codecs=broker_resolver(codecs),
+    )
+    data, first, last, timestamp, duplicate, rows = broker_append(source, options, _rows(producer_state or {}))
     return Appended(data, first, last, timestamp, duplicate, _state(rows))
 
 
 def fetch(
-    buffer: Any,
+    source: Any,
     *,
     api_version: int,
     topic_compression: str = "producer",
@@ -212,7 +232,7 @@ def fetch(
     begins at that batch.
 
     Args:
-        buffer: entries of the log; borrowed.
+        source: entries of the log, as in `logsegment.decode`; borrowed.
         api_version: version of the Fetch request.
         topic_compression: the topic's ``compression.type``, as in `append`.
         first_offset: the fetch offset: entries that end before it are left out, and so are, where they are converted, records of plain
@@ -240,7 +260,7 @@ def fetch(
 
     Source: `KafkaApis.handleFetchRequest`, `LazyDownConversionRecordsSend` in Kafka 3.9; KIP-110, KIP-283.
     """
-    return broker_fetch(buffer, api_version, topic_compression, first_offset, limits, broker_resolver(codecs))
+    return broker_fetch(source, api_version, topic_compression, first_offset, limits, broker_resolver(codecs))
 
 
 def _has_zstd(inter_broker_protocol_version: str | None) -> bool:

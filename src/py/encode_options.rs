@@ -1,7 +1,6 @@
 //! What `encode` and its kin are given, as the core's settings. The Python layer fills in every key; defaults and docs stand there.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::codec::{ChecksumForm, Packing, Plugins};
 use crate::encode::{BatchSettings, RecordWriter};
@@ -12,8 +11,8 @@ use crate::py::options::{option, positive};
 use crate::py::plugins;
 use crate::py::writer_pool;
 
-/// Options of the verbs that write records.
-pub struct EncodeArguments {
+/// `logsegment._options.EncodeOptions`; defaults and docs are there.
+pub struct EncodeOptions {
     format: String,
     compression: String,
     level: Option<i32>,
@@ -28,13 +27,16 @@ pub struct EncodeArguments {
     partition_leader_epoch: i32,
     metadata_first: bool,
     lz4_header_checksum: Option<String>,
+    /// For one value of an Arrow column.
+    pub on_error: String,
     /// Codecs that are not built in.
     pub plugins: Plugins,
 }
 
-impl EncodeArguments {
-    /// The options out of the dict that the Python layer makes.
-    pub fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
+impl<'py> FromPyObject<'_, 'py> for EncodeOptions {
+    type Error = PyErr;
+
+    fn extract(options: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         Ok(Self {
             format: option!(options, "format"),
             compression: option!(options, "compression"),
@@ -50,10 +52,13 @@ impl EncodeArguments {
             partition_leader_epoch: option!(options, "partition_leader_epoch"),
             metadata_first: option!(options, "metadata_first"),
             lz4_header_checksum: option!(options, "lz4_header_checksum"),
-            plugins: plugins::of(option!(options, "codecs")),
+            plugins: plugins::of_registry(option!(options, "codecs"))?,
+            on_error: option!(options, "on_error"),
         })
     }
+}
 
+impl EncodeOptions {
     /// A writer with these options.
     pub fn to_writer(&self, py: Python<'_>) -> PyResult<RecordWriter> {
         let batch_bytes = self.batch_bytes()?;

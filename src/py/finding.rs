@@ -13,14 +13,14 @@ use crate::validate as core;
 ///     message (str): what is wrong, in words.
 ///     path (str): where in the input, from the outside in.
 ///     position (int), length (int): the bytes that it is about.
-///     baseOffset, lastOffset, recordIndex (int or None): the batch and the record.
+///     base_offset, last_offset, record_index (int or None): the batch and the record.
 ///     field (str or None): the field, in Kafka's spelling.
 ///
 /// Example:
 ///     >>> import logsegment as ls
 ///     >>> ls.validate(bytes(20)).findings
 ///     [Finding(info FND-17 at byte 0: the input ends in 20 zero bytes, as a preallocated segment does)]
-#[pyclass(frozen, eq, get_all, module = "logsegment", rename_all = "camelCase")]
+#[pyclass(frozen, eq, get_all, module = "logsegment")]
 #[derive(Clone, PartialEq)]
 pub struct Finding {
     rule: String,
@@ -98,8 +98,8 @@ impl Finding {
 #[pymethods]
 impl Finding {
     #[new]
-    #[pyo3(signature = (rule, severity, message, path, position, length, baseOffset=None, lastOffset=None, recordIndex=None, field=None))]
-    #[expect(non_snake_case, clippy::too_many_arguments, reason = "the columns, by their names")]
+    #[pyo3(signature = (rule, severity, message, path, position, length, base_offset=None, last_offset=None, record_index=None, field=None))]
+    #[expect(clippy::too_many_arguments, reason = "the columns of findings")]
     fn new(
         rule: String,
         severity: String,
@@ -107,23 +107,12 @@ impl Finding {
         path: String,
         position: u64,
         length: u64,
-        baseOffset: Option<i64>,
-        lastOffset: Option<i64>,
-        recordIndex: Option<u64>,
+        base_offset: Option<i64>,
+        last_offset: Option<i64>,
+        record_index: Option<u64>,
         field: Option<String>,
     ) -> Self {
-        Self {
-            rule,
-            severity,
-            message,
-            path,
-            position,
-            length,
-            base_offset: baseOffset,
-            last_offset: lastOffset,
-            record_index: recordIndex,
-            field,
-        }
+        Self { rule, severity, message, path, position, length, base_offset, last_offset, record_index, field }
     }
 
     /// The attributes as a dict.

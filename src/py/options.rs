@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::codec::Plugins;
 use crate::codec::zstd::Dictionaries;
@@ -18,14 +17,14 @@ use crate::py::source::OpenedSource;
 use crate::py::verbs::transactions::Transactions;
 use crate::validate::Depth;
 
-/// Options of the verbs that give records.
-pub struct RecordArguments {
+/// `logsegment._options.ReadOptions`, which the Python layer builds once for a call; defaults and docs are there.
+pub struct ReadOptions {
     columns: Option<Vec<String>>,
     binary: String,
     check_crc: bool,
     pub on_error: String,
     strict_tail: bool,
-    pub isolation: String,
+    isolation: String,
     control: bool,
     start_offset: Option<i64>,
     end_offset: Option<i64>,
@@ -34,21 +33,11 @@ pub struct RecordArguments {
     topic: Option<String>,
     partition: Option<i32>,
     threads: usize,
+    pub resolves: bool,
     pub reading: Reading,
     limits: Option<Limits>,
     null_headers: bool,
     pub transactions: Option<Transactions>,
-}
-
-/// Options of the verbs that look at entries or validate.
-pub struct EntryArguments {
-    check_crc: bool,
-    pub on_error: String,
-    strict_tail: bool,
-    batch_size: usize,
-    pub resolves: bool,
-    pub reading: Reading,
-    limits: Option<Limits>,
 }
 
 /// What the bytes are, as the caller says, and what is taken of them.
@@ -70,7 +59,7 @@ pub struct Reading {
 /// One option; a wrong type is a TypeError that begins with its name.
 macro_rules! option {
     ($options:expr, $name:literal) => {
-        match $options.get_item($name)?.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err($name))?.extract() {
+        match $options.getattr($name)?.extract() {
             Ok(value) => value,
             Err(error) => return Err($crate::py::options::named($options.py(), $name, PyErr::from(error))),
         }
@@ -89,7 +78,8 @@ fn dictionaries(given: Option<Vec<Vec<u8>>>) -> PyResult<Dictionaries> {
 }
 
 impl Reading {
-    fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
+    fn of(options: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let upload: Option<(i64, Option<i64>)> = option!(options, "upload");
         Ok(Self {
             format: option!(options, "format"),
             experimental: option!(options, "experimental"),
@@ -98,12 +88,8 @@ impl Reading {
             ignore_lz4_header_checksum: option!(options, "ignore_lz4_header_checksum"),
             allow_dependent_lz4_blocks: option!(options, "allow_dependent_lz4_blocks"),
             zstd_dictionaries: dictionaries(option!(options, "zstd_dictionaries"))?,
-            upload: options
-                .get_item("upload")?
-                .map(|offsets| offsets.extract())
-                .transpose()?
-                .map(|(start, end)| UploadOffsets { start, end }),
-            plugins: plugins::of(option!(options, "codecs")),
+            upload: upload.map(|(start, end)| UploadOffsets { start, end }),
+            plugins: plugins::of_registry(option!(options, "codecs"))?,
         })
     }
 
@@ -173,24 +159,10 @@ impl Reading {
     }
 }
 
-impl EntryArguments {
-    /// The options out of the dict that the Python layer makes.
-    pub fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Ok(Self {
-            check_crc: option!(options, "check_crc"),
-            on_error: option!(options, "on_error"),
-            strict_tail: option!(options, "strict_tail"),
-            batch_size: option!(options, "batch_size"),
-            resolves: option!(options, "resolve"),
-            reading: Reading::from_dict(options)?,
-            limits: option!(options, "limits"),
-        })
-    }
-}
+impl<'py> FromPyObject<'_, 'py> for ReadOptions {
+    type Error = PyErr;
 
-impl RecordArguments {
-    /// The options out of the dict that the Python layer makes.
-    pub fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
+    fn extract(options: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         Ok(Self {
             columns: option!(options, "columns"),
             binary: option!(options, "binary"),
@@ -206,7 +178,8 @@ impl RecordArguments {
             topic: option!(options, "topic"),
             partition: option!(options, "partition"),
             threads: option!(options, "threads"),
-            reading: Reading::from_dict(options)?,
+            resolves: option!(options, "resolve"),
+            reading: Reading::of(&options)?,
             limits: option!(options, "limits"),
             null_headers: option!(options, "null_headers"),
             transactions: option!(options, "transactions"),
@@ -214,9 +187,9 @@ impl RecordArguments {
     }
 }
 
-impl RecordArguments {
+impl ReadOptions {
     /// The core's options. `isolation` is left for the caller, who knows the transactions.
-    pub fn to_stream(&self, interrupt: Interrupt) -> PyResult<StreamOptions> {
+    pub fn to_record_stream(&self, interrupt: Interrupt) -> PyResult<StreamOptions> {
         let binary = BinaryKind::named(&self.binary).ok_or_else(|| {
             PyValueError::new_err(format!("binary must be \"binary\", \"large_binary\" or \"binary_view\", not {:?}", self.binary))
         })?;
@@ -252,9 +225,9 @@ impl RecordArguments {
     }
 }
 
-impl EntryArguments {
+impl ReadOptions {
     /// The core's options for a stream of entries.
-    pub fn to_stream(&self, interrupt: Interrupt) -> PyResult<StreamOptions> {
+    pub fn to_entry_stream(&self, interrupt: Interrupt) -> PyResult<StreamOptions> {
         Ok(StreamOptions {
             decode: self.to_decode()?,
             projection: Projection { columns: Vec::new(), binary: BinaryKind::default(), has_null_headers: false },

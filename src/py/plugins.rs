@@ -36,6 +36,13 @@ type CodecMethods = (Py<PyAny>, Py<PyAny>, Option<NativeCodec>);
 
 const NO_BUFFER: &str = "what it gave is no buffer of bytes:";
 
+/// The plugins that a registry names; none for None.
+pub fn of_registry(registry: Option<Bound<'_, PyAny>>) -> PyResult<Plugins> {
+    let Some(registry) = registry else { return Ok(Plugins::default()) };
+    let resolver = registry.py().import("logsegment.plugins.registry")?.call_method1("resolver", (registry,))?;
+    Ok(of(Some(resolver.unbind())))
+}
+
 /// The plugins behind a `Resolver`; none for None, and for a text, which says what would bring a registry.
 pub fn of(resolver: Option<Py<PyAny>>) -> Plugins {
     let Some(object) = resolver else { return Plugins::default() };

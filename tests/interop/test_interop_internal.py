@@ -39,7 +39,7 @@ RECORD = re.compile(r"^\| offset: (-?\d+) .*?(?: key: (?P<key>.*?))?(?: payload:
 
 def decoded(path: Path, *, control: bool = False) -> list[dict[str, Any]]:
     """The records of a segment with what they say, as Python values."""
-    rows = ls.decode(ls.FileSource(path), columns=["offset", "isControl"], decode="internal", control=control).to_pyarrow().to_pylist()
+    rows = ls.decode(ls.FileSource(path), columns=["offset", "isControl"], values="internal", control=control).to_pyarrow().to_pylist()
     return [row | {"internal": loaded(row["internal"])} for row in rows]
 
 
@@ -103,7 +103,7 @@ def ours(made: list[Made]) -> list[dict[str, Any]]:
         chosen = [one for one in made if one.topic == topic]
         keys = pa.array([one.key for one in chosen], pa.binary())
         data = ls.encode(pa.table({"key": keys, "value": pa.array([one.value for one in chosen], pa.binary())}))
-        stream = ls.decode(data, columns=[], topic=topic, decode="internal")
+        stream = ls.decode(data, columns=[], topic=topic, values="internal")
         rows = stream.to_pyarrow()["internal"].to_pylist()
         assert stream.findings == []
         told |= {id(one): loaded(row) for one, row in zip(chosen, rows, strict=True)}

@@ -86,7 +86,7 @@ def test_its_clients_read_what_is_intact(broker: Broker, directories: dict[str, 
         ours = ls.Log(directory).records(columns=["offset"], isolation="read_committed", on_error="skip")
         expected = ours.to_pyarrow()["offset"].to_pylist()
         # A broker knows nothing of a marker that was cut off, and takes the next one for it; here such a transaction is in doubt.
-        doubted = {offset for one in ours.findings for offset in range(one.baseOffset, one.lastOffset + 1)}
+        doubted = {offset for one in ours.findings for offset in range(one.base_offset, one.last_offset + 1)}
         assert {one.rule for one in ours.findings} == ({"TRX-5"} if topic == "transactions-multi-segment-0.tail" else set()), topic
         # Neither less nor more: no record of an aborted or an open transaction, and none that was not salvaged.
         assert [row.offset for row in read[topic] if row.offset not in doubted] == expected, topic

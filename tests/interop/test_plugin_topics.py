@@ -211,7 +211,7 @@ def test_damage_is_told_where_it_is_asked_for_and_found_by_check(
     with pytest.raises(RegistryError, match="id 2 is that of 'one' and 'two'"):
         TopicRegistry(servers, "java").by_id(2)
     findings = [
-        (finding.rule, finding.path, finding.baseOffset, finding.field) for finding in registry.check() if finding.severity == "error"
+        (finding.rule, finding.path, finding.base_offset, finding.field) for finding in registry.check() if finding.severity == "error"
     ]
     assert ("S-P12", "plugin-python-topic", None, "cleanup.policy") in findings
     assert ("S-P15", "plugin-java-topic", None, "pluginID") in findings

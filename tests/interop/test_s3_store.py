@@ -62,7 +62,7 @@ def rows_of(stream: Any) -> list[corpus.Row]:
 
 
 def shape(findings: list[ls.Finding]) -> list[tuple[Any, ...]]:
-    return sorted((found.rule, found.severity, found.position, found.baseOffset, found.path.rpartition("/")[2]) for found in findings)
+    return sorted((found.rule, found.severity, found.position, found.base_offset, found.path.rpartition("/")[2]) for found in findings)
 
 
 def test_segments_of_a_bucket_are_found_in_one_listing(server: Server):

@@ -49,7 +49,7 @@ def committed() -> list[int]:
 
 
 def test_a_broker_starts_on_a_restored_directory(new_broker: Callable[[], Broker], uploaded: Path, tmp_path: Path):
-    ls.restore(uploaded, tmp_path / "restored", keys=tiered.KEYS)
+    ls.restore(uploaded, tmp_path / "restored", decryption_keys=tiered.KEYS)
     broker = new_broker()
     assert served(broker, tmp_path / "restored") == len(committed())
     for path in SOURCE.glob("*.log"):
@@ -67,7 +67,7 @@ def test_a_broker_starts_on_what_was_made_anew(new_broker: Callable[[], Broker],
             if parts[member] and parts[member]["size"]:
                 data[parts[member]["position"] + 14] ^= 1
         indexes.write_bytes(data)
-    done = ls.restore(prefix, tmp_path / "restored", keys=tiered.KEYS)
+    done = ls.restore(prefix, tmp_path / "restored", decryption_keys=tiered.KEYS)
     made = {Path(told.partition(": ")[0]).name for told in done.made_anew}
     assert made >= {f"{20:020}.index", f"{20:020}.timeindex", f"{20:020}.txnindex", f"{43:020}.snapshot", f"{88:020}.snapshot"}
     broker = new_broker()
@@ -87,7 +87,7 @@ def test_a_broker_starts_on_what_two_leaders_uploaded(new_broker: Callable[[], B
     uploader = tiered.Uploader(tmp_path, "payments", chunk_size=3000, compresses=True, key_id="key1")
     upload(uploader, first, "first", 1, most=3)
     upload(uploader, second, "second", 2, skip=1)
-    done = ls.restore(tmp_path / "prefix", tmp_path / "restored", keys=tiered.KEYS)
+    done = ls.restore(tmp_path / "prefix", tmp_path / "restored", decryption_keys=tiered.KEYS)
     assert len(done.left_out) >= 2
     broker = new_broker()
     assert served(broker, tmp_path / "restored") == len(committed())
@@ -105,14 +105,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_a_prefix_in_a_store(server: Server, uploaded: Path, tmp_path: Path):
     server.put(uploaded / "prefix", "tiered/prefix")
     uri = server.uri("tiered/prefix")
-    there = ls.Log(uri, keys=tiered.KEYS)
+    there = ls.Log(uri, decryption_keys=tiered.KEYS)
     assert there.records(columns=COLUMNS).to_pyarrow() == ls.Log(SOURCE).records(columns=COLUMNS).to_pyarrow()
     assert str(there.segments[0].path).startswith("s3://lake/tiered/prefix/payments-")
     for isolation in ("read_committed", "read_uncommitted"):
         asked = {"columns": COLUMNS, "isolation": isolation, "start_offset": 20}
         assert there.records(**asked).to_pyarrow() == ls.Log(SOURCE).records(**asked).to_pyarrow()
     assert there.validate().ok
-    ls.restore(uri, tmp_path / "restored", keys=tiered.KEYS)
+    ls.restore(uri, tmp_path / "restored", decryption_keys=tiered.KEYS)
     for path in SOURCE.glob("*.log"):
         assert (tmp_path / "restored/payments-0" / path.name).read_bytes() == path.read_bytes()
 
@@ -130,7 +130,7 @@ def test_a_look_up_in_a_store_fetches_its_chunks(server: Server, tmp_path: Path)
     _core.rebuild_indexes([(log, 0)], place)
     stored = tiered.Uploader(tmp_path, "large", chunk_size=256 << 10, key_id="key2").segment(log, 9999)
     server.put(tmp_path / "prefix", "lookup/prefix")
-    segment = ls.Log(server.uri("lookup/prefix"), keys=tiered.KEYS).segments[0]
+    segment = ls.Log(server.uri("lookup/prefix"), decryption_keys=tiered.KEYS).segments[0]
     server.fetched = Fetched()
     assert segment.records(columns=["offset"], start_offset=5000, end_offset=5001).read_all().num_rows == 1
     assert server.fetched.bytes_given < 4 * (256 << 10) < stored.stat().st_size // 9

@@ -182,7 +182,7 @@ def uploads(partition: Path) -> list[Path]:
 
 def read_uploads(uploads: list[Path]) -> ls.RecordBatchError:
     with pytest.raises(ls.RecordBatchError) as caught:
-        ls.Log(uploads[0].parent, keys=tiered.KEYS).records().read_all()
+        ls.Log(uploads[0].parent, decryption_keys=tiered.KEYS).records().read_all()
     assert isinstance(error := pickle.loads(pickle.dumps(caught.value)), type(caught.value))
     assert (error.path, str(error)) == (caught.value.path, str(caught.value))
     assert not tiered.leaks(repr(pickle.dumps(error)))

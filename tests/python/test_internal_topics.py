@@ -34,7 +34,7 @@ def test_every_type_and_version_says_what_kafkas_converters_said():
 
 
 def test_the_column_is_a_struct_behind_the_others_and_the_directory_tells_the_topic():
-    table = ls.decode(ls.FileSource(OFFSETS), decode="internal").to_pyarrow()
+    table = ls.decode(ls.FileSource(OFFSETS), values="internal").to_pyarrow()
     assert table.column_names == ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers", "internal"]
     assert table.schema.field("internal").type == COLUMN
     assert set(table["topic"].to_pylist()) == {"__consumer_offsets"}
@@ -86,7 +86,7 @@ def test_int_1_types_and_versions_to_come_stay_bytes_with_an_information():
         {"type": None, "version": None, "key": {"base64": "AGNr"}, "value": {"base64": "dg=="}},
         {"type": "GROUP_METADATA", "version": 77, "key": {"group": "g"}, "value": {"base64": "AE12"}},
     ]
-    assert [(one.rule, one.severity, one.recordIndex) for one in findings] == [("INT-1", "info", 0), ("INT-1", "info", 1)]
+    assert [(one.rule, one.severity, one.record_index) for one in findings] == [("INT-1", "info", 0), ("INT-1", "info", 1)]
     assert "type 99 of __consumer_offsets" in findings[0].message
     assert "version 77 of GROUP_METADATA" in findings[1].message
 
@@ -133,9 +133,9 @@ def test_a_batch_that_ends_badly_takes_back_what_was_decoded_of_it():
 def test_a_topic_that_nobody_tells_is_a_mistake():
     data = OFFSETS.read_bytes()
     with pytest.raises(ValueError, match="decode: which internal topic"):
-        ls.decode(data, decode="internal")
+        ls.decode(data, values="internal")
     with pytest.raises(ValueError, match='decode must be "internal"'):
-        ls.decode(data, topic="__consumer_offsets", decode="offsets")
+        ls.decode(data, topic="__consumer_offsets", values="offsets")
     with pytest.warns(UserWarning, match="orders is no internal topic"):
         rows, _ = said(data, topic="orders")
     assert set(rows) == {None}
@@ -152,7 +152,7 @@ def test_naming_the_column_finds_the_topic_too():
 
 
 def test_cat_decode_gives_json_in_json():
-    done = run("cat", OFFSETS, "--decode")
+    done = run("cat", OFFSETS, "--values", "internal")
     assert done.code == 0
     first = done.lines[0]
     assert list(first) == ["topic", "partition", "offset", "timestamp", "timestampType", "headers", "internal"]
@@ -163,14 +163,14 @@ def test_cat_decode_gives_json_in_json():
 
 def test_cat_decode_of_a_pipe_needs_the_topic(tmp_path: Path):
     data = OFFSETS.read_bytes()
-    refused = run("cat", "-", "--decode", stdin=data)
+    refused = run("cat", "-", "--values", "internal", stdin=data)
     assert (refused.code, refused.out) == (2, b"")
     assert "--topic" in refused.err
-    done = run("cat", "-", "--decode", "--topic", "__consumer_offsets", "--columns", "offset", stdin=data)
+    done = run("cat", "-", "--values", "internal", "--topic", "__consumer_offsets", "--columns", "offset", stdin=data)
     assert done.code == 0
     assert list(done.lines[0]) == ["offset", "internal"]
     out = tmp_path / "decoded.parquet"
-    assert run("cat", OFFSETS, "--decode", "--parquet", out).code == 0
+    assert run("cat", OFFSETS, "--values", "internal", "--parquet", out).code == 0
     table = pq.read_table(out)
     assert table["internal"].to_pylist() == said(ls.FileSource(OFFSETS))[0]
 
@@ -188,15 +188,15 @@ def test_cat_tells_internal_when_only_the_column_is_named():
 def test_spark_has_a_column_with_a_struct():
     from spark_session import spark_session
 
-    read = spark_session().read.format("logsegment").option("decode", "internal")
+    read = spark_session().read.format("logsegment").option("values", "internal")
     frame = read.load(str(OFFSETS.parent))
     assert frame.schema["internal"].dataType.simpleString() == "struct<type:string,version:smallint,key:string,value:string>"
     assert frame.columns[:2] == ["key", "value"]
     commits = frame.where("internal.type = 'OFFSET_COMMIT'").selectExpr("offset", "get_json_object(internal.key, '$.group') AS `group`")
-    own = ls.decode(ls.FileSource(OFFSETS), columns=["offset"], decode="internal").to_pyarrow().to_pylist()
+    own = ls.decode(ls.FileSource(OFFSETS), columns=["offset"], values="internal").to_pyarrow().to_pylist()
     expected = [(row["offset"], loaded(row["internal"])["key"]["group"]) for row in own if row["internal"]["type"] == "OFFSET_COMMIT"]
     assert sorted(map(tuple, commits.collect())) == expected
     few = read.option("columns", "offset").load(str(OFFSETS.parent))
     assert few.columns == ["offset", "internal"]
     with pytest.raises(Exception, match="option decode must be internal"):
-        spark_session().read.format("logsegment").option("decode", "json").load(str(OFFSETS.parent))
+        spark_session().read.format("logsegment").option("values", "json").load(str(OFFSETS.parent))

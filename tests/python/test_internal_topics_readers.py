@@ -45,16 +45,16 @@ def nameless(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("mmap", [True, False])
 def test_a_segment_says_what_decode_says(mmap: bool):
     segment = ls.Segment(OFFSETS, mmap=mmap)
-    assert segment.records(decode="internal").schema.names == [*COLUMNS, "internal"]
-    expected = rows_of(ls.decode(ls.FileSource(OFFSETS), columns=["offset"], decode="internal"))
-    assert rows_of(segment.records(columns=["offset"], decode="internal")) == expected
-    assert rows_of(segment.records(columns=["internal", "offset"], decode="internal", start_offset=3, end_offset=5)) == [
+    assert segment.records(values="internal").schema.names == [*COLUMNS, "internal"]
+    expected = rows_of(ls.decode(ls.FileSource(OFFSETS), columns=["offset"], values="internal"))
+    assert rows_of(segment.records(columns=["offset"], values="internal")) == expected
+    assert rows_of(segment.records(columns=["internal", "offset"], values="internal", start_offset=3, end_offset=5)) == [
         row for row in expected if 3 <= row["offset"] < 5
     ]
 
 
 def test_a_tree_says_what_each_of_its_topics_says():
-    stream = ls.Log(DATA).records(columns=["topic", "partition"], decode="internal", control=True)
+    stream = ls.Log(DATA).records(columns=["topic", "partition"], values="internal", control=True)
     rows = rows_of(stream)
     files = sorted(DATA.glob("*-*/*.log"))
     internal = {path.parent.name.rpartition("-")[0] for path in files if path.parent.name.startswith("__")}
@@ -70,7 +70,7 @@ def test_a_tree_says_what_each_of_its_topics_says():
 
 
 def test_findings_of_a_log_name_the_file(strange: Path):
-    stream = ls.Log(strange.parent).records(columns=[], decode="internal")
+    stream = ls.Log(strange.parent).records(columns=[], values="internal")
     assert [row["internal"]["type"] for row in rows_of(stream)] == [None, "GROUP_METADATA"]
     assert [one.rule for one in stream.findings] == ["INT-1", "INT-1"]
     assert all(one.path.startswith(f"{strange / FILE}/entry@") for one in stream.findings)
@@ -80,22 +80,22 @@ def test_a_topic_that_no_directory_tells_is_a_mistake(nameless: Path):
     words = "no directory tells which internal topic"
     for opened in (ls.Segment(nameless), ls.Log(nameless), ls.Log(nameless.parent)):
         with pytest.raises(ValueError, match=words):
-            opened.records(decode="internal")
+            opened.records(values="internal")
         with pytest.raises(ValueError, match='decode must be "internal"'):
-            opened.records(decode="offsets")  # type: ignore[arg-type]
+            opened.records(values="offsets")  # type: ignore[arg-type]
         assert {row["internal"] for row in rows_of(opened.records(columns=["internal"]))} == {None}
-        assert rows_of(opened.records(columns=["offset"], decode="internal", control=True))
+        assert rows_of(opened.records(columns=["offset"], values="internal", control=True))
     with pytest.raises(ValueError, match='decode must be "internal"'):
-        ls.polars.scan(nameless, decode="offsets")  # type: ignore[arg-type]
-    frame = ls.polars.scan(nameless, decode="internal")
+        ls.polars.scan(nameless, values="offsets")  # type: ignore[arg-type]
+    frame = ls.polars.scan(nameless, values="internal")
     assert frame.select("offset").collect().height > 0
     with pytest.raises(ValueError, match=words):
         frame.collect()
 
 
 def test_a_lazy_frame_says_what_decode_says():
-    frame = ls.polars.scan(OFFSETS.parent, decode="internal")
-    expected = ls.decode(ls.FileSource(OFFSETS), decode="internal").to_polars().with_columns(partition=pl.lit(1, pl.Int32))
+    frame = ls.polars.scan(OFFSETS.parent, values="internal")
+    expected = ls.decode(ls.FileSource(OFFSETS), values="internal").to_polars().with_columns(partition=pl.lit(1, pl.Int32))
     assert frame.collect_schema() == expected.schema
     assert frame.collect().equals(expected)
     commits = frame.filter(col("internal").struct.field("type") == "OFFSET_COMMIT").select("offset").collect()
@@ -108,7 +108,7 @@ def test_what_records_say_is_decoded_when_a_query_names_it(strange: Path, engine
     """Decoding leaves findings and copies text: a query that does not name the column has neither."""
     findings: list[ls.Finding] = []
     stats: dict[str, int] = {}
-    frame = ls.polars.scan(strange, decode="internal", findings=findings, io_stats=stats)
+    frame = ls.polars.scan(strange, values="internal", findings=findings, io_stats=stats)
     assert frame.select("offset").collect(engine=engine).height == 2
     assert (findings, stats["bytes_copied"]) == ([], 0)
     named = frame.filter(col("internal").struct.field("type").is_null()).select("offset")
@@ -130,32 +130,45 @@ def test_filters_spare_as_much_with_what_records_say():
 
 def test_follow_decode_gives_the_lines_of_cat():
     for options in ([], ["--columns", "offset,key"], ["--control"]):
-        done = run("follow", OFFSETS.parent, "--decode", "--offset", "0", "--idle-exit", "0", *options)
+        done = run("follow", OFFSETS.parent, "--values", "internal", "--offset", "0", "--idle-exit", "0", *options)
         assert (done.code, done.err) == (0, "")
-        assert done.out == run("cat", OFFSETS, "--decode", *options).out
+        assert done.out == run("cat", OFFSETS, "--values", "internal", *options).out
         control = "--control" in options
         assert [line["internal"] for line in done.lines] == [loaded(row) for row in said(ls.FileSource(OFFSETS), control=control)[0]]
 
 
 def test_follow_tells_what_it_cannot_say(strange: Path):
-    done = run("follow", strange, "--decode", "--offset", "1", "--idle-exit", "0", "--columns", "offset")
+    done = run("follow", strange, "--values", "internal", "--offset", "1", "--idle-exit", "0", "--columns", "offset")
     assert done.code == 0
     assert [line["internal"]["type"] for line in done.lines] == ["GROUP_METADATA"]
     assert done.err.count("INT-1") == 1
     assert "version 77 of GROUP_METADATA" in done.err
-    assert run("follow", strange, "--decode", "--offset", "0", "--idle-exit", "0", "--quiet").err == ""
-    redacted = run("follow", strange, "--decode", "--offset", "0", "--idle-exit", "0", "--redact")
+    assert run("follow", strange, "--values", "internal", "--offset", "0", "--idle-exit", "0", "--quiet").err == ""
+    redacted = run("follow", strange, "--values", "internal", "--offset", "0", "--idle-exit", "0", "--redact")
     assert [line["internal"] for line in redacted.lines] == [{"type": None}, {"type": "GROUP_METADATA"}]
     assert "version 77" not in redacted.err
 
 
 def test_follow_decode_needs_the_topic(nameless: Path):
-    refused = run("follow", nameless, "--decode", "--offset", "0", "--idle-exit", "0")
+    refused = run("follow", nameless, "--values", "internal", "--offset", "0", "--idle-exit", "0")
     assert (refused.code, refused.out) == (2, b"")
     assert "say --topic __consumer_offsets" in refused.err
     named = run("follow", nameless, "--columns", "internal", "--offset", "0", "--idle-exit", "0")
     assert (named.code, named.out) == (2, b"")
-    done = run("follow", nameless, "--decode", "--offset", "0", "--idle-exit", "0", "--topic", "__consumer_offsets", "--columns", "offset")
+    done = run(
+        "follow",
+        nameless,
+        "--values",
+        "internal",
+        "--offset",
+        "0",
+        "--idle-exit",
+        "0",
+        "--topic",
+        "__consumer_offsets",
+        "--columns",
+        "offset",
+    )
     assert [line["internal"] for line in done.lines] == [loaded(row) for row in said(ls.FileSource(OFFSETS))[0]]
 
 
@@ -179,31 +192,31 @@ def test_a_topic_that_is_not_internal_is_told(door: str):
             return ls.Log(OTHERS).records(columns=["offset"], **options).read_all().num_rows
         return ls.polars.scan(OTHERS, columns=["offset"], **options).collect().height
 
-    with pytest.warns(UserWarning, match=rf'decode="internal": {TOLD}') as caught:
-        assert read(decode="internal") == 240
+    with pytest.warns(UserWarning, match=rf'values="internal": {TOLD}') as caught:
+        assert read(values="internal") == 240
     assert len(caught) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert read(decode="internal", control=True) == read() == 240
+        assert read(values="internal", control=True) == read() == 240
 
 
 def test_a_tree_with_an_internal_topic_is_as_its_guide_says():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        rows = rows_of(ls.Log(DATA).records(columns=["topic"], decode="internal"))
+        rows = rows_of(ls.Log(DATA).records(columns=["topic"], values="internal"))
     assert {row["topic"] for row in rows if row["internal"] is None} > {"codec-none"}
 
 
 @pytest.mark.parametrize("verb", [("cat",), ("follow", "--offset", "0", "--idle-exit", "0")])
 def test_the_command_line_tells_topics_that_are_not_internal_once(verb: tuple[str, ...], tmp_path: Path):
-    done = run(verb[0], OTHERS, *verb[1:], "--decode")
+    done = run(verb[0], OTHERS, *verb[1:], "--values", "internal")
     assert (done.code, done.err, len(done.lines)) == (0, f"logsegment: {TOLD}\n", 240)
     for topic in ("codec-none-0", "codec-lz4-0", "__consumer_offsets-1"):
         shutil.copytree(DATA / topic, tmp_path / topic)
-    done = run(verb[0], tmp_path, *verb[1:], "--decode")
+    done = run(verb[0], tmp_path, *verb[1:], "--values", "internal")
     expected = "codec-lz4, codec-none are no internal topics of Kafka: `internal` is null in their records"
     assert (done.code, done.err) == (0, f"logsegment: {expected}\n")
-    for options in (("--decode", "--control"), ("--decode", "--quiet"), ()):
+    for options in (("--values", "internal", "--control"), ("--values", "internal", "--quiet"), ()):
         assert run(verb[0], OTHERS, *verb[1:], *options).err == ""
 
 
@@ -224,5 +237,5 @@ def test_plans_of_spark_tell_it():
         return [str(one.message) for one in caught]
 
     for streams in (False, True):
-        assert said(OTHERS, streams=streams, decode="internal") == [f"option decode: {TOLD}"]
-        assert said(OTHERS, streams=streams) == said(OFFSETS.parent, streams=streams, decode="internal") == []
+        assert said(OTHERS, streams=streams, values="internal") == [f"option decode: {TOLD}"]
+        assert said(OTHERS, streams=streams) == said(OFFSETS.parent, streams=streams, values="internal") == []

@@ -177,7 +177,7 @@ def test_a_batch_over_a_limit_is_left_out_with_its_bytes_and_offset_and_scanning
     assert [row["offset"] for row in corpus.rows_of(stream)] == [0, 1, 52, 53]
     (finding,) = stream.findings
     assert (finding.position, finding.length) == (len(batch_of_two(0)), len(large))
-    assert (finding.rule, finding.baseOffset) == ("COD-6", 2)
+    assert (finding.rule, finding.base_offset) == ("COD-6", 2)
 
 
 def batch_of_two(offset: int) -> bytes:

@@ -143,7 +143,7 @@ def test_behind_damage_it_is_not_unpacked_and_not_lost(codec: str, tmp_path: Pat
     noise = b"\xff" * 200
     data = modern + noise + batches
     report = ls.validate(data)
-    assert [(one.position, one.baseOffset) for one in report.unopened] == [
+    assert [(one.position, one.base_offset) for one in report.unopened] == [
         (row["position"] + len(modern) + len(noise), row["baseOffset"]) for row in rows_of(ls.batches(batches, experimental=True))
     ]
     damage = next(one for one in report.findings if one.severity == "error")

@@ -25,7 +25,7 @@ def idempotent(base_offset: int, sequence: int, *, producer: int = 7, epoch: int
 
 def rules(*batches: bytes) -> list[tuple[str, str, int | None]]:
     """Rule, severity and base offset of each finding."""
-    return [(found.rule, found.severity, found.baseOffset) for found in ls.validate(b"".join(batches)).findings]
+    return [(found.rule, found.severity, found.base_offset) for found in ls.validate(b"".join(batches)).findings]
 
 
 def test_sequences_that_follow_are_fine() -> None:
@@ -94,7 +94,7 @@ def test_transactions_are_followed_through_the_segments_of_a_log(tmp_path: Path)
 
     def hanging() -> list[tuple[int | None, bool]]:
         found = ls.Log(directory).validate().findings
-        return [(one.baseOffset, one.path.startswith(str(first))) for one in found if one.rule == "TRX-2"]
+        return [(one.base_offset, one.path.startswith(str(first))) for one in found if one.rule == "TRX-2"]
 
     second.write_bytes(marker(1, 7, 2) + late)
     assert hanging() == []
@@ -106,7 +106,7 @@ def told(*batches: bytes) -> list[tuple[str, int | None, str]]:
     """Rule, base offset and message of each finding; all are information."""
     found = ls.validate(b"".join(batches)).findings
     assert {one.severity for one in found} <= {"info"}
-    return [(one.rule, one.baseOffset, one.message) for one in found]
+    return [(one.rule, one.base_offset, one.message) for one in found]
 
 
 def test_ord_3_offsets_that_no_batch_has_are_told() -> None:
@@ -145,7 +145,7 @@ def test_ord_3_of_messages_and_across_segments(tmp_path: Path) -> None:
     (directory / "00000000000000000000.log").write_bytes(simple_batch([b"a"], 0))
     (directory / "00000000000000000007.log").write_bytes(simple_batch([b"a"], 7))
     found = [one for one in ls.Log(directory).validate().findings if one.rule == "ORD-3"]
-    assert [(one.baseOffset, "00000000000000000007.log" in one.path) for one in found] == [(7, True)]
+    assert [(one.base_offset, "00000000000000000007.log" in one.path) for one in found] == [(7, True)]
 
 
 def test_trx_1_a_marker_without_data_is_told() -> None:

@@ -142,8 +142,8 @@ def error_row(error: ls.RecordBatchError) -> Row:
 def finding_text(finding: ls.Finding) -> str:
     """Severity, rule, bytes, and the record and field when there are any."""
     parts = [finding.severity, finding.rule, f"{finding.position}+{finding.length}"]
-    if finding.recordIndex is not None:
-        parts.append(f"record {finding.recordIndex}")
+    if finding.record_index is not None:
+        parts.append(f"record {finding.record_index}")
     return " ".join([*parts, *([finding.field] if finding.field else [])])
 
 

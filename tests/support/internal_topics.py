@@ -20,7 +20,7 @@ def entry(*records: tuple[bytes | None, bytes | None]) -> bytes:
 
 
 def said(source: Any, **options: Any) -> tuple[list[Any], list[ls.Finding]]:
-    stream = ls.decode(source, columns=[], decode="internal", **options)
+    stream = ls.decode(source, columns=[], values="internal", **options)
     return stream.to_pyarrow()["internal"].to_pylist(), stream.findings
 
 

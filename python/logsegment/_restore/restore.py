@@ -58,7 +58,7 @@ class Restored:
 
 
 def restore(
-    path: str | os.PathLike[str], directory: str | os.PathLike[str], *, keys: Keys | None = None, on_error: OnError = "raise"
+    path: str | os.PathLike[str], directory: str | os.PathLike[str], *, decryption_keys: Keys | None = None, on_error: OnError = "raise"
 ) -> Restored:
     """Write the log directories that were uploaded to a prefix, byte for byte: segments, indexes, snapshots, leader epochs.
 
@@ -70,7 +70,7 @@ def restore(
     Args:
         path: a folder, a prefix in a store, or the folder of one partition.
         directory: it must be new, or empty; what goes wrong leaves nothing there.
-        keys: as in `logsegment.Segment`.
+        decryption_keys: see `logsegment.Segment`.
         on_error: "raise" at the first damaged segment, or "skip": give damaged ones back as they lie there, and tell. Of a chunk or a
             manifest that cannot be read there are no bytes to give: it ends both.
 
@@ -96,7 +96,7 @@ def restore(
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error must be "raise" or "skip", not {on_error!r}')
-    source = tiered(path, keys)
+    source = tiered(path, decryption_keys)
     if not is_directory(source):
         find_segments(source)
         raise ValueError(f"{shown(source)} is one file: a prefix or a folder is given back")

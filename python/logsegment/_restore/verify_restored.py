@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from logsegment._core import FileSource, Finding, RecordBatchError
-from logsegment._decode import entry_options
 from logsegment._errors import renamed
+from logsegment._options import ReadOptions
 from logsegment._validate import validated
 from logsegment.log.faults import TORN, error_of, faults_of
 from logsegment.log.segment import Segment
@@ -32,7 +32,7 @@ def faults_in(directory: Path, offsets: Offsets) -> Iterator[tuple[str, Finding]
     """
     logs = sorted(directory.glob("*.log"))
     for log, behind in zip(logs, [*logs[1:], None], strict=True):
-        options = entry_options(strict_tail=True, experimental=True) | {"upload": offsets[log.name]}
+        options = ReadOptions(strict_tail=True, experimental=True, upload=offsets[log.name])
         found = faults_of(validated(FileSource(log), "headers", options))
         yield from ((log.name, one) for one in found or _missing_end(log, behind))
 

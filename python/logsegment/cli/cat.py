@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from logsegment._core import RecordBatchError, Transactions, scan_transactions
 from logsegment._decode import decode
+from logsegment._options import Format, OnError, ReadOptions, Values, with_values
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.decoding import decode_option, decoded, ensure_topics, json_columns, say_others, with_control
+from logsegment.cli.decoding import ensure_topics, json_columns, say_others, values_option, with_control
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
 from logsegment.cli.inputs import InputSegment, ensure_topic, in_range, segments_of, whole_partition
 from logsegment.cli.messages import count, say
@@ -67,6 +68,18 @@ class Wanted:
     topic: str | None
     redactor: Redactor | None
 
+    @property
+    def read(self) -> ReadOptions:
+        """The options of the read."""
+        return ReadOptions(
+            start_offset=self.offsets.start,
+            end_offset=self.offsets.end,
+            check_crc=self.check_crc,
+            on_error=cast(OnError, self.on_error),
+            format=cast(Format, self.format),
+            experimental=self.experimental,
+        )
+
 
 @click.command(
     short_help="Records, as JSON lines or into a file.",
@@ -76,7 +89,7 @@ class Wanted:
         "logsegment cat orders-0 --since 2026-01-31T12:00:00Z --key user-7",
         "logsegment cat orders-0 --isolation read_committed --parquet orders.parquet",
         "zstdcat old.log.zst | logsegment cat -",
-        "logsegment cat __consumer_offsets-0 --decode",
+        "logsegment cat __consumer_offsets-0 --values internal",
         "logsegment cat orders-0 --redact-key ours.key",
     ),
 )
@@ -90,7 +103,7 @@ class Wanted:
 @click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Bytes in JSON; auto: text or {base64}.")
 @click.option("--isolation", type=click.Choice(["read_uncommitted", "read_committed"]), default="read_uncommitted", show_default=True)
 @click.option("--control", is_flag=True, help="Transaction markers and other control records too.")
-@decode_option
+@values_option
 @click.option("--topic", metavar="NAME", help="The topic, where no directory tells it.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N records.")
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
@@ -115,7 +128,7 @@ def cat(
     form: Form | None,
     isolation: str,
     control: bool,
-    is_decoded: bool,
+    values: Values,
     topic: str | None,
     limit: int | None,
     no_crc: bool,
@@ -144,8 +157,8 @@ def cat(
     wanted = Wanted(offsets, isolation, control, not no_crc, on_error, threads, entry_format, experimental, codecs, topic, redactor)
     segments = in_range(segments_of(paths), offsets.start, offsets.end)
     ensure_topic(topic, (segment.topic for segment in segments))
-    table = decoded(columns or with_control(TABLE_COLUMNS, control), is_decoded)
-    shown = table if output.kind else json_columns(columns, control=control, is_decoded=is_decoded)
+    table = [*with_values(columns or with_control(TABLE_COLUMNS, control), values)]
+    shown = table if output.kind else json_columns(columns, control=control, values=values)
     ensure_topics(shown, ((segment.name, segment.topic or topic) for segment in segments), control=control)
     say_others(shown, (segment.topic or topic for segment in segments), control=control, quiet=quiet)
     with ExitStack() as stack:
@@ -220,7 +233,7 @@ def _wanted_bytes(segment: InputSegment, wanted: Wanted) -> tuple[int, int | Non
     if segment.file is None or not segment.is_regular or start is end is None:
         return 0, None
     looked_up = Segment(segment.file)
-    return looked_up.range_to_read(start, end, on_error=wanted.on_error, format=wanted.format)  # type: ignore[arg-type]
+    return looked_up.range_to_read(start, end, wanted.read)
 
 
 def _transactions(segment: InputSegment, source: Any, known: dict[str, Transactions], wanted: Wanted, quiet: bool) -> Transactions:
@@ -237,10 +250,9 @@ def _transactions(segment: InputSegment, source: Any, known: dict[str, Transacti
 
 def _learned(partition: Sequence[SegmentFile], source: Any, wanted: Wanted) -> Transactions:
     """What the markers of a partition tell; of what is no file with a place of its own, those of the source."""
-    allowed = wanted.experimental or wanted.format == "v3"
-    is_recovering = wanted.on_error == "skip" and wanted.check_crc
+    read = wanted.read
     if partition:
-        start, end = wanted.offsets.start, wanted.offsets.end
-        first = partition[0].base_offset if start is None else start
-        return committed_transactions(partition, first, end, is_recovering=is_recovering, experimental=allowed)
-    return scan_transactions([source], experimental=allowed, on_error="skip" if is_recovering else "raise")
+        first = partition[0].base_offset if read.start_offset is None else read.start_offset
+        return committed_transactions(partition, replace(read, start_offset=first))
+    is_recovering = read.skips_damage and read.check_crc
+    return scan_transactions([source], experimental=read.takes_v3, on_error="skip" if is_recovering else "raise")

@@ -1,4 +1,4 @@
-"""`--decode`: the columns that records have then, and a mistake where nothing says of which topic they are."""
+"""`--values internal`: the columns that records have then, and a mistake where nothing says of which topic they are."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 import click
 
+from logsegment._decode import other_topics
+from logsegment._options import INTERNAL, Values, with_values
 from logsegment.cli.messages import say
-from logsegment.segment_files.internal_topics import INTERNAL, told_of_others, with_internal
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,21 +19,17 @@ JSON_COLUMNS = ("topic", "partition", "offset", "timestamp", "timestampType", "k
 BYTES = ("key", "value")
 
 
-def decode_option(function: F) -> F:
-    """Add --decode."""
-    text = "What records of Kafka's internal topics say, in the place of their bytes."
-    return click.option("--decode", "is_decoded", is_flag=True, help=text)(function)
+def values_option(function: F) -> F:
+    """Add --values."""
+    text = "Show values as raw bytes, or the fields of records of Kafka's internal topics.  [default: raw]"
+    option = click.option("--values", type=click.Choice(["raw", INTERNAL]), default="raw", metavar="KIND", help=text)
+    return option(function)
 
 
-def json_columns(columns: list[str] | None, *, control: bool, is_decoded: bool) -> list[str]:
-    """The columns of JSON lines: those that were named, or what a record is by default."""
-    usual = [name for name in JSON_COLUMNS if not (is_decoded and name in BYTES)]
-    return decoded(columns or with_control(usual, control), is_decoded)
-
-
-def decoded(columns: list[str], is_decoded: bool) -> list[str]:
-    """The columns, and what records say behind them when that is asked for."""
-    return with_internal(columns) if is_decoded else columns
+def json_columns(columns: list[str] | None, *, control: bool, values: Values) -> list[str]:
+    """Return the columns of JSON lines: those that were named, or those of a record by default."""
+    usual = [name for name in JSON_COLUMNS if not (values == INTERNAL and name in BYTES)]
+    return [*with_values(columns or with_control(usual, control), values)]
 
 
 def with_control(columns: Iterable[str], control: bool) -> list[str]:
@@ -42,7 +39,7 @@ def with_control(columns: Iterable[str], control: bool) -> list[str]:
 
 def say_others(columns: Iterable[str], topics: Iterable[str | None], *, control: bool, quiet: bool) -> None:
     """Say which topics are not internal where records are to be decoded: what their records hold is not shown."""
-    if INTERNAL in columns and not control and not quiet and (others := told_of_others(topics)):
+    if INTERNAL in columns and not control and not quiet and (others := other_topics(topics)):
         say(others)
 
 

@@ -15,9 +15,9 @@ import click
 
 from logsegment._core import Finding, RecordBatchError
 from logsegment._decode import decode
-from logsegment._options import OnError
+from logsegment._options import OnError, Values
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.decoding import decode_option, ensure_topics, json_columns, say_others
+from logsegment.cli.decoding import ensure_topics, json_columns, say_others, values_option
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
 from logsegment.cli.inputs import STDIN, ensure_topic, tell_gaps
 from logsegment.cli.messages import say
@@ -174,7 +174,7 @@ class Following:
 @click.option("--columns", type=ColumnsType(), help="Record columns, in this order; see the guide for all names.")
 @click.option("--bytes", "form", type=click.Choice(["auto", "utf8", "base64", "hex"]), help="Bytes in JSON; auto: text or {base64}.")
 @click.option("--control", is_flag=True, help="Transaction markers and other control records too.")
-@decode_option
+@values_option
 @click.option("--topic", metavar="NAME", help="The topic, where no directory tells it.")
 @click.option("--interval", type=click.FloatRange(min=0.01), help=BETWEEN)
 @click.option("--idle-exit", type=click.FloatRange(min=0), metavar="SECONDS", help="End when nothing new came for so long.")
@@ -190,7 +190,7 @@ def follow(
     columns: list[str] | None,
     form: Form | None,
     control: bool,
-    is_decoded: bool,
+    values: Values,
     topic: str | None,
     interval: float | None,
     idle_exit: float | None,
@@ -211,7 +211,7 @@ def follow(
         raise click.UsageError(f"{STDIN}: a pipe is read once, and does not grow; `logsegment cat` reads it")
     listed = [segment for path in paths for segment in find_segments(path)]
     ensure_topic(topic, (segment.topic for segment in listed))
-    chosen = json_columns(columns, control=control, is_decoded=is_decoded)
+    chosen = json_columns(columns, control=control, values=values)
     ensure_topics(chosen, ((segment.path, segment.topic or topic) for segment in listed), control=control)
     say_others(chosen, (segment.topic or topic for segment in listed), control=control, quiet=quiet)
     redactor = redactor_of(is_redacted, redact_key, quiet=quiet)

@@ -80,7 +80,9 @@ def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, 
         for finding in findings:
             show_json(finding.to_dict())
     elif findings:
-        rows = [(one.severity, one.rule, one.path, "-" if one.baseOffset is None else str(one.baseOffset), one.message) for one in findings]
+        rows = [
+            (one.severity, one.rule, one.path, "-" if one.base_offset is None else f"{one.base_offset}", one.message) for one in findings
+        ]
         Paper().table(("severity", "rule", "topic", "offset", "what"), rows)
     elif not quiet:
         Paper().line("clean", "green")

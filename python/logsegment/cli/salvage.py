@@ -252,7 +252,7 @@ def _salvage(segment: InputSegment, file: Any, aside: Any, place: Place, job: Jo
 def _misnamed(segment: InputSegment, place: Place) -> Finding:
     first = place.base_offset
     text = f"segment contradicts its name: name has offset {segment.base_offset}, first batch has {first}; written as {first:020d}.log"
-    return Finding(_NAME, "warning", text, "name", 0, 0, baseOffset=first)
+    return Finding(_NAME, "warning", text, "name", 0, 0, base_offset=first)
 
 
 def _lines(name: str, found: Salvage) -> Iterator[str]:

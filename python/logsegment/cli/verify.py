@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from logsegment._core import FileSource, Finding
-from logsegment._decode import entry_options
-from logsegment._options import Depth
+from logsegment._options import Depth, ReadOptions
 from logsegment._validate import Report, validated
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
 from logsegment.cli.inputs import InputSegment, in_range, segments_of
@@ -164,7 +163,7 @@ def _verify(segment: InputSegment, options: dict[str, Any], progress: Progress, 
     if segment.is_of_0_7 and options["format"] == "auto":
         # Read front to back for its progress, a source has no name that says so.
         options = options | {"format": "0.7", "base_position": segment.base_offset}
-    depth, entries = options["depth"], entry_options(**{name: option for name, option in options.items() if name != "depth"})
+    depth, entries = options["depth"], ReadOptions(**{name: option for name, option in options.items() if name != "depth"})
     # The batches of a segment that contradicts its name are valid: its finding comes after the survey of what is lost.
     plain = None if segment.file is None else replace(segment.file, finding=None)
     file = None if plain is None else plain.source()

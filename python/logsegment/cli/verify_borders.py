@@ -22,10 +22,10 @@ def border_findings(before: Survey, segment: InputSegment, survey: Survey) -> It
         return
     last, first = before.intact[-1].last_offset, survey.intact[0].first_offset
     if first <= last:
-        yield Finding("ORD-1", "warning", f"the segment before ends at offset {last}", "baseOffset", 0, 0, baseOffset=first)
+        yield Finding("ORD-1", "warning", f"the segment before ends at offset {last}", "baseOffset", 0, 0, base_offset=first)
     elif last + 1 < segment.base_offset:
         is_upload = object_name(os.path.basename(uncut_name(segment.path))) is not None
         why = "an upload is gone" if is_upload else "usual where a topic is compacted, otherwise a segment is gone"
         text = f"offsets {last + 1} to {segment.base_offset - 1} are missing before the segment: {why}"
         severity = "warning" if is_upload else "info"
-        yield Finding("ORD-3", severity, text, "baseOffset", 0, 0, baseOffset=last + 1, lastOffset=segment.base_offset - 1)
+        yield Finding("ORD-3", severity, text, "baseOffset", 0, 0, base_offset=last + 1, last_offset=segment.base_offset - 1)

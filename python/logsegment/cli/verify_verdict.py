@@ -196,9 +196,9 @@ def _shown(lines: list[str], noun: str) -> Iterable[str]:
 
 
 def _row(finding: Finding, batches: int = 1) -> tuple[str, ...]:
-    offset = "-" if finding.baseOffset is None else str(finding.baseOffset)
+    offset = "-" if finding.base_offset is None else str(finding.base_offset)
     where = f" ({finding.field})" if finding.field else ""
-    record = f"record {finding.recordIndex}: " if finding.recordIndex is not None else ""
+    record = f"record {finding.record_index}: " if finding.record_index is not None else ""
     # Findings of several files name theirs.
     path, at, _ = finding.path.rpartition("@")
     file = f"{os.path.basename(path)}: " if at and not finding.path.startswith("entry@") else ""

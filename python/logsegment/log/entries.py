@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Unpack
 
-from logsegment._core import Finding, Limits, RecordStream, validate_log
-from logsegment._decode import BatchTable, entry_options
-from logsegment._options import Depth, Format, OnError
+from logsegment._core import Finding, RecordStream, validate_log
+from logsegment._decode import BatchTable
+from logsegment._options import Depth, EntryKeywords, OnError, ReadOptions
 from logsegment._validate import Report
 from logsegment.log.neighbours import named, with_lost_indexes
 from logsegment.segment_files.discovery import SegmentFile
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 
 class Entries(ABC):
@@ -27,10 +24,7 @@ class Entries(ABC):
         check_crc: bool = True,
         on_error: OnError = "raise",
         strict_tail: bool = False,
-        format: Format = "auto",
-        experimental: bool = False,
-        codecs: Registry | None = None,
-        limits: Limits | None = None,
+        **options: Unpack[EntryKeywords],
     ) -> BatchTable:
         """Read the headers of the batches that may hold the wanted offsets, as `logsegment.batches` does.
 
@@ -40,10 +34,7 @@ class Entries(ABC):
             check_crc: as in `batches`.
             on_error: as in `batches`.
             strict_tail: as in `batches`.
-            format: as in `batches`.
-            experimental: as in `batches`.
-            codecs: as in `batches`.
-            limits: as in `batches`.
+            options: options of entries; see `decode`.
 
         Returns:
             A `BatchTable`; `position` counts in the file of the batch. Offsets that only an upload of tiered storage has that cannot be
@@ -59,16 +50,8 @@ class Entries(ABC):
             >>> ls.Log("orders-0").batches().num_rows
             20
         """
-        options = entry_options(
-            check_crc=check_crc,
-            on_error=on_error,
-            strict_tail=strict_tail,
-            format=format,
-            experimental=experimental,
-            codecs=codecs,
-            limits=limits,
-        )
-        return self._batch_stream(start_offset, end_offset, options).read_all()
+        read = ReadOptions.of(EntryKeywords, options, check_crc=check_crc, on_error=on_error, strict_tail=strict_tail)
+        return self._batch_stream(start_offset, end_offset, read).read_all()
 
     def validate(
         self,
@@ -76,10 +59,7 @@ class Entries(ABC):
         depth: Depth = "full",
         check_crc: bool = True,
         strict_tail: bool = False,
-        format: Format = "auto",
-        experimental: bool = False,
-        codecs: Registry | None = None,
-        limits: Limits | None = None,
+        **options: Unpack[EntryKeywords],
     ) -> Report:
         """Validate all segments, and hold the files beside them against them. Never raises on bad bytes.
 
@@ -87,10 +67,7 @@ class Entries(ABC):
             depth: as in `logsegment.validate`.
             check_crc: as in `logsegment.validate`.
             strict_tail: as in `logsegment.validate`.
-            format: as in `logsegment.validate`.
-            experimental: as in `logsegment.validate`.
-            codecs: as in `logsegment.validate`.
-            limits: as in `logsegment.validate`.
+            options: options of entries; see `decode`.
 
         Returns:
             A `Report`; the `path` of a finding begins with its file.
@@ -103,17 +80,15 @@ class Entries(ABC):
             >>> ls.Segment("payments-0/00000000000000000000.log").validate().ok, ls.Log("payments-0").validate().ok
             (True, True)
         """
-        options = entry_options(
-            check_crc=check_crc, strict_tail=strict_tail, format=format, experimental=experimental, codecs=codecs, limits=limits
-        )
+        read = ReadOptions.of(EntryKeywords, options, check_crc=check_crc, strict_tail=strict_tail)
         files, above = self._validated()
-        findings, stats = validate_log(list(map(named, files)), above, depth, options)
+        findings, stats = validate_log(list(map(named, files)), above, depth, read)
         misnamed = [file.finding for file in files if file.finding is not None]
         found = with_lost_indexes([*findings, *misnamed], [file.path for file in files])
         return Report([*found, *self._left_out()], stats, has_checksums=check_crc)
 
     @abstractmethod
-    def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:
+    def _batch_stream(self, start: int | None, end: int | None, options: ReadOptions) -> RecordStream:
         """The headers of what may hold the wanted offsets."""
 
     @abstractmethod

@@ -55,9 +55,9 @@ def _told(fault: Finding, kind: type[RecordBatchError], code: str) -> RecordBatc
     """Return the error that a finding is."""
     place = [f"at byte {fault.position}"]
     if code == "offsets":
-        place += [f"base offset {fault.baseOffset}", f"field {fault.field}"]
+        place += [f"base offset {fault.base_offset}", f"field {fault.field}"]
     error = kind(f"[{fault.rule}] {', '.join(place)}: {fault.message}")
-    error.__dict__.update(code=code, rule=fault.rule, position=fault.position, base_offset=fault.baseOffset)
+    error.__dict__.update(code=code, rule=fault.rule, position=fault.position, base_offset=fault.base_offset)
     if code == "offsets":
         error.__dict__.update(field=fault.field)
     return error

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, cached_property, partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import Any, Unpack
 
-from logsegment._core import FileSource, Finding, Limits, RecordStream, batch_files, decode_files, read_producer_snapshot
+from logsegment._core import FileSource, Finding, RecordStream, batch_files, decode_files, read_producer_snapshot
+from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import SNAPSHOT
-from logsegment._options import Isolation, OnError, Timestamp
+from logsegment._options import EntryKeywords, Isolation, ReadKeywords, ReadOptions, Timestamp
 from logsegment._text import count
 from logsegment.log.entries import Entries
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import arranged, in_range
-from logsegment.log.record_options import RecordOptions, ensure_known, lookup_options, shared_options
 from logsegment.log.segment import Segment
-from logsegment.log.time_lookup import TimeLookup, bounds, first_offset_at
+from logsegment.log.time_lookup import bounds, first_offset_at
 from logsegment.segment_files.discovery import SegmentFile, found_in, is_gap, segments_beside
-from logsegment.segment_files.internal_topics import ensure_topics, warn_of_others
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.listing import is_directory, names_in
 from logsegment.stores.uri import absolute, directory_of
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 
 class Log(Entries):
@@ -36,7 +33,7 @@ class Log(Entries):
     Args:
         path: a partition's directory, a tree of them (a broker's data directory), or a file; or the URI of one in a store.
         mmap: as in `Segment`.
-        keys: as in `Segment`.
+        decryption_keys: see `Segment`.
 
     Attributes:
         path (str): as given, absolute.
@@ -56,8 +53,8 @@ class Log(Entries):
     Source: `UnifiedLog` and `LogManager` in Kafka.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, mmap: bool = False, keys: Keys | None = None) -> None:
-        self.path = absolute(path) if keys is None else tiered(absolute(path), keys)
+    def __init__(self, path: str | os.PathLike[str], *, mmap: bool = False, decryption_keys: Keys | None = None) -> None:
+        self.path = absolute(path) if decryption_keys is None else tiered(absolute(path), decryption_keys)
         self._files, self.left_out = found_in(self.path)
         self._mmap = mmap
         self.segments = [Segment(file, mmap=mmap) for file in self._files]
@@ -75,7 +72,7 @@ class Log(Entries):
         start_timestamp: Timestamp | None = None,
         end_timestamp: Timestamp | None = None,
         isolation: Isolation = "read_uncommitted",
-        **options: Unpack[RecordOptions],
+        **options: Unpack[ReadKeywords],
     ) -> RecordStream:
         """Decode the records of all segments, one after the other; bounds hold in each partition.
 
@@ -85,8 +82,8 @@ class Log(Entries):
             start_timestamp: begin at the first record of this time or later; with `on_error="skip"` as in `Segment.records`.
             end_timestamp: end before the first record of this time or later.
             isolation: "read_committed" is right across the borders of segments.
-            options: as in `decode`; of `decode`, each directory tells its topic, and records of topics that are not internal are null,
-                of which a warning tells when there are no others.
+            options: options of records; see `decode`. With `values="internal"`, records of other topics have null, and a warning is
+                raised if no topic is internal.
 
         Returns:
             A `RecordStream`. The `path` of its findings begins with the file; `entryPosition` counts in the file of the record.
@@ -100,26 +97,22 @@ class Log(Entries):
             >>> ls.Log("payments-0").records(columns=["offset"], start_offset=10, end_offset=20).read_all().num_rows
             8
         """
-        ensure_known(options)
-        ensure_topics(options.get("decode"), self._files, control=options.get("control", False))
-        warn_of_others(options.get("decode"), (file.topic for file in self._files), control=options.get("control", False))
-        shared = shared_options(options, isolation)
+        read = ReadOptions.of(ReadKeywords, options, isolation=isolation)
+        ensure_topic_names(read, self._files)
+        warn_of_other_topics(read, (file.topic for file in self._files))
         parts = []
-        for segments in self._arranged(options.get("on_error", "raise")):
-            asked = bounds(segments, (start_offset, end_offset), (start_timestamp, end_timestamp), options)
-            parts += parts_of(segments, asked, shared, partial(_to_read, offsets=asked, options=options))
-        return decode_files(parts, shared, self._gaps(start_offset, end_offset))
+        for segments in self._arranged(read):
+            start, end = bounds(segments, (start_offset, end_offset), (start_timestamp, end_timestamp), read)
+            asked = replace(read, start_offset=start, end_offset=end)
+            parts += parts_of(segments, asked, partial(_to_read, options=asked))
+        return decode_files(parts, read, self._gaps(start_offset, end_offset))
 
-    def offset_for_timestamp(
-        self, timestamp: Timestamp, *, codecs: Registry | None = None, experimental: bool = False, limits: Limits | None = None
-    ) -> int | None:
+    def offset_for_timestamp(self, timestamp: Timestamp, **options: Unpack[EntryKeywords]) -> int | None:
         """Find the offset of the first record of this time or later in a log of one partition; None when there is none.
 
         Args:
             timestamp: milliseconds since the epoch, or an aware datetime.
-            codecs: as in `decode`: the batch in which the record is found is unpacked.
-            experimental: as in `decode`, of that batch.
-            limits: as in `decode`, of that batch.
+            options: options of entries; see `decode`. They are for the batch that contains the record.
 
         Raises:
             ValueError: when the tree has several partitions.
@@ -130,9 +123,9 @@ class Log(Entries):
             >>> ls.Log("payments-0").offset_for_timestamp(0)
             0
         """
-        lookup = TimeLookup(codecs=codecs, experimental=experimental, limits=limits)
+        read = ReadOptions.of(EntryKeywords, options)
         self._one_partition()
-        return first_offset_at(self._arranged("raise")[0], timestamp, lookup)
+        return first_offset_at(self._arranged(read)[0], timestamp, read)
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
@@ -179,8 +172,8 @@ class Log(Entries):
     def __repr__(self) -> str:
         return f"Log({self.path!r}, {count(len(self.segments), 'segment')})"
 
-    def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:
-        wanted = [one for segments in self._arranged(options["on_error"]) for one in in_range(segments, start, end)]
+    def _batch_stream(self, start: int | None, end: int | None, options: ReadOptions) -> RecordStream:
+        wanted = [one for segments in self._arranged(options) for one in in_range(segments, start, end)]
         return batch_files([one._file.source(*one.byte_range(start, end)) for one in wanted], options, self._gaps(start, end))
 
     def _validated(self) -> tuple[list[SegmentFile], list[str]]:
@@ -196,9 +189,9 @@ class Log(Entries):
     def _by_directory(self) -> list[list[Segment]]:
         return [list(group) for _, group in groupby(self.segments, lambda one: os.path.dirname(one.path))]
 
-    def _arranged(self, on_error: OnError) -> list[list[Segment]]:
+    def _arranged(self, options: ReadOptions) -> list[list[Segment]]:
         """Return the segments of each partition in the order of the offsets that they hold."""
-        files = arranged(self._files, reports=on_error == "skip")
+        files = arranged(self._files, reports=options.skips_damage)
         segments = [Segment(file, mmap=self._mmap) for file in files]
         return [list(group) for _, group in groupby(segments, lambda one: os.path.dirname(one.path))]
 
@@ -210,39 +203,35 @@ class Log(Entries):
 
 
 def parts_of(
-    segments: Sequence[Segment],
-    offsets: tuple[int | None, int | None],
-    shared: dict[str, Any],
-    range_of: Callable[[Segment], tuple[int, int | None] | None],
-) -> list[tuple[FileSource, dict[str, Any]]]:
-    """What `decode_files` reads of one partition, each part with its options.
+    segments: Sequence[Segment], options: ReadOptions, range_of: Callable[[Segment], tuple[int, int | None] | None]
+) -> list[tuple[FileSource, ReadOptions]]:
+    """Return what `decode_files` reads of one partition, each part with its options.
 
     Args:
         segments: all of the partition.
-        offsets: first offset wanted and first one not wanted.
-        shared: as `shared_options` gives it.
-        range_of: bytes to read of a segment that may hold wanted offsets; None for none of it.
+        options: those of the read, with the offsets that are wanted.
+        range_of: returns the bytes to read of a segment that may contain wanted offsets, or None.
 
     Raises:
-        OSError: when a file cannot be read.
+        OSError: if a file cannot be read.
     """
-    sources = [one._file.source(*found) for one in in_range(segments, *offsets) if (found := range_of(one)) is not None]
+    start, end = options.start_offset, options.end_offset
+    sources = [one._file.source(*found) for one in in_range(segments, start, end) if (found := range_of(one)) is not None]
     if not sources:
         return []
-    known = segments[0]._transactions(*offsets, shared["isolation"], cast(RecordOptions, shared))
-    own: dict[str, Any] = {"start_offset": offsets[0], "end_offset": offsets[1], "transactions": known}
-    own |= {"topic": segments[0].topic, "partition": segments[0].partition}
-    return [(source, shared | own) for source in sources]
+    known = segments[0]._transactions(start, end, options)
+    own = replace(options, transactions=known, topic=segments[0].topic, partition=segments[0].partition)
+    return [(source, own) for source in sources]
 
 
-def _to_read(segment: Segment, *, offsets: tuple[int | None, int | None], options: RecordOptions) -> tuple[int, int | None]:
-    return segment.range_to_read(*offsets, **lookup_options(options))
+def _to_read(segment: Segment, options: ReadOptions) -> tuple[int, int | None]:
+    return segment.range_to_read(options.start_offset, options.end_offset, options)
 
 
 def _aborted(segments: Sequence[Segment]) -> list[Rows[AbortedTransaction]]:
     """Those of each segment of a partition, whose markers are read once, and when a segment needs it."""
     beside = cache(partial(segments_beside, segments[0]._file))
-    known = cache(lambda: committed_transactions(beside(), experimental=True))
+    known = cache(lambda: committed_transactions(beside(), ReadOptions(experimental=True)))
     return [one.aborted_among(beside, lambda _: known()) for one in segments]
 
 

@@ -3,82 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from logsegment._core import FileSource, Finding, Limits, RecordBatchError, SegmentIndex, Transactions, validate_log
+from logsegment._core import FileSource, Finding, RecordBatchError, SegmentIndex, Transactions, validate_log
 from logsegment._core import committed_transactions as core_committed_transactions
-from logsegment._decode import entry_options
-from logsegment._options import Depth
+from logsegment._options import Depth, ReadOptions
 from logsegment._validate import Report
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import is_tiered
 
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
-
-
 #: Path, first offset (None if the name has none), and the offsets that the batches may hold.
 Named: TypeAlias = tuple[str, int | None, tuple[int, int | None] | None]
 
 
-def committed_transactions(
-    segments: Sequence[SegmentFile],
-    start: int | None = None,
-    end: int | None = None,
-    *,
-    is_recovering: bool = False,
-    experimental: bool = False,
-) -> Transactions:
+def committed_transactions(segments: Sequence[SegmentFile], options: ReadOptions) -> Transactions:
     """Return the transactions that a committed read must know, from the markers of a partition; see docs/decisions.
 
     Args:
         segments: all segments of one partition.
-        start: first offset that will be read.
-        end: first offset that will not be read.
-        is_recovering: read whole entries and believe them only when their checksum matches.
-        experimental: as in `logsegment.decode`.
+        options: those of the read, with the first offset that it reads and the first one that it does not. A read that skips damage
+            trusts a marker only if its checksum matches.
 
     Raises:
-        OSError: when a file cannot be read.
+        OSError: if a file cannot be read.
     """
     numbered = list(map(_numbered, arranged(segments, reports=True)))
-    return core_committed_transactions(numbered, start_offset=start, end_offset=end, is_recovering=is_recovering, experimental=experimental)
+    return core_committed_transactions(
+        numbered,
+        start_offset=options.start_offset,
+        end_offset=options.end_offset,
+        is_recovering=options.skips_damage and options.check_crc,
+        experimental=options.takes_v3,
+    )
 
 
-def validate_segment(
-    file: SegmentFile,
-    *,
-    depth: Depth,
-    check_crc: bool,
-    tells_shared: bool,
-    previous: SegmentFile | None = None,
-    is_followed: bool = False,
-    experimental: bool = False,
-    codecs: Registry | None = None,
-    limits: Limits | None = None,
-) -> Report:
-    """Validate a segment and hold the files beside it against it.
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What lies around a segment that is validated.
+
+    Attributes:
+        previous: the segment before, with whose last batch the first one is compared (ORD-1, ORD-2, ORD-3).
+        is_followed: another segment follows, so nobody writes after the last byte any more.
+        reports_shared: validate the files of its directory that belong to other segments, or to none, too.
+    """
+
+    previous: SegmentFile | None = None
+    is_followed: bool = False
+    reports_shared: bool = True
+
+
+def validate_segment(file: SegmentFile, depth: Depth, options: ReadOptions, around: Surroundings) -> Report:
+    """Validate a segment and the sidecar files next to it.
 
     Args:
         file: the segment.
-        depth: as in `logsegment.validate`.
-        check_crc: as in `logsegment.validate`.
-        experimental: as in `logsegment.validate`.
-        tells_shared: look at the files of its directory that belong to other segments or to none, too.
-        previous: the segment before, against whose last batch the first one is held (ORD-1, ORD-2, ORD-3).
-        is_followed: another segment follows: nobody writes behind the last byte any more.
-        codecs: as in `logsegment.validate`.
-        limits: as in `logsegment.validate`.
+        depth: see `logsegment.validate`.
+        options: those of the read.
+        around: what lies around it.
 
     Raises:
-        OSError: when a file cannot be read.
+        OSError: if a file cannot be read.
     """
-    options = entry_options(check_crc=check_crc, experimental=experimental, codecs=codecs, limits=limits)
-    around: dict[str, Any] = {"previous": _end_of(previous), "is_followed": is_followed}
-    findings, stats = validate_log([named(file)], [], depth, options, tells_shared=tells_shared, **around)
+    findings, stats = validate_log(
+        [named(file)],
+        [],
+        depth,
+        options,
+        tells_shared=around.reports_shared,
+        previous=_end_of(around.previous),
+        is_followed=around.is_followed,
+    )
     found = with_lost_indexes(findings, [file.path])
-    return Report(found if file.finding is None else [*found, file.finding], stats, has_checksums=check_crc)
+    return Report(found if file.finding is None else [*found, file.finding], stats, has_checksums=options.check_crc)
 
 
 def validate_files(files: Sequence[SegmentFile]) -> Report:
@@ -90,7 +88,7 @@ def validate_files(files: Sequence[SegmentFile]) -> Report:
     Raises:
         OSError: when a file cannot be read.
     """
-    findings, stats = validate_log(list(map(named, files)), [], None, entry_options())
+    findings, stats = validate_log(list(map(named, files)), [], None, ReadOptions())
     # Damage of an upload is told of its log.
     beside = [finding for finding in findings if not finding.rule.startswith("TS-")]
     return Report(with_lost_indexes(beside, [file.path for file in files]), stats)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from logsegment._core import Finding, RecordBatchError, SegmentIndex
-from logsegment._options import Format, OnError
+from logsegment._options import ReadOptions
 from logsegment.segment_files.discovery import SegmentFile, size_of
 from logsegment.stores.uri import is_stored
 from logsegment.tiered.catalog import latest_timestamp
@@ -97,26 +97,24 @@ class Ranges:
             return first, None
         return first, max(first, position + batch[0]) if batch else None
 
-    def range_to_read(
-        self, start_offset: int | None = None, end_offset: int | None = None, *, on_error: OnError = "raise", format: Format = "auto"
-    ) -> tuple[int, int | None]:
-        """Find the bytes that a decode of wanted offsets reads, whichever door it has.
+    def range_to_read(self, start_offset: int | None, end_offset: int | None, options: ReadOptions) -> tuple[int, int | None]:
+        """Return the bytes that a read of wanted offsets needs.
 
         Args:
             start_offset: first offset wanted (inclusive).
             end_offset: first offset not wanted (exclusive).
-            on_error: of the decode. One that skips damage believes no damaged header on the way.
-            format: of the decode. Offsets of Kafka 0.7 are positions behind messages, by which nothing is looked up.
+            options: those of the read. A read that skips damage trusts no header that may be damaged. Offsets of Kafka 0.7 are positions
+                after messages, by which nothing is looked up.
 
         Returns:
             As `byte_range`.
 
         Raises:
-            OSError: when the file cannot be read.
+            OSError: if the file cannot be read.
         """
-        if format in ("0.7", "sniff"):
+        if options.format in ("0.7", "sniff"):
             return 0, None
-        look_up = self.intact_range if on_error == "skip" else self.byte_range
+        look_up = self.intact_range if options.skips_damage else self.byte_range
         return look_up(start_offset, end_offset)
 
     def intact_range(self, start_offset: int | None = None, end_offset: int | None = None) -> tuple[int, int | None]:

@@ -154,7 +154,7 @@ def _placed(file: SegmentFile, first: int | None, finding: Finding | None, *, re
     if finding is None:
         # The name of the other one may be that of its next segment.
         return lower_bounded(file if first is None else replace(file, base_offset=first))
-    first, last = finding.baseOffset or 0, finding.lastOffset
+    first, last = finding.base_offset or 0, finding.last_offset
     proven = replace(file, base_offset=first, held=(first, _LAST if last is None else max(first, last)))
     return replace(proven, offsets=None, finding=finding) if reports else proven
 

@@ -6,13 +6,13 @@ import errno
 import mmap as mapping
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from logsegment._core import (
     FileSource,
     Finding,
-    Limits,
     RecordStream,
     SegmentIndex,
     Transactions,
@@ -22,26 +22,21 @@ from logsegment._core import (
     read_txn_index,
 )
 from logsegment._core import decode as core_decode
-from logsegment._decode import decode
+from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._errors import naming_file
 from logsegment._inspect import Field, inspect
-from logsegment._options import Isolation, Timestamp, milliseconds
+from logsegment._options import EntryKeywords, Isolation, ReadKeywords, ReadOptions, Timestamp, milliseconds
 from logsegment.log.entries import Entries
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.ranges import Ranges
 from logsegment.log.reader import alone
-from logsegment.log.record_options import RecordOptions, ensure_known, lookup_options, shared_options, takes_v3
-from logsegment.log.time_lookup import TimeLookup, bounds
-from logsegment.log.valid_times import decoding, first_late
+from logsegment.log.time_lookup import bounds
+from logsegment.log.valid_times import first_late, time_columns
 from logsegment.segment_files.discovery import SegmentFile, find_segments, segments_beside
-from logsegment.segment_files.internal_topics import ensure_topics, warn_of_others
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.uri import absolute, is_stored, shown
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 
 class Segment(Ranges, Entries):
@@ -56,7 +51,7 @@ class Segment(Ranges, Entries):
             partition.
         mmap: map a local file into memory for reads from its first byte on; by default the file is read by position. If another
             process truncates a mapped file, for example a broker that follows a new leader, the operating system kills this process.
-        keys: of tiered storage: the RSA private keys under which segments are encrypted, by their ids; each a file (PKCS#8, PEM or DER)
+        decryption_keys: the RSA private keys of encrypted segments in tiered storage, by their ids; each a file (PKCS#8, PEM or DER)
             or the key itself (PEM text, bytes). They are never shown.
 
     Attributes:
@@ -74,10 +69,10 @@ class Segment(Ranges, Entries):
     Source: `LogSegment`, `OffsetIndex`, `TimeIndex` and `TransactionIndex` in Kafka's storage.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | SegmentFile, *, mmap: bool = False, keys: Keys | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str] | SegmentFile, *, mmap: bool = False, decryption_keys: Keys | None = None) -> None:
         if not isinstance(mmap, bool):
             raise ValueError(f"mmap must be True or False, not {mmap!r}")
-        (self._file,) = [path] if isinstance(path, SegmentFile) else find_segments(_file(path, keys))
+        (self._file,) = [path] if isinstance(path, SegmentFile) else find_segments(_file(path, decryption_keys))
         self._mmap = mmap
 
     @property
@@ -113,7 +108,7 @@ class Segment(Ranges, Entries):
         start_timestamp: Timestamp | None = None,
         end_timestamp: Timestamp | None = None,
         isolation: Isolation = "read_uncommitted",
-        **options: Unpack[RecordOptions],
+        **options: Unpack[ReadKeywords],
     ) -> RecordStream:
         """Decode records; only the batches that may hold wanted offsets are read.
 
@@ -126,7 +121,7 @@ class Segment(Ranges, Entries):
             start_timestamp: begin at the first record of this time or later, as `offset_for_timestamp` finds it where nothing is damaged.
             end_timestamp: end before the first record of this time or later.
             isolation: as in `decode`, by what the whole partition tells.
-            options: as in `decode`; of `decode`, the directory tells the topic.
+            options: options of records; see `decode`.
 
         Returns:
             A `RecordStream`, with topic and partition of the directory.
@@ -140,15 +135,15 @@ class Segment(Ranges, Entries):
             >>> segment.records(columns=["offset"], isolation="read_committed").read_all().num_rows
             9
         """
-        ensure_known(options)
-        ensure_topics(options.get("decode"), [self._file], control=options.get("control", False))
-        warn_of_others(options.get("decode"), [self.topic], control=options.get("control", False))
-        file = alone(self._file, reports=options.get("on_error") == "skip")
-        start, end = bounds([self], (start_offset, end_offset), (start_timestamp, end_timestamp), options)
-        known = self._transactions(start, end, isolation, options)
-        own = {"start_offset": start, "end_offset": end, "transactions": known, "topic": self.topic, "partition": self.partition}
-        source = self._source(file, *self.range_to_read(start, end, **lookup_options(options)))
-        return core_decode(source, shared_options(options, isolation) | own, file=file.source())
+        read = ReadOptions.of(ReadKeywords, options, isolation=isolation, topic=self.topic, partition=self.partition)
+        ensure_topic_names(read, [self._file])
+        warn_of_other_topics(read, [self.topic])
+        file = alone(self._file, reports=read.skips_damage)
+        start, end = bounds([self], (start_offset, end_offset), (start_timestamp, end_timestamp), read)
+        known = self._transactions(start, end, read)
+        read = replace(read, start_offset=start, end_offset=end, transactions=known)
+        source = self._source(file, *self.range_to_read(start, end, read))
+        return core_decode(source, read, file=file.source())
 
     def inspect(self, *, at: int | None = None, offset: int | None = None, **options: Any) -> Field:
         """Show one entry field by field, as `logsegment.inspect` does; the `.index` leads to an offset.
@@ -181,9 +176,7 @@ class Segment(Ranges, Entries):
         timestamp: Timestamp,
         *,
         start_offset: int | None = None,
-        codecs: Registry | None = None,
-        experimental: bool = False,
-        limits: Limits | None = None,
+        **options: Unpack[EntryKeywords],
     ) -> int | None:
         """Find the offset of the first record whose timestamp is this one or later; None when there is none.
 
@@ -192,9 +185,7 @@ class Segment(Ranges, Entries):
         Args:
             timestamp: milliseconds since the epoch, or an aware datetime.
             start_offset: records before it do not count, as those that were deleted on request.
-            codecs: as in `decode`: the batch in which the record is found is unpacked.
-            experimental: as in `decode`, of that batch.
-            limits: as in `decode`, of that batch.
+            options: options of entries; see `decode`. They are for the batch that contains the record.
 
         Raises:
             RecordBatchError: when bytes on the way cannot be read.
@@ -206,15 +197,17 @@ class Segment(Ranges, Entries):
 
         Source: `LogSegment.findOffsetByTimestamp` in Kafka.
         """
+        return self._first_offset_at(timestamp, ReadOptions.of(EntryKeywords, options, start_offset=start_offset))
+
+    def _first_offset_at(self, timestamp: Timestamp, options: ReadOptions) -> int | None:
         wanted = max(milliseconds(timestamp), -(2**63))
         if wanted >= 2**63 or self._is_kafka_07:
             return None
         position, batch = self._find_timestamp(wanted)
         if batch is None:
             return None
-        source = FileSource(self.path, position)
-        lookup = TimeLookup(start_offset=start_offset, codecs=codecs, experimental=experimental, limits=limits)
-        with naming_file(self.path), decode(source, **decoding(lookup)) as stream:
+        raising = replace(options, on_error="raise", check_crc=True, end_offset=None)
+        with naming_file(self.path), core_decode(FileSource(self.path, position), time_columns(raising)) as stream:
             return first_late(stream, wanted)
 
     @cached_property
@@ -263,7 +256,9 @@ class Segment(Ranges, Entries):
     def _ended_here(self, neighbours: Sequence[SegmentFile]) -> Transactions:
         """What the markers tell up to the end of the segment: nothing behind it is read, and nothing before the snapshot in front of it."""
         first = self.base_offset or 0
-        return committed_transactions([one for one in neighbours if (one.base_offset or 0) <= first], first, experimental=True)
+        return committed_transactions(
+            [one for one in neighbours if (one.base_offset or 0) <= first], ReadOptions(start_offset=first, experimental=True)
+        )
 
     @cached_property
     def producer_snapshot(self) -> Rows[ProducerState]:
@@ -295,8 +290,8 @@ class Segment(Ranges, Entries):
     def _own(self, suffix: str) -> list[Finding]:
         return [finding for finding in self._index.findings() if finding.path.startswith(shown(self._beside(suffix)) + "@")]
 
-    def _batch_stream(self, start: int | None, end: int | None, options: dict[str, Any]) -> RecordStream:
-        file = alone(self._file, reports=options["on_error"] == "skip")
+    def _batch_stream(self, start: int | None, end: int | None, options: ReadOptions) -> RecordStream:
+        file = alone(self._file, reports=options.skips_damage)
         return batch_stream(self._source(file, *self.byte_range(start, end)), options, file=file.source())
 
     def _validated(self) -> tuple[list[SegmentFile], list[str]]:
@@ -310,15 +305,13 @@ class Segment(Ranges, Entries):
                     return mapped if end is None else memoryview(mapped)[:end]
         return file.source(start, end)
 
-    def _transactions(self, start: int | None, end: int | None, isolation: Isolation, options: RecordOptions) -> Transactions | None:
-        if isolation != "read_committed":
+    def _transactions(self, start: int | None, end: int | None, options: ReadOptions) -> Transactions | None:
+        if options.isolation != "read_committed":
             return None
         if self._is_kafka_07:
             return Transactions([])
-        is_recovering = options.get("on_error") == "skip" and options.get("check_crc", True)
-        first = start if start is not None else self.base_offset
-        allowed = takes_v3(options)
-        return committed_transactions(segments_beside(self._file), first, end, is_recovering=is_recovering, experimental=allowed)
+        bounded = replace(options, start_offset=start if start is not None else self.base_offset, end_offset=end)
+        return committed_transactions(segments_beside(self._file), bounded)
 
 
 def _file(path: str | os.PathLike[str], keys: Keys | None) -> str:

@@ -1,53 +1,34 @@
-"""Wanted offsets of a log, also those that are told as times."""
+"""Look up the offsets of times in a log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from logsegment._core import Limits
-from logsegment._options import Timestamp, milliseconds
-from logsegment.log.record_options import RecordOptions, takes_v3
-from logsegment.log.valid_times import intact_offset_at
+from logsegment._options import ReadOptions, Timestamp, milliseconds
+from logsegment.log.valid_times import valid_offset_at
 
 if TYPE_CHECKING:
     from logsegment.log.segment import Segment
-    from logsegment.plugins import Registry
 
 
-@dataclass(frozen=True, slots=True)
-class TimeLookup:
-    """How times are looked up in a log.
+def first_offset_at(segments: Iterable[Segment], timestamp: Timestamp, options: ReadOptions) -> int | None:
+    """Return the offset of the first record of a time or later in the segments of a log; None if there is none.
 
-    Attributes:
-        recovers: only batches whose checksums match are believed, and everything in front of the record is read; else indexes and headers
-            lead to it, and damage on the way is an error.
-        check_crc: of a read that recovers; without it, damaged batches count as far as they can be decoded, and all records are looked at.
-        start_offset: records before it do not count.
-        end_offset: nor those from it on.
-        codecs: as in `decode`.
-        experimental: as in `decode`.
-        limits: as in `decode`.
-    """
-
-    recovers: bool = False
-    check_crc: bool = True
-    start_offset: int | None = None
-    end_offset: int | None = None
-    codecs: Registry | None = None
-    experimental: bool = False
-    limits: Limits | None = None
-
-
-def first_offset_at(segments: Iterable[Segment], timestamp: Timestamp, lookup: TimeLookup) -> int | None:
-    """The offset of the first record of a time or later in the segments of a log; None when there is none.
+    Args:
+        segments: in the order of their offsets.
+        timestamp: milliseconds, or an aware datetime.
+        options: those of the read that begins or ends there. With `on_error="skip"` only batches whose checksums match are trusted, and
+            all bytes before the record are read; otherwise indexes and headers lead to it, and damage on the way is an error. Records
+            before `start_offset`, and from `end_offset` on, do not count.
 
     Raises:
-        RecordBatchError: when bytes on the way cannot be read, unless the look-up recovers.
-        OSError: when a file cannot be read.
+        RecordBatchError: if bytes on the way cannot be read, unless damage is skipped.
+        OSError: if a file cannot be read.
     """
-    found = (_found_in(one, timestamp, lookup) for one in segments)
+    options = replace(options, experimental=options.takes_v3)
+    found = (_found_in(one, timestamp, options) for one in segments)
     return next((offset for offset in found if offset is not None), None)
 
 
@@ -55,34 +36,22 @@ def bounds(
     segments: Sequence[Segment],
     offsets: tuple[int | None, int | None],
     times: tuple[Timestamp | None, Timestamp | None],
-    options: RecordOptions,
+    options: ReadOptions,
 ) -> tuple[int | None, int | None]:
-    """Offsets, also for those that were given as times. Where no record is late enough, the end of the log is meant."""
+    """Return the offsets that are wanted, also if they were given as times. If no record is late enough, it is the end of the log."""
     (start, end), (start_timestamp, end_timestamp) = offsets, times
-    lookup = _lookup_of(options)
     if start_timestamp is not None:
-        found = first_offset_at(segments, start_timestamp, lookup)
+        found = first_offset_at(segments, start_timestamp, options)
         start = 2**63 - 1 if found is None else found if start is None else max(found, start)
     if end_timestamp is not None:
-        found = first_offset_at(segments, end_timestamp, lookup)
+        found = first_offset_at(segments, end_timestamp, options)
         end = end if found is None else found if end is None else min(found, end)
     return start, end
 
 
-def _found_in(segment: Segment, timestamp: Timestamp, lookup: TimeLookup) -> int | None:
-    if not lookup.recovers:
-        asked: dict[str, Any] = {"codecs": lookup.codecs, "experimental": lookup.experimental, "limits": lookup.limits}
-        found = segment.offset_for_timestamp(timestamp, start_offset=lookup.start_offset, **asked)
-        return None if found is None or (lookup.end_offset is not None and found >= lookup.end_offset) else found
+def _found_in(segment: Segment, timestamp: Timestamp, options: ReadOptions) -> int | None:
+    if not options.skips_damage:
+        found = segment._first_offset_at(timestamp, options)
+        return None if found is None or (options.end_offset is not None and found >= options.end_offset) else found
     # Entries of Kafka 0.7 have no times.
-    return None if segment.path.endswith(".kafka") else intact_offset_at(segment.path, milliseconds(timestamp), lookup)
-
-
-def _lookup_of(options: RecordOptions) -> TimeLookup:
-    return TimeLookup(
-        recovers=options.get("on_error") == "skip",
-        check_crc=options.get("check_crc", True),
-        codecs=options.get("codecs"),
-        experimental=takes_v3(options),
-        limits=options.get("limits"),
-    )
+    return None if segment.path.endswith(".kafka") else valid_offset_at(segment.path, milliseconds(timestamp), options)

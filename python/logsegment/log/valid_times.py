@@ -1,46 +1,44 @@
-"""The first record of a time or later, by batches whose checksums match: for reads that go on past damage, which believe no other header.
+"""The first record of a time or later, by batches whose checksums match: for reads that skip damage.
 
-Neither an index nor a header that may be damaged leads anywhere: each byte in front of the record is read, and records of no batch but
-those that may hold it are decoded. Nothing is mapped into memory.
+Neither an index nor a header that may be damaged leads anywhere. Each byte before the record is read, and only batches that may contain it
+are decoded.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
-from logsegment._core import FileSource, RecordStream
-from logsegment._decode import batch_stream, decode
+from logsegment._core import FileSource, RecordStream, batch_stream, decode
+from logsegment._options import ReadOptions
 
-if TYPE_CHECKING:
-    from logsegment.log.time_lookup import TimeLookup
-
-#: Headers that are looked at together: what is read behind the wanted one is read for nothing.
+#: Headers that are read together.
 _ROWS = 64
 _FIELDS = [(name, name) for name in ("isValid", "position", "size", "magic", "attributes", "lastOffset", "maxTimestamp")]
 _CODEC = 0x07
 
 
-def intact_offset_at(path: str, timestamp: int, lookup: TimeLookup) -> int | None:
-    """The offset of the first record of a segment that is of this time (ms) or later; None when there is none in an intact batch.
+def valid_offset_at(path: str, timestamp: int, options: ReadOptions) -> int | None:
+    """Return the offset of the first record of this time (ms) or later in a valid batch of a segment, or None.
 
     Raises:
-        OSError: when the file cannot be read.
+        OSError: if the file cannot be read.
     """
-    for source in _sources(path, timestamp, lookup):
-        with decode(source, on_error="skip", check_crc=lookup.check_crc, end_offset=lookup.end_offset, **decoding(lookup)) as stream:
+    for source in _sources(path, timestamp, options):
+        with decode(source, time_columns(options)) as stream:
             found = first_late(stream, timestamp)
         if found is not None:
             return found
     return None
 
 
-def decoding(lookup: TimeLookup) -> dict[str, Any]:
-    """Options of `decode` for records among which `first_late` looks."""
-    plugins = {"codecs": lookup.codecs, "experimental": lookup.experimental, "limits": lookup.limits}
-    shape = {"columns": ["offset", "timestampMs"], "control": True, "batch_size": 4096, "batch_bytes": 1}
-    return {**shape, **plugins, "start_offset": lookup.start_offset}
+def time_columns(options: ReadOptions) -> ReadOptions:
+    """Return the options of a read of the records among which `first_late` looks."""
+    own = ReadOptions(columns=("offset", "timestampMs"), control=True, batch_size=4096, batch_bytes=1)
+    kept = ("check_crc", "on_error", "start_offset", "end_offset", "experimental", "codecs", "limits")
+    return replace(own, **{name: getattr(options, name) for name in kept})
 
 
 def first_late(stream: RecordStream, timestamp: int) -> int | None:
@@ -53,17 +51,17 @@ def first_late(stream: RecordStream, timestamp: int) -> int | None:
     return None
 
 
-def _sources(path: str, timestamp: int, lookup: TimeLookup) -> Iterator[FileSource]:
-    """What may hold the record, in order; all of the file for a read that takes damaged batches for records too."""
-    if not lookup.check_crc:
+def _sources(path: str, timestamp: int, options: ReadOptions) -> Iterator[FileSource]:
+    """Yield what may contain the record, in order. Without checksums that is the whole file."""
+    if not options.check_crc:
         yield FileSource(path)
         return
-    options: dict[str, Any] = {"experimental": lookup.experimental, "limits": lookup.limits}
-    with batch_stream(FileSource(path), on_error="skip", batch_size=_ROWS, **options) as stream:
+    headers = ReadOptions(on_error="skip", batch_size=_ROWS, experimental=options.experimental, limits=options.limits)
+    with batch_stream(FileSource(path), headers) as stream:
         for rows in stream:
             for line in rows.to_jsonl(fields=_FIELDS).splitlines():
                 row = json.loads(line)
-                if row["isValid"] and _may_be_late(row, timestamp) and _reaches(row, lookup.start_offset):
+                if row["isValid"] and _may_be_late(row, timestamp) and _reaches(row, options.start_offset):
                     yield FileSource(path, row["position"], row["position"] + row["size"])
 
 

@@ -163,7 +163,7 @@ def found(
     rule: str, message: str, language: str, *, severity: str = "error", offset: int | None = None, field: str | None = None
 ) -> Finding:
     """Make a finding about a language's registry; `offset` is that of its record in the topic."""
-    return Finding(rule, severity, message, topic_of(language), 0, 0, baseOffset=offset, field=field)
+    return Finding(rule, severity, message, topic_of(language), 0, 0, base_offset=offset, field=field)
 
 
 def _parsed(alias: str | None, value: object) -> Entry:

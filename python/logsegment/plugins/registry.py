@@ -211,7 +211,7 @@ def resolver(registry: Registry | None) -> Resolver | str | None:
     return Resolver(registry)
 
 
-def broker_resolver(registry: Registry | None) -> Resolver | str | None:
+def broker_resolver(registry: Registry | None) -> BrokerResolver | str | None:
     """Return a registry as the core asks it where the core does a broker's work."""
     if registry is None or isinstance(registry, Absent):
         return None if registry is None else registry.wanted

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from logsegment._core import ArrowBatch, Finding, decode, decode_files
-from logsegment._options import Isolation
+from logsegment._decode import ensure_topic_names, warn_of_other_topics
+from logsegment._options import COLUMNS, INTERNAL, Isolation, ReadKeywords, ReadOptions
 from logsegment.log.log import Log, parts_of
-from logsegment.log.record_options import RecordOptions, ensure_known, lookup_options, shared_options
 from logsegment.log.segment import Segment
 from logsegment.polars.bounds import ANYTHING, Bounds
 from logsegment.polars.predicates import condition_of
 from logsegment.segment_files.discovery import is_gap
-from logsegment.segment_files.internal_topics import COLUMNS, INTERNAL, columns_with, ensure_topics, warn_of_others
 from logsegment.stores.uri import absolute, shown
 from logsegment.tiered.keys import Keys
 
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
 def scan(
     path: str | os.PathLike[str],
     *,
-    keys: Keys | None = None,
+    decryption_keys: Keys | None = None,
     isolation: Isolation = "read_uncommitted",
     io_stats: dict[str, int] | None = None,
     findings: list[Finding] | None = None,
-    **options: Unpack[RecordOptions],
+    **options: Unpack[ReadKeywords],
 ) -> pl.LazyFrame:
     """Scan a log with Polars: nothing is read before the frame is collected, and then no more than the query wants.
 
@@ -42,13 +41,13 @@ def scan(
     Args:
         path: a segment, a partition's directory or a tree of them, here, in a store or in tiered storage; what lies there is found anew
             whenever the frame is collected.
-        keys: as in `Segment`.
+        decryption_keys: see `Segment`.
         isolation: as in `Log.records`.
         io_stats: counters by name, to which those of each read are added; what they count says `RecordStream.io_stats`.
         findings: a list that takes what is found on the way, as `RecordStream.findings` has it, and offsets that only uploads of tiered
             storage have which cannot be read.
         options: as in `decode`. `columns` are those that a query can name; `binary` is "binary_view" unless it is said, which is what
-            Polars holds. With `decode` the directories tell the topics; what records say is decoded when a query names `internal`.
+            Polars holds. With `values="internal"` the fields are decoded when a query names `internal`.
 
     Returns:
         A `polars.LazyFrame`, with topic and partition of the directories. Its schema is known before anything is read.
@@ -68,12 +67,9 @@ def scan(
     Source: `polars.io.plugins.register_io_source`.
     """
     register = _register()
-    ensure_known(options)
     place = absolute(path)
-    columns = columns_with(options.get("decode"), options.get("columns"))
-    chosen: RecordOptions = {**options, "columns": list(COLUMNS) if columns is None else columns}
-    chosen.setdefault("binary", "binary_view")
-    source = _Source(place, keys, isolation, chosen, {} if io_stats is None else io_stats, [] if findings is None else findings)
+    read = ReadOptions.of(ReadKeywords, {"binary": "binary_view", "columns": COLUMNS, **options}, isolation=isolation)
+    source = _Source(place, decryption_keys, read, {} if io_stats is None else io_stats, [] if findings is None else findings)
     frame: pl.LazyFrame = register(
         source.frames, schema=source.schema(), is_pure=True, explain_name="LOGSEGMENT", explain_detail=shown(place)
     )
@@ -93,9 +89,8 @@ class _Source:
     """What Polars asks for frames, each time that a query is run."""
 
     path: str
-    keys: Keys | None = field(repr=False)
-    isolation: Isolation
-    options: RecordOptions
+    decryption_keys: Keys | None = field(repr=False)
+    options: ReadOptions
     io_stats: dict[str, int]
     findings: list[Finding] = field(repr=False)
 
@@ -103,7 +98,7 @@ class _Source:
         """Polars' types of all columns that can be asked for, from the Arrow schema; no file is opened."""
         import polars as pl
 
-        return dict(pl.DataFrame(decode(b"", shared_options(self.options, "read_uncommitted"))).schema)
+        return dict(pl.DataFrame(decode(b"", replace(self.options, isolation="read_uncommitted"))).schema)
 
     def frames(
         self, with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
@@ -119,22 +114,22 @@ class _Source:
         import polars as pl
 
         condition = condition_of(predicate)
-        columns = list(self.options["columns"] or ()) if with_columns is None else with_columns
+        columns = list(self.options.columns or COLUMNS) if with_columns is None else with_columns
         needed = list(dict.fromkeys([*columns, *([] if predicate is None else predicate.meta.root_names())]))
-        sizes = [self.options.get("batch_size", 65536), batch_size, n_rows if predicate is None else None]
+        sizes = [self.options.batch_size, batch_size, n_rows if predicate is None else None]
         least = max(1, min(size for size in sizes if size is not None))
-        log = Log(self.path, keys=self.keys)
+        log = Log(self.path, decryption_keys=self.decryption_keys)
         self.findings += filter(is_gap, log.left_out)
         if INTERNAL in needed:
-            warn_of_others(self.options.get("decode"), (one.topic for one in log), control=self.options.get("control", False))
-        for segments in log._arranged(self.options.get("on_error", "raise")):
+            warn_of_other_topics(self.options, (one.topic for one in log))
+        for segments in log._arranged(self.options):
             bounds = condition((segments[0].topic, segments[0].partition))
             if bounds is None or n_rows == 0:
                 continue
             if INTERNAL in needed:
-                ensure_topics(self.options.get("decode"), [one._file for one in segments], control=self.options.get("control", False))
-            # `decode` stands for a column, which a query may not have named.
-            for batch in self._batches(segments, bounds, {**self.options, "columns": needed, "decode": None, "batch_size": least}):
+                ensure_topic_names(self.options, [one._file for one in segments])
+            # `values` adds a column, which a query may not have named.
+            for batch in self._batches(segments, bounds, replace(self.options, columns=needed, values="raw", batch_size=least)):
                 frame = pl.DataFrame(batch)
                 frame = (frame if predicate is None else frame.filter(predicate)).select(columns)
                 if n_rows is not None:
@@ -144,13 +139,13 @@ class _Source:
                 if n_rows == 0:
                     return
 
-    def _batches(self, segments: list[Segment], bounds: Bounds, options: RecordOptions) -> Generator[ArrowBatch]:
+    def _batches(self, segments: list[Segment], bounds: Bounds, options: ReadOptions) -> Generator[ArrowBatch]:
         """The batches of one partition that may hold records within bounds."""
         if _is_of_0_7(segments, options):
             bounds = ANYTHING
-        shared = shared_options(options, self.isolation)
-        parts = parts_of(segments, (bounds.start, bounds.end), shared, lambda one: _range(one, bounds, options))
-        with decode_files(parts, shared) as stream:
+        asked = replace(options, start_offset=bounds.start, end_offset=bounds.end)
+        parts = parts_of(segments, asked, lambda one: _range(one, bounds, options))
+        with decode_files(parts, asked) as stream:
             try:
                 yield from stream
             finally:
@@ -159,15 +154,15 @@ class _Source:
                 self.findings += stream.findings
 
 
-def _is_of_0_7(segments: list[Segment], options: RecordOptions) -> bool:
+def _is_of_0_7(segments: list[Segment], options: ReadOptions) -> bool:
     """Offsets of Kafka 0.7 are positions behind messages, by which nothing can be looked up."""
-    return options.get("format") in ("0.7", "sniff") or any(one.path.endswith(".kafka") for one in segments)
+    return options.format in ("0.7", "sniff") or any(one.path.endswith(".kafka") for one in segments)
 
 
-def _range(segment: Segment, bounds: Bounds, options: RecordOptions) -> tuple[int, int | None] | None:
+def _range(segment: Segment, bounds: Bounds, options: ReadOptions) -> tuple[int, int | None] | None:
     """The bytes that are read of a segment. A damaged header must not lead a read past intact batches that shall go on."""
-    begin, behind = segment.range_to_read(bounds.start, bounds.end, **lookup_options(options))
-    if bounds.timestamp is not None and options.get("on_error") != "skip":
+    begin, behind = segment.range_to_read(bounds.start, bounds.end, options)
+    if bounds.timestamp is not None and not options.skips_damage:
         first = segment.position_for_timestamp(bounds.timestamp)
         if first is None:
             return None

@@ -127,7 +127,7 @@ def is_gap(finding: Finding, start: int | None = None, end: int | None = None) -
         start: first offset of the range.
         end: the offset after the range.
     """
-    first, last = finding.baseOffset, finding.lastOffset
+    first, last = finding.base_offset, finding.last_offset
     if finding.severity != "warning" or first is None:
         return False
     return (start is None or last is None or last >= start) and (end is None or first < end)

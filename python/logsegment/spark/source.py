@@ -25,23 +25,24 @@ from pyspark.sql.datasource import (
 from logsegment._core import FileSource, Finding, RecordBatchError, RecordStream, Transactions
 from logsegment._decode import decode
 from logsegment._errors import in_file
+from logsegment._options import ReadOptions as CoreReadOptions
+from logsegment._options import with_values
 from logsegment._text import count
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import find_segments, segments_beside
-from logsegment.segment_files.internal_topics import with_internal
 from logsegment.spark.options.modes import CorruptColumn, parse_mode
 from logsegment.spark.options.paths import local_paths
 from logsegment.spark.options.read import (
     ReadOptions,
     boolean,
     columns_option,
-    decode_option,
     ensure_known_somewhere,
     ensure_no_table,
     lowered,
     parse_options,
     paths_of,
+    values_option,
 )
 from logsegment.spark.read.damage import Share, told_by
 from logsegment.spark.read.filters import Wanted, wanted_by
@@ -94,7 +95,7 @@ class LogSegmentSource(DataSource):
         named = columns_option(options)
         usual = [*KAFKA_COLUMNS, HEADERS] if boolean(options, "includeHeaders", False) else [*KAFKA_COLUMNS]
         chosen = usual if named is None else list(named)
-        return parse_mode(options).widened(record_schema(with_internal(chosen) if decode_option(options) else chosen))
+        return parse_mode(options).widened(record_schema(with_values(chosen, values_option(options))))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in `schema`."""
@@ -126,8 +127,8 @@ class LogSegmentSource(DataSource):
     def _columns(self, schema: StructType) -> list[str]:
         options = lowered(self.given)
         named = columns_option(options)
-        if decode_option(options) and named is not None:
-            named = tuple(with_internal(named))
+        if named is not None:
+            named = with_values(named, values_option(options))
         if named is not None and named != tuple(schema.fieldNames()):
             raise ValueError(f"option columns names {', '.join(named)}, but the schema {', '.join(schema.fieldNames())}")
         return columns_of(schema)
@@ -275,4 +276,5 @@ def transactions_of(part: SegmentPart, *, is_recovering: bool = False, experimen
     start = part.start if part.start is not None else segment.base_offset
     behind = [other.base_offset for other in beside if other.base_offset is not None and other.base_offset > (segment.base_offset or 0)]
     end = part.end if part.end is not None else min(behind, default=None)
-    return committed_transactions(beside, start, end, is_recovering=is_recovering, experimental=experimental)
+    read = CoreReadOptions(start_offset=start, end_offset=end, on_error="skip" if is_recovering else "raise", experimental=experimental)
+    return committed_transactions(beside, read)

@@ -1,7 +1,7 @@
 """Segments of tiered storage, read where they are: Aiven's remote storage manager, Kafka's LocalTieredStorage, Pinterest's uploader.
 
 >>> import logsegment as ls
->>> log = ls.Log("bucket", keys={"key1": "key1.der", "key2": "key2.der"})
+>>> log = ls.Log("bucket", decryption_keys={"key1": "key1.der", "key2": "key2.der"})
 >>> log.partitions[0], len(log.segments)
 (('to-pic.a', 1), 13)
 

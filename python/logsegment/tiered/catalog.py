@@ -35,13 +35,13 @@ class UploadedSegment(NamedTuple):
     size: int | None
 
 
-def uploads(path: str | os.PathLike[str], *, keys: Keys | None = None) -> list[Upload]:
+def uploads(path: str | os.PathLike[str], *, decryption_keys: Keys | None = None) -> list[Upload]:
     """Return all uploads below a path, those that are read and those that are not.
 
     Args:
         path: a directory, or a prefix in a store.
-        keys: as in `logsegment.Segment`. They are needed if only the newest leader epochs of a partition tell which of its uploads counts.
-            Without them the reason of each upload says so, and every read of it is a `SegmentKeyError`.
+        decryption_keys: see `logsegment.Segment`. They are needed if only the newest leader epochs of a partition tell which of its uploads
+            counts. Without them the reason of each upload says so, and every read of it is a `SegmentKeyError`.
 
     Returns:
         An `Upload` for each, with its state and the reason, directory by directory in the order of their offsets. The segments of
@@ -55,7 +55,7 @@ def uploads(path: str | os.PathLike[str], *, keys: Keys | None = None) -> list[U
         >>> {upload.state for upload in ls.tiered.uploads("bucket")}
         {'finished'}
     """
-    source = tiered(path, keys)
+    source = tiered(path, decryption_keys)
     base = untiered(source)
     if not entry_of(base).is_directory:
         return []

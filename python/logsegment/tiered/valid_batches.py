@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from logsegment._core import FileSource, RecordBatchError, SegmentIndex, batch_stream
+from logsegment._options import ReadOptions
 
 _FIELDS = [(name, name) for name in ("position", "size", "baseOffset", "lastOffset", "isValid")]
 #: A log without an index is read whole up to this size; of a larger one only the headers are read.
@@ -52,22 +53,7 @@ def valid_batches(source: Any, *, check_crc: bool = True, resolve: bool = False,
     Raises:
         OSError: if the source cannot be read.
     """
-    options = {
-        "check_crc": check_crc,
-        "on_error": "skip",
-        "strict_tail": False,
-        "batch_size": batch_size,
-        "format": "auto",
-        "experimental": False,
-        "base_position": None,
-        "resolve": resolve,
-        "lz4_in_07": False,
-        "ignore_lz4_header_checksum": False,
-        "allow_dependent_lz4_blocks": False,
-        "zstd_dictionaries": None,
-        "codecs": None,
-        "limits": None,
-    }
+    options = ReadOptions(on_error="skip", check_crc=check_crc, resolve=resolve, batch_size=batch_size)
     with batch_stream(source, options) as stream:
         for rows in stream:
             for line in rows.to_jsonl(fields=_FIELDS).splitlines():

@@ -165,8 +165,18 @@ fn position_07(path: &std::path::Path) -> Option<i64> {
     is_07.then(|| path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok()).unwrap_or(0))
 }
 
+/// A path as the `FileSource` of its file; everything else as it is.
+pub fn placed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
+        let path = store::placed(object.py(), object.extract()?)?;
+        return Ok(Bound::new(object.py(), FileSource::segment_of(path, None))?.into_any());
+    }
+    Ok(object.clone())
+}
+
 /// Opens the only thing that is read; errors about a file name it.
 pub fn open_alone(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
+    let object = &placed(object)?;
     if let Ok(file) = object.cast::<FileSource>() {
         signals.read_file(store::shown(&file.get().path));
     }
@@ -175,6 +185,7 @@ pub fn open_alone(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult
 
 /// Opens whatever a user may give.
 pub fn open(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<OpenedSource> {
+    let object = &placed(object)?;
     if let Ok(file) = object.cast::<FileSource>() {
         let file = file.get();
         return file.open(signals).map_err(|error| paths::raised(object.py(), &error, &file.path, signals));
@@ -203,6 +214,7 @@ pub enum Snapshot<'py> {
 impl<'py> Snapshot<'py> {
     /// What a user gave, as it is now.
     pub fn of(object: &Bound<'py, PyAny>, signals: &Arc<Signals>) -> PyResult<Self> {
+        let object = &placed(object)?;
         let Ok(file) = object.cast::<FileSource>() else { return Ok(Self::Other(object.clone())) };
         let FileSource { path, start, end, .. } = file.get();
         if store::is_stored(path) {
@@ -225,13 +237,8 @@ impl<'py> Snapshot<'py> {
     }
 }
 
-/// What a user meant who gave something else.
+/// The error for an object that is not a source.
 fn no_source(object: &Bound<'_, PyAny>) -> PyResult<PyErr> {
-    if object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
-        let path = object.extract::<PathBuf>().map(|path| store::shown(&path)).unwrap_or_default();
-        return Ok(PyTypeError::new_err(format!("a path is no source: logsegment.FileSource({path:?}) reads the file")));
-    }
     let given = object.get_type().fully_qualified_name()?;
-    let problem = format!("a source is a buffer (bytes, mmap, ...), a logsegment.FileSource or a binary file object, not {given}");
-    Ok(PyTypeError::new_err(problem))
+    Ok(PyTypeError::new_err(format!("source must be a path, a logsegment.FileSource, a buffer or a binary file object, not {given}")))
 }

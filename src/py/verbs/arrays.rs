@@ -3,7 +3,6 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::columns::StreamOptions;
 use crate::columns::encoded::encode_lists;
@@ -11,30 +10,29 @@ use crate::columns::values::{Exploded, OnBadValue, Values};
 use crate::error::Result;
 use crate::py::arrow::export::{ArrowArray, ArrowBatch};
 use crate::py::arrow::import;
-use crate::py::encode_options::EncodeArguments;
+use crate::py::encode_options::EncodeOptions;
 use crate::py::errors;
 use crate::py::interrupt::Signals;
-use crate::py::options::{EntryArguments, RecordArguments, committed, depth, option};
+use crate::py::options::{ReadOptions, committed, depth};
 
 /// Records of every value; see `logsegment.decode_array`.
 #[pyfunction]
-pub fn decode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<ArrowArray> {
-    let exploded = explode(py, array, RecordArguments::from_dict(options)?)?;
+pub fn decode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: ReadOptions) -> PyResult<ArrowArray> {
+    let exploded = explode(py, array, options)?;
     Ok(ArrowArray(Arc::new(exploded.to_lists())))
 }
 
 /// Records of all values in one batch, and the index of the value that each came from; see `logsegment.explode_array`.
 #[pyfunction]
-pub fn explode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<(ArrowBatch, ArrowArray)> {
-    let exploded = explode(py, array, RecordArguments::from_dict(options)?)?;
+pub fn explode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: ReadOptions) -> PyResult<(ArrowBatch, ArrowArray)> {
+    let exploded = explode(py, array, options)?;
     let parents: ArrayRef = Arc::new(exploded.parents());
     Ok((ArrowBatch(exploded.rows), ArrowArray(parents)))
 }
 
 /// Header of the first entry of every value; see `logsegment.batch_info_array`.
 #[pyfunction]
-pub fn batch_info_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<ArrowArray> {
-    let options = EntryArguments::from_dict(options)?;
+pub fn batch_info_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: ReadOptions) -> PyResult<ArrowArray> {
     let arrays = import::arrays(array)?;
     let (on_bad, decode) = (on_bad_value(&options.on_error)?, options.to_decode()?);
     let made = py.detach(|| Values::of(&arrays)?.batch_info(&decode, on_bad));
@@ -43,8 +41,7 @@ pub fn batch_info_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Boun
 
 /// Findings of every value; see `logsegment.validate_array`.
 #[pyfunction]
-pub fn validate_array(py: Python<'_>, array: &Bound<'_, PyAny>, depth_name: &str, options: &Bound<'_, PyDict>) -> PyResult<ArrowArray> {
-    let options = EntryArguments::from_dict(options)?;
+pub fn validate_array(py: Python<'_>, array: &Bound<'_, PyAny>, depth_name: &str, options: ReadOptions) -> PyResult<ArrowArray> {
     let arrays = import::arrays(array)?;
     let (signals, interrupt) = Signals::new();
     let (depth, decode) = (depth(depth_name)?, options.to_decode()?);
@@ -54,22 +51,21 @@ pub fn validate_array(py: Python<'_>, array: &Bound<'_, PyAny>, depth_name: &str
 
 /// Raw batches of every list of records; see `logsegment.encode_array`.
 #[pyfunction]
-pub fn encode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<ArrowArray> {
-    let mut writer = EncodeArguments::from_dict(options)?.to_writer(py)?;
-    let on_error: String = option!(options, "on_error");
-    let on_bad = on_bad_value(&on_error)?;
+pub fn encode_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: EncodeOptions) -> PyResult<ArrowArray> {
+    let mut writer = options.to_writer(py)?;
+    let on_bad = on_bad_value(&options.on_error)?;
     let arrays = import::arrays(array)?;
     let (signals, interrupt) = Signals::new();
     let made = py.detach(|| encode_lists(&arrays, &mut writer, on_bad, &interrupt));
     made.map(|encoded| ArrowArray(Arc::new(encoded))).map_err(|error| signals.raised(py, &error))
 }
 
-fn explode(py: Python<'_>, array: &Bound<'_, PyAny>, mut options: RecordArguments) -> PyResult<Exploded> {
+fn explode(py: Python<'_>, array: &Bound<'_, PyAny>, mut options: ReadOptions) -> PyResult<Exploded> {
     let arrays = import::arrays(array)?;
     let (signals, interrupt) = Signals::new();
     let on_bad = on_bad_value(&options.on_error)?;
     options.on_error = "raise".to_owned();
-    let mut stream = options.to_stream(interrupt)?;
+    let mut stream = options.to_record_stream(interrupt)?;
     if options.is_committed()? {
         let Some(known) = &options.transactions else {
             return Err(PyValueError::new_err("read_committed over a column needs transactions= from scan_transactions"));

@@ -1,5 +1,4 @@
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::columns::OnError;
 use crate::columns::batches::BatchRows;
@@ -7,7 +6,7 @@ use crate::columns::totals::totals;
 use crate::py::arrow::export::ArrowBatch;
 use crate::py::arrow::stream::RecordStream;
 use crate::py::interrupt::Signals;
-use crate::py::options::EntryArguments;
+use crate::py::options::ReadOptions;
 use crate::py::source::paths;
 use crate::py::source::store;
 use crate::py::source::{self, FileSource};
@@ -19,17 +18,17 @@ use crate::py::verbs::header_walk;
 pub fn batch_stream(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
-    options: &Bound<'_, PyDict>,
+    options: ReadOptions,
     file: Option<PyRef<'_, FileSource>>,
 ) -> PyResult<RecordStream> {
-    let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
     if let Some(file) = &file {
         signals.read_file(store::shown(&file.path));
         file.report(&signals);
     }
-    let mut stream = options.to_stream(interrupt)?;
+    let mut stream = options.to_entry_stream(interrupt)?;
     signals.skip_damage(stream.on_error == OnError::Skip);
+    let source = &source::placed(source)?;
     if let Ok(own) = source.cast::<FileSource>() {
         let file = own.get();
         signals.read_file(store::shown(&file.path));

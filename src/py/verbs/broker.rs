@@ -1,6 +1,6 @@
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
 use crate::broker::{self, AppendOptions, AppendOrigin, Appended, ProducedBatch, ProducerEntry, ProducerState};
 use crate::codec::Plugins;
@@ -8,10 +8,11 @@ use crate::error::Result;
 use crate::framing::Source;
 use crate::model::{CompressionType, RecordFormat, TimestampType};
 use crate::py::errors;
+use crate::py::interrupt::Signals;
 use crate::py::limits::Limits;
 use crate::py::options::option;
 use crate::py::plugins;
-use crate::py::source::buffer;
+use crate::py::source;
 
 /// First and last sequence, first and last offset, timestamp.
 type BatchRow = (i32, i32, i64, i64, i64);
@@ -24,16 +25,16 @@ type AppendedRow<'py> = (Bound<'py, PyBytes>, i64, i64, i64, bool, Vec<ProducerR
 #[pyfunction]
 pub fn broker_append<'py>(
     py: Python<'py>,
-    buffer: &Bound<'py, PyAny>,
-    options: &Bound<'py, PyDict>,
+    source: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyAny>,
     producers: Vec<ProducerRow>,
 ) -> PyResult<AppendedRow<'py>> {
     let options = append_options(options)?;
     let mut state = state_of(producers);
-    let mut source = bytes_of(buffer)?;
+    let mut bytes = bytes_of(source)?;
     let done = py.detach(|| {
-        whole(&mut source)?;
-        broker::append(source.front(), &options, &mut state)
+        whole(&mut bytes)?;
+        broker::append(bytes.front(), &options, &mut state)
     });
     let Appended { data, first_offset, last_offset, max_timestamp, is_duplicate } = done.map_err(|error| errors::to_py(py, &error))?;
     Ok((PyBytes::new(py, &data), first_offset, last_offset, max_timestamp, is_duplicate, rows_of(&state)))
@@ -43,7 +44,7 @@ pub fn broker_append<'py>(
 #[pyfunction]
 pub fn broker_fetch<'py>(
     py: Python<'py>,
-    buffer: &Bound<'py, PyAny>,
+    source: &Bound<'py, PyAny>,
     version: i16,
     topic: &str,
     first_offset: Option<i64>,
@@ -52,17 +53,18 @@ pub fn broker_fetch<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let topic = topic_compression(py, topic, &plugins::of(codecs))?;
     let limits = limits.map_or_else(Default::default, |limits| limits.0);
-    let mut source = bytes_of(buffer)?;
+    let mut bytes = bytes_of(source)?;
     let done = py.detach(|| {
-        whole(&mut source)?;
-        broker::fetch(source.front(), version, topic, first_offset, &limits)
+        whole(&mut bytes)?;
+        broker::fetch(bytes.front(), version, topic, first_offset, &limits)
     });
     done.map(|data| PyBytes::new(py, &data)).map_err(|error| errors::to_py(py, &error))
 }
 
-/// A request is one buffer.
+/// The records of a request.
 fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Source> {
-    buffer::source(object)?.ok_or_else(|| PyTypeError::new_err("the records must be bytes, or another buffer"))
+    let (signals, _) = Signals::new();
+    Ok(source::open_alone(object, &signals)?.source)
 }
 
 /// Brings all bytes to the front: a request is one buffer.
@@ -71,7 +73,7 @@ fn whole(source: &mut Source) -> Result<()> {
     Ok(())
 }
 
-fn append_options(options: &Bound<'_, PyDict>) -> PyResult<AppendOptions> {
+fn append_options(options: &Bound<'_, PyAny>) -> PyResult<AppendOptions> {
     let (to, compression): (String, String) = (option!(options, "to"), option!(options, "compression"));
     let from: String = option!(options, "origin");
     let plugins = plugins::of(option!(options, "codecs"));

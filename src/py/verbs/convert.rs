@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
 use crate::codec::Plugins;
 use crate::columns::values::Values;
@@ -19,7 +19,7 @@ use crate::py::errors;
 use crate::py::errors::LossError;
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
-use crate::py::options::{EntryArguments, Reading, option, positive};
+use crate::py::options::{ReadOptions, Reading, option, positive};
 use crate::py::output::Output;
 use crate::py::source;
 use crate::py::verbs::arrays::on_bad_value;
@@ -48,9 +48,8 @@ pub struct ConvertArguments {
 }
 
 impl ConvertArguments {
-    /// The options out of the dict that the Python layer makes.
-    pub fn from_dict(options: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let entry = EntryArguments::from_dict(options)?;
+    /// `logsegment._convert.ConvertOptions`, with the options of the read.
+    fn of(entry: ReadOptions, options: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (to, compression): (Option<String>, Option<String>) = (option!(options, "to"), option!(options, "compression"));
         let target = to.as_deref().map(target).transpose()?;
         let codec = |name: &str| entry.reading.plugins.named(name).map_err(|error| errors::to_py(options.py(), &error));
@@ -76,15 +75,16 @@ impl ConvertArguments {
 
 /// Convert entries; see `logsegment.convert`.
 #[pyfunction]
-#[pyo3(signature = (source, options, out=None, on_map=None))]
+#[pyo3(signature = (source, options, conversion, out=None, on_map=None))]
 pub fn convert<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    options: &Bound<'py, PyDict>,
+    options: ReadOptions,
+    conversion: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
     on_map: Option<Py<PyAny>>,
 ) -> PyResult<Row<'py>> {
-    let mut arguments = ConvertArguments::from_dict(options)?;
+    let mut arguments = ConvertArguments::of(options, conversion)?;
     let (signals, interrupt) = Signals::new();
     let mut opened = source::open_alone(source, &signals)?;
     let resolved = arguments.reading.resolve(&mut arguments.options.decode, &mut opened);
@@ -106,8 +106,13 @@ pub fn convert<'py>(
 
 /// Raw batches of every value in another format or codec; see `logsegment.convert_array`.
 #[pyfunction]
-pub fn convert_array(py: Python<'_>, array: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<ArrowArray> {
-    let arguments = ConvertArguments::from_dict(options)?;
+pub fn convert_array(
+    py: Python<'_>,
+    array: &Bound<'_, PyAny>,
+    options: ReadOptions,
+    conversion: &Bound<'_, PyAny>,
+) -> PyResult<ArrowArray> {
+    let arguments = ConvertArguments::of(options, conversion)?;
     let on_bad = on_bad_value(&arguments.on_error)?;
     let arrays = import::arrays(array)?;
     let (signals, interrupt) = Signals::new();

@@ -1,12 +1,11 @@
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::columns::{OnError, stream};
 use crate::decode::{ChecksumVerifier, Checksums};
 use crate::internal_topics::Topic;
 use crate::py::arrow::stream::RecordStream;
 use crate::py::interrupt::Signals;
-use crate::py::options::{RecordArguments, committed};
+use crate::py::options::{ReadOptions, committed};
 use crate::py::source;
 use crate::py::source::FileSource;
 use crate::py::source::store;
@@ -24,16 +23,15 @@ pub fn internal_topics() -> Vec<&'static str> {
 pub fn decode(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
-    options: &Bound<'_, PyDict>,
+    options: ReadOptions,
     file: Option<PyRef<'_, FileSource>>,
 ) -> PyResult<RecordStream> {
-    let options = RecordArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
     if let Some(file) = &file {
         signals.read_file(store::shown(&file.path));
         file.report(&signals);
     }
-    let mut stream = options.to_stream(interrupt)?;
+    let mut stream = options.to_record_stream(interrupt)?;
     signals.skip_damage(stream.on_error == OnError::Skip);
     let mut opened = source::open_alone(source, &signals)?;
     stream.is_closed = opened.is_closed;

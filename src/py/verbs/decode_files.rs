@@ -5,7 +5,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::columns::batches::BatchRows;
 use crate::columns::chain::{Chain, Open};
@@ -16,7 +15,7 @@ use crate::framing::Source;
 use crate::py::arrow::stream::RecordStream;
 use crate::py::finding::Finding;
 use crate::py::interrupt::Signals;
-use crate::py::options::{EntryArguments, Reading, RecordArguments, committed};
+use crate::py::options::{ReadOptions, Reading, committed};
 use crate::py::source::FileSource;
 use crate::py::source::paths;
 use crate::py::source::store;
@@ -29,19 +28,18 @@ use crate::py::verbs::header_walk;
 #[pyfunction]
 #[pyo3(signature = (parts, options, notes=Vec::new()))]
 pub fn decode_files(
-    parts: Vec<(Bound<'_, FileSource>, Bound<'_, PyDict>)>,
-    options: &Bound<'_, PyDict>,
+    parts: Vec<(Bound<'_, FileSource>, ReadOptions)>,
+    options: ReadOptions,
     notes: Vec<PyRef<'_, Finding>>,
 ) -> PyResult<RecordStream> {
     let (signals, interrupt) = Signals::new();
     signals.note(notes.iter().map(|finding| Finding::clone(finding)).collect());
-    let shared = RecordArguments::from_dict(options)?.to_stream(interrupt.clone())?;
+    let shared = options.to_record_stream(interrupt.clone())?;
     signals.skip_damage(shared.on_error == OnError::Skip);
     let schema = stream::schema_of(&shared);
     let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(parts.len());
     for (file, options) in parts {
-        let options = RecordArguments::from_dict(&options)?;
-        let mut stream = options.to_stream(interrupt.clone())?;
+        let mut stream = options.to_record_stream(interrupt.clone())?;
         if options.is_committed()? {
             let known = options.transactions.as_ref().ok_or_else(|| PyValueError::new_err("transactions: a committed read needs them"))?;
             stream.decode.isolation = committed(known.0.clone());
@@ -57,21 +55,16 @@ pub fn decode_files(
 /// Open a stream of batch rows over files, one after the other; see `logsegment.Log.batches`. `notes` are as in `decode_files`.
 #[pyfunction]
 #[pyo3(signature = (files, options, notes=Vec::new()))]
-pub fn batch_files(
-    files: Vec<Bound<'_, FileSource>>,
-    options: &Bound<'_, PyDict>,
-    notes: Vec<PyRef<'_, Finding>>,
-) -> PyResult<RecordStream> {
-    let options = EntryArguments::from_dict(options)?;
+pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: ReadOptions, notes: Vec<PyRef<'_, Finding>>) -> PyResult<RecordStream> {
     let (signals, interrupt) = Signals::new();
     signals.note(notes.iter().map(|finding| Finding::clone(finding)).collect());
-    let shared = options.to_stream(interrupt.clone())?;
+    let shared = options.to_entry_stream(interrupt.clone())?;
     signals.skip_damage(shared.on_error == OnError::Skip);
     let schema = BatchRows::new(Source::memory(Bytes::new()), shared).schema();
     let mut waiting: Vec<(Arc<str>, Open)> = Vec::with_capacity(files.len());
     let options = Arc::new(options);
     for file in files {
-        let mut stream = options.to_stream(interrupt.clone())?;
+        let mut stream = options.to_entry_stream(interrupt.clone())?;
         let (file, signals, options) = (file.get().clone(), Arc::clone(&signals), Arc::clone(&options));
         stream.is_closed = file.is_closed();
         let name = Arc::from(store::shown(&file.path));

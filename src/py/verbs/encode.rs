@@ -1,5 +1,5 @@
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
 use crate::columns::rows::Rows;
 use crate::encode::RecordWriter;
@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, Result};
 use crate::interrupt::Interrupt;
 use crate::py::arrow::import::{self, Batches};
 use crate::py::bytes_writer;
-use crate::py::encode_options::EncodeArguments;
+use crate::py::encode_options::EncodeOptions;
 use crate::py::interrupt::Signals;
 use crate::py::output::Output;
 use crate::py::writer_pool;
@@ -18,10 +18,10 @@ use crate::py::writer_pool;
 pub fn encode<'py>(
     py: Python<'py>,
     table: &Bound<'py, PyAny>,
-    options: &Bound<'py, PyDict>,
+    options: EncodeOptions,
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-    let mut writer = EncodeArguments::from_dict(options)?.to_writer(py)?;
+    let mut writer = options.to_writer(py)?;
     let batches = import::batches(table)?;
     let (signals, interrupt) = Signals::new();
     let output = Output::of(out, &signals)?;

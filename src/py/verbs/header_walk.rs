@@ -10,7 +10,7 @@ use crate::framing::Tail;
 use crate::log::{Headers, ReadAt};
 use crate::model::BatchHeader;
 use crate::py::interrupt::Signals;
-use crate::py::options::EntryArguments;
+use crate::py::options::ReadOptions;
 use crate::py::source::FileSource;
 use crate::py::source::paths;
 
@@ -20,7 +20,7 @@ use crate::py::source::paths;
 /// When the file cannot be opened.
 pub fn rows(
     file: &FileSource,
-    options: &EntryArguments,
+    options: &ReadOptions,
     stream: &StreamOptions,
     signals: &Arc<Signals>,
 ) -> std::io::Result<Option<Box<dyn BatchSource>>> {

@@ -1,33 +1,27 @@
 use bytes::Bytes;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::inspect::{self, Area, Inspection, Node, Shown, Value};
 use crate::py::interrupt::Signals;
-use crate::py::options::{EntryArguments, depth};
+use crate::py::options::{ReadOptions, depth, option};
 use crate::py::source::{self, FileSource};
 
 /// The tree of one entry, as tuples; see `logsegment.inspect`.
 ///
 /// A field is (name, value, start, length, note, inside, problems, raw, children), a problem (rule, severity, message).
 #[pyfunction]
-#[pyo3(signature = (source, at, offset, depth_name, records, value_bytes, options))]
-pub fn inspect_entry<'py>(
-    source: &Bound<'py, PyAny>,
-    at: u64,
-    offset: Option<i64>,
-    depth_name: &str,
-    records: Option<usize>,
-    value_bytes: usize,
-    options: &Bound<'py, PyDict>,
-) -> PyResult<Bound<'py, PyTuple>> {
+pub fn inspect_entry<'py>(source: &Bound<'py, PyAny>, shown: &Bound<'py, PyAny>, options: ReadOptions) -> PyResult<Bound<'py, PyTuple>> {
     let py = source.py();
-    let options = EntryArguments::from_dict(options)?;
-    let shown = Shown { depth: depth(depth_name)?, records: records.unwrap_or(usize::MAX) };
+    let (at, offset): (u64, Option<i64>) = (option!(shown, "at"), option!(shown, "offset"));
+    let (depth_name, records): (String, Option<usize>) = (option!(shown, "depth"), option!(shown, "records"));
+    let value_bytes: usize = option!(shown, "value_bytes");
+    let shown = Shown { depth: depth(&depth_name)?, records: records.unwrap_or(usize::MAX) };
     let mut decode = options.to_decode()?;
     let (signals, _) = Signals::new();
     let mut ahead = at;
+    let source = &source::placed(source)?;
     let mut opened = match source.cast::<FileSource>() {
         Ok(file) => {
             let file = file.get();

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
 use crate::error::{Error, Result};
 use crate::framing::Source;
@@ -12,7 +12,7 @@ use crate::py::bytes_writer;
 use crate::py::finding::Finding;
 use crate::py::interrupt::Signals;
 use crate::py::lost_ranges;
-use crate::py::options::{EntryArguments, option};
+use crate::py::options::{ReadOptions, option};
 use crate::py::output::Output;
 use crate::py::source::Snapshot;
 use crate::salvage::{Account, Fit, Found, LostRange, OrderedLog, Passes, SalvageOptions, Salvager, changed};
@@ -37,32 +37,32 @@ struct Outlet {
 /// Salvage what is valid; see `logsegment.salvage`. `options` are those of entries, and `is_sorted`, `is_aside_kept`, `wants_records`,
 /// `first_offset`, `end_offset`.
 #[pyfunction]
-#[pyo3(signature = (source, options, out=None, aside=None))]
+#[pyo3(signature = (source, options, fit, out=None, aside=None))]
 pub fn salvage<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    options: &Bound<'py, PyDict>,
+    options: ReadOptions,
+    fit: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
     aside: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Row<'py>> {
-    let arguments = EntryArguments::from_dict(options)?;
-    let (is_sorted, is_aside_kept): (bool, bool) = (option!(options, "is_sorted"), option!(options, "is_aside_kept"));
+    let (is_sorted, is_aside_kept): (bool, bool) = (option!(fit, "is_sorted"), option!(fit, "is_aside_kept"));
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
-    let mut decode = arguments.to_decode()?;
+    let mut decode = options.to_decode()?;
     let snapshot = Snapshot::of(source, &signals)?;
     let mut opened = snapshot.open(&signals)?;
     if is_sorted && !opened.is_repeatable {
         let problem = "order \"offset\" reads the source more than once, which a file object does not allow: give a FileSource or a buffer";
         return Err(PyValueError::new_err(problem));
     }
-    arguments.reading.resolve(&mut decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
-    let fit = Fit { start: option!(options, "first_offset"), end: option!(options, "end_offset") };
+    options.reading.resolve(&mut decode, &mut opened).map_err(|error| signals.raised(py, &error))?;
+    let bounds = Fit { start: option!(fit, "first_offset"), end: option!(fit, "end_offset") };
     let options = SalvageOptions {
-        fit: decode.upload.filter(|_| is_sorted).map_or(fit, |upload| fit.within(upload)),
+        fit: decode.upload.filter(|_| is_sorted).map_or(bounds, |upload| bounds.within(upload)),
         decode,
         lists_places: is_sorted,
-        wants_records: option!(options, "wants_records"),
+        wants_records: option!(fit, "wants_records"),
     };
     let mut log = Outlet::new(Some(Output::of(out, &signals)?));
     let mut aside_outlet = Outlet::new(if is_aside_kept || aside.is_some() { Some(Output::of(aside, &signals)?) } else { None });

@@ -9,7 +9,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use arrow_array::RecordBatch;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::broker::Assigner;
 use crate::columns::rows::produced::{Outlet, Produced, ProducedOptions};
@@ -20,7 +19,7 @@ use crate::io::{RandomFile, SegmentOptions, write_segments};
 use crate::log::Rebuild;
 use crate::model::RecordFormat;
 use crate::py::arrow::import;
-use crate::py::encode_options::EncodeArguments;
+use crate::py::encode_options::EncodeOptions;
 use crate::py::interrupt::Signals;
 use crate::py::options::option;
 use crate::py::source::paths::{self, with_path};
@@ -56,14 +55,13 @@ type StagedRow = (String, i32, String, i64, u64);
 #[pymethods]
 impl StagedWriter {
     #[new]
-    fn new(py: Python<'_>, directory: PathBuf, options: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let arguments = EncodeArguments::from_dict(options)?;
+    fn new(py: Python<'_>, directory: PathBuf, encode: EncodeOptions, options: &Bound<'_, PyAny>) -> PyResult<Self> {
         let known_partitions: HashMap<String, u32> = option!(options, "known_partitions");
         let produced = Produced::new(ProducedOptions {
-            settings: arguments.to_both_settings(py)?,
-            plugins: arguments.plugins.clone(),
+            settings: encode.to_both_settings(py)?,
+            plugins: encode.plugins.clone(),
             compressed_topics: option!(options, "compressed_topics"),
-            batch_bytes: arguments.batch_bytes()?,
+            batch_bytes: encode.batch_bytes()?,
             topic: option!(options, "topic"),
             partitions: option!(options, "partitions"),
             known_partitions,

@@ -114,7 +114,7 @@ pub fn scan_transactions(py: Python<'_>, sources: Vec<Bound<'_, PyAny>>, experim
 pub fn learned(py: Python<'_>, sources: &[Bound<'_, PyAny>], verifier: ChecksumVerifier, skips: bool) -> PyResult<core::Transactions> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
-    let given: Vec<_> = sources.iter().map(|object| Given::new(object, &signals)).collect();
+    let given = sources.iter().map(|object| Given::new(object, &signals)).collect::<PyResult<Vec<_>>>()?;
     let committed = Committed { wanted: OffsetRange::default(), verifier, is_recovering: skips, interrupt: &interrupt };
     py.detach(|| committed.transactions_of(&given)).map_err(|error| signals.raised(py, &error))
 }
@@ -126,8 +126,8 @@ struct Given {
 }
 
 impl Given {
-    fn new(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> Self {
-        Self { object: object.clone().unbind(), signals: Arc::clone(signals) }
+    fn new(object: &Bound<'_, PyAny>, signals: &Arc<Signals>) -> PyResult<Self> {
+        Ok(Self { object: source::placed(object)?.unbind(), signals: Arc::clone(signals) })
     }
 
     /// Fails with ValueError when it can be read only once: the decode would find it empty.
@@ -176,7 +176,7 @@ pub fn scan_markers(py: Python<'_>, source: &Bound<'_, PyAny>, experimental: boo
     let mut scan = Scan::keeping_ends();
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
-    let given = Given::new(source, &signals);
+    let given = Given::new(source, &signals)?;
     let verifier = ChecksumVerifier { formats: Formats::later(experimental), limits: Limits::default(), checksums: Checksums::All };
     let committed = Committed { wanted: OffsetRange::default(), verifier, is_recovering: false, interrupt: &interrupt };
     let visited = py.detach(|| given.source(0).and_then(|source| committed.visit_source(source, &mut scan)));

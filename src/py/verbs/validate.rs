@@ -2,7 +2,6 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::columns::findings::{finding_fields, findings_array};
 use crate::decode::Stats;
@@ -12,7 +11,7 @@ use crate::py::arrow::table::ArrowTable;
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::{Fetches, Signals};
 use crate::py::lost_ranges;
-use crate::py::options::{EntryArguments, depth};
+use crate::py::options::{ReadOptions, depth};
 use crate::py::source::{self, FileSource};
 use crate::validate as core;
 
@@ -27,11 +26,10 @@ pub fn validate_findings(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     depth_name: &str,
-    options: &Bound<'_, PyDict>,
+    options: ReadOptions,
     file: Option<PyRef<'_, FileSource>>,
     is_followed: bool,
 ) -> PyResult<(Vec<Finding>, Py<PyAny>, Option<Headers>)> {
-    let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let (depth, mut decode) = (depth(depth_name)?, options.to_decode()?);

@@ -2,7 +2,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::decode::Stats;
 use crate::error::{ErrorKind, Result};
@@ -11,7 +10,7 @@ use crate::log::partition::{Scope, check, check_checkpoints};
 use crate::py::finding::{self, Finding};
 use crate::py::interrupt::Signals;
 use crate::py::lost_ranges;
-use crate::py::options::{EntryArguments, depth};
+use crate::py::options::{ReadOptions, depth};
 use crate::py::source::FileSource;
 use crate::py::source::paths::{self, Folder, Segment};
 use crate::py::source::store;
@@ -39,12 +38,11 @@ pub fn validate_log(
     files: Vec<Named>,
     directories: Vec<PathBuf>,
     depth_name: Option<&str>,
-    options: &Bound<'_, PyDict>,
+    options: ReadOptions,
     tells_shared: bool,
     previous: Option<PyRef<'_, FileSource>>,
     is_followed: bool,
 ) -> PyResult<(Vec<Finding>, Py<PyAny>)> {
-    let options = EntryArguments::from_dict(options)?;
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let (mut findings, mut stats) = (Vec::new(), Stats::default());
@@ -87,7 +85,7 @@ pub fn validate_log(
 }
 
 /// What the batches at the end of a segment say about those of the next one, by their headers alone; nothing when they cannot be read.
-fn left_by(py: Python<'_>, source: &FileSource, options: &EntryArguments) -> PyResult<core::Before> {
+fn left_by(py: Python<'_>, source: &FileSource, options: &ReadOptions) -> PyResult<core::Before> {
     let (signals, interrupt) = Signals::new();
     signals.skip_damage(true);
     let Ok(mut opened) = source.open(&signals) else { return Ok(core::Before::default()) };

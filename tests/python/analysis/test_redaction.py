@@ -365,16 +365,17 @@ def rules(root: ls.Field) -> list[str]:
 
 def test_internal_records_say_only_of_which_type_they_are(key_file: Path, tmp_path: Path):
     partition = MODERN / "__consumer_offsets-1"
-    groups = {json.dumps(line["internal"]["key"].get("group")) for line in run("cat", partition, "--decode").lines if line["internal"]}
+    lines = run("cat", partition, "--values", "internal").lines
+    groups = {json.dumps(line["internal"]["key"].get("group")) for line in lines if line["internal"]}
     secrets = [group.strip('"').encode() for group in groups if len(group) > 10]
     secrets += [base64.b64encode(secret)[4:-4] for secret in secrets] + [secret.hex().encode() for secret in secrets]
-    assert any(secret in run("cat", partition, "--decode").out for secret in secrets)
-    done = run("cat", partition, "--decode", "--redact-key", key_file, "--columns", "key,value,internal")
+    assert any(secret in run("cat", partition, "--values", "internal").out for secret in secrets)
+    done = run("cat", partition, "--values", "internal", "--redact-key", key_file, "--columns", "key,value,internal")
     assert (done.code, [secret for secret in secrets if secret in everything(done)]) == (0, [])
     assert {tuple(line["internal"]) for line in done.lines} == {("type",)}
     assert "OFFSET_COMMIT" in {line["internal"]["type"] for line in done.lines}
     out = tmp_path / "out.arrow"
-    assert run("cat", partition, "--decode", "--control", "--redact-key", key_file, "--arrow", out).code == 0
+    assert run("cat", partition, "--values", "internal", "--control", "--redact-key", key_file, "--arrow", out).code == 0
     assert [secret for secret in secrets if secret in out.read_bytes()] == []
     assert read(out).schema.field("internal").type == pa.struct([("type", pa.string())])
 
@@ -382,7 +383,7 @@ def test_internal_records_say_only_of_which_type_they_are(key_file: Path, tmp_pa
 def test_findings_do_not_say_the_version_that_bytes_were_taken_for(tmp_path: Path, key_file: Path):
     path = tmp_path / "a.log"
     path.write_bytes(ls.encode(pa.table({"key": [b"\x4e\x21 key"], "value": [b"\x4e\x22 value"]})) or b"")
-    command = ["cat", path, "--decode", "--topic", "__consumer_offsets"]
+    command = ["cat", path, "--values", "internal", "--topic", "__consumer_offsets"]
     assert "20001" in run(*command).err
     assert "20001" not in run(*command, "--redact-key", key_file).err
 

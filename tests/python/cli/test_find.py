@@ -263,7 +263,7 @@ def test_a_mistake_is_one_message_and_code_2(arguments: tuple[str | Path, ...], 
 
 def test_tiered_storage_is_looked_up_like_a_log_directory(tmp_path: Path):
     for mode in ("plain", "zstdenc"):
-        log = ls.Log(tiered.folder(mode), keys=tiered.KEYS)
+        log = ls.Log(tiered.folder(mode), decryption_keys=tiered.KEYS)
         rows = log.records(columns=WHERE).to_pyarrow().to_pylist()
         wanted = rows[len(rows) // 2]
         places, search = searched(log.path, Wanted(wanted["offset"], wanted["offset"] + 1))

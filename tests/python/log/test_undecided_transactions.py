@@ -30,7 +30,9 @@ class Read:
 
     @property
     def withheld(self) -> set[int]:
-        return {offset for one in self.findings if one.rule == "TRX-5" for offset in range(one.baseOffset or 0, (one.lastOffset or 0) + 1)}
+        return {
+            offset for one in self.findings if one.rule == "TRX-5" for offset in range(one.base_offset or 0, (one.last_offset or 0) + 1)
+        }
 
 
 def collected(streams: Iterator[ls.RecordStream]) -> Read:
@@ -316,7 +318,7 @@ def test_a_marker_in_a_lost_chunk_is_in_doubt_in_every_door(border: str, key_id:
     data[before // 78 * stored + (20 if key_id else before % 78 + 20)] ^= 1
     path.write_bytes(data)
     CACHE.clear()
-    there = ls.Log(path.parent, keys=tiered.KEYS)
+    there = ls.Log(path.parent, decryption_keys=tiered.KEYS)
     skipped = collected(iter([there.records(**OPTIONS, on_error="skip")]))
     assert skipped.error is None
     assert not ABORTED & set(skipped.offsets)

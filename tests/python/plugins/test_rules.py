@@ -240,7 +240,7 @@ def test_damage_is_a_finding_that_blocks_registration_until_it_is_mended(key: by
     """S-P15: nobody knows which id a damaged entry had."""
     there = built(("java", key, value))
     [finding] = judge(there)
-    assert (finding.rule, finding.severity, finding.path, finding.baseOffset) == ("S-P15", "error", "plugin-java-topic", 0)
+    assert (finding.rule, finding.severity, finding.path, finding.base_offset) == ("S-P15", "error", "plugin-java-topic", 0)
     assert said in finding.message
     assert refused(registration, there, [plugin("new")])[0][0] == "S-P15"
     if key is not None:

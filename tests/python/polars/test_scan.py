@@ -308,10 +308,10 @@ def test_what_polars_holds_shows_no_key():
 
 
 def test_tiered_storage_is_scanned_as_a_log_is():
-    log = ls.Log(tiered.BUCKET, keys=tiered.KEYS)
+    log = ls.Log(tiered.BUCKET, decryption_keys=tiered.KEYS)
     names = ["topic", "partition", "offset", "timestamp", "value"]
     whole = log.records(columns=names).to_polars()
-    frame = ls.polars.scan(tiered.BUCKET, keys=tiered.KEYS, columns=names)
+    frame = ls.polars.scan(tiered.BUCKET, decryption_keys=tiered.KEYS, columns=names)
     middle = whole["timestamp"].sort()[whole.height // 2]
     for predicate in (col("offset") >= 0, col("offset").is_between(5, 20), col("timestamp") >= middle, col("topic") == whole["topic"][-1]):
         assert_frame_equal(frame.filter(predicate).collect(), whole.filter(predicate))

@@ -121,7 +121,7 @@ def test_a_link_that_cannot_be_followed_is_reported_and_the_rest_is_read(kind: s
     (tree / "orders-0" / NEXT).symlink_to(NEXT if kind == "loop" else "nowhere.log")
     log = ls.Log(tree)
     assert len(log.records().to_pyarrow()) == 240
-    assert {(one.rule, one.path.rpartition("@")[0], one.baseOffset) for one in log.left_out} == {
+    assert {(one.rule, one.path.rpartition("@")[0], one.base_offset) for one in log.left_out} == {
         ("SEG-15", str(tree / "link"), None),
         ("SEG-15", str(tree / "orders-0" / NEXT), 240),
     }

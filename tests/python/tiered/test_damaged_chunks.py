@@ -53,7 +53,7 @@ class Case:
         return ChunkError if self.is_told_by_chunk else ls.ChecksumError
 
     def segment(self) -> ls.Segment:
-        (segment,) = ls.Log(self.folder, keys=tiered.KEYS).segments
+        (segment,) = ls.Log(self.folder, decryption_keys=tiered.KEYS).segments
         return segment
 
 
@@ -61,7 +61,7 @@ def damaged(bucket: Path, mode: str, chunk: int, form: str) -> Case:
     """Flip a bit in a chunk of an object, or cut the object within it."""
     folder = bucket / tiered.folder(mode).relative_to(tiered.BUCKET)
     (log,) = folder.glob("*.log")
-    (segment,) = ls.Log(folder, keys=tiered.KEYS).segments
+    (segment,) = ls.Log(folder, decryption_keys=tiered.KEYS).segments
     place = stores.open_file(segment.path)._table[chunk]
     at = place.stored_position + (14 if "enc" in mode else 2 if "zstd" in mode else 30)
     data = bytearray(log.read_bytes())
@@ -107,7 +107,7 @@ def given(stream: ls.RecordStream, column: str = "offset") -> tuple[list[int], l
 
 
 def test_what_is_before_the_damage_comes_first(case: Case):
-    segment, log = case.segment(), ls.Log(case.folder, keys=tiered.KEYS)
+    segment, log = case.segment(), ls.Log(case.folder, decryption_keys=tiered.KEYS)
     source = ls.FileSource(segment.path)
     doors: list[Callable[[], ls.RecordStream]] = [
         lambda: segment.records(columns=["offset"]),
@@ -163,13 +163,13 @@ def test_all_doors_have_one_judgement(case: Case):
         assert findings[: len(errors)] == errors, "the cause comes first"
         assert sum(one.length for one in errors) == case.lost_bytes
         if case.is_told_by_chunk:
-            told = {offset for one in errors for offset in range(one.baseOffset, one.lastOffset + 1)}
+            told = {offset for one in errors for offset in range(one.base_offset, one.last_offset + 1)}
             assert sorted(told) == case.lost
     saved = ls.salvage(ls.FileSource(segment.path))
     assert [offset for kept in saved.kept for offset in range(kept.first_offset, kept.last_offset + 1)] == case.kept
     assert {lost.rule for lost in saved.lost} == {one.rule for one in errors}
     assert (saved.lost_bytes, saved.harmful_bytes) == (case.lost_bytes, case.lost_bytes)
-    frame = ls.polars.scan(case.folder, keys=tiered.KEYS, on_error="skip").select("offset").collect()
+    frame = ls.polars.scan(case.folder, decryption_keys=tiered.KEYS, on_error="skip").select("offset").collect()
     assert frame["offset"].to_list() == case.kept
 
 
@@ -195,7 +195,9 @@ def test_cat_looks_offsets_up_as_a_log_does(case: Case, key_files: list[str]):
     around = [(max(first - 3, 1234), first), (first, last + 1), (first - 2, last + 2), (last + 2, last + 5)]
     for start, end in [(None, first), *around, (last + 1, None)]:
         offsets = f"{'' if start is None else start}..{'' if end is None else end}"
-        found, error = given(ls.Log(case.folder, keys=tiered.KEYS).records(columns=["offset"], start_offset=start, end_offset=end))
+        found, error = given(
+            ls.Log(case.folder, decryption_keys=tiered.KEYS).records(columns=["offset"], start_offset=start, end_offset=end)
+        )
         done = run("cat", case.folder, "--offset", offsets, "--columns", "offset", *key_files)
         assert [line["offset"] for line in done.lines] == found, offsets
         assert done.code == (0 if error is None else 1), (offsets, done.err)
@@ -206,7 +208,7 @@ def test_cat_looks_offsets_up_as_a_log_does(case: Case, key_files: list[str]):
 
 def test_cat_gives_what_is_committed_of_one_damaged_segment(case: Case, key_files: list[str]):
     for on_error in ("raise", "skip"):
-        log = ls.Log(case.folder, keys=tiered.KEYS)
+        log = ls.Log(case.folder, decryption_keys=tiered.KEYS)
         found, _ = given(log.records(columns=["offset"], isolation="read_committed", on_error=on_error))
         assert len(found) == len(case.before if on_error == "raise" else case.kept)
         done = run("cat", case.folder, "--isolation", "read_committed", "--on-error", on_error, "--columns", "offset", *key_files)
@@ -257,7 +259,7 @@ def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Indexed
     make_partition(tmp_path, "orders", 0, [list(range(15_000))], value_bytes=60, interval=1024)
     source = tmp_path / "orders-0" / f"{0:020}.log"
     log = tiered.Uploader(tmp_path, chunk_size=CHUNK_SIZE, key_id="key1").segment(source, ls.Segment(source).next_offset() - 1)
-    segment = ls.Segment(log, keys=tiered.KEYS)
+    segment = ls.Segment(log, decryption_keys=tiered.KEYS)
     table = stores.open_file(segment.path)._table
     chunk = table[len(table) // 2]
     data = bytearray(log.read_bytes())
@@ -337,8 +339,8 @@ def test_a_time_behind_a_segment_whose_end_is_lost_is_looked_up(tmp_path: Path):
     data = bytearray(first.read_bytes())
     data[-1] ^= 1
     first.write_bytes(data)
-    log = ls.Log(uploader.prefix, keys=tiered.KEYS)
-    (lost,) = {(one.baseOffset, one.lastOffset) for one in log.validate().findings if one.rule == "TS-45"}
+    log = ls.Log(uploader.prefix, decryption_keys=tiered.KEYS)
+    (lost,) = {(one.base_offset, one.last_offset) for one in log.validate().findings if one.rule == "TS-45"}
     assert lost[1] == 99
     assert log.offset_for_timestamp(START + 150) == 150
     assert given(log.records(columns=["offset"], start_timestamp=START + 100)) == (list(range(100, 200)), None)
@@ -350,7 +352,7 @@ def test_a_time_behind_a_segment_whose_end_is_lost_is_looked_up(tmp_path: Path):
     manifest = first.with_suffix(".rsm-manifest")
     manifest.write_text(manifest.read_text().replace('"maxTimestampMs"', '"other"'))
     with pytest.raises(ChunkError):
-        ls.Log(uploader.prefix, keys=tiered.KEYS).offset_for_timestamp(START + 150)
+        ls.Log(uploader.prefix, decryption_keys=tiered.KEYS).offset_for_timestamp(START + 150)
 
 
 def test_a_committed_read_behind_the_damage_is_that_of_a_file(tmp_path: Path):
@@ -365,10 +367,10 @@ def test_a_committed_read_behind_the_damage_is_that_of_a_file(tmp_path: Path):
     holes[800:1200] = b"\xff" * 400
     stored.write_bytes(data)
     name.write_bytes(holes)
-    here, there = ls.Log(tmp_path / "payments-0"), ls.Log(stored.parent, keys=tiered.KEYS)
+    here, there = ls.Log(tmp_path / "payments-0"), ls.Log(stored.parent, decryption_keys=tiered.KEYS)
     (lost,) = (one for one in there.validate().findings if one.rule == "TS-45")
     read = 0
-    for start in range(lost.lastOffset + 1, there.segments[3].base_offset):
+    for start in range(lost.last_offset + 1, there.segments[3].base_offset):
         found, expected = (given(log.records(columns=["offset"], start_offset=start, isolation="read_committed")) for log in (there, here))
         assert found == expected
         read += len(found[0])
@@ -384,7 +386,7 @@ def test_nothing_that_stands_for_lost_bytes_is_given(at: int, tmp_path: Path):
     data = bytearray(log.read_bytes())
     data[at // 1000 * 1028 + 20] ^= 1
     log.write_bytes(data)
-    segment = ls.Segment(log, keys=tiered.KEYS)
+    segment = ls.Segment(log, decryption_keys=tiered.KEYS)
     (hit,) = (row for row in ls.batches(ls.FileSource(source)).to_pylist() if row["position"] <= at < row["position"] + row["size"])
     kept = [one for one in made if not hit["baseOffset"] <= one.offset <= hit["lastOffset"]]
     for check_crc in (True, False):

@@ -117,7 +117,7 @@ def test_a_damaged_header_does_not_end_an_upload_before_its_cut(replicas: tuple[
         rows(tmp_path)
     assert rows(tmp_path, on_error="skip") == without(rows(TRANSACTIONS), lost)
     (told,) = [one for one in ls.Log(tmp_path).validate().findings if one.severity == "error"]
-    assert (told.rule, told.baseOffset) == ("V2-31", lost["baseOffset"])
+    assert (told.rule, told.base_offset) == ("V2-31", lost["baseOffset"])
 
 
 def test_a_damaged_manifest_with_nothing_behind_it_may_hide_offsets(replicas: tuple[Path, Path], tmp_path: Path):
@@ -131,11 +131,11 @@ def test_a_damaged_manifest_with_nothing_behind_it_may_hide_offsets(replicas: tu
     assert int(second.name[:20]) < end
     log = ls.Log(tmp_path)
     (told,) = log.left_out
-    assert (told.rule, told.severity, told.baseOffset, told.lastOffset) == ("TS-10", "warning", end, None)
+    assert (told.rule, told.severity, told.base_offset, told.last_offset) == ("TS-10", "warning", end, None)
     assert f"no other upload is known to hold the offsets from {end} on" in told.message
     stream = log.records(columns=COLUMNS, control=True)
     assert stream.read_all().to_pylist() == rows(TRANSACTIONS, end_offset=end)
-    assert [(one.rule, one.baseOffset) for one in stream.findings] == [("TS-10", end)]
+    assert [(one.rule, one.base_offset) for one in stream.findings] == [("TS-10", end)]
     assert log.records(columns=[], end_offset=end).findings == []
     assert [is_gap(told, *asked) for asked in ((end, None), (end + 1000, None), (0, end), (0, end + 1))] == [True, True, False, True]
     assert f"from {end} on" in run("cat", tmp_path / "prefix").err

@@ -33,7 +33,7 @@ def bucket(tmp_path: Path) -> Path:
 
 
 def log_of(mode: str, root: Path) -> ls.Segment:
-    (segment,) = ls.Log(root / tiered.folder(mode).relative_to(tiered.BUCKET), keys=tiered.KEYS).segments
+    (segment,) = ls.Log(root / tiered.folder(mode).relative_to(tiered.BUCKET), decryption_keys=tiered.KEYS).segments
     return segment
 
 
@@ -63,7 +63,7 @@ def test_damaged_neighbours_are_looked_past(damaged: tuple[int, ...], bucket: Pa
         for start, _ in bounds
     ]
     found = [one for one in segment.validate().findings if one.rule == "TS-45"]
-    assert [(one.baseOffset, one.lastOffset) for one in found] == expected
+    assert [(one.base_offset, one.last_offset) for one in found] == expected
 
 
 def test_threads_that_look_up_in_one_segment_do_not_take_each_others_damage(bucket: Path):
@@ -110,8 +110,8 @@ def test_damage_in_front_of_a_compressed_message(tmp_path: Path):
     stored = tiered.Uploader(tmp_path, chunk_size=300, key_id="key1").segment(source, intact[-1]["lastOffset"])
     damage(stored, 20)
     behind = next(row for row in intact if row["position"] >= 300)
-    (found,) = (one for one in ls.Segment(stored, keys=tiered.KEYS).validate().findings if one.rule == "TS-45")
-    assert (found.baseOffset, found.lastOffset) == (0, behind["baseOffset"] - 1)
+    (found,) = (one for one in ls.Segment(stored, decryption_keys=tiered.KEYS).validate().findings if one.rule == "TS-45")
+    assert (found.base_offset, found.last_offset) == (0, behind["baseOffset"] - 1)
 
 
 def span_of(start: int, end: int, epochs: dict[int, int], written: int = 0) -> Span:
@@ -210,7 +210,7 @@ def test_a_key_without_its_pem_lines_is_not_shown():
     lines = "\n".join(textwrap.wrap(key, 64))
     for text in (key, lines, key[:900], key[40:], key.rstrip("="), f"{lines}\n-----END PRIVATE KEY-----", tiered.KEYS["key1"].hex()):
         with pytest.raises(ValueError, match="'key1' is not a path") as raised:
-            ls.Log(tiered.folder("zstdenc"), keys={"key1": text})
+            ls.Log(tiered.folder("zstdenc"), decryption_keys={"key1": text})
         assert text[100:120] not in str(raised.value)
         with pytest.raises(ValueError, match="option keys must be JSON like") as raised:
             keys_option({"keys": json.dumps({"key1": text})})

@@ -84,14 +84,14 @@ def test_damage_beside_a_segment_is_told_with_its_place_once(place: Path):
 
 def test_uploads_are_listed_as_they_were_named(place: Path):
     for given in ("bucket", str(place / "bucket")):
-        found = ls.tiered.uploads(given, keys={"key1": "key1"})
+        found = ls.tiered.uploads(given, decryption_keys={"key1": "key1"})
         assert {one.path.startswith(f"{given}/prefix/") for one in found} == {True}
         (damaged,) = [one for one in found if one.state == "damaged"]
         assert damaged.reason.startswith(f"{Path(damaged.path).stem}.rsm-manifest: the manifest is no JSON")
 
 
 def test_a_log_stays_where_it_is_when_the_current_directory_is_another(place: Path, monkeypatch: pytest.MonkeyPatch):
-    log = ls.Log("bucket", keys={"key1": tiered.KEYS["key1"]})
+    log = ls.Log("bucket", decryption_keys={"key1": tiered.KEYS["key1"]})
     relative = find_segments("bucket")[1].path
     assert (here(relative) or "").startswith("bucket/")
     assert here(absolute(relative)) == str(place / (here(relative) or ""))

@@ -141,7 +141,7 @@ def test_salvage_tells_an_upload_that_nobody_can_read(bucket: Path, keys: list[s
     assert [(one["position"], one["length"], one["rule"]) for one in account["lost"]] == [(0, size, "TS-10")]
     done = run("salvage", there / f"{tiered.STEM}.log", *keys, "-o", tmp_path / "saved.log")
     assert (done.code, (tmp_path / "saved.log").exists()) == (3, False)
-    (segment,) = ls.Log(there, keys=tiered.KEYS).segments
+    (segment,) = ls.Log(there, decryption_keys=tiered.KEYS).segments
     found = ls.salvage(ls.FileSource(segment.path))
     assert (found.ok, found.harmful_bytes, found.data) == (False, size, b"")
     done = run("salvage", bucket, *keys, "-o", tmp_path / "all")

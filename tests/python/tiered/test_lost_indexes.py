@@ -69,9 +69,9 @@ def at(indexes: Path, member: str) -> str:
 def test_one_of_them(member: str, uploader: tiered.Uploader, tmp_path: Path):
     paths = uploader.partition(TRANSACTIONS)
     uploader.partition(corpus.CORPUS / "modern-4.1.0/data/codec-none-0", 1)
-    ls.restore(uploader.prefix, tmp_path / "whole", keys=tiered.KEYS)
+    ls.restore(uploader.prefix, tmp_path / "whole", decryption_keys=tiered.KEYS)
     indexes = damage(paths[1], member)
-    log = ls.Log(uploader.folder(), keys=tiered.KEYS)
+    log = ls.Log(uploader.folder(), decryption_keys=tiered.KEYS)
     expected = [("TS-37", "warning", at(indexes, member))]
     assert told(log.validate()) == told(log[1].validate()) == expected
     file = find_segments(log[1].path)[0]
@@ -79,7 +79,7 @@ def test_one_of_them(member: str, uploader: tiered.Uploader, tmp_path: Path):
     for isolation in ("read_uncommitted", "read_committed"):
         assert rows(log, isolation=isolation) == rows(ls.Log(TRANSACTIONS), isolation=isolation)
 
-    done = ls.restore(uploader.prefix, tmp_path / "restored", keys=tiered.KEYS)
+    done = ls.restore(uploader.prefix, tmp_path / "restored", decryption_keys=tiered.KEYS)
     assert (names_of(done.made_anew), done.missing) == ([f"payments-0/{FILES[member]}"], [])
     assert f"the {member} index is lost" in done.made_anew[0]
     whole, restored = contents(tmp_path / "whole/payments-0"), contents(tmp_path / "restored/payments-0")
@@ -97,9 +97,9 @@ def test_all_of_all_segments(uploader: tiered.Uploader, tmp_path: Path):
     for path in uploader.partition(TRANSACTIONS):
         parts = json.loads(path.with_suffix(".rsm-manifest").read_text())["segmentIndexes"]
         damage(path, *(member for member, part in parts.items() if part and part["size"]))
-    log = ls.Log(uploader.folder(), keys=tiered.KEYS)
+    log = ls.Log(uploader.folder(), decryption_keys=tiered.KEYS)
     assert {one[:2] for one in told(log.validate())} == {("TS-37", "warning")}
-    done = ls.restore(uploader.prefix, tmp_path / "restored", keys=tiered.KEYS)
+    done = ls.restore(uploader.prefix, tmp_path / "restored", decryption_keys=tiered.KEYS)
     assert done.missing == []
     restored = contents(tmp_path / "restored/payments-0")
     assert {name for name in restored if not name.endswith((".log", ".metadata"))} >= {
@@ -127,7 +127,7 @@ def test_in_front_of_a_gap_the_snapshot_is_made_all_the_same(uploader: tiered.Up
     damage(paths[1], "producerSnapshot")
     for path in (paths[2], paths[2].with_suffix(".indexes"), paths[2].with_suffix(".rsm-manifest")):
         path.unlink()
-    done = ls.restore(uploader.prefix, tmp_path / "restored", keys=tiered.KEYS)
+    done = ls.restore(uploader.prefix, tmp_path / "restored", decryption_keys=tiered.KEYS)
     assert (names_of(done.made_anew), done.missing) == ([f"payments-0/{FILES['producerSnapshot']}"], [])
     assert ls.Log(tmp_path / "restored").validate().ok
 
@@ -138,9 +138,9 @@ def test_of_an_upload_that_is_not_read_to_its_end(tmp_path: Path):
     uploader = tiered.Uploader(tmp_path, chunk_size=700, key_id="key1")
     upload(uploader, replicas[0], "first", 1, most=3)
     upload(uploader, replicas[1], "second", 2, skip=1)
-    cut = [Path(one.path) for one in ls.tiered.uploads(uploader.prefix, keys=tiered.KEYS) if one.last_read is not None]
+    cut = [Path(one.path) for one in ls.tiered.uploads(uploader.prefix, decryption_keys=tiered.KEYS) if one.last_read is not None]
     damage(cut[0], "timestamp")
-    done = ls.restore(uploader.prefix, tmp_path / "restored", keys=tiered.KEYS)
+    done = ls.restore(uploader.prefix, tmp_path / "restored", decryption_keys=tiered.KEYS)
     base = cut[0].name[:20]
     assert names_of(done.made_anew) == [f"orders-0/{base}.timeindex"]
     log = ls.Log(tmp_path / "restored")
@@ -159,9 +159,9 @@ def test_of_a_log_that_was_damaged_when_it_was_uploaded(uploader: tiered.Uploade
     damage(stored, "offset")
     damage(paths[0], "offset")
     with pytest.raises(ls.LimitError, match=r"020-.*\.log: \[COD-6\] at byte 0, field "):
-        ls.restore(uploader.prefix, tmp_path / "restored", keys=tiered.KEYS)
+        ls.restore(uploader.prefix, tmp_path / "restored", decryption_keys=tiered.KEYS)
     assert not (tmp_path / "restored").exists()
-    done = ls.restore(uploader.prefix, tmp_path / "restored", keys=tiered.KEYS, on_error="skip")
+    done = ls.restore(uploader.prefix, tmp_path / "restored", decryption_keys=tiered.KEYS, on_error="skip")
     assert names_of(done.damaged) == [str(stored)]
     assert names_of(done.made_anew) == [f"payments-0/{paths[0].name[:20]}.index"]
     assert names_of(done.missing) == ["payments-0/00000000000000000020.index"]
@@ -176,7 +176,7 @@ def test_a_chunk_of_a_log_still_ends_it(uploader: tiered.Uploader, tmp_path: Pat
     data[20] ^= 1
     paths[2].write_bytes(data)
     with pytest.raises(ChunkError, match="chunk 0"):
-        ls.restore(uploader.prefix, tmp_path / "restored", keys=tiered.KEYS)
+        ls.restore(uploader.prefix, tmp_path / "restored", decryption_keys=tiered.KEYS)
     assert not (tmp_path / "restored").exists()
 
 

@@ -99,7 +99,7 @@ def test_of_uploads_of_which_one_would_be_left_out_none_is_read(unchosen: Path, 
         ls.restore(unchosen, tmp_path / "restored")
     assert not (tmp_path / "restored").exists()
 
-    log = ls.Log(unchosen, keys=tiered.KEYS)
+    log = ls.Log(unchosen, decryption_keys=tiered.KEYS)
     assert [segment.topic for segment in log] == ["before", "orders", "orders", "zero"]
     (left_out,) = log.left_out
     assert "superseded" in left_out.message

@@ -65,7 +65,7 @@ def bucket(tmp_path: Path) -> Path:
 
 
 def log_of(mode: str, root: Path = tiered.BUCKET, **options: object) -> ls.Segment:
-    (segment,) = ls.Log(root / tiered.folder(mode).relative_to(tiered.BUCKET), keys=tiered.KEYS, **options).segments
+    (segment,) = ls.Log(root / tiered.folder(mode).relative_to(tiered.BUCKET), decryption_keys=tiered.KEYS, **options).segments
     return segment
 
 
@@ -221,7 +221,7 @@ def uploaded(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_a_prefix_reads_as_the_log_directory_did(uploaded: Path):
-    here, there = ls.Log(TRANSACTIONS), ls.Log(uploaded, keys=tiered.KEYS)
+    here, there = ls.Log(TRANSACTIONS), ls.Log(uploaded, decryption_keys=tiered.KEYS)
     assert there.partitions == [("payments", 0)]
     columns = ["offset", "key", "value", "timestamp", "producerId"]
     for asked in (
@@ -250,7 +250,7 @@ def test_a_look_up_fetches_the_chunks_that_it_needs(tmp_path: Path):
     last = segment.next_offset() - 1
     uploader = tiered.Uploader(tmp_path, chunk_size=64 << 10, compresses=True, key_id="key1")
     stored = uploader.segment(source, last)
-    there = ls.Segment(stored, keys=tiered.KEYS)
+    there = ls.Segment(stored, decryption_keys=tiered.KEYS)
     before = stores.io_stats()
     stream = there.records(columns=["offset"], start_offset=last)
     assert stream.read_all().num_rows == 1
@@ -275,14 +275,14 @@ def test_a_missing_or_wrong_key_is_one_clear_error(mode: str, tmp_path: Path):
     with pytest.raises(SegmentKeyError, match=f"{tiered.STEM}.log is encrypted under the key '{key_id}': no keys were given"):
         ls.Log(folder).records().read_all()
     with pytest.raises(SegmentKeyError, match=f"'{key_id}': the given keys are {other}"):
-        ls.Log(folder, keys={other: tiered.KEYS[other]}).records().read_all()
+        ls.Log(folder, decryption_keys={other: tiered.KEYS[other]}).records().read_all()
     with pytest.raises(SegmentKeyError, match=f"'{key_id}': the given key of this id does not open it") as raised:
-        ls.Log(folder, keys={key_id: tiered.KEYS[other]}).records().read_all()
+        ls.Log(folder, decryption_keys={key_id: tiered.KEYS[other]}).records().read_all()
     assert pickle.loads(pickle.dumps(raised.value)).args == raised.value.args
     with pytest.raises(SegmentKeyError, match=f"the key '{key_id}' is no RSA private key"):
-        ls.Log(folder, keys={key_id: b"-----BEGIN PRIVATE KEY-----\nsecret"}).records().read_all()
+        ls.Log(folder, decryption_keys={key_id: b"-----BEGIN PRIVATE KEY-----\nsecret"}).records().read_all()
     with pytest.raises(FileNotFoundError):
-        ls.Log(folder, keys={key_id: tmp_path / "none.pem"}).records().read_all()
+        ls.Log(folder, decryption_keys={key_id: tmp_path / "none.pem"}).records().read_all()
 
 
 def test_keys_are_files_or_bytes_and_never_shown(tmp_path: Path):
@@ -294,7 +294,7 @@ def test_keys_are_files_or_bytes_and_never_shown(tmp_path: Path):
     (tmp_path / "key1.der").write_bytes(tiered.KEYS["key1"])
     folder = tiered.folder("zstdenc")
     for given in (pem, pem.encode(), tiered.KEYS["key1"], tmp_path / "key1.pem", str(tmp_path / "key1.der"), f"file://{tmp_path}/key1.pem"):
-        log = ls.Log(folder, keys={"key1": given})
+        log = ls.Log(folder, decryption_keys={"key1": given})
         assert log.records(columns=["offset"]).read_all().num_rows == 200
         source = ls.FileSource(log.segments[0].path)
         texts = [
@@ -312,7 +312,7 @@ def test_keys_are_files_or_bytes_and_never_shown(tmp_path: Path):
         assert ls.decode(pickle.loads(pickle.dumps(source)), columns=["offset"]).read_all().num_rows == 200
     for wrong in ([1], {"": pem}, {"key1": 7}, {7: pem}):
         with pytest.raises(TypeError):
-            ls.Log(folder, keys=wrong)
+            ls.Log(folder, decryption_keys=wrong)
     uri = placed("s3://user12345:secret12@bucket/a?region=eu", {"key1": pem})
     assert (str(uri), ring_of(uri).ids) == ("s3://bucket/a", ["key1"])
     assert placed(uri)[:] == uri[:] == placed(uri[:])[:]
@@ -347,7 +347,7 @@ def test_damage_in_a_chunk_names_it_and_its_offsets(mode: str, bucket: Path):
     report = segment.validate()
     (found,) = (one for one in report.findings if one.rule == "TS-45")
     assert not report.ok
-    assert (found.severity, found.position, found.length, found.baseOffset, found.lastOffset) == (
+    assert (found.severity, found.position, found.length, found.base_offset, found.last_offset) == (
         "error",
         lost[0]["position"],
         sum(row["size"] for row in lost),
@@ -382,7 +382,7 @@ def test_an_object_that_was_cut(bucket: Path):
     for door in (segment.validate(), segment.records(columns=["offset"], on_error="skip", batch_size=7).read_all()):
         (found,) = (one for one in door.findings if one.rule == "TS-45")
         assert (found.position, found.position + found.length) == (torn["position"], 12612), "one finding for all that it lacks"
-        assert (found.baseOffset, found.lastOffset, found.message) == (torn["baseOffset"], 1433, str(error).partition(".log: ")[2])
+        assert (found.base_offset, found.last_offset, found.message) == (torn["baseOffset"], 1433, str(error).partition(".log: ")[2])
     assert given_at(segment, torn["baseOffset"] - 1) == [torn["baseOffset"] - 1]
     for offset in (torn["baseOffset"], 1433):
         with pytest.raises(ChunkError, match="chunks 9 to 12"):
@@ -395,7 +395,7 @@ def test_an_object_that_was_cut(bucket: Path):
 def test_a_bad_manifest_is_told_with_its_path(bucket: Path):
     (manifest,) = (bucket / "some/prefix" / f"to-pic.a-{tiered.TOPIC_ID}/2").glob("*.rsm-manifest")
     manifest.write_text('{"version":"2"}')
-    log = ls.Log(bucket, keys=tiered.KEYS)
+    log = ls.Log(bucket, decryption_keys=tiered.KEYS)
     assert log.partitions == [("to-pic.a", partition) for partition in range(1, 14)], "the others can be read"
     assert log.segments[0].records(columns=["offset"]).read_all().num_rows == 200
     with pytest.raises(ManifestError, match=f"{tiered.STEM}.rsm-manifest: the manifest must be of version"):
@@ -428,7 +428,7 @@ def test_an_upload_without_its_manifest_is_none(tmp_path: Path):
     gap = f"; no other upload holds offsets {bases[2]} to {bases[3] - 1}"
     lost = "unfinished, or being deleted: there is no "
     end = ls.Log(TRANSACTIONS).segments[-1].next_offset() - 1
-    assert [(one.rule, one.severity, one.message, one.baseOffset) for one in findings] == [
+    assert [(one.rule, one.severity, one.message, one.base_offset) for one in findings] == [
         ("TS-8", "warning", f"unfinished, or being deleted: there is no .rsm-manifest{gap}", bases[2]),
         ("TS-8", "warning", f"{lost}.log; no other upload holds offsets {bases[4]} to {bases[5] - 1}", bases[4]),
         ("TS-8", "warning", f"{lost}.indexes; no other upload holds offsets {bases[5]} to {end}", bases[5]),
@@ -502,13 +502,13 @@ def test_the_newest_checkpoint_decides_between_leaders(tmp_path: Path):
     assert list(found.values()).count("finished") == len(segments)
     columns = ["offset", "value"]
     assert (
-        ls.Log(tmp_path / "prefix", keys=tiered.KEYS).records(columns=columns).to_pyarrow()
+        ls.Log(tmp_path / "prefix", decryption_keys=tiered.KEYS).records(columns=columns).to_pyarrow()
         == ls.Log(place).records(columns=columns).to_pyarrow()
     )
     undecided = uploader.segment(Path(segments[1].path), bounds[2] + 1, epochs={"2": bounds[2] + 1}, name="longer")
     with pytest.raises(FileExistsError, match="nothing tells which one counts"):
-        ls.Log(tmp_path / "prefix", keys=tiered.KEYS)
-    assert ls.Log(undecided, keys=tiered.KEYS).records(columns=["offset"]).read_all().num_rows, "named by itself it is read"
+        ls.Log(tmp_path / "prefix", decryption_keys=tiered.KEYS)
+    assert ls.Log(undecided, decryption_keys=tiered.KEYS).records(columns=["offset"]).read_all().num_rows, "named by itself it is read"
 
 
 def test_objects_of_before_october_2023(tmp_path: Path):
@@ -524,7 +524,7 @@ def test_objects_of_before_october_2023(tmp_path: Path):
             (log.parent / f"{log.stem}.{suffix.lstrip('.')}").write_bytes(indexes[part["position"] :][: part["size"]])
     log.with_suffix(".indexes").unlink()
     manifest_path.write_text(json.dumps(manifest))
-    here, there = ls.Log(DATA / "codec-none-0"), ls.Log(tmp_path, keys=tiered.KEYS)
+    here, there = ls.Log(DATA / "codec-none-0"), ls.Log(tmp_path, decryption_keys=tiered.KEYS)
     assert there.records(columns=["offset", "value"]).to_pyarrow() == here.records(columns=["offset", "value"]).to_pyarrow()
     assert list(there.segments[0].offset_index) == list(here.segments[0].offset_index)
     assert list(there.leader_epochs) == list(here.leader_epochs)
@@ -548,13 +548,13 @@ def test_aad_and_data_key_belong_to_their_segment(bucket: Path):
     manifest["encryption"]["aad"] = base64.b64encode(bytes(32)).decode()
     path.write_text(json.dumps(manifest))
     with pytest.raises(ChunkError, match=r"chunk 0 .* AES-GCM tag"):
-        ls.Log(folder, keys=tiered.KEYS).records().read_all()
+        ls.Log(folder, decryption_keys=tiered.KEYS).records().read_all()
 
 
 @pytest.mark.parametrize("mode", tiered.MODES)
 def test_restore_gives_the_original_bytes(mode: str, tmp_path: Path):
     """TS-43."""
-    done = ls.restore(tiered.folder(mode), tmp_path / "restored", keys=tiered.KEYS)
+    done = ls.restore(tiered.folder(mode), tmp_path / "restored", decryption_keys=tiered.KEYS)
     name = f"to-pic.a-{tiered.MODES.index(mode) + 1}"
     assert (done.partitions, done.segments, done.left_out) == ([str(tmp_path / "restored" / name)], 1, [])
     files = {path.name: path.read_bytes() for path in (tmp_path / "restored" / name).iterdir()}
@@ -569,7 +569,7 @@ def test_restore_gives_the_original_bytes(mode: str, tmp_path: Path):
 
 
 def test_restore_gives_whole_log_directories(uploaded: Path, tmp_path: Path):
-    done = ls.restore(uploaded, tmp_path / "restored", keys=tiered.KEYS)
+    done = ls.restore(uploaded, tmp_path / "restored", decryption_keys=tiered.KEYS)
     assert (done.segments, len(done.partitions)) == (6, 1)
     there = {path.name: path.read_bytes() for path in (tmp_path / "restored/payments-0").iterdir()}
     here = {path.name: path.read_bytes() for path in TRANSACTIONS.iterdir() if path.name in there and path.name != "partition.metadata"}
@@ -602,7 +602,7 @@ def test_restore_is_whole_or_absent(bucket: Path, tmp_path: Path):
     segment = log_of("zstdenc", bucket)
     damage(Path(str(segment.path)), 50)
     with pytest.raises(ChunkError, match="chunk 0"):
-        ls.restore(bucket, tmp_path / "out", keys=tiered.KEYS)
+        ls.restore(bucket, tmp_path / "out", decryption_keys=tiered.KEYS)
     with pytest.raises(SegmentKeyError):
         ls.restore(tiered.BUCKET, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["bucket"]

@@ -40,7 +40,7 @@ def overlapping(request: pytest.FixtureRequest, replicas: tuple[Path, Path], tmp
 
 def test_each_offset_is_read_once(overlapping: Path):
     """TS-44: a segment ends where the next leader's begins; all verbs see it so."""
-    here, there = ls.Log(TRANSACTIONS), ls.Log(overlapping, keys=tiered.KEYS)
+    here, there = ls.Log(TRANSACTIONS), ls.Log(overlapping, decryption_keys=tiered.KEYS)
     whole = rows(here)
     assert rows(there) == whole
     for asked in (
@@ -64,15 +64,15 @@ def test_each_offset_is_read_once(overlapping: Path):
 
 
 def test_the_overlap_is_told(overlapping: Path):
-    log = ls.Log(overlapping, keys=tiered.KEYS)
-    states = {upload.path: upload for upload in ls.tiered.uploads(overlapping, keys=tiered.KEYS)}
+    log = ls.Log(overlapping, decryption_keys=tiered.KEYS)
+    states = {upload.path: upload for upload in ls.tiered.uploads(overlapping, decryption_keys=tiered.KEYS)}
     cut = [upload for upload in states.values() if upload.last_read is not None]
     assert cut
     for one in cut:
         assert one.state == "finished"
         assert one.base_offset <= one.last_read < one.end_offset
         (found,) = [finding for finding in log.left_out if finding.path == f"{one.path}@0"]
-        assert (found.rule, found.severity, found.baseOffset, found.lastOffset) == ("TS-44", "info", one.last_read + 1, one.end_offset)
+        assert (found.rule, found.severity, found.base_offset, found.last_offset) == ("TS-44", "info", one.last_read + 1, one.end_offset)
         assert f"not read from offset {one.last_read + 1} on" in found.message
     assert {finding.path for finding in log.left_out} == {f"{one.path}@0" for one in states.values() if one.reason}
     assert not [segment for segment in log if "-before-" in f"{segment.path} {segment!r}"], "paths are shown as those of the objects"
@@ -151,7 +151,7 @@ def damaged(tmp_path: Path) -> list[Path]:
 
 def test_a_damaged_manifest_closes_its_own_segment_alone(damaged: list[Path]):
     bases = [int(path.name[:20]) for path in damaged]
-    log = ls.Log(damaged[0].parents[2], keys=tiered.KEYS)
+    log = ls.Log(damaged[0].parents[2], decryption_keys=tiered.KEYS)
     here = ls.Log(TRANSACTIONS)
     assert log.partitions == [("payments", 0)]
     assert [one.base_offset for one in log] == bases
@@ -166,15 +166,15 @@ def test_a_damaged_manifest_closes_its_own_segment_alone(damaged: list[Path]):
 
 def test_what_a_damaged_manifest_hides_is_a_finding_for_who_goes_on(damaged: list[Path]):
     bases = [int(path.name[:20]) for path in damaged]
-    log = ls.Log(damaged[0].parents[2], keys=tiered.KEYS)
+    log = ls.Log(damaged[0].parents[2], decryption_keys=tiered.KEYS)
     stream = log.records(columns=COLUMNS, control=True, on_error="skip")
     assert stream.read_all().to_pylist() == [row for row in rows(ls.Log(TRANSACTIONS)) if not bases[2] <= row["offset"] < bases[3]]
     expected = ("TS-10", "error", bases[2], bases[3] - 1, f"{damaged[2].with_suffix('.rsm-manifest')}@0")
-    told = [(one.rule, one.severity, one.baseOffset, one.lastOffset, one.path) for one in stream.findings if one.severity == "error"]
+    told = [(one.rule, one.severity, one.base_offset, one.last_offset, one.path) for one in stream.findings if one.severity == "error"]
     assert told == [expected]
     report = log.validate()
     assert [
-        (one.rule, one.severity, one.baseOffset, one.lastOffset, one.path) for one in report.findings if one.severity == "error"
+        (one.rule, one.severity, one.base_offset, one.last_offset, one.path) for one in report.findings if one.severity == "error"
     ] == told
     assert not report.ok
     committed = log.records(columns=["offset"], isolation="read_committed", on_error="skip")
@@ -182,7 +182,7 @@ def test_what_a_damaged_manifest_hides_is_a_finding_for_who_goes_on(damaged: lis
     assert offsets
     assert offsets < {row["offset"] for row in rows(ls.Log(TRANSACTIONS))}
     with pytest.raises(ManifestError):
-        ls.restore(damaged[0].parents[2], damaged[0].parents[3] / "restored", keys=tiered.KEYS)
+        ls.restore(damaged[0].parents[2], damaged[0].parents[3] / "restored", decryption_keys=tiered.KEYS)
 
 
 def read(stream: ls.RecordStream) -> tuple[list[int], ls.RecordBatchError | None]:
@@ -246,7 +246,9 @@ def test_verbs_tell_a_damaged_manifest(damaged: list[Path], tmp_path: Path):
     assert done.code == 1
     assert done.err.count("the manifest must be of version") == 1
     assert done.lines[-1]["offset"] > int(damaged[3].name[:20])
-    committed = ls.Log(place, keys=tiered.KEYS).records(columns=["offset"], isolation="read_committed", on_error="skip").read_all()
+    committed = (
+        ls.Log(place, decryption_keys=tiered.KEYS).records(columns=["offset"], isolation="read_committed", on_error="skip").read_all()
+    )
     done = run("cat", place, "--columns", "offset", "--on-error", "skip", "--isolation", "read_committed", *keys)
     assert (done.code, done.lines) == (1, committed.to_pylist()), done.err
     assert done.lines
@@ -324,6 +326,6 @@ def test_spark_reads_each_offset_once(overlapping: Path, isolation: str, tmp_pat
     keys = {"keys": options["keys"], "view": "findings"}
     view = spark_session().read.format("logsegment").options(**keys).load(str(overlapping))
     told = {(row["path"], row["baseOffset"]) for row in view.where("rule = 'TS-44'").collect()}
-    log = ls.Log(overlapping, keys=tiered.KEYS)
-    assert told == {(finding.path.rpartition("@")[0], finding.baseOffset) for finding in log.left_out}
+    log = ls.Log(overlapping, decryption_keys=tiered.KEYS)
+    assert told == {(finding.path.rpartition("@")[0], finding.base_offset) for finding in log.left_out}
     assert len(told) >= 2

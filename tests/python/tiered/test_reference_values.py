@@ -35,7 +35,7 @@ SEGMENT = {
 
 def said(*values: str) -> list[dict[str, Any]]:
     table = pa.table({"key": pa.nulls(len(values), pa.binary()), "value": pa.array(map(bytes.fromhex, values), pa.binary())})
-    stream = ls.decode(ls.encode(table) or b"", columns=[], topic="__remote_log_metadata", decode="internal")
+    stream = ls.decode(ls.encode(table) or b"", columns=[], topic="__remote_log_metadata", values="internal")
     rows = stream.to_pyarrow()["internal"].to_pylist()
     assert stream.findings == []
     return [row | {"value": json.loads(row["value"])} for row in rows]
@@ -151,7 +151,7 @@ def test_a_look_up_by_time_fetches_the_chunks_that_it_needs(tmp_path: Path):
     stored = tiered.Uploader(tmp_path, chunk_size=64 << 10, compresses=True, key_id="key1").segment(source, last)
     rows = segment.records(columns=["offset", "timestampMs"]).read_all().to_pylist()
     wanted = rows[len(rows) // 2]["timestampMs"]
-    there = ls.Segment(stored, keys=tiered.KEYS)
+    there = ls.Segment(stored, decryption_keys=tiered.KEYS)
     CACHE.clear()
     assert there.offset_for_timestamp(wanted) == segment.offset_for_timestamp(wanted)
     fetched = len({number for _, _, number in CACHE._kept})
@@ -172,5 +172,5 @@ def test_without_its_package_an_encrypted_segment_names_the_extra(monkeypatch: p
     CACHE.clear()
     monkeypatch.setattr(builtins, "__import__", importing)
     with pytest.raises(ImportError, match=r'pip install "logsegment\[tiered\]"'):
-        ls.Log(tiered.folder("enc"), keys=tiered.KEYS).records(columns=[]).read_all()
+        ls.Log(tiered.folder("enc"), decryption_keys=tiered.KEYS).records(columns=[]).read_all()
     assert ls.Log(tiered.folder("zstd")).records(columns=["offset"]).read_all().num_rows == 200, "others need it not"

@@ -98,7 +98,7 @@ def test_the_last_upload_without_its_log_or_its_indexes(missing: str, tmp_path: 
     text = f"there is no {missing}; no other upload holds offsets {first} to {end}"
     log = ls.Log(uploader.prefix)
     (finding,) = log.left_out
-    assert (finding.severity, finding.baseOffset, finding.lastOffset) == ("warning", first, end)
+    assert (finding.severity, finding.base_offset, finding.last_offset) == ("warning", first, end)
     assert told(log.records(columns=["offset"]).read_all().findings, last) == ["TS-8"]
     assert told(log.records(columns=["offset"], end_offset=first).read_all().findings, last) == []
     assert [one.state for one in ls.tiered.uploads(uploader.prefix)] == ["finished"] * 5 + ["unfinished"]

@@ -40,7 +40,7 @@ def more_like_it(batches: int) -> str:
 
 
 def _likeness(finding: Finding) -> tuple[str, str, str | None, int | None]:
-    return finding.rule, finding.message, finding.field, finding.recordIndex
+    return finding.rule, finding.message, finding.field, finding.record_index
 
 
 def _say_all(told: Sequence[Finding], name: str, redactor: Redactor | None) -> None:

@@ -171,10 +171,10 @@ def _rows_of(schema: pa.Schema, found: Sequence[Finding], place: Mapping[str, An
 def _known_of(one: Finding) -> dict[str, Any]:
     """What is known of the place of a finding, under the names of record columns and batch columns."""
     return {
-        "offset": one.baseOffset,
-        "baseOffset": one.baseOffset,
-        "batchBaseOffset": one.baseOffset,
-        "lastOffset": one.lastOffset,
+        "offset": one.base_offset,
+        "baseOffset": one.base_offset,
+        "batchBaseOffset": one.base_offset,
+        "lastOffset": one.last_offset,
         "position": one.position,
         "entryPosition": one.position,
         "size": one.length,

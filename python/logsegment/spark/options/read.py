@@ -12,11 +12,10 @@ import json
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from logsegment._core import Limits
-from logsegment._options import Isolation
-from logsegment.segment_files.internal_topics import INTERNAL
+from logsegment._options import Isolation, Values
 from logsegment.spark.options.entry_limits import ENTRY_LIMITS, limits_option
 from logsegment.spark.options.modes import MODE_OPTIONS, ReadMode, parse_mode
 from logsegment.spark.options.offsets import OffsetLimit, batch_limits
@@ -53,7 +52,7 @@ RECORDS = (
     "batchSize",
     "batchBytes",
     "columns",
-    "decode",
+    "values",
     "experimental",
     *MODE_OPTIONS,
     IO_STATS,
@@ -288,15 +287,17 @@ def columns_option(options: Mapping[str, str]) -> tuple[str, ...] | None:
     return names
 
 
-def decode_option(options: Mapping[str, str]) -> bool:
-    """Whether the option `decode` asks for what internal records say.
+def values_option(options: Mapping[str, str]) -> Values:
+    """Return the value of the option `values`.
 
     Raises:
-        ValueError: when it is no such word.
+        ValueError: if it is not a known name.
     """
-    if options.get("decode", INTERNAL).lower() != INTERNAL:
-        raise ValueError(f"option decode must be {INTERNAL}, not {options['decode']!r}")
-    return "decode" in options
+    known: tuple[Values, ...] = get_args(Values)
+    for value in known:
+        if options.get("values", "raw").lower() == value:
+            return value
+    raise ValueError(f"option values must be {' or '.join(get_args(Values))}, not {options['values']!r}")
 
 
 def isolation_of(options: Mapping[str, str]) -> Isolation:

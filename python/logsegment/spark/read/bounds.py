@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from logsegment._core import Limits
+from logsegment._options import ReadOptions
 from logsegment.log.log_end import last_intact
 from logsegment.log.segment import Segment
-from logsegment.log.time_lookup import TimeLookup, first_offset_at
+from logsegment.log.time_lookup import first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
 from logsegment.spark.options.topics import TopicPartition
@@ -76,7 +77,7 @@ def ranges_of(
     ensure_assigned(starting, logs, "starting")
     ensure_assigned(ending, logs, "ending")
     checkpoints = Checkpoints()
-    asked = TimeLookup(recovers=recovers, codecs=codecs, experimental=experimental, limits=limits)
+    asked = ReadOptions(on_error="skip" if recovers else "raise", codecs=codecs, experimental=experimental, limits=limits)
     ranges = []
     for name, segments in logs.items():
         first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
@@ -107,12 +108,12 @@ def ranges_of(
     return ranges
 
 
-def _finder(segments: Sequence[SegmentFile], looked_up: list[Segment], lookup: TimeLookup) -> Callable[[int], int | None]:
+def _finder(segments: Sequence[SegmentFile], looked_up: list[Segment], lookup: ReadOptions) -> Callable[[int], int | None]:
     """Finds the offset for a time; `looked_up` gets the segments whose indexes were asked."""
 
     def opened() -> Iterator[Segment]:
         for segment in map(Segment, segments):
-            if not lookup.recovers:
+            if not lookup.skips_damage:
                 looked_up.append(segment)
             yield segment
 

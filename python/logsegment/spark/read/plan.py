@@ -13,6 +13,7 @@ from itertools import groupby
 from pyspark.sql.datasource import InputPartition
 
 from logsegment._core import FileSource, Finding, LimitError, Transactions
+from logsegment._options import ReadOptions as CoreReadOptions
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import with_followers
 from logsegment.log.segment import Segment
@@ -196,8 +197,13 @@ def _transactions(log: LogRange, pieces: Sequence[Piece], options: ReadOptions) 
     if log.segments[0].path.endswith(".kafka"):
         return Transactions([])
     beside = segments_beside(log.segments[0])
-    wanted = pieces[0].start, pieces[-1].end
-    return committed_transactions(beside, *wanted, is_recovering=options.mode.skips, experimental=options.experimental)
+    read = CoreReadOptions(
+        start_offset=pieces[0].start,
+        end_offset=pieces[-1].end,
+        on_error="skip" if options.mode.skips else "raise",
+        experimental=options.experimental,
+    )
+    return committed_transactions(beside, read)
 
 
 def _task(pieces: Iterable[Piece], known: Mapping[str, Transactions | None], reported: set[str]) -> SegmentTask:

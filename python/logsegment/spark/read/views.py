@@ -16,9 +16,9 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from logsegment._core import FileSource, Finding, Limits, RecordBatchError, findings_table
 from logsegment._decode import batch_stream, batches
 from logsegment._errors import in_file
-from logsegment._options import Depth
+from logsegment._options import Depth, ReadOptions
 from logsegment._validate import validate
-from logsegment.log.neighbours import validate_segment
+from logsegment.log.neighbours import Surroundings, validate_segment
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.entry_limits import limits_option
@@ -287,8 +287,9 @@ class FindingsReader(ViewReader):
         path = part.file.path
         unreadable: list[Finding] = []
         try:
-            around: dict[str, Any] = {"previous": part.previous, "is_followed": part.is_followed}
-            report = validate_segment(part.file, tells_shared=part.is_first, **around, **asked)
+            around = Surroundings(previous=part.previous, is_followed=part.is_followed, reports_shared=part.is_first)
+            read = ReadOptions(**{name: value for name, value in asked.items() if name != "depth"})
+            report = validate_segment(part.file, self.options.depth, read, around)
         except OSError as error:
             unreadable = [_unreadable(error, path)]
             # A file beside it may be the one that cannot be read.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 
-from logsegment._core import Finding
+from logsegment._core import Finding, internal_topics
+from logsegment._decode import other_topics
+from logsegment._options import INTERNAL
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import is_gap
-from logsegment.segment_files.internal_topics import INTERNAL, only_others
 
 #: Files that are named; of the others the number is told.
 NAMED = 3
@@ -29,9 +30,10 @@ def warn_of_gaps(left_out: Iterable[Finding]) -> None:
 
 
 def warn_of_topics(columns: Iterable[str], topics: Iterable[str | None]) -> None:
-    """Say that none of the topics is internal where the column of what records say is asked for."""
-    if INTERNAL in columns and (others := only_others(topics)):
-        warnings.warn(f"option decode: {others}", UserWarning, stacklevel=3)
+    """Warn if the column `internal` is read and no topic is internal."""
+    named = dict.fromkeys(topics)
+    if INTERNAL in columns and not any(name in internal_topics() for name in named) and (text := other_topics(named)):
+        warnings.warn(f"option values: {text}", UserWarning, stacklevel=3)
 
 
 def warn_of_shared_plan() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from logsegment._core import FileSource, RecordBatchError, RecordStream, Transactions
 from logsegment._decode import decode
 from logsegment._errors import in_file
+from logsegment._options import ReadOptions
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import lower_bounded, with_followers
 from logsegment.segment_files.discovery import SegmentFile
@@ -172,7 +173,8 @@ def _transactions(part: RangePart, *, experimental: bool) -> Transactions:
     """What a committed read must know; all transactions that began before the last stable offset have ended."""
     for attempt in range(ATTEMPTS):
         try:
-            return committed_transactions(settled_segments(part.segment), part.start, part.end, experimental=experimental)
+            read = ReadOptions(start_offset=part.start, end_offset=part.end, experimental=experimental)
+            return committed_transactions(settled_segments(part.segment), read)
         except FileNotFoundError:
             if attempt == ATTEMPTS - 1:
                 raise

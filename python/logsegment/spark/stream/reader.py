@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from logsegment._core import Finding, RecordBatchError
+from logsegment._options import ReadOptions
 from logsegment.log.segment import Segment
-from logsegment.log.time_lookup import TimeLookup, first_offset_at
+from logsegment.log.time_lookup import first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.modes import CorruptColumn
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, ensure_assigned, parse_offsets, write_offsets
@@ -292,9 +293,9 @@ def _by_time(name: TopicPartition, options: StreamOptions, segments: Sequence[Se
     )
 
 
-def _time_lookup(options: StreamOptions, reach: Reach) -> TimeLookup:
-    return TimeLookup(
-        recovers=options.mode.skips,
+def _time_lookup(options: StreamOptions, reach: Reach) -> ReadOptions:
+    return ReadOptions(
+        on_error="skip" if options.mode.skips else "raise",
         start_offset=reach.earliest,
         end_offset=reach.latest,
         codecs=options.codecs,

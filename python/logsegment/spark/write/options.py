@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
+from logsegment._core import encode
 from logsegment._encode import CompressionPolicy
-from logsegment._encode import encode as ls_encode
-from logsegment._options import Compression, WrittenFormat
-from logsegment.plugins.registry import resolver
+from logsegment._options import Compression, EncodeOptions, WrittenFormat
 from logsegment.spark.options.plugins import plugins_option
 from logsegment.spark.options.read import KAFKA_COMPRESSION, POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
 from logsegment.stores.uri import absolute
@@ -46,25 +45,11 @@ class WriteOptions:
     segment_bytes: int
     codecs: Registry | None
 
-    def to_encode(self) -> dict[str, Any]:
-        """Options as the core's encoder takes them."""
-        return {
-            "format": self.format,
-            "compression": self.compression,
-            "level": self.level,
-            "base_offset": 0,
-            "batch_bytes": self.batch_bytes,
-            "timestamp_type": "CreateTime",
-            "log_append_time": None,
-            "producer_id": -1,
-            "producer_epoch": -1,
-            "base_sequence": -1,
-            "transactional": False,
-            "partition_leader_epoch": -1,
-            "metadata_first": False,
-            "lz4_header_checksum": None,
-            "codecs": resolver(self.codecs),
-        }
+    def to_encode(self) -> EncodeOptions:
+        """Return the options of the encoder."""
+        return EncodeOptions(
+            format=self.format, compression=self.compression, level=self.level, batch_bytes=self.batch_bytes, codecs=self.codecs
+        )
 
 
 def parse_options(given: Mapping[str, str]) -> WriteOptions:
@@ -128,8 +113,7 @@ def _ensure_legal(options: WriteOptions) -> None:
     """Let the encoder refuse what Kafka refuses, before any task runs."""
     import pyarrow as pa
 
-    encode = {name: value for name, value in options.to_encode().items() if name in ("format", "compression", "level", "batch_bytes")}
-    ls_encode(pa.table({"value": pa.array([], pa.binary())}), codecs=options.codecs, **encode)
+    encode(pa.table({"value": pa.array([], pa.binary())}), options.to_encode())
 
 
 def _level(options: Mapping[str, str]) -> int | None:

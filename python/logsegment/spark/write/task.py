@@ -97,7 +97,7 @@ class Staging:
     ) -> StagedMessage:
         """Stage the rows of one task in the directory of its attempt, below `above`. `claim` is told what partitions each batch brings."""
         refused = dict(self.refused)
-        writer, claimed = StagedWriter(os.path.join(above, attempt.name), self._staged_options(attempt)), 0
+        writer, claimed = StagedWriter(os.path.join(above, attempt.name), self.options.to_encode(), self._stage_options(attempt)), 0
         for batch in batches:
             with _naming_task(attempt.task):
                 writer.write(batch.select(list(self.columns)), time.time_ns() // 1_000_000)
@@ -113,15 +113,33 @@ class Staging:
         parts = [StagedPart(topic, number, os.path.join(attempt.name, name), records, size) for topic, number, name, records, size in rows]
         return StagedMessage(attempt.job, attempt.query, attempt.task, tuple(parts))
 
-    def _staged_options(self, attempt: Attempt) -> dict[str, object]:
-        own = {
-            "topic": self.options.topic,
-            "partitions": self.options.partitions,
-            "compressed_topics": sorted(self.options.compressed_topics),
-            "known_partitions": dict(self.known_partitions),
-            "start": attempt.task,
-        }
-        return self.options.to_encode() | own
+    def _stage_options(self, attempt: Attempt) -> StageOptions:
+        return StageOptions(
+            topic=self.options.topic,
+            partitions=self.options.partitions,
+            compressed_topics=sorted(self.options.compressed_topics),
+            known_partitions=dict(self.known_partitions),
+            start=attempt.task,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StageOptions:
+    """Where the rows of a task go.
+
+    Attributes:
+        topic: topic of all rows; None for that of their column.
+        partitions: number of partitions of each topic; None for those that it has.
+        compressed_topics: the topics that are compressed; none for all.
+        known_partitions: number of partitions by topic.
+        start: the number of the task, from which keys without a partition are spread.
+    """
+
+    topic: str | None
+    partitions: int | None
+    compressed_topics: list[str]
+    known_partitions: dict[str, int]
+    start: int
 
 
 @contextmanager
