@@ -8,7 +8,7 @@ import click
 
 from logsegment.cli.messages import say
 from logsegment.plugins import Catalog, Entry, Plugin
-from logsegment.plugins.rules import alias_fault, is_language
+from logsegment.plugins.rules import alias_error, is_language
 
 
 def ask_plugins(catalog: Catalog) -> list[Plugin]:
@@ -20,7 +20,7 @@ def ask_plugins(catalog: Catalog) -> list[Plugin]:
 
 
 def _plugin(catalog: Catalog) -> Plugin:
-    alias = _asked("Alias (what `compression` is set to)", alias_fault)
+    alias = _asked("Alias (what `compression` is set to)", alias_error)
     there = catalog.of(alias)
     if there:
         say(f"{alias} is registered with id {next(iter(there.values())).plugin_id} for {', '.join(there)}; this is an update")

@@ -1,7 +1,6 @@
-"""One plugin as one language's registry names it, and its JSON (rules S-P10 and S-P15).
+"""The entry of a plugin in the registry of one language, its JSON (rules S-P10 and S-P15), and a plugin of all languages.
 
-Goes in: a record's key and value, or the fields by name. Comes out: an `Entry`, or an `EntryError` that says which field is wrong. Where
-entries are kept, and what several of them must be to each other, is not known here.
+The key and value of a record go in, or the fields by name. An `Entry` comes out, or an `EntryError` with the wrong field.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from typing import Any, NoReturn
 
 #: Ids are 4 bits of a batch's attributes (S-P3).
 MAX_ID = 15
-#: The fields that the proposal names, as JSON has them -> as `Entry` has them. Everything else is kept in `extra`.
+#: The fields of the proposal: name in JSON -> attribute of `Entry`. Other fields are kept in `extra`.
 FIELDS = {"pluginID": "plugin_id", "pluginAlias": "alias", "pluginClassName": "class_name", "pluginVersion": "version"}
 
 
 class EntryError(ValueError):
-    """An entry that is none.
+    """Raised if an entry is invalid.
 
     Attributes:
-        rule: the rule that it breaks, S-P15.
-        field: the field that is wrong, by its name in JSON; None when the value as a whole is.
+        rule: the rule of entries, S-P15.
+        field: the wrong field, by its name in JSON; None if the whole value is wrong.
     """
 
     rule = "S-P15"
@@ -39,7 +38,7 @@ class EntryError(ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """A plugin, as one language's clients find it.
+    """The entry of a plugin for the clients of one language.
 
     Args:
         plugin_id: the number in a batch's attributes, 0 to 15.
@@ -49,7 +48,7 @@ class Entry:
         extra: further fields of the JSON, kept as they are.
 
     Raises:
-        EntryError: for an id outside of 0 to 15, a text that is empty or no text, an extra field with the name of another.
+        EntryError: if the id is not 0 to 15, a text is empty or not a string, or an extra field has the name of another field.
 
     Example:
         >>> from logsegment.plugins import Entry
@@ -73,21 +72,21 @@ class Entry:
                 _ensure_text(name, fields[name])
         taken = FIELDS.keys() & self.extra.keys()
         if taken:
-            raise EntryError(f"extra has {min(taken)}, which is no extra field", min(taken))
+            raise EntryError(f"extra has {min(taken)}, which is not an extra field", min(taken))
 
     @classmethod
     def from_json(cls, value: str | bytes, alias: str | None = None) -> Entry:
-        """Read an entry from its JSON.
+        """Parse the JSON of an entry.
 
         Args:
             value: a JSON object; bytes are UTF-8.
-            alias: the key that the value stands under, which the alias in it must be; None when there is none.
+            alias: the key of the record, which must be the alias; None if there is none.
 
         Returns:
-            The entry, with all fields that the proposal does not name in `extra`.
+            The entry, with fields that are not of the proposal in `extra`.
 
         Raises:
-            EntryError: when the value is no JSON object, lacks a field, or has one of the wrong type or range.
+            EntryError: if the value is not a JSON object, lacks a field, or has a field of the wrong type or range.
 
         Example:
             >>> from logsegment.plugins import Entry
@@ -103,7 +102,7 @@ class Entry:
 
     @classmethod
     def from_dict(cls, fields: Any, alias: str | None = None) -> Entry:
-        """Read an entry from the object that its JSON holds; as `from_json` otherwise."""
+        """Build an entry from the object in its JSON; see `from_json`."""
         if not isinstance(fields, Mapping):
             raise EntryError(f"the value is {_json_type(fields)}, not an object")
         for name in FIELDS:
@@ -116,20 +115,20 @@ class Entry:
         return entry
 
     def __repr__(self) -> str:
-        # A dictionary is 100 KiB of base64, and an entry stands in messages and in front of people.
+        # A dictionary is 100 KiB of base64, and messages contain entries.
         shown = ", ".join(f"{name}={_SHORT.repr(getattr(self, name))}" for name in (*FIELDS.values(), "extra"))
         return f"Entry({shown})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the fields by their names in JSON, extra ones last."""
+        """Return the fields by their names in JSON, extra fields last."""
         return {name: getattr(self, ours) for name, ours in FIELDS.items()} | self.extra
 
     def to_json(self) -> str:
-        """Give the JSON, on one line.
+        """Return the JSON, on one line.
 
         Raises:
-            TypeError: when an extra field holds what JSON cannot.
-            ValueError: when an extra field holds a number that is none.
+            TypeError: if JSON cannot hold an extra field.
+            ValueError: if an extra field is NaN or infinite.
         """
         return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
@@ -165,7 +164,7 @@ def _json_type(value: Any) -> str:
 
 
 def _shown(number: int) -> str:
-    """A number that somebody else chose the length of."""
+    """Return a number of any length as a short text."""
     return str(number) if number.bit_length() <= 64 else "a number of more than 64 bits"
 
 
@@ -176,24 +175,24 @@ def _reason(error: Exception) -> str:
 
 
 def refuse_constant(name: str) -> NoReturn:
-    """Refuse NaN and infinities, which Python's JSON has and nobody else's."""
-    raise ValueError(f"{name} is no JSON number")
+    """Raise an error for NaN and infinities, which only Python's JSON has."""
+    raise ValueError(f"{name} is not a JSON number")
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """A plugin to register, for all languages at once.
+    """A plugin to register for several languages at once.
 
     Args:
         alias: the name that `compression` takes.
-        class_names: language -> where its code is. Java's is needed, since brokers decompress too; it may be registered already.
-        version: the version, or those of the languages.
-        plugin_id: the id to have, 0 to 15; None for the one that the alias has, or the lowest that is free. To be named only where a
-            registry is made anew for batches that are there.
+        class_names: language -> class. Java's is needed, since brokers decompress too; it may be registered already.
+        version: the version, or the version of each language.
+        plugin_id: the id, 0 to 15; None for the id of the alias, or else the lowest free id. It is needed only to restore a registry for
+            existing batches.
         extra: further fields of each entry.
 
     Raises:
-        EntryError: for a field of the wrong type.
+        EntryError: if a field has the wrong type.
 
     Example:
         >>> from logsegment.plugins import Plugin
@@ -214,20 +213,20 @@ class Plugin:
             raise EntryError(text, "pluginClassName")
         for language in self.class_names:
             if not isinstance(language, str):
-                raise EntryError(f"the language {language!r} is no string", "pluginClassName")
-            # Entries hold the rules of the fields.
+                raise EntryError(f"the language {language!r} is not a string", "pluginClassName")
+            # Entries check their fields.
             self.entry(language, 0 if self.plugin_id is None else self.plugin_id)
 
     @classmethod
     def from_dict(cls, fields: Any) -> Plugin:
-        """Read a plugin from what a file of them holds.
+        """Build a plugin from its object in a file.
 
         Args:
-            fields: as an entry's JSON, with `pluginClassName` an object of languages, `pluginVersion` a string or such an object, and
-                `pluginID` only where an id is asked for. Other fields go into each entry.
+            fields: as in an entry's JSON. `pluginClassName` is an object of languages, `pluginVersion` a string or such an object, and
+                `pluginID` is optional. Other fields are added to each entry.
 
         Raises:
-            EntryError: when a field is missing or of the wrong type.
+            EntryError: if a field is missing or has the wrong type.
 
         Example:
             >>> from logsegment.plugins import Plugin
@@ -236,7 +235,7 @@ class Plugin:
             'fast'
         """
         if not isinstance(fields, Mapping):
-            raise EntryError(f"{fields!r} is no plugin: pluginAlias, pluginClassName and pluginVersion are needed")
+            raise EntryError(f"{fields!r} is not a plugin: pluginAlias, pluginClassName and pluginVersion are needed")
         for name in ("pluginAlias", "pluginClassName", "pluginVersion"):
             if name not in fields:
                 raise EntryError(f"{name} is missing", name)
@@ -244,10 +243,10 @@ class Plugin:
         return cls(fields["pluginAlias"], fields["pluginClassName"], fields["pluginVersion"], fields.get("pluginID"), extra)
 
     def entry(self, language: str, plugin_id: int) -> Entry:
-        """Make the entry of a language.
+        """Return the entry of a language.
 
         Raises:
-            EntryError: for a field of the wrong type or range.
+            EntryError: if a field has the wrong type or range.
         """
         version = self.version
         if isinstance(version, Mapping):

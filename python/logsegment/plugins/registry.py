@@ -1,4 +1,4 @@
-"""What a registry of plugins is asked, and one in memory."""
+"""The protocol of a registry of plugins, a registry in memory, and the look-ups of the core in a registry."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from logsegment.plugins.loading import ANY, PluginNotInstalled, is_stop, load, p
 
 @runtime_checkable
 class Registry(Protocol):
-    """The plugins that one language's clients know: what `codecs=` takes.
+    """The plugins of the clients of one language: the type of `codecs=`.
 
-    A look-up may raise what reading the registry raises (`OSError`), and may read it again when it meets an id or alias that it does not
-    know. Registries are used from several threads, and pickle.
+    A look-up may raise an `OSError`, and may read the registry again for an unknown id or alias. Registries are used from several threads,
+    and can be pickled.
 
     An attribute `allow` may hold patterns of modules that entries may name. Without it they may name only codecs that installed packages
-    offer as entry points of the group `logsegment.codecs`, and those of logsegment.
+    offer as entry points of the group `logsegment.codecs`, and the codecs of logsegment.
     """
 
     def by_id(self, plugin_id: int) -> Entry | None:
-        """Find the plugin that a batch names; None when there is none."""
+        """Return the plugin with this id; None if there is none."""
         ...
 
     def by_alias(self, alias: str) -> Entry | None:
-        """Find the plugin that a user names; None when there is none."""
+        """Return the plugin with this alias; None if there is none."""
         ...
 
     def entries(self) -> list[Entry]:
-        """Give all plugins, in the order of their ids."""
+        """Return all plugins, in the order of their ids."""
         ...
 
     def refresh(self) -> None:
@@ -41,13 +41,13 @@ class Registry(Protocol):
 
 
 class MemoryRegistry:
-    """A registry of given entries, which no one else sees. They may name any module, since the caller wrote them.
+    """A registry of given entries, in memory. Entries may name any module, since the caller wrote them.
 
     Args:
         entries: the plugins.
 
     Raises:
-        ValueError: when two entries have the same id or alias.
+        ValueError: if two entries have the same id or alias.
 
     Example:
         >>> from logsegment.plugins import Entry, MemoryRegistry
@@ -68,19 +68,19 @@ class MemoryRegistry:
             self._by_id[entry.plugin_id] = self._by_alias[entry.alias] = entry
 
     def by_id(self, plugin_id: int) -> Entry | None:
-        """Find the plugin that a batch names; None when there is none."""
+        """Return the plugin with this id; None if there is none."""
         return self._by_id.get(plugin_id)
 
     def by_alias(self, alias: str) -> Entry | None:
-        """Find the plugin that a user names; None when there is none."""
+        """Return the plugin with this alias; None if there is none."""
         return self._by_alias.get(alias)
 
     def entries(self) -> list[Entry]:
-        """Give all plugins, in the order of their ids."""
+        """Return all plugins, in the order of their ids."""
         return [self._by_id[plugin_id] for plugin_id in sorted(self._by_id)]
 
     def refresh(self) -> None:
-        """Do nothing: there is nowhere to read from."""
+        """Do nothing: there is nothing to read."""
 
     def __repr__(self) -> str:
         return f"MemoryRegistry({self.entries()!r})"
@@ -92,10 +92,10 @@ def _named(entry: Entry) -> str:
 
 @dataclass(frozen=True)
 class Absent:
-    """No registry, for a program whose users give one by another name than `codecs=`: errors say that name.
+    """No registry, for a program with another option than `codecs=`: errors name that option.
 
     Args:
-        wanted: what names a registry, such as `--registry`.
+        wanted: the option for a registry, such as `--registry`.
 
     Example:
         >>> from logsegment.plugins.registry import Absent
@@ -106,31 +106,31 @@ class Absent:
     wanted: str
 
     def by_id(self, plugin_id: int) -> Entry | None:
-        """Find no plugin."""
+        """Return None: there is no plugin."""
         return None
 
     def by_alias(self, alias: str) -> Entry | None:
-        """Find no plugin."""
+        """Return None: there is no plugin."""
         return None
 
     def entries(self) -> list[Entry]:
-        """Give no plugins."""
+        """Return no plugins."""
         return []
 
     def refresh(self) -> None:
-        """Do nothing: there is nowhere to read from."""
+        """Do nothing: there is nothing to read."""
 
 
 def is_given(registry: Registry | None) -> bool:
-    """Whether there is a registry to ask."""
+    """Return True if there is a registry."""
     return registry is not None and not isinstance(registry, Absent)
 
 
-#: Alias, class, version, the codec or None, and why there is none.
-Found: TypeAlias = tuple[str, str, str, Codec | None, str]
+#: Alias, class, version, the codec or None, and the reason for None.
+Resolved: TypeAlias = tuple[str, str, str, Codec | None, str]
 
 
-def found(entry: Entry, allow: tuple[str, ...]) -> Found:
+def _resolved(entry: Entry, allow: tuple[str, ...]) -> Resolved:
     """Return the codec of an entry, or why there is none; `allow` is that of `load`."""
     try:
         return entry.alias, entry.class_name, entry.version, load(entry, allow), ""
@@ -139,13 +139,13 @@ def found(entry: Entry, allow: tuple[str, ...]) -> Found:
 
 
 class Resolver:
-    """A registry as the core asks it. The core keeps what it is told for as long as one call or stream lasts.
+    """The look-ups of the core in a registry. The core keeps the answers for one call or stream.
 
     Args:
         registry: any object with `by_id` and `by_alias`.
 
     Raises:
-        TypeError: when it is no registry.
+        TypeError: if `registry` is not a registry.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -155,32 +155,32 @@ class Resolver:
         self._registry = registry
         self._allow = patterns(getattr(registry, "allow", ()))
 
-    def by_id(self, plugin_id: int) -> Found | None:
-        """The plugin with this id; None when it is not registered."""
+    def by_id(self, plugin_id: int) -> Resolved | None:
+        """Return the plugin with this id; None if it is not registered."""
         entry = self._registry.by_id(plugin_id)
-        return None if entry is None else found(entry, self._allow)
+        return None if entry is None else _resolved(entry, self._allow)
 
     def by_alias(self, alias: str) -> int | None:
-        """The id of the plugin with this alias; None when it is not registered."""
+        """Return the id of the plugin with this alias; None if it is not registered."""
         entry = self._registry.by_alias(alias)
         return None if entry is None else entry.plugin_id
 
     def is_stop(self, error: BaseException) -> bool:
-        """Whether a signal raised what came out of a plugin or of the registry."""
+        """Return True if a signal raised an exception of a plugin or of the registry."""
         return is_stop(error)
 
 
 class BrokerResolver(Resolver):
-    """A registry as the core asks it where it does a broker's work.
+    """The look-ups of the core for the work of a broker.
 
-    A broker is a Java program: ids and aliases are those of Java's entries (S-P18, S-P21). What packs and unpacks here is Python's entry of
-    the same alias, which is compatible and has the same id (S-P13). A registry of one language is taken for both.
+    A broker is a Java program: ids and aliases are those of Java's entries (S-P18, S-P21). The code is that of Python's entry of the same
+    alias, which is compatible and has the same id (S-P13). A registry of one language serves both.
 
     Args:
-        registry: any object with `by_id` and `by_alias`; of one with `in_language` that language's entries are asked for.
+        registry: any object with `by_id` and `by_alias`. With `in_language` it has the entries of both languages.
 
     Raises:
-        TypeError: when it is no registry.
+        TypeError: if `registry` is not a registry.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -190,8 +190,8 @@ class BrokerResolver(Resolver):
         if in_language is not None:
             self._registry = in_language("java")
 
-    def by_id(self, plugin_id: int) -> Found | None:
-        """The plugin with this id in Java's entries, with Python's code; None when it is not registered."""
+    def by_id(self, plugin_id: int) -> Resolved | None:
+        """Return the plugin with this id in Java's entries, with Python's code; None if it is not registered."""
         if self._code is None:
             return super().by_id(plugin_id)
         entry = self._registry.by_id(plugin_id)
@@ -199,20 +199,22 @@ class BrokerResolver(Resolver):
             return None
         ours = self._code.by_alias(entry.alias)
         if ours is None or ours.plugin_id != plugin_id:
-            told = f"{topic_of('python')} has no entry for it" if ours is None else f"{topic_of('python')} gives it the id {ours.plugin_id}"
-            return entry.alias, entry.class_name, entry.version, None, told
-        return found(ours, self._allow)
+            reason = (
+                f"{topic_of('python')} has no entry for it" if ours is None else f"{topic_of('python')} gives it the id {ours.plugin_id}"
+            )
+            return entry.alias, entry.class_name, entry.version, None, reason
+        return _resolved(ours, self._allow)
 
 
 def resolver(registry: Registry | None) -> Resolver | str | None:
-    """Return a registry as the core asks it; the name that errors give where there is none."""
+    """Return the look-ups of a registry for the core; the option that errors name if there is no registry."""
     if registry is None or isinstance(registry, Absent):
         return None if registry is None else registry.wanted
     return Resolver(registry)
 
 
 def broker_resolver(registry: Registry | None) -> BrokerResolver | str | None:
-    """Return a registry as the core asks it where the core does a broker's work."""
+    """Return the look-ups of a registry for the work of a broker; see `resolver`."""
     if registry is None or isinstance(registry, Absent):
         return None if registry is None else registry.wanted
     return BrokerResolver(registry)

@@ -1,6 +1,6 @@
-"""What registries that are kept somewhere share: look-ups in a copy, and the verbs of an administrator.
+"""The base of registries in a file and in topics: look-ups in a copy, and the operations of an administrator.
 
-The copy is read again when something unknown turns up. Where the records are is known by `FileRegistry` and `TopicRegistry`.
+The copy is read again for an unknown id or alias. `FileRegistry` and `TopicRegistry` read and write the records.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from typing import Any, Self, TypeAlias, TypeVar
 
 from logsegment._core import Finding
 from logsegment.plugins import rules
-from logsegment.plugins.catalog import Catalog, Change, Known, RegistryError
+from logsegment.plugins.catalog import Catalog, Change, KnownEntries, RegistryError
 from logsegment.plugins.entry import Entry, Plugin
 from logsegment.plugins.loading import patterns
 from logsegment.plugins.registry import Registry
 
-#: What is to be written, by what there is.
+#: Returns the changes for a catalog.
 Plan: TypeAlias = Callable[[Catalog], list[Change]]
 T = TypeVar("T")
 
-#: What could not be read, and until when (`time.monotonic`) that is taken for granted.
-NO_FAULT = ("", float("-inf"))
+#: The last error of reading, and the time (`time.monotonic`) until which it is raised without a new try.
+_NO_ERROR = ("", float("-inf"))
 
 
 class StoredRegistry(ABC):
     """A registry that several processes share.
 
-    The entries of its language are read once and kept. An id or alias that is not among them makes it read again, at most every
-    `retry_seconds` for the same one. It pickles with what it has read, so that a task of Spark asks nobody for what its driver knew.
+    The entries of its language are read once and kept. An unknown id or alias makes it read again, at most every `retry_seconds` for the
+    same name. It is pickled with the entries that it has read, so that a task of Spark need not read what its driver has read.
     """
 
-    #: How long an unknown id or alias stays unknown without a look; a file of thousands of such batches must not be as many requests.
+    #: How long an unknown id or alias stays unknown without a new read: a file may have thousands of such batches.
     retry_seconds = 1.0
-    #: How long a fault is told again without a new try, which would wait for its time limit.
+    #: How long an error is raised again without a new try, which would wait for its time limit.
     fault_seconds = 10.0
 
     def __init__(self, language: str, allow: Iterable[str] = ()) -> None:
@@ -46,22 +46,22 @@ class StoredRegistry(ABC):
         self.language = language
         #: Patterns of modules that entries may name.
         self.allow = patterns(allow)
-        self._known: Known | None = None
+        self._known: KnownEntries | None = None
         self._known_since = time.monotonic()
         self._family = _Family()
         self._forget()
 
     def in_language(self, language: str) -> Self:
-        """Give the same registry as another language's clients see it, such as the brokers' ("java").
+        """Return the same registry for another language, such as that of the brokers ("java").
 
         Args:
-            language: whose entries are found.
+            language: of the entries.
 
         Returns:
-            This registry for its own language, else one that is kept, so that its entries are read once.
+            This registry for its own language, else another one, which is kept so that its entries are read once.
 
         Raises:
-            ValueError: for a language that is no name.
+            ValueError: if `language` is not a name of a language.
 
         Example:
             >>> from logsegment.plugins import FileRegistry
@@ -81,32 +81,32 @@ class StoredRegistry(ABC):
             return found
 
     def by_id(self, plugin_id: int) -> Entry | None:
-        """Find the plugin that a batch names.
+        """Return the plugin with an id.
 
         Returns:
-            The entry; None when no plugin has this id.
+            The entry; None if no plugin has this id.
 
         Raises:
-            RegistryError: when the registry cannot be read, when two plugins have this id, or when it may be that of a damaged entry.
+            RegistryError: if the registry cannot be read, if two plugins have this id, or if it may be the id of a damaged entry.
         """
         return self._find(lambda known: known.by_id(plugin_id), plugin_id)
 
     def by_alias(self, alias: str) -> Entry | None:
-        """Find the plugin that a user names.
+        """Return the plugin with an alias.
 
         Returns:
-            The entry; None when no plugin has this alias.
+            The entry; None if no plugin has this alias.
 
         Raises:
-            RegistryError: when the registry cannot be read, or the alias' entry is damaged or shares its id with another.
+            RegistryError: if the registry cannot be read, or if the entry is damaged or shares its id with another.
         """
         return self._find(lambda known: known.by_alias(alias), alias)
 
     def entries(self) -> list[Entry]:
-        """Give all plugins of this language, in the order of their ids.
+        """Return all plugins of this language, in the order of their ids.
 
         Raises:
-            RegistryError: when the registry cannot be read.
+            RegistryError: if the registry cannot be read.
         """
         return self._ready().entries()
 
@@ -114,94 +114,94 @@ class StoredRegistry(ABC):
         """Read the registry again.
 
         Raises:
-            RegistryError: when it cannot be read.
+            RegistryError: if the registry cannot be read.
         """
         with self._lock:
             for member in self._relatives():
                 member._unread()
-            self._fault = NO_FAULT
+            self._error = _NO_ERROR
             self._read()
 
     def catalog(self) -> Catalog:
         """Read the entries of all languages.
 
         Raises:
-            RegistryError: when the registry cannot be read.
+            RegistryError: if the registry cannot be read.
         """
         return self._load(None)
 
     def planned(self, plan: Callable[[Catalog], T]) -> T:
-        """Tell what a plan makes of the catalog, and write nothing. Without a registry the catalog is empty."""
+        """Return the result of a plan without writing it. Without a registry the catalog is empty."""
         return plan(self.catalog())
 
     def register(self, plugins: Iterable[Plugin], *, compatible: bool = False, partial: bool = False) -> list[Change]:
-        """Register plugins, all of them or none.
+        """Register plugins, all or none.
 
         Args:
-            plugins: what to register; what is registered already stays as it is.
-            compatible: whether a new major version is known to read and write the same bytes as the old one.
-            partial: whether a new alias may lack languages that others have.
+            plugins: the plugins; a registered plugin is not changed.
+            compatible: accept a new major version that reads and writes the same bytes as the old one.
+            partial: accept a new alias without an entry for a language of other aliases.
 
         Returns:
-            What was written.
+            The changes that were written.
 
         Raises:
-            RegistrationError: when a rule would be broken.
-            RegistryError: when the registry cannot be read or written.
+            RegistrationError: if a rule would be broken.
+            RegistryError: if the registry cannot be read or written.
         """
         wanted = list(plugins)
         return self.change(lambda catalog: rules.registration(catalog, wanted, compatible=compatible, partial=partial))
 
     def remove(self, aliases: Iterable[str], language: str | None = None) -> list[Change]:
-        """Remove aliases, all of them or none. Batches that were compressed with them can no longer be read.
+        """Remove aliases, all or none. Batches that were compressed with them can no longer be read.
 
         Args:
-            aliases: what to remove.
-            language: the only language to remove them from; None for all.
+            aliases: the aliases.
+            language: the language to remove them from; None for all.
 
         Returns:
-            What was written.
+            The changes that were written.
 
         Raises:
-            RegistrationError: when an alias is not registered, or Java's entry would go while another stays.
-            RegistryError: when the registry cannot be read or written.
+            RegistrationError: if an alias is not registered, or if Java's entry would be removed and another one kept.
+            RegistryError: if the registry cannot be read or written.
         """
         wanted = list(aliases)
         self.ensure_there()
         return self.change(lambda catalog: rules.removal(catalog, wanted, language))
 
     def check(self) -> list[Finding]:
-        """Hold all rules against what is registered, and look at the settings of the place where it is kept.
+        """Check all rules on the registered entries, and the settings of the file or topics.
 
         Raises:
-            RegistryError: when the registry cannot be read.
+            RegistryError: if the registry cannot be read.
         """
         return rules.judge(self.catalog())
 
     def ensure_there(self) -> None:
-        """Refuse a place where nothing was ever registered, before anything is made there.
+        """Raise an error if there is no registry, before a write creates one.
 
         Raises:
-            RegistryError: when it is refused, or cannot be read.
+            RegistryError: then, or if the registry cannot be read.
         """
         self.catalog()
 
     def settled(self) -> Self:
-        """The same registry, as it can be used on another machine."""
+        """Return the registry as it can be used on another machine."""
         return self
 
     @abstractmethod
     def place(self) -> Hashable:
-        """What two registries have in common that read the same entries by the same means; None for one that shares with none."""
+        """Return a key that is equal for registries with the same entries and settings; None for a registry that shares with none."""
 
     def learn_from(self, other: Self, seconds: float) -> None:
-        """Take over what another registry of the same place knows, when that is newer.
+        """Take the entries of another registry of the same place, if they are newer.
 
-        Newer is what was read further into the place: the other may come from a machine whose clock is another.
+        Entries that were read up to a larger offset are newer: the clock of another machine may differ.
 
         Args:
             other: the registry.
-            seconds: what is older than this is read again when it is asked for, if the other knows nothing. Where that fails it stays.
+            seconds: if the other has no entries, entries older than this are read again when they are next needed; if that fails they stay.
         """
         with self._lock:
             known = self._known
@@ -214,20 +214,20 @@ class StoredRegistry(ABC):
 
     @abstractmethod
     def change(self, plan: Plan) -> list[Change]:
-        """Write what a plan makes of the catalog, while no other administrator writes.
+        """Write the changes of a plan, while no other administrator writes.
 
         Args:
-            plan: gives the changes for a catalog; it may be called several times, and what it raises leaves the registry as it was.
+            plan: returns the changes for a catalog. It may be called several times; if it raises, nothing is written.
 
         Returns:
-            What was written.
+            The changes that were written.
         """
 
     @abstractmethod
     def _load(self, language: str | None) -> Catalog:
-        """Read one language, or all of them."""
+        """Read the entries of one language, or of all."""
 
-    def _find(self, look: Callable[[Known], Entry | None], name: int | str) -> Entry | None:
+    def _find(self, look: Callable[[KnownEntries], Entry | None], name: int | str) -> Entry | None:
         known = self._ready()
         entry = look(known)
         if entry is None:
@@ -237,23 +237,23 @@ class StoredRegistry(ABC):
             known.ensure_sound(name)
         return entry
 
-    def _ready(self) -> Known:
+    def _ready(self) -> KnownEntries:
         known = self._known
         if known is not None and not self._is_old:
             return known
         with self._lock:
             return self._renewed(self._known) if self._known else self._read()
 
-    def _renewed(self, known: Known) -> Known:
-        """What was read anew; who reads segments does not need the brokers for what it knew a minute ago."""
+    def _renewed(self, known: KnownEntries) -> KnownEntries:
+        """Read old entries again; if that fails, return them as they are: a reader needs no brokers for entries it has read."""
         if self._is_old:
             self._is_old, self._known_since = False, time.monotonic()
             with suppress(RegistryError, ValueError):
                 return self._read()
         return known
 
-    def _again(self, name: int | str) -> Known:
-        """Read again for a name that is unknown, unless that was done a moment ago."""
+    def _again(self, name: int | str) -> KnownEntries:
+        """Read again for an unknown name, unless that was done a moment ago."""
         with self._lock:
             now = time.monotonic()
             if self._known is not None and now < self._asked.get(name, now):
@@ -264,26 +264,26 @@ class StoredRegistry(ABC):
             self._asked[name] = time.monotonic() + self.retry_seconds
             return known
 
-    def _read(self) -> Known:
-        told, until = self._fault
+    def _read(self) -> KnownEntries:
+        text, until = self._error
         if time.monotonic() < until:
-            raise RegistryError(told)
+            raise RegistryError(text)
         try:
             since = time.monotonic()
-            known = Known(self.language, self._load(self.language))
+            known = KnownEntries(self.language, self._load(self.language))
         except RegistryError as error:
-            self._fault = (str(error), time.monotonic() + self.fault_seconds)
+            self._error = (str(error), time.monotonic() + self.fault_seconds)
             raise
-        self._known, self._known_since, self._fault = known, since, NO_FAULT
+        self._known, self._known_since, self._error = known, since, _NO_ERROR
         return known
 
     def _learn(self, catalog: Catalog) -> None:
-        """Take what was just written in all languages for what there is."""
+        """Take the catalog that was just written, for all languages."""
         with self._lock:
             for member in (self, *self._relatives()):
-                member._take(Known(member.language, catalog))
+                member._take(KnownEntries(member.language, catalog))
 
-    def _take(self, known: Known) -> None:
+    def _take(self, known: KnownEntries) -> None:
         self._forget()
         self._known = known
 
@@ -292,13 +292,13 @@ class StoredRegistry(ABC):
         self._known = None
 
     def _relatives(self) -> list[StoredRegistry]:
-        """The same registry as clients of other languages see it."""
+        """Return the same registry for other languages."""
         return [member for member in self._family.members.values() if member is not self]
 
     def _forget(self) -> None:
-        """Begin anew with what is known, as if it were just read: when that was on another machine, its clock would not tell."""
+        """Treat the entries as just read: the clock of another machine may differ."""
         self._asked: dict[int | str, float] = {}
-        self._fault = NO_FAULT
+        self._error = _NO_ERROR
         self._known_since = time.monotonic()
         self._is_old = False
 
@@ -307,7 +307,7 @@ class StoredRegistry(ABC):
         return self._family.lock
 
     def __copy__(self) -> Self:
-        """A registry of its own that knows what this one knows, and nothing of other languages."""
+        """Return a registry with the same entries, without other languages."""
         other = object.__new__(type(self))
         other.__setstate__({**vars(self), "_family": _Family()})
         return other
@@ -321,7 +321,7 @@ class StoredRegistry(ABC):
 
 
 class _Family:
-    """One registry as clients of several languages see it: what one of them writes, the others know."""
+    """One registry for several languages: after a write, all of them have the new entries."""
 
     def __init__(self) -> None:
         self.members: dict[str, Any] = {}
@@ -335,38 +335,38 @@ class _Family:
         self.members.update(state["members"])
 
 
-#: What does not travel to another process.
+#: Attributes that are not pickled.
 _OF_THE_PROCESS = frozenset({"_asked", "_fault", "_known_since", "_is_old"})
-#: Unknown names that are remembered; beyond them all are forgotten. Aliases come from users, so their number has no bound.
+#: Most unknown names that are remembered: aliases come from users, so their number has no bound.
 _REMEMBERED = 1000
 
 
-#: For how many seconds a process takes what it read for other tasks to be so, before it reads it again for the next one. An unknown id
-#: or alias is looked for at once; this is for what was changed or removed. Without it every task would be a connection.
+#: Seconds after which a process reads the entries again for the next task. An unknown id or alias is read at once; this is for changed and
+#: removed entries. Without it every task would open a connection.
 KEPT_SECONDS = 60.0
 
 
 class TravellingRegistry:
-    """A registry that arrives in a process as the one that earlier tasks have read there."""
+    """A registry that is unpickled as the registry that earlier tasks of the process have read."""
 
     def __init__(self, registry: StoredRegistry) -> None:
         self._registry = registry
 
     @property
     def allow(self) -> tuple[str, ...]:
-        """Patterns of modules that entries may name."""
+        """Return the patterns of modules that entries may name."""
         return self._registry.allow
 
     def by_id(self, plugin_id: int) -> Entry | None:
-        """Find the plugin that a batch names; None when there is none."""
+        """Return the plugin with this id; None if there is none."""
         return self._registry.by_id(plugin_id)
 
     def by_alias(self, alias: str) -> Entry | None:
-        """Find the plugin that a user names; None when there is none."""
+        """Return the plugin with this alias; None if there is none."""
         return self._registry.by_alias(alias)
 
     def entries(self) -> list[Entry]:
-        """Give all plugins, in the order of their ids."""
+        """Return all plugins, in the order of their ids."""
         return self._registry.entries()
 
     def refresh(self) -> None:
@@ -381,28 +381,28 @@ class TravellingRegistry:
 
 
 def travelling(registry: Registry | None) -> Registry | None:
-    """Make a registry ready to travel; one that is kept nowhere stays as it is.
+    """Return a registry that is pickled to be shared by the tasks of a process; a registry in memory stays as it is.
 
-    A file is read now: it may not be there where tasks run. Topics are read by the first task of a process that meets a plugin.
+    A file is read now: tasks may run on machines without it. Topics are read by the first task of a process with a plugin.
 
     Raises:
-        RegistryError: when the file cannot be read.
+        RegistryError: if the file cannot be read.
     """
     return arrived(registry.settled()) if isinstance(registry, StoredRegistry) else registry
 
 
 def arrived(registry: StoredRegistry) -> TravellingRegistry:
-    """The registry that this process has for this place, which learns what the one that arrives knows better."""
+    """Return the registry of this process for the same place, with the newer entries of both."""
     place = registry.place()
     try:
         hash(place)
     except TypeError:
-        # A setting that is no text belongs to this one alone.
+        # A registry with a setting that is not hashable is not shared.
         place = None
     if place is None:
         return TravellingRegistry(registry)
     with _LOCK:
-        # What one query allows is not allowed to another one.
+        # Queries may allow different modules.
         here = _HERE.setdefault((place, registry.allow), registry)
         if here is not registry:
             here.learn_from(registry, KEPT_SECONDS)

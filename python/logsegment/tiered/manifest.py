@@ -34,7 +34,7 @@ _MAX_LONG = 2**63 - 1
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
-class Part(NamedTuple):
+class IndexRange(NamedTuple):
     """A range of bytes in the object of the indexes."""
 
     position: int
@@ -68,7 +68,7 @@ class Manifest:
     chunks: ChunkTable
     is_compressed: bool
     encryption: Encryption | None
-    parts: dict[str, Part] | None
+    parts: dict[str, IndexRange] | None
     topic: str | None = None
     topic_id: str | None = None
     partition: int | None = None
@@ -152,7 +152,7 @@ def _encryption(members: object) -> Encryption:
     return Encryption(*parse_data_key(members.get("dataKey")), aad)
 
 
-def _parts(members: object) -> dict[str, Part]:
+def _parts(members: object) -> dict[str, IndexRange]:
     if not isinstance(members, Mapping):
         raise ManifestError("segmentIndexes must be an object", "TS-35")
     parts = {}
@@ -162,7 +162,7 @@ def _parts(members: object) -> dict[str, Part]:
             continue
         if not isinstance(part, Mapping):
             raise ManifestError(f"segmentIndexes.{name} must have position and size", "TS-36")
-        parts[name] = Part(number(part, "position", rule="TS-35"), number(part, "size", rule="TS-35"))
+        parts[name] = IndexRange(number(part, "position", rule="TS-35"), number(part, "size", rule="TS-35"))
     return parts
 
 

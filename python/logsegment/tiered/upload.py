@@ -16,13 +16,13 @@ from logsegment.tiered.cache import LruCache
 from logsegment.tiered.errors import ManifestError
 from logsegment.tiered.manifest import Manifest
 from logsegment.tiered.objects import read_manifest
-from logsegment.tiered.valid_batches import LogEnd, log_end
+from logsegment.tiered.valid_batches import SegmentEnd, log_end
 
 State: TypeAlias = Literal["finished", "duplicate", "superseded", "unfinished", "damaged"]
 #: Manifests and logs that are requested from a store at once.
 _REQUESTS = 16
 _MAX_CHECKPOINT = 1 << 24
-_SPANS: LruCache[tuple[Span, LogEnd]] = LruCache(4096)
+_SPANS: LruCache[tuple[Span, SegmentEnd]] = LruCache(4096)
 _I = TypeVar("_I")
 _T = TypeVar("_T")
 
@@ -209,7 +209,7 @@ def _span(manifest: Manifest) -> Span | None:
     return Span(start, end, tuple(sorted((first, epoch) for epoch, first in manifest.epochs.items())), manifest.event_timestamp)
 
 
-def _local_span(directory: str, one: FoundUpload, log: DirectoryEntry) -> tuple[Span, LogEnd]:
+def _local_span(directory: str, one: FoundUpload, log: DirectoryEntry) -> tuple[Span, SegmentEnd]:
     """Return the offsets of a segment without a manifest, from its batches, and their leader epochs, from its checkpoint (TS-61).
 
     A log without a valid batch has its first offset only, so that another upload with this offset is read in its place.
@@ -217,13 +217,13 @@ def _local_span(directory: str, one: FoundUpload, log: DirectoryEntry) -> tuple[
     if (known := _SPANS.get(log.version)) is not None:
         return known
     base_offset = one.upload.base_offset
-    end = log_end(log.path, base_offset) or LogEnd(base_offset, base_offset, base_offset)
+    end = log_end(log.path, base_offset) or SegmentEnd(base_offset, base_offset, base_offset)
     epochs = parse_epochs(local_epochs(directory, one))
     span = _ending(Span(base_offset, end.offset, tuple(sorted((first, epoch) for epoch, first in epochs))), end.offset)
     return _SPANS.put(log.version, (span, end))
 
 
-def _certain_span(span: Span, end: LogEnd, bases: Sequence[int]) -> Span:
+def _certain_span(span: Span, end: SegmentEnd, bases: Sequence[int]) -> Span:
     """End the span before a last batch that skips the first offset of another upload: damage has changed its base offset."""
     return _ending(span, end.certain) if any(end.certain < base <= end.last_base_offset for base in bases) else span
 

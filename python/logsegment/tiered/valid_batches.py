@@ -24,7 +24,7 @@ class ValidBatch(NamedTuple):
     last_offset: int
 
 
-class LogEnd(NamedTuple):
+class SegmentEnd(NamedTuple):
     """The end of a log.
 
     No checksum of Kafka's covers the base offset of a batch. If the last batch follows a batch of far smaller offsets, damage may have
@@ -86,7 +86,7 @@ def first_reaching(path: str, base_offset: int, offset: int) -> ValidBatch | Non
     return next((batch for batch in valid_batches(FileSource(path, first)) if batch.last_offset >= offset), None)
 
 
-def log_end(path: str, base_offset: int) -> LogEnd | None:
+def log_end(path: str, base_offset: int) -> SegmentEnd | None:
     """Return the end of a log; None if no batch is valid.
 
     Args:
@@ -106,14 +106,14 @@ def log_end(path: str, base_offset: int) -> LogEnd | None:
         except RecordBatchError:
             last = None
         if last is not None and last[0] > _MAX_WHOLE and (batch := _batch_at(path, *last[:2])) is not None:
-            return LogEnd(batch.last_offset, batch.last_offset, batch.base_offset)
+            return SegmentEnd(batch.last_offset, batch.last_offset, batch.base_offset)
     tail: list[ValidBatch] = []
     for batch in valid_batches(FileSource(path, first)):
         tail = [*tail[-1:], batch]
     if not tail:
         return None
     is_jump = any(one.position + one.size == other.position and one.last_offset + 1 < other.base_offset for one, other in pairwise(tail))
-    return LogEnd(tail[-1].last_offset, tail[0].last_offset if is_jump else tail[-1].last_offset, tail[-1].base_offset)
+    return SegmentEnd(tail[-1].last_offset, tail[0].last_offset if is_jump else tail[-1].last_offset, tail[-1].base_offset)
 
 
 def _batch_at(path: str, position: int, size: int) -> ValidBatch | None:

@@ -119,8 +119,8 @@ def test_nothing_is_left_where_nothing_was_registered(path: Path):
         (b"[" * 100_000, "it is not JSON"),
         (b'{"plugins": {}}', "'plugins' is not plugin-LANGUAGE-topic"),
         (b'{"plugin-java-topic": []}', "holds no object of aliases"),
-        (b'{"plugin-java-topic": {"a": {}, "a": {}}}', "'a' stands twice"),
-        (b'{"plugin-java-topic": {"a": NaN}}', "NaN is no JSON number"),
+        (b'{"plugin-java-topic": {"a": {}, "a": {}}}', "'a' is there twice"),
+        (b'{"plugin-java-topic": {"a": NaN}}', "NaN is not a JSON number"),
     ],
 )
 def test_a_file_that_is_no_registry_is_told_and_never_overwritten(path: Path, content: bytes, said: str):

@@ -279,7 +279,7 @@ def test_a_missing_or_wrong_key_is_one_clear_error(mode: str, tmp_path: Path):
     with pytest.raises(SegmentKeyError, match=f"'{key_id}': the given key of this id does not open it") as raised:
         ls.Log(folder, decryption_keys={key_id: tiered.KEYS[other]}).records().read_all()
     assert pickle.loads(pickle.dumps(raised.value)).args == raised.value.args
-    with pytest.raises(SegmentKeyError, match=f"the key '{key_id}' is no RSA private key"):
+    with pytest.raises(SegmentKeyError, match=f"the key '{key_id}' is not an RSA private key"):
         ls.Log(folder, decryption_keys={key_id: b"-----BEGIN PRIVATE KEY-----\nsecret"}).records().read_all()
     with pytest.raises(FileNotFoundError):
         ls.Log(folder, decryption_keys={key_id: tmp_path / "none.pem"}).records().read_all()
