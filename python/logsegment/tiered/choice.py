@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from logsegment._core import Finding
+from logsegment._core import Finding, parse_leader_epochs
 from logsegment._log_paths import LOG, MANIFEST, Place
 from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 from logsegment.tiered.keys import KeyRing
 from logsegment.tiered.objects import SegmentObjects
-from logsegment.tiered.upload import FoundUpload, Span, local_epochs, parse_epochs
+from logsegment.tiered.upload import FoundUpload, Span, local_epochs
 
 #: First offsets of leader epochs, and the epochs.
 Epochs = Sequence[tuple[int, int]]
@@ -72,9 +72,9 @@ def with_states(directory: str, found: Sequence[FoundUpload], ring: KeyRing) -> 
     def epochs_of(stem: str) -> list[tuple[int, int]]:
         one = by_stem[stem]
         if one.manifest is None:
-            return parse_epochs(local_epochs(directory, one))
+            return local_epochs(directory, one)
         try:
-            return parse_epochs(SegmentObjects(directory, stem, ring, one.manifest).index("leaderEpoch") or b"")
+            return parse_leader_epochs(SegmentObjects(directory, stem, ring, one.manifest).index("leaderEpoch") or b"")
         except (ChunkError, ManifestError):
             return []
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
-from logsegment._core import Finding, RecordBatchError, unpack_zstd
+from logsegment._core import Finding, RecordBatchError, index_positions, unpack_zstd
 from logsegment._text import count
 from logsegment.tiered.cache import LruCache
 from logsegment.tiered.errors import ChunkError, ManifestError
@@ -365,8 +365,5 @@ class _ChunkReader:
 
 def _indexed_position(index: bytes, position: int) -> int:
     """Return the start of a batch before a position, by the entries of an `.index`; 0 if it has no such entry or is damaged."""
-    if len(index) % 8:
-        return 0
-    positions = [int.from_bytes(index[at + 4 : at + 8]) for at in range(0, len(index), 8)]
-    before = [one for one in positions if one < position]
-    return before[-2] if len(before) > 1 and positions == sorted(positions) else 0
+    before = [one for one in index_positions(index) if one < position]
+    return before[-2] if len(before) > 1 else 0

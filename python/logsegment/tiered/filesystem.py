@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from typing import Any
 
-from logsegment._core import Finding
+from logsegment._core import Finding, index_len_before
 from logsegment._log_paths import CHECKPOINT, EPOCH_SUFFIXES, LOG, MANIFEST, SEGMENT, object_name, snapshot_offset
 from logsegment.stores import files, listing
 from logsegment.stores.listing import DirectoryEntry, Status
@@ -26,8 +26,6 @@ from logsegment.tiered.valid_batches import first_reaching
 
 #: Indexes by suffix, as a manifest names them.
 _INDEXES = {"index": "offset", "timeindex": "timestamp", "txnindex": "transaction"}
-#: Of each index: bytes of an entry, position and bytes of the offset in it, and True for an offset relative to the base offset.
-_ENTRIES = {"index": (8, 0, 4, True), "timeindex": (12, 8, 4, True), "txnindex": (34, 18, 8, False)}
 #: Bytes of the log before a cut; -1 if the log is not cut.
 _CUTS: LruCache[int] = LruCache(4096)
 #: A reader reads the header of a first batch, whatever the size of the object.
@@ -273,18 +271,6 @@ def _cut_position(place: _Place, base_offset: int, version: object) -> int | Non
     return None if found == -1 else found
 
 
-def _cut_index(data: bytes, suffix: str, base_offset: int, before: int) -> bytes:
-    """Return the entries of an index with batches before an offset, or with transactions that ended before it."""
-    size, at, length, is_relative = _ENTRIES[suffix]
-    first = base_offset if is_relative else 0
-    kept = 0
-    for begin in range(0, len(data) - size + 1, size):
-        if first + int.from_bytes(data[begin + at : begin + at + length]) >= before:
-            break
-        kept = begin + size
-    return data[:kept]
-
-
 def _closed(place: _Place) -> SegmentKeyError | FileNotFoundError:
     """Return the error of an upload of which nothing is read, since a key is missing."""
     found = (one for one in place.view().found if one.is_closed)
@@ -309,7 +295,9 @@ def _virtual(place: _Place, objects: SegmentObjects | None) -> bytes | None:
     parts = place.parts
     if parts is not None and (objects is not None or place.before is not None):
         data = files.read_file(place.object, MAX_INDEX_BYTES) if objects is None else objects.index(_INDEXES[parts.suffix])
-        return data if data is None or place.before is None else _cut_index(data, parts.suffix, parts.base_offset, place.before)
+        if data is None or place.before is None:
+            return data
+        return data[: index_len_before(parts.suffix, data, parts.base_offset, place.before)]
     offset = snapshot_offset(place.name)
     if offset is None and place.name != CHECKPOINT:
         return None

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypeVar
 
-from logsegment._core import Finding
+from logsegment._core import Finding, parse_leader_epochs
 from logsegment._log_paths import EPOCH_SUFFIXES, INDEXES, LOG, MANIFEST, ObjectName, Place, is_of_aiven, object_name, place_of
 from logsegment.stores.files import read_file
 from logsegment.stores.listing import DirectoryEntry
@@ -139,21 +139,14 @@ def uploads_in(directory: str, entries: Sequence[DirectoryEntry]) -> list[FoundU
     return [replace(one, span=spans.get(one.stem, one.span)) for one in found]
 
 
-def local_epochs(directory: str, one: FoundUpload) -> bytes:
-    """Return the bytes of the checkpoint of an upload; no bytes if it has none.
+def local_epochs(directory: str, one: FoundUpload) -> list[tuple[int, int]]:
+    """Return the leader epochs and first offsets in the checkpoint of an upload without a manifest; none if it has no valid checkpoint.
 
     Raises:
         OSError: if the checkpoint cannot be read.
     """
     names = [join_path(directory, f"{one.stem}.{suffix}") for suffix in EPOCH_SUFFIXES if suffix in one.names]
-    return (read_file(names[0], _MAX_CHECKPOINT) if names else None) or b""
-
-
-def parse_epochs(data: bytes) -> list[tuple[int, int]]:
-    """Parse the leader epochs and first offsets of a `leader-epoch-checkpoint`; return none if it is damaged."""
-    lines = [line.split() for line in data.decode("ascii", "replace").splitlines()[2:]]
-    pairs = [(int(line[0]), int(line[1])) for line in lines if len(line) == 2 and all(word.isascii() and word.isdigit() for word in line)]
-    return pairs if len(pairs) == len(lines) else []
+    return parse_leader_epochs((read_file(names[0], _MAX_CHECKPOINT) if names else None) or b"")
 
 
 def _parallel(ask: Callable[[_I], _T], items: Sequence[_I], *, is_remote: bool) -> list[tuple[_I, _T]]:
@@ -218,7 +211,7 @@ def _local_span(directory: str, one: FoundUpload, log: DirectoryEntry) -> tuple[
         return known
     base_offset = one.upload.base_offset
     end = log_end(log.path, base_offset) or SegmentEnd(base_offset, base_offset, base_offset)
-    epochs = parse_epochs(local_epochs(directory, one))
+    epochs = local_epochs(directory, one)
     span = _ending(Span(base_offset, end.offset, tuple(sorted((first, epoch) for epoch, first in epochs))), end.offset)
     return _SPANS.put(log.version, (span, end))
 
