@@ -13,8 +13,8 @@ from logsegment._options import COLUMNS, INTERNAL, Isolation, ReadKeywords, Read
 from logsegment.log.log import Log, parts_of
 from logsegment.log.segment import Segment
 from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
-from logsegment.segment_files.discovery import absolute, is_gap
-from logsegment.stores.uri import shown
+from logsegment.segment_files.discovery import is_gap
+from logsegment.stores.uri import absolute, shown
 from logsegment.tiered.keys import Keys
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from logsegment._decode import batch_stream
 from logsegment.log.log_end import last_intact
 from logsegment.log.segment import Segment
 from logsegment.log.time_lookup import first_offset_at
-from logsegment.segment_files.discovery import SegmentFile, directory_of
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
 from logsegment.spark.options.read import BatchOptions, RecordQuery
 from logsegment.spark.options.topics import TopicPartition
-from logsegment.stores.uri import shown
+from logsegment.stores.uri import directory_of, shown
 
 #: The high watermarks of partitions: no leader change cuts off offsets below them (SEG-9).
 HIGH_WATERMARKS = "replication-offset-checkpoint"
