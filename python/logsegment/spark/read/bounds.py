@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from logsegment._core import FileSource, RecordBatchError, read_offset_checkpoint
 from logsegment._decode import batch_stream
+from logsegment._log_paths import is_of_0_7
 from logsegment.log.log_end import last_intact
 from logsegment.log.segment import Segment
 from logsegment.log.time_lookup import first_offset_at
@@ -212,7 +213,7 @@ def _ensure_boundary(name: TopicPartition, segments: Sequence[SegmentFile], offs
     """
     bases = [segment.base_offset or 0 for segment in segments]
     at = bisect_right(bases, offset) - 1
-    if at < 0 or offset == bases[at] or not segments[at].path.endswith(".kafka"):
+    if at < 0 or offset == bases[at] or not is_of_0_7(segments[at].path):
         return
     starts = _entry_starts(segments[at])
     position = offset - bases[at]
