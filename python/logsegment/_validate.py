@@ -22,11 +22,12 @@ from logsegment._core import (
     validate_log,
 )
 from logsegment._errors import in_file
+from logsegment._log_paths import is_of_0_7
 from logsegment._options import Depth, EntryKeywords, ReadOptions
 from logsegment._text import count
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import is_tiered
-from logsegment.tiered.lost_indexes import with_lost_indexes
+from logsegment.tiered.objects import with_lost_indexes
 
 #: Findings that a readable form shows; the rest is counted.
 SHOWN = 20
@@ -293,7 +294,7 @@ def _with_lost_indexes(findings: list[Finding], files: Sequence[SegmentFile]) ->
 
 def _named(file: SegmentFile) -> tuple[str, int | None, tuple[int, int | None] | None]:
     """Return path, first offset, and the offsets that the batches may hold. Files of Kafka 0.7 have no sidecar files."""
-    return file.path, None if file.is_kafka_07 else file.named_offset, file.offsets
+    return file.path, None if is_of_0_7(file.path) else file.named_offset, file.offsets
 
 
 def _end_of(file: SegmentFile | None) -> FileSource | None:

@@ -1,25 +1,26 @@
-"""Where records are: the partitions, segments and batches that hold wanted offsets, times, keys or headers."""
+"""Find the partitions, segments and batches that contain given offsets, times, keys or headers."""
 
 from __future__ import annotations
 
 import json
+import os
 from base64 import b64encode
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
-from logsegment._core import ArrowBatch, FileSource, Finding
-from logsegment._decode import decode
+from logsegment._core import ArrowBatch, FileSource, Finding, RecordBatchError
+from logsegment._decode import decoded
 from logsegment._errors import naming_file
-from logsegment._options import Format, OnError, ReadOptions
-from logsegment._validate import TORN, damage_in, error_of, validate
-from logsegment.analysis.counted_segment import CountedSegment, Counters
+from logsegment._log_paths import is_of_0_7
+from logsegment._options import ReadOptions
+from logsegment._text import camel_case
+from logsegment._validate import TORN, damage_in, error_of, validated
 from logsegment.log.reader import arranged, in_range
+from logsegment.log.segment_lookup import FoundBatch, SegmentLookup
 from logsegment.segment_files.discovery import SegmentFile
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
+from logsegment.stores.uri import is_stored, shown
 
 #: Where a record is; the names are those of `decode`.
 _COLUMNS = ("topic", "partition", "offset", "timestampMs", "controlType", "batchBaseOffset", "entryPosition", "indexInEntry")
@@ -29,7 +30,7 @@ _NOWHERE = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Conditions:
     """What is looked for; all that is said must hold.
 
     Attributes:
@@ -57,7 +58,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecordPlace:
     """Where a record is.
 
     Attributes:
@@ -81,6 +82,40 @@ class Place:
     entry_position: int
     index_in_entry: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counters by name."""
+        return {camel_case(name): value for name, value in asdict(self).items()} | {"path": shown(self.path)}
+
+
+@dataclass(slots=True)
+class Counters:
+    """What a search has read.
+
+    Attributes:
+        partitions: that were asked.
+        segments: in them.
+        segments_read: of which a log or an index was opened; the names told of the others.
+        index_bytes: of the indexes, which are read whole.
+        batch_bytes: of the batches that were read for their records.
+        batches_read: how many they are; those left out by their headers too, where no look-up led.
+        records_read: in them, as far as offsets did not exclude them.
+        bytes_walked: of the logs that were passed header by header, since no index led the way. What a look-up reads from the entry of an
+            index on is not counted: a few headers, and the batch that proves the entry.
+    """
+
+    partitions: int = 0
+    segments: int = 0
+    segments_read: int = 0
+    index_bytes: int = 0
+    batch_bytes: int = 0
+    batches_read: int = 0
+    records_read: int = 0
+    bytes_walked: int = 0
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the counters by name."""
+        return asdict(self)
+
 
 @dataclass
 class Search:
@@ -92,10 +127,7 @@ class Search:
 
     Args:
         wanted: what is looked for.
-        on_error: as in `decode`.
-        format: as in `decode`.
-        experimental: as in `decode`.
-        codecs: as in `decode`.
+        read: options of the read.
 
     Attributes:
         counters (Counters): what was read so far.
@@ -104,9 +136,9 @@ class Search:
         findings (list of (str, Finding)): what was left out with `on_error="skip"`, and tails, each with the path of its segment.
 
     Example:
-        >>> from logsegment.analysis.search import Search, Wanted
+        >>> from logsegment.analysis.search import Search, Conditions
         >>> from logsegment.segment_files.discovery import find_segments
-        >>> search = Search(Wanted(start_offset=100, end_offset=101))
+        >>> search = Search(Conditions(start_offset=100, end_offset=101))
         >>> [(place.offset, place.entry_position) for place in search.places(find_segments("orders-0"))]
         [(100, ...)]
         >>> search.counters.batches_read
@@ -115,17 +147,14 @@ class Search:
     Source: `LogSegment.translateOffset` and `LogSegment.findOffsetByTimestamp` in Kafka.
     """
 
-    wanted: Wanted
-    on_error: OnError = "raise"
-    format: Format = "auto"
-    experimental: bool = False
-    codecs: Registry | None = None
+    wanted: Conditions
+    read: ReadOptions = field(default_factory=ReadOptions)
     counters: Counters = field(default_factory=Counters)
     path: str = ""
     misnamed: list[tuple[str, Finding]] = field(default_factory=list)
     findings: list[tuple[str, Finding]] = field(default_factory=list)
 
-    def places(self, files: Sequence[SegmentFile]) -> Generator[Place]:
+    def places(self, files: Sequence[SegmentFile]) -> Generator[RecordPlace]:
         """Find what is wanted in one partition.
 
         Args:
@@ -152,7 +181,7 @@ class Search:
             yield from self._scan(segment, start, end)
 
     def _bounds(self, segments: Sequence[CountedSegment]) -> tuple[int | None, int | None]:
-        """The offsets of the times, with those that were given."""
+        """Return the offsets to read from and to read before, with the times looked up."""
         start, end = self.wanted.start_offset, self.wanted.end_offset
         if self.wanted.since is not None:
             first = self._first_at(segments, self.wanted.since)
@@ -162,8 +191,8 @@ class Search:
             end = end if behind is None else behind.offset if end is None else min(behind.offset, end)
         return start, end
 
-    def _first_at(self, segments: Sequence[CountedSegment], timestamp: int) -> Place | None:
-        """The first record of a time or later, markers too, as a broker answers."""
+    def _first_at(self, segments: Sequence[CountedSegment], timestamp: int) -> RecordPlace | None:
+        """Return the first record at or after a time, markers included, as a broker answers."""
         rows = {"since": timestamp, "until": None, "keys": None, "limit": 1}
         for segment in segments:
             self.path = segment.path
@@ -173,10 +202,10 @@ class Search:
                         return first
         return None
 
-    def _scan(self, segment: CountedSegment, start: int | None, end: int | None) -> Iterator[Place]:
+    def _scan(self, segment: CountedSegment, start: int | None, end: int | None) -> Iterator[RecordPlace]:
         self.path = segment.path
-        begin, behind = segment.range_of_offsets(start, end, is_skipping=self.on_error == "skip")
-        if start is not None and self.on_error == "raise" and (bytes_of := segment.range_of_hidden(start)):
+        begin, behind = segment.range_of_offsets(start, end, is_skipping=self.read.skips_damage)
+        if start is not None and not self.read.skips_damage and (bytes_of := segment.range_of_hidden(start)):
             met = self._look_through(segment, bytes_of)
             self.findings += ((segment.path, finding) for finding in met if finding.rule == TORN)
         if behind is not None and begin >= behind:
@@ -192,27 +221,17 @@ class Search:
         rows: dict[str, Any],
         *,
         control: bool,
-    ) -> Generator[Place]:
+    ) -> Generator[RecordPlace]:
         segment.is_read()
         needed = ["key"] * (rows["keys"] is not None) + ["headers"] * bool(self.wanted.headers)
-        stream = decode(
-            replace(segment.file, finding=None).source(*bytes_of),
-            columns=[*_COLUMNS, *needed],
-            start_offset=offsets[0],
-            end_offset=offsets[1],
-            control=control,
-            topic=segment.file.topic,
-            partition=segment.file.partition,
-            on_error=self.on_error,
-            format=self.format,
-            experimental=self.experimental,
-            codecs=self.codecs,
-        )
+        read = replace(self.read, columns=[*_COLUMNS, *needed], start_offset=offsets[0], end_offset=offsets[1], control=control)
+        source = replace(segment.file, finding=None).source(*bytes_of)
+        stream = decoded(source, replace(read, topic=segment.file.topic, partition=segment.file.partition))
         try:
             with naming_file(segment.path), stream:
                 for batch in stream:
                     yield from self._chosen(segment, batch, rows)
-            if self.on_error == "raise" and (torn := next((one for one in stream.findings if one.rule == TORN), None)):
+            if not self.read.skips_damage and (torn := next((one for one in stream.findings if one.rule == TORN), None)):
                 self._look_through(segment, (torn.position, None))
         finally:
             stats = stream.io_stats
@@ -222,25 +241,25 @@ class Search:
             self.findings += ((segment.path, finding) for finding in stream.findings)
 
     def _look_through(self, segment: CountedSegment, bytes_of: tuple[int, int | None]) -> list[Finding]:
-        """Make sure that nothing hides what is wanted in bytes of which no header tells it; give what else was met there.
+        """Validate skipped bytes, so that damage cannot hide a match; return the other findings.
 
         Raises:
-            RecordBatchError: when something may.
-            OSError: when the file cannot be read.
+            RecordBatchError: if damage may hide a match.
+            OSError: if the file cannot be read.
         """
         source = FileSource(segment.path, *bytes_of)
-        report = validate(source, depth="headers", format=self.format, experimental=self.experimental, codecs=self.codecs)
+        report = validated(source, "headers", self.read)
         self.counters.batch_bytes += report.io_stats["bytes_read"]
-        for fault in damage_in(report)[:1]:
-            raise error_of(segment.path, fault, ReadOptions(format=self.format, experimental=self.experimental))
+        for finding in damage_in(report)[:1]:
+            raise error_of(segment.path, finding, replace(self.read, strict_tail=False))
         return report.findings
 
-    def _chosen(self, segment: CountedSegment, batch: ArrowBatch, rows: dict[str, Any]) -> Iterator[Place]:
+    def _chosen(self, segment: CountedSegment, batch: ArrowBatch, rows: dict[str, Any]) -> Iterator[RecordPlace]:
         fields = [*_FIELDS, _HEADERS] if self.wanted.headers else _FIELDS
         for line in batch.to_jsonl("base64", fields=fields, rows=rows).splitlines():
             row = json.loads(line)
             if self._has_headers(row.pop("headers", None)):
-                yield Place(segment.path, *(row[name] for name in _COLUMNS))
+                yield RecordPlace(segment.path, *(row[name] for name in _COLUMNS))
 
     def _has_headers(self, headers: list[dict[str, str | None]] | None) -> bool:
         found = headers or []
@@ -248,3 +267,89 @@ class Search:
             any(one["key"] == name and (value is None or one["value"] == b64encode(value).decode()) for one in found)
             for name, value in self.wanted.headers
         )
+
+
+class CountedSegment(SegmentLookup):
+    """A segment whose look-ups are counted."""
+
+    def __init__(self, file: SegmentFile, counters: Counters) -> None:
+        super().__init__(file)
+        self._counters = counters
+        self._is_read = False
+        self._has_index_bytes = False
+        self._found: tuple[int, FoundBatch] | None = None
+
+    def is_read(self) -> None:
+        """Count it, once."""
+        self._counters.segments_read += not self._is_read
+        self._is_read = True
+
+    def range_of_offsets(self, start: int | None, end: int | None, *, is_skipping: bool) -> tuple[int, int | None]:
+        """Return the bytes of the batches that may hold the offsets; none if no batch reaches the first of them."""
+        if is_of_0_7(self.path) or start is end is None:
+            return 0, None
+        self.is_read()
+        self._count_index()
+        if is_skipping:
+            return self.valid_range(start, end)
+        begin, behind = self.byte_range(start, end)
+        is_after_all = self._found is not None and self._found[0] == start and self._found[1][1] is None
+        return begin, begin if is_after_all else behind
+
+    def range_of_hidden(self, offset: int) -> tuple[int, int | None] | None:
+        """Return the bytes that hold the batch of an offset, if there is one although no header shows it. None if a header does.
+
+        They begin at the last valid batch before the offset to which the index leads, and end at the first batch after the offset, or at
+        the end of the file.
+        """
+        if is_of_0_7(self.path):
+            return None
+        try:
+            position, batch = self.find_offset(offset)
+        except RecordBatchError:
+            # The decode raises the error.
+            return None
+        if batch is not None and batch[1] <= offset:
+            return None
+        return min(position, self.valid_range(offset)[0]), None if batch is None else position
+
+    def ranges_of_time(self, timestamp: int) -> Iterator[tuple[int, int | None]]:
+        """Yield the batch that has a record of this time or later by its header, and all after it, should the header be wrong.
+
+        If no header says so, yield the bytes after the last batch.
+        """
+        if is_of_0_7(self.path):
+            return
+        self.is_read()
+        try:
+            position, batch = self.find_timestamp(timestamp)
+        except RecordBatchError:
+            # The decode raises the error, or skips the damage.
+            yield 0, None
+            return
+        self._counters.bytes_walked += position
+        if batch is not None:
+            yield position, position + batch[0]
+            yield position + batch[0], None
+        elif position < self.size:
+            yield position, None
+
+    def find_offset(self, offset: int) -> FoundBatch:
+        """Find the first batch that ends at or after an offset. A search for one offset asks more than once."""
+        if self._found is None or self._found[0] != offset:
+            before = self.bytes_walked
+            self._found = offset, super().find_offset(offset)
+            self._counters.bytes_walked += self.bytes_walked - before
+        return self._found[1]
+
+    def _count_index(self) -> None:
+        """Count the bytes of the index, once."""
+        if self._has_index_bytes:
+            return
+        self._has_index_bytes = True
+        if is_stored(self.path):
+            # A size would be one more request to the store; the look-up reads the entries anyway.
+            self._counters.index_bytes += 8 * len(self.index.offset_index())
+            return
+        with suppress(OSError):
+            self._counters.index_bytes += os.stat(self.sidecar(".index")).st_size

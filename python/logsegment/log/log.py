@@ -18,16 +18,10 @@ from logsegment.log.reader import PartitionReader, arranged, committed_transacti
 from logsegment.log.segment import Entries, Segment, aborted_transactions
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import first_offset_at
-from logsegment.segment_files.discovery import (
-    absolute,
-    directory_of,
-    found_in,
-    is_directory,
-    is_gap,
-    names_in,
-    segments_beside,
-)
+from logsegment.segment_files.discovery import found_in, is_gap, segments_beside
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
+from logsegment.stores.listing import is_directory, names_in
+from logsegment.stores.uri import absolute, directory_of
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 

@@ -21,6 +21,7 @@ from typing import Protocol, Self, TypeAlias, TypeVar
 from logsegment._core import FileSource, Finding, RecordBatchError, RecordStream, SegmentIndex, Transactions, decode, decode_files
 from logsegment._core import committed_transactions as core_committed_transactions
 from logsegment._errors import naming_file
+from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions, Timestamp
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import bounds
@@ -104,7 +105,7 @@ class PartitionReader:
         if self.options.isolation != "read_committed":
             return None
         first = self.segments[0].file
-        if first.is_kafka_07:
+        if is_of_0_7(first.path):
             return Transactions([])
         start = self.options.start_offset
         bounded = replace(self.options, start_offset=first.base_offset if start is None else start)

@@ -23,14 +23,15 @@ from logsegment._core import (
 )
 from logsegment._decode import BatchTable, ensure_topic_names, warn_of_other_topics
 from logsegment._inspect import Field, inspect
+from logsegment._log_paths import is_of_0_7
 from logsegment._options import Depth, EntryKeywords, Isolation, OnError, ReadKeywords, ReadOptions, Timestamp
 from logsegment._validate import Report, validate_segments
 from logsegment.log.reader import PartitionReader, alone, committed_transactions
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import first_offset_at
-from logsegment.segment_files.discovery import SegmentFile, absolute, find_segments, segments_beside, size_of
+from logsegment.segment_files.discovery import SegmentFile, find_segments, segments_beside, size_of
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
-from logsegment.stores.uri import is_stored
+from logsegment.stores.uri import absolute, is_stored
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 
@@ -238,7 +239,7 @@ class Segment(Entries):
             >>> ls.Segment("payments-0/00000000000000000000.log").inspect(offset=12)["baseOffset"].value
             12
         """
-        if offset is None or at is not None or self._file.is_kafka_07:
+        if offset is None or at is not None or is_of_0_7(self._file.path):
             return inspect(FileSource(self.path), at=at, offset=offset, **options)
         position, batch = self._lookup.find_offset(offset)
         if batch is None:
@@ -329,7 +330,7 @@ class Segment(Entries):
         return validate_segments([alone(self._file, reports=True)], [], depth, options)
 
     def _source(self, file: SegmentFile, start: int, end: int | None) -> Any:
-        if self._mmap and start == 0 and not file.is_kafka_07 and not is_stored(file.path):
+        if self._mmap and start == 0 and not is_of_0_7(file.path) and not is_stored(file.path):
             with open(file.path, "rb") as opened:
                 if os.fstat(opened.fileno()).st_size:
                     mapped = mapping.mmap(opened.fileno(), 0, access=mapping.ACCESS_READ)
@@ -350,7 +351,7 @@ def aborted_transactions(
     Raises:
         OSError: if a file cannot be read.
     """
-    if file.is_kafka_07:
+    if is_of_0_7(file.path):
         return Rows(AbortedTransaction, [])
     found = read_txn_index(SegmentLookup(file).sidecar(".txnindex"))
     if found is not None and not found[1]:

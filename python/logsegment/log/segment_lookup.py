@@ -9,6 +9,7 @@ import os
 from functools import cached_property
 
 from logsegment._core import Finding, RecordBatchError, SegmentIndex
+from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment.segment_files.discovery import SegmentFile, size_of
 from logsegment.stores.uri import shown
@@ -16,7 +17,7 @@ from logsegment.tiered.catalog import latest_timestamp
 from logsegment.tiered.errors import ChunkError
 
 #: Position and size of a batch, its first offset and its last offset; the last three are None if there is no such batch.
-Found = tuple[int, tuple[int, int, int] | None]
+FoundBatch = tuple[int, tuple[int, int, int] | None]
 
 
 class SegmentLookup:
@@ -76,7 +77,7 @@ class SegmentLookup:
     @property
     def index_findings(self) -> list[Finding]:
         """The findings of the `.index` alone (missing, cut, out of order), and of look-ups that it led nowhere."""
-        return [] if self.file.is_kafka_07 else [*self.findings_of(".index"), *self._misled]
+        return [] if is_of_0_7(self.path) else [*self.findings_of(".index"), *self._misled]
 
     def range_to_read(self, options: ReadOptions) -> tuple[int, int | None]:
         """Return the bytes that a read needs, as `byte_range` or `valid_range` does.
@@ -110,7 +111,7 @@ class SegmentLookup:
 
         Source: `LogSegment.translateOffset` in Kafka.
         """
-        if self.file.is_kafka_07:
+        if is_of_0_7(self.path):
             return 0, None
         first = 0
         try:
@@ -140,9 +141,9 @@ class SegmentLookup:
         Raises:
             OSError: if the file cannot be read.
         """
-        return (0, None) if self.file.is_kafka_07 else self.index.intact_range(start_offset, end_offset)
+        return (0, None) if is_of_0_7(self.path) else self.index.intact_range(start_offset, end_offset)
 
-    def find_offset(self, offset: int) -> Found:
+    def find_offset(self, offset: int) -> FoundBatch:
         """Find the first batch that ends at or after an offset.
 
         Raises:
@@ -155,7 +156,7 @@ class SegmentLookup:
             self._misled = [misled]
         return position, batch
 
-    def find_timestamp(self, timestamp: int) -> Found:
+    def find_timestamp(self, timestamp: int) -> FoundBatch:
         """Find the first batch that may hold a record of this time (ms) or later, by its header.
 
         Nothing is found in an upload with a damaged chunk if its manifest says that all of its records are earlier.
@@ -180,7 +181,7 @@ class SegmentLookup:
         Raises:
             OSError: if the file cannot be read.
         """
-        if self.file.is_kafka_07:
+        if is_of_0_7(self.path):
             return 0
         try:
             position, batch = self.find_timestamp(timestamp)
@@ -194,7 +195,7 @@ class SegmentLookup:
         Raises:
             OSError: if the file cannot be read.
         """
-        if self.file.is_kafka_07:
+        if is_of_0_7(self.path):
             return None
         try:
             last = self.index.last_batch()
@@ -214,7 +215,7 @@ class SegmentLookup:
         Raises:
             OSError: if the file cannot be read.
         """
-        if self.file.is_kafka_07:
+        if is_of_0_7(self.path):
             return []
         return self.index.cuts(start, self.size if end is None else end, step_bytes, intact=valid)
 
@@ -233,6 +234,6 @@ class SegmentLookup:
         Raises:
             OSError: if the file cannot be read.
         """
-        if self.file.is_kafka_07:
+        if is_of_0_7(self.path):
             return []
         return self.index.offset_cuts(start_offset, 2**63 - 1 if end_offset is None else end_offset, step)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from logsegment._core import FileSource
 from logsegment._core import first_offset_at as core_first_offset_at
+from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions, Timestamp, milliseconds
 from logsegment.log.segment_lookup import SegmentLookup
 
@@ -30,7 +31,7 @@ def first_offset_at(segments: Iterable[SegmentLookup], timestamp: Timestamp, opt
     wanted = max(milliseconds(timestamp), _LEAST)
     if wanted > _MOST:
         return None
-    found = (_found_in(one, wanted, options) for one in segments if not one.file.is_kafka_07)
+    found = (_found_in(one, wanted, options) for one in segments if not is_of_0_7(one.file.path))
     return next((offset for offset in found if offset is not None), None)
 
 

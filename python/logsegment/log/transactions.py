@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
 
 from logsegment._core import BatchHeader, FileSource, Finding, TransactionHistory, batch_stream
+from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions, Timestamp, milliseconds
+from logsegment._text import camel_case
 from logsegment._validate import SWALLOWED, TORN
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
@@ -40,6 +42,7 @@ class Transaction:
         bytes: their bytes as stored.
         first_timestamp: ms, of its first batch; -1 for none.
         duration_ms: from there to its marker, or while it is open to `now` of `transactions_of`.
+        path, topic, partition: where it is, if the caller knows: the directory or file, and what the name of the directory says.
     """
 
     state: State
@@ -53,10 +56,14 @@ class Transaction:
     bytes: int = 0
     first_timestamp: int = -1
     duration_ms: int = 0
+    path: str = ""
+    topic: str | None = None
+    partition: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the attributes, with Kafka's spelling of their names."""
-        return {_camel(name): value for name, value in asdict(self).items()}
+        """Return the attributes by their names in JSON, the place first."""
+        place = {"path": self.path, "topic": self.topic, "partition": self.partition}
+        return place | {camel_case(name): value for name, value in asdict(self).items()}
 
 
 def transactions_of(
@@ -148,10 +155,5 @@ def _add_damage(history: TransactionHistory, file: SegmentFile, findings: Sequen
 def _bad_checksum(file: SegmentFile, header: BatchHeader) -> Finding:
     text = f"the entry of last offset {header.last_offset} does not have the checksum that it names"
     place = f"{shown(file.path)}@{header.position}"
-    rule = "L7-12" if file.is_kafka_07 else "V2-31" if header.magic >= _RECORD_BATCH else "L8-2"
+    rule = "L7-12" if is_of_0_7(file.path) else "V2-31" if header.magic >= _RECORD_BATCH else "L8-2"
     return Finding(rule, "error", text, place, header.position, header.size, header.base_offset, header.last_offset)
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)

@@ -154,9 +154,8 @@ def test_what_ended_in_damage_is_neither_committed_nor_aborted(kind: str, tmp_pa
     data[2] = parts[2][:-10] + bytes([parts[2][-10] ^ 1]) + parts[2][-9:]
     log.write_bytes(b"".join(data))
     told: list[tuple[str, int]] = []
-    own = [
-        one.to_dict() for one in transactions_of(find_segments(place), on_damage=lambda file, one: told.append((one.rule, one.position)))
-    ]
+    listed = transactions_of(find_segments(place), on_damage=lambda file, one: told.append((one.rule, one.position)))
+    own = [one.to_dict() for one in listed]
     assert [(one["state"], one["firstOffset"], one["markerOffset"]) for one in own] == [
         ("unknown", 0, 7),
         ("unknown", 2, 8),
