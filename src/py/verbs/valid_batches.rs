@@ -7,11 +7,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::columns::batch_rows::{BatchRow, batch_rows};
+use crate::format::v3;
+use crate::py::arrow::export::ArrowBatch;
 use crate::py::arrow::stream::RecordStream;
 use crate::py::finding::Finding;
 use crate::py::options::ReadOptions;
 use crate::py::source::FileSource;
 use crate::py::verbs::batches::batch_stream;
+use crate::wire::Sink;
 
 /// The header of a batch, as a row of `logsegment.batches` has it.
 #[pyclass(frozen, module = "logsegment._core")]
@@ -72,10 +75,24 @@ impl BatchHeader {
         self.0.is_valid
     }
 
+    /// Bytes of the header that the batch would have in v3.
+    #[getter]
+    fn v3_header_len(&self) -> usize {
+        let mut bytes = Sink::default();
+        v3::encode::open(&mut bytes, &self.0.header);
+        bytes.len()
+    }
+
     fn __repr__(&self) -> String {
         let header = &self.0.header;
         format!("BatchHeader(position={}, size={}, last_offset={})", header.position, header.size, header.last_offset)
     }
+}
+
+/// Return the headers in rows of `logsegment.batches`.
+#[pyfunction]
+pub fn batch_headers(rows: &ArrowBatch) -> Vec<BatchHeader> {
+    batch_rows(&rows.0).unwrap_or_default().into_iter().map(BatchHeader).collect()
 }
 
 /// An iterator over the headers of the batches whose checksums match; with `check_crc=False`, of all batches.
