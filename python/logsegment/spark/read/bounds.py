@@ -15,7 +15,7 @@ from typing import TypeAlias
 from logsegment._core import FileSource, RecordBatchError, read_offset_checkpoint
 from logsegment._decode import batch_stream
 from logsegment._log_paths import is_of_0_7
-from logsegment.log.log_end import last_intact
+from logsegment.log.log_end import last_valid
 from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
@@ -202,7 +202,7 @@ def _end_before(one: LogRange, offset: int, recovers: bool) -> int | None:
     end = SegmentLookup(one.segments[-1]).next_offset()
     if end is None or offset <= end:
         return None
-    last = last_intact(one.segments[-1], None, experimental=True) if recovers else None
+    last = last_valid(one.segments[-1], None, experimental=True) if recovers else None
     return None if last is not None and offset <= last[2] + 1 else end
 
 
