@@ -16,7 +16,6 @@ import made_logs
 from logsegment._options import ReadOptions
 from logsegment.log.neighbours import committed_transactions
 from logsegment.segment_files.discovery import find_segments
-from logsegment.spark import LogSegmentSource
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 LOGS = ("transactions-multi-segment-0", "transactions-multi-segment-1")
@@ -204,6 +203,8 @@ PAIRS = {
 
 
 def offsets_in_spark(log: Path) -> list[int]:
+    from logsegment.spark import LogSegmentSource
+
     source = LogSegmentSource({"path": str(log), "isolation": "read_committed", "columns": "offset"})
     reader = source.reader(source.schema())
     return [offset for task in reader.partitions() for rows in reader.read(task) for offset in rows["offset"].to_pylist()]
