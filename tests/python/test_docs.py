@@ -233,21 +233,6 @@ def test_every_deviation_from_kafka_is_explained_on_the_page_of_the_format():
     assert {name for page in FORMATS.glob("*.md") for name in hostile.explained(page)} == deviating
 
 
-LAYOUTS = [("v2", "v2", 1, 13), ("v0-v1", "v0_v1", 2, 8), ("kafka-0.7", "v07", 2, 5), ("v3", "v3", 1, 9)]
-
-
-@pytest.mark.parametrize(("page", "room", "places", "count"), LAYOUTS)
-def test_page_of_the_format_has_the_layout_of_the_code(page: str, room: str, places: int, count: int):
-    """Name, type and positions of every field, in the order of the bytes."""
-    layout = (ROOT / f"src/format/{room}/layout.rs").read_text(encoding="utf-8")
-    fields = re.findall(r"^//!   (\w+) +(u?int\d+|bytes)" + places * r" +(\d+|-)", layout, re.MULTILINE)
-    text = (FORMATS / f"{page}.md").read_text(encoding="utf-8")
-    found = [match and match.start() for match in (re.search(r"\| " + r" \| ".join(field) + r" \|", text) for field in fields)]
-    assert len(found) == count
-    assert None not in found
-    assert found == sorted(found)
-
-
 def test_pages_about_formats_are_listed_where_readers_look():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     guide = (ROOT / "docs/guide/README.md").read_text(encoding="utf-8")
