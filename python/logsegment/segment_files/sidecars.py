@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from logsegment._core import Finding
+from logsegment._text import camel_case
 
 
 class OffsetEntry(NamedTuple):
@@ -104,14 +105,9 @@ class Rows(Sequence[Row], Generic[Row]):
         """The rows as a `pyarrow.Table` of int64 columns."""
         import pyarrow as pa
 
-        names = [_camel(name) for name in self._kind._fields]  # type: ignore[attr-defined]
+        names = [camel_case(name) for name in self._kind._fields]  # type: ignore[attr-defined]
         columns = list(zip(*self._rows, strict=True)) or [()] * len(names)
         return pa.table([pa.array(column, pa.int64()) for column in columns], names=names)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_pyarrow().__arrow_c_stream__(requested_schema)
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)

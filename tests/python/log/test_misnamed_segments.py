@@ -18,7 +18,7 @@ import pytest
 
 import logsegment as ls
 from cli_process import run
-from logsegment.analysis.search import Search, Wanted
+from logsegment.analysis.search import Conditions, Search
 from logsegment.cli.app import program
 from logsegment.segment_files.discovery import find_segments
 from made_logs import make_partition
@@ -200,7 +200,7 @@ def test_every_reader_gives_the_records_of_a_range_whatever_the_names_are(partit
         code = cat(log, start, end)
         assert [json.loads(line)["offset"] for line in capfdbinary.readouterr().out.splitlines()] == wanted
         assert code == int(is_touched), (names, start, end)
-        search = Search(Wanted(start_offset=start, end_offset=end))
+        search = Search(Conditions(start_offset=start, end_offset=end))
         assert [place.offset for place in search.places(find_segments(log))] == wanted
 
 
@@ -284,7 +284,7 @@ def test_offsets_after_the_name_of_the_next_segment_are_damage_wherever_they_are
 
 @pytest.mark.skipif(not HAS_SPARK, reason="pyspark is not installed")
 def test_a_writer_adds_nothing_to_a_log_whose_segments_contradict_their_names(partition: Path, tmp_path: Path):
-    from logsegment.spark.write.log_end import log_end
+    from logsegment.spark.write.segments import log_end
 
     log = tmp_path / "orders-0"
     shutil.copytree(partition, log)

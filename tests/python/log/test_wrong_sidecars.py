@@ -16,7 +16,7 @@ import pytest
 
 import building
 import logsegment as ls
-from logsegment.analysis.search import Search, Wanted
+from logsegment.analysis.search import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 
 HAS_SPARK = importlib.util.find_spec("pyspark") is not None
@@ -130,7 +130,7 @@ def answers(directory: Path, offsets: tuple[int, int], times: tuple[int, int]) -
         found[f"polars {isolation}"] = frame.filter(late).collect()["offset"].to_list()
         if HAS_SPARK:
             found[f"spark {isolation}"] = spark_offsets(directory, start, isolation)
-    found["find"] = [place.offset for place in Search(Wanted(at=start)).places(find_segments(directory))]
+    found["find"] = [place.offset for place in Search(Conditions(at=start)).places(find_segments(directory))]
     found["time"] = log.offset_for_timestamp(start)
     return found
 

@@ -1,0 +1,98 @@
+"""Check the sizes and names of the source: `make lint` calls it.
+
+- No source file has more than 500 lines; tests may.
+- No two classes of the Python package have the same name.
+- No internal function of the Python package takes more than five arguments. Public functions (docs/versioning.md) are apart:
+  those in the `__all__` of a public module, and the public methods of its classes.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "python" / "logsegment"
+SOURCES = ("python/**/*.py", "src/**/*.rs", "tools/*.py", "benches/**/*.py")
+MAX_LINES = 500
+MAX_ARGUMENTS = 5
+#: Modules whose `__all__` is public; see docs/versioning.md.
+PUBLIC = ("__init__.py", "broker.py", "compat.py", "plugins/__init__.py", "polars/__init__.py", "spark/__init__.py", "tiered/__init__.py")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def main() -> int:
+    """Print each violation and return the exit code."""
+    problems = [*long_files(), *repeated_classes(), *long_signatures()]
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+def long_files() -> Iterator[str]:
+    """Yield the files with too many lines."""
+    for pattern in SOURCES:
+        for path in sorted(ROOT.glob(pattern)):
+            count = len(path.read_text(encoding="utf-8").splitlines())
+            if count > MAX_LINES and "peers" not in path.parts:
+                yield f"{path.relative_to(ROOT)}: {count} lines, more than {MAX_LINES}"
+
+
+def repeated_classes() -> Iterator[str]:
+    """Yield the names of classes that are defined more than once."""
+    places = defaultdict(list)
+    for path, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    for name, found in places.items():
+        if len(found) > 1:
+            yield f"class {name} is defined more than once: {', '.join(found)}"
+
+
+def long_signatures() -> Iterator[str]:
+    """Yield the internal functions with too many arguments."""
+    public = public_names()
+    for path, tree in modules():
+        for function, owner in functions(tree):
+            arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+            count = len([one for one in arguments if one.arg not in ("self", "cls")])
+            name = owner or function.name
+            is_private = function.name.startswith("_") and function.name != "__init__"
+            is_public = name in public and not is_private and "cli" not in path.parts
+            if count > MAX_ARGUMENTS and not is_public:
+                place = f"{path.relative_to(ROOT)}:{function.lineno}"
+                yield f"{place}: {function.name} takes {count} arguments, more than {MAX_ARGUMENTS}"
+
+
+def functions(tree: ast.Module) -> Iterator[tuple[Function, str | None]]:
+    """Yield the functions of a module, each with the name of its class."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from ((one, node.name) for one in node.body if isinstance(one, Function))
+    inside = {id(one) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for one in node.body}
+    yield from ((node, None) for node in ast.walk(tree) if isinstance(node, Function) and id(node) not in inside)
+
+
+def public_names() -> set[str]:
+    """Return the names that the public modules export."""
+    found: set[str] = set()
+    for name in PUBLIC:
+        for node in ast.parse((PACKAGE / name).read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == "__all__" for one in node.targets):
+                found |= set(ast.literal_eval(node.value))
+    return found
+
+
+def modules() -> Iterator[tuple[Path, ast.Module]]:
+    """Yield the modules of the package, each with its syntax tree."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
