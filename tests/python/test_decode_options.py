@@ -312,7 +312,7 @@ def test_depths_look_deeper_and_deeper(depth: str):
     assert ("FND-7" in rules) == (depth == "full")
 
 
-def test_a_content_size_that_lies_is_a_finding():
+def test_a_wrong_content_size_is_a_finding():
     """FND-9, COD-L11: Kafka does not look at it. The header checksum is that of FLG 68, BD 40 and size 11 (COD-L7)."""
     plain = building.record(None, b"five!")
     block = (len(plain) | 0x80000000).to_bytes(4, "little") + plain

@@ -144,7 +144,7 @@ def test_console_examples_run(page: Path, place: Path):
         assert not expected or checker.check_output(expected, found, FLAGS), f"$ {command}\n{found}"
 
 
-def test_every_door_has_its_page_and_examples():
+def test_every_guide_is_listed_and_has_examples():
     assert {page.name for page in PAGES} == GUIDES, "a guide is missing, or stands in no list"
     assert len(python_blocks(ROOT / "README.md", spark=False)) >= 1
     assert len(python_blocks(ROOT / "README.md", spark=True)) >= 2
@@ -164,7 +164,7 @@ def test_public_names_are_documented(name: str):
 
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if getattr(ls, name).__module__ != "logsegment._core"])
-def test_functions_tell_arguments_result_errors_and_an_example(name: str):
+def test_functions_document_arguments_result_errors_and_an_example(name: str):
     text = getattr(ls, name).__doc__
     missing = [part for part in ("Args:", "Returns:", "Raises:", "Example:", ">>> ") if part not in text]
     assert not missing

@@ -28,7 +28,7 @@ def test_a_log_goes_through_its_segments():
 
 
 @pytest.mark.parametrize("time", ["2024-01-01", 1.7e12, None])
-def test_what_is_no_time_is_told_what_one_is(time: object):
+def test_an_invalid_time_is_rejected(time: object):
     with pytest.raises(TypeError, match=r"timestamp must be milliseconds \(int\) or a datetime with a time zone, not (str|float|NoneType)"):
         ls.Log(PARTITION).offset_for_timestamp(time)  # type: ignore[arg-type]
 

@@ -21,18 +21,18 @@ VERBS: list[Callable[[Any], Any]] = [ls.decode, ls.batches, ls.validate, lambda 
 
 @pytest.mark.parametrize("verb", VERBS, ids=["decode", "batches", "validate", "scan_transactions"])
 @pytest.mark.parametrize("path", ["orders-0/00000000000000000000.log", Path("segment.log")], ids=["str", "Path"])
-def test_a_path_is_told_what_reads_it(verb: Callable[[Any], Any], path: Any):
+def test_a_missing_path_is_an_oserror(verb: Callable[[Any], Any], path: Any):
     with pytest.raises(TypeError, match=r"a path is no source: logsegment\.FileSource\(.*\) reads the file"):
         verb(path)
 
 
 @pytest.mark.parametrize("source", [None, 7, [DATA], {}], ids=lambda source: type(source).__name__)
-def test_what_is_no_source_is_told_what_is_one(source: Any):
+def test_an_invalid_source_is_rejected(source: Any):
     with pytest.raises(TypeError, match=f"a source is a buffer .*FileSource or a binary file object, not {type(source).__name__}"):
         ls.decode(source)
 
 
-def test_a_file_that_is_open_as_text_is_told_so(tmp_path: Path):
+def test_a_file_that_is_open_as_text_is_rejected(tmp_path: Path):
     path = tmp_path / "segment.log"
     path.write_bytes(DATA)
     with path.open(encoding="utf-8") as file, pytest.raises(TypeError, match="open as text: open it in binary mode"):

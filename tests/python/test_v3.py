@@ -94,7 +94,7 @@ class TestSwitch:
         assert [finding.rule for finding in stream.findings] == ["EXPERIMENTAL"]
         assert [finding.rule for finding in ls.Log(str(directory)).validate(format="v3").findings].count("EXPERIMENTAL") == 1
 
-    def test_with_it_all_magics_are_told_apart(self):
+    def test_with_it_all_magics_are_distinguished(self):
         v1, v2 = ls.encode(table(3).select(["key", "value"]), format="v1"), ls.encode(table(4), base_offset=3)
         mixed = v1 + v2 + ls.encode(table(5), format="v3", base_offset=7)
         assert corpus.rows_of(ls.batches(mixed, experimental=True))[-1]["magic"] == 3
@@ -105,7 +105,7 @@ class TestSwitch:
         skipped = ls.decode(mixed, columns=["offset"], on_error="skip")
         assert [row["offset"] for row in corpus.rows_of(skipped)] == list(range(7))
 
-    def test_every_door_takes_it(self, tmp_path: Path):
+    def test_every_reader_takes_it(self, tmp_path: Path):
         file = tmp_path / "topic-0" / "00000000000000000000.log"
         file.parent.mkdir()
         file.write_bytes(self.DATA + ls.encode(table(10), format="v3", base_offset=10, metadata_first=True, compression="gzip"))
@@ -322,7 +322,7 @@ def test_broker_functions_refuse_it():
         ls.convert(ls.encode(table(3)), metadata_first=True)
 
 
-def test_bits_that_mean_something_in_v3_are_told_as_lost():
+def test_bits_that_mean_something_in_v3_are_reported_as_lost():
     """S-V18, FND-6: in magic 2 bits 7 and 12 are nobody's."""
     data = building.batch(building.record(value=b"v"), count=1, attributes=0x1080)
     with pytest.raises(ls.LossError, match="unused_bits"):
@@ -334,7 +334,7 @@ def test_bits_that_mean_something_in_v3_are_told_as_lost():
 
 
 class TestMetadataFirst:
-    def test_s_h6_payloads_that_are_not_as_long_as_told(self):
+    def test_s_h6_payloads_of_another_length_than_the_header_says(self):
         data = ls.encode(table(4), format="v3", metadata_first=True)
         start = headers(data)
         for bad in (data + b"x", data[:-1]):
@@ -397,7 +397,7 @@ def test_metadata_is_judged_by_the_same_rules_at_both_depths(metadata_first: boo
 
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("metadata_first", [False, True])
-def test_fnd_1_bytes_that_nobody_counts_are_told_at_every_depth(codec: str, metadata_first: bool):
+def test_fnd_1_uncounted_bytes_are_reported_at_every_depth(codec: str, metadata_first: bool):
     data = bytearray(ls.encode(table(4), format="v3", compression=codec, metadata_first=metadata_first))
     data[headers(data) - 4 : headers(data)] = bytes(4)
     for depth in ("metadata", "full"):
@@ -421,7 +421,7 @@ def test_s_v11_batches_of_the_first_months_of_1970_are_read_whatever_is_in_them(
     assert seen == 48
 
 
-def test_s_v11_a_flipped_magic_of_magic_2_is_told_at_every_date():
+def test_s_v11_a_flipped_magic_of_magic_2_is_reported_at_every_date():
     """Of early batches too, unless they look as magic 3 writes them."""
     for time in (100, 2**32, BASE):
         for codec in CODECS:
@@ -525,7 +525,7 @@ def test_every_cut_is_a_torn_tail_or_an_error():
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_what_if_tells_the_bytes_that_conversions_have(codec: str):
+def test_what_if_gives_the_sizes_of_real_conversions(codec: str):
     """S-V30 to S-V33: bytes a batch and a record, compressed and not."""
     data = ls.encode(table(300, step=100), compression=codec, batch_bytes=4000)
     saved = v3_savings(data)
@@ -647,7 +647,7 @@ def test_salvage_gives_no_record_the_payload_of_another():
 
 @pytest.mark.parametrize("lie", [-2, 2, 100])
 @pytest.mark.parametrize("to", ["v2", "v3"])
-def test_v2_34_a_record_that_lies_about_its_length_gets_no_new_checksum(to: Any, lie: int):
+def test_v2_34_a_record_with_a_wrong_length_gets_no_new_checksum(to: Any, lie: int):
     """S-V19: of magic 3 with attributes, whose records stay as they stand in magic 2."""
     v2 = bytearray(ls.encode(pa.table({"value": [b"abc", b"def"], "timestampMs": [BASE] * 2})))
     v2[62] = 1

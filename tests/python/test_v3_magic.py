@@ -51,7 +51,7 @@ def errors(data: bytes, **options: Any) -> list[tuple[str, str | None]]:
 @example([{"key": None, "value": bytes(10), "timestampMs": 1000}], "none", False, FIRST)
 @example([{"key": b"", "value": bytes(8), "timestampMs": 86_400_000}], "none", True, FIRST)
 @example([{"key": b"\0\0", "value": b"", "timestampMs": 127}, {"key": b"", "value": None, "timestampMs": 126}], "none", True, FIRST)
-def test_property_what_is_written_is_read_at_every_door(records: list[Any], codec: str, metadata_first: bool, producer: dict[str, Any]):
+def test_property_every_reader_reads_what_is_written(records: list[Any], codec: str, metadata_first: bool, producer: dict[str, Any]):
     """The first months of 1970, and any producer: a reading that holds is never refused for the other."""
     source = pa.Table.from_pylist(records, schema=SCHEMA)
     made = ls.encode(source, format="v3", compression=codec, metadata_first=metadata_first, codecs=PLUGINS, **producer)
@@ -69,7 +69,7 @@ def test_property_what_is_written_is_read_at_every_door(records: list[Any], code
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("metadata_first", [False, True])
 @pytest.mark.parametrize("producer", PRODUCERS)
-def test_a_magic_3_that_became_2_is_told_for_what_it_is(codec: str, metadata_first: bool, producer: dict[str, Any]):
+def test_a_magic_3_that_became_2_is_recognized(codec: str, metadata_first: bool, producer: dict[str, Any]):
     for time in (2**33, 1_700_000_000_000):
         source = pa.table({"key": [b"key"] * 3, "value": [b"value %d" % index for index in range(3)], "timestampMs": [time] * 3})
         made = ls.encode(source, format="v3", compression=codec, metadata_first=metadata_first, codecs=PLUGINS, **producer)
@@ -110,7 +110,7 @@ TRANSACTIONAL: dict[str, Any] = {"attributes": building.TRANSACTIONAL, "producer
 
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("header", [NONE, TRANSACTIONAL, TRANSACTIONAL | {"producer_id": 2**40}], ids=["none", "small", "large"])
-def test_a_magic_3_with_record_attributes_that_became_2_is_told_at_every_door(codec: str, header: dict[str, Any]):
+def test_a_magic_3_with_record_attributes_that_became_2_is_recognized_by_every_reader(codec: str, header: dict[str, Any]):
     """Its attributes are those of magic 2; what gives it away are numbers that do not add up."""
     made = with_record_attributes(0, codec, **header)
     assert errors(made, experimental=True, codecs=PLUGINS) == []

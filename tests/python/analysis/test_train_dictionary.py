@@ -110,7 +110,7 @@ def test_without_a_dictionary_there_is_no_file(here, tmp_path):
         assert (made.read_bytes(), list(tmp_path.iterdir())) == (b"before", [made])
 
 
-def test_the_dictionary_goes_to_stdout_and_what_is_told_of_it_to_stderr(tmp_path, monkeypatch):
+def test_the_dictionary_goes_to_stdout_and_its_report_to_stderr(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     trained = ls.train_dictionary(sources())
     done = cli_process.run("plugins", "train", *SEGMENTS, "-o", "-")

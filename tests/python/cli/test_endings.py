@@ -98,7 +98,7 @@ def test_a_reader_that_has_enough_is_no_error(verb: str):
     assert said == b""
 
 
-def test_a_full_disk_is_told():
+def test_a_full_disk_is_reported():
     with open("/dev/full", "wb") as full:
         process = start("cat", MODERN, stdout=full, stderr=subprocess.PIPE)
         said = process.communicate(timeout=60)[1]

@@ -214,7 +214,7 @@ WOUNDS = st.lists(
 @pytest.mark.parametrize("name", HURT)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(wounds=WOUNDS)
-def test_damaged_files_beside_a_log_change_no_result(name: str, wounds: list[tuple[int, str, int, int]], tmp_path_factory: Any):
+def test_damaged_sidecar_files_change_no_result(name: str, wounds: list[tuple[int, str, int, int]], tmp_path_factory: Any):
     """All but the log itself is fair game: removed, cut, lengthened, flipped, shifted."""
     directory = tmp_path_factory.mktemp("hurt") / name
     shutil.copytree(DATA / name, directory, copy_function=shutil.copyfile)

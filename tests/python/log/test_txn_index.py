@@ -152,7 +152,7 @@ def test_an_entry_without_its_marker_aborts_nothing(tmp_path: Path):
     assert offsets(log, 0, 2) == [0, 1]
 
 
-def test_an_abort_marker_that_is_damaged_is_not_believed(tmp_path: Path):
+def test_a_damaged_abort_marker_is_not_trusted(tmp_path: Path):
     log = long_log(tmp_path / "orders-0", [building.marker(0, ABORTED, MARKER_AT)])
     path = next(path for path in files(log, ".log") if int(path.stem) == MARKER_AT)
     data = bytearray(path.read_bytes())

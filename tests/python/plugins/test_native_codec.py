@@ -117,7 +117,7 @@ def test_limits_hold_for_it(example):
     assert "runs_of_example:Runs" in str(raised.value)
 
 
-def test_its_texts_are_told(example):
+def test_its_texts_are_in_the_error(example):
     with pytest.raises(ls.CodecError, match="there are no levels"):
         ls.encode(TABLE, compression="runs", level=1, codecs=example)
     odd = building.batch(b"\x01a\x01", count=1, attributes=0x0205)
@@ -202,7 +202,7 @@ def test_a_codec_at_fault_is_named_and_the_next_batch_is_read(faults, first, tex
 
 
 @pytest.mark.parametrize("first", [b"0", b"1", b"-", b"?"])
-def test_a_length_that_is_told_wrongly_or_not_at_all_costs_another_try(faults, first):
+def test_a_wrong_or_missing_length_costs_another_try(faults, first):
     """`unpacked_len` is a claim: too little of it, none, or a number that is none, and the records are read all the same."""
     packed = first + building.record(value=bytes(100_000))
     data = building.batch(packed, count=1, attributes=0x0305)

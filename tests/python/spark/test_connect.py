@@ -64,7 +64,7 @@ spark.stop()
 """
 
 
-def test_all_doors_open_over_connect(tmp_path: Path):
+def test_all_apis_work_over_connect(tmp_path: Path):
     pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
     script = tmp_path / "session.py"
     script.write_text(SESSION)

@@ -93,7 +93,7 @@ DOORS: list[Door] = [by_batch, by_stream, by_restarted_stream]
 
 @pytest.mark.parametrize("cut", CUTS, ids=str)
 @pytest.mark.parametrize("snapshots", [True, False])
-def test_what_is_in_doubt_is_told_where_a_query_begins_inside_of_its_batch(snapshots: bool, cut: dict[str, str], tmp_path: Path):
+def test_an_undecided_batch_is_reported_where_a_query_begins_inside_of_it(snapshots: bool, cut: dict[str, str], tmp_path: Path):
     """A batch with the first wanted offset in it begins before that offset."""
     log = damaged_marker.case(tmp_path, "abort to commit", "inside", snapshots=snapshots)
     for start in range(9):
@@ -153,12 +153,12 @@ def ensure_told_once(root: Path, position: int, options: dict[str, str]) -> None
 @pytest.mark.parametrize("is_indexed", [False, True])
 @pytest.mark.parametrize("cut", CUTS, ids=str)
 @pytest.mark.parametrize("harm", [checksum, length, claim, swallow])
-def test_damage_is_told_where_a_query_begins_inside_of_it(harm: Any, cut: dict[str, str], is_indexed: bool, tmp_path: Path):
+def test_damage_is_reported_where_a_query_begins_inside_of_it(harm: Any, cut: dict[str, str], is_indexed: bool, tmp_path: Path):
     _, position = damaged_log(tmp_path, harm, is_indexed=is_indexed)
     ensure_told_once(tmp_path, position, cut)
 
 
-def test_damage_between_batches_of_magic_3_is_told_once(tmp_path: Path):
+def test_damage_between_batches_of_magic_3_is_reported_once(tmp_path: Path):
     """What is intact is known by the option of the query."""
     log, position = damaged_log(tmp_path, checksum, format="v3")
     assert log.segment.read_bytes()[16] == 3
@@ -167,7 +167,7 @@ def test_damage_between_batches_of_magic_3_is_told_once(tmp_path: Path):
 
 
 @pytest.mark.parametrize("limit", ["1", "3", "7"])
-def test_damage_that_micro_batches_share_is_told_by_the_first_of_them(limit: str, tmp_path: Path):
+def test_damage_that_micro_batches_share_is_reported_by_the_first_of_them(limit: str, tmp_path: Path):
     _, position = damaged_log(tmp_path, checksum)
     for start in range(4, 12):
         for door in (by_stream, by_restarted_stream):
@@ -177,7 +177,7 @@ def test_damage_that_micro_batches_share_is_told_by_the_first_of_them(limit: str
 
 
 @pytest.mark.parametrize("cut", [{}, {"maxRecordsPerPartition": "7"}, {"minPartitions": "5"}], ids=str)
-def test_a_batch_that_cannot_be_unpacked_is_told_behind_offsets_that_are_gone(cut: dict[str, str], tmp_path: Path):
+def test_a_batch_that_cannot_be_decompressed_is_reported_after_missing_offsets(cut: dict[str, str], tmp_path: Path):
     """Its checksum is right, so that its header counts: the task of its own offsets reads it."""
     values = [b"value"] * 5
     bad = building.batch(b"this is not gzip at all" * 3, count=5, base_offset=60, attributes=building.GZIP)

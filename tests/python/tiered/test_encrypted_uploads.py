@@ -124,7 +124,7 @@ def partitions_told(text: str, bucket: Path) -> set[str]:
 PLAIN = set(tiered.MODES) - set(tiered.ENCRYPTED)
 
 
-def test_salvage_tells_an_upload_that_nobody_can_read(bucket: Path, keys: list[str], tmp_path: Path):
+def test_salvage_reports_an_unreadable_upload(bucket: Path, keys: list[str], tmp_path: Path):
     """TS-10: its offsets are lost, and no empty segment says that it was so."""
     there = place_in(bucket, "enc")
     (there / f"{tiered.STEM}.rsm-manifest").write_bytes(b"no JSON")
@@ -157,7 +157,7 @@ def test_salvage_without_keys_says_that_nothing_was_written(tmp_path: Path):
     assert "nothing was written: salvage needs the keys of all segments" in last
 
 
-def test_salvage_tells_what_is_left_out(tmp_path: Path):
+def test_salvage_reports_left_out_segments(tmp_path: Path):
     """TS-8: offsets that no upload has are lost; an upload on its way is none of them."""
     uploader = tiered.Uploader(tmp_path, "payments")
     paths = uploader.partition(TRANSACTIONS)

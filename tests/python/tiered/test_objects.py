@@ -394,7 +394,7 @@ def test_an_object_that_was_cut(bucket: Path):
         segment.records(columns=["offset"]).read_all()
 
 
-def test_a_bad_manifest_is_told_with_its_path(bucket: Path):
+def test_a_bad_manifest_is_reported_with_its_path(bucket: Path):
     (manifest,) = (bucket / "some/prefix" / f"to-pic.a-{tiered.TOPIC_ID}/2").glob("*.rsm-manifest")
     manifest.write_text('{"version":"2"}')
     log = ls.Log(bucket, decryption_keys=tiered.KEYS)

@@ -133,7 +133,7 @@ def test_a_topic_that_is_not_there_is_an_error(tree: Path, options: dict[str, st
         discover([str(tree)], parse_selection(options))
 
 
-def test_of_many_names_an_error_tells_the_first():
+def test_an_error_lists_the_first_of_many_names():
     there = [TopicPartition(f"t{number:03}", 0) for number in range(500)]
     with pytest.raises(ValueError, match=r"^no such topic: orders; there are t000, t001, .*, t019 and 480 more$"):
         Selection(topics=("orders",)).ensure_there(there)
@@ -150,13 +150,13 @@ def test_two_replicas_of_a_partition_are_an_error(tree: Path):
     assert len(discover([str(tree)], Selection(topics=("payments",))).logs) == 1
 
 
-def test_bare_files_are_of_the_topic_that_the_options_tell(tmp_path: Path):
+def test_files_without_a_directory_have_the_topic_of_the_options(tmp_path: Path):
     (tmp_path / "dump.bin").touch()
     (found,) = discover([str(tmp_path / "dump.bin")], Selection(unnamed=TopicPartition("orders", 3))).logs
     assert found == TopicPartition("orders", 3)
 
 
-def test_each_door_has_its_own_options():
+def test_batch_and_streaming_queries_have_their_own_options():
     ensure_known_somewhere({"maxOffsetsPerTrigger": "1", "ENDINGOFFSETS": "latest", "kafka.x": "1"})
     with pytest.raises(ValueError, match="option endingOffsets means nothing in a streaming query, but in a batch query"):
         ensure_known({"endingOffsets": "latest"}, STREAM)

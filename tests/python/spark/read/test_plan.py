@@ -81,7 +81,7 @@ def test_a_bad_value_is_an_error_that_names_the_option(name: str, value: str):
         parse_options({"path": "/a", name: value})
 
 
-def test_a_number_that_is_too_large_is_told_so():
+def test_a_number_that_is_too_large_is_rejected():
     with pytest.raises(ValueError, match="option batchBytes must be 2147483647 at most, not '4294967296'"):
         parse_options({"path": "/a", "batchBytes": str(1 << 32)})
 
@@ -119,7 +119,7 @@ def test_kafkas_own_isolation_level_is_not_ignored():
         assert parse_options({"path": "/a", "kafka.isolation.level": "read_committed"}).read.isolation == "read_committed"
 
 
-def test_kafkas_own_isolation_level_is_told_where_it_is_not_taken():
+def test_kafkas_own_isolation_level_is_rejected_where_it_is_not_used():
     given = {"path": "/a", "isolation": "read_committed", "Kafka.Isolation.Level": "read_uncommitted"}
     with pytest.warns(UserWarning, match=r"ignored Kafka\.Isolation\.Level$"):
         assert parse_options(given).read.isolation == "read_committed"
@@ -162,7 +162,7 @@ def test_a_segment_read_alone_knows_the_transactions_of_its_partition(partition:
     assert found == expected
 
 
-def test_a_part_is_told_only_of_the_transactions_that_touch_it():
+def test_a_part_gets_only_the_transactions_that_touch_it():
     found = parts(MODERN / "transactions-multi-segment-0", isolation="read_committed")
     whole = ls.scan_transactions([part.source for part in found])
     told = [set(part.transactions.aborted) for part in found if part.transactions is not None]

@@ -181,7 +181,7 @@ def times_of_late(time: int) -> str:
 
 @pytest.mark.parametrize(("start", "end", "is_all"), [("-2", None, True), ("-1", None, False), (None, "-1", True), (None, "-2", False)])
 @pytest.mark.parametrize("is_for_each", [False, True])
-def test_minus_one_and_minus_two_stand_for_latest_and_earliest_among_times_too(
+def test_minus_one_and_minus_two_mean_latest_and_earliest_among_times_too(
     tree: Any, start: str | None, end: str | None, is_all: bool, is_for_each: bool
 ):
     """Spark hands times on to the brokers, and these take them so (`ListOffsetsRequest`)."""

@@ -119,7 +119,7 @@ def test_modes_at_a_damaged_chunk_are_those_at_damage_of_a_file(spark: SparkSess
         assert (found["rule"], found["baseOffset"], found["lastOffset"]) == ("TS-45", first, behind - 1)
 
 
-def test_a_damaged_manifest_and_a_gap_are_told(spark: SparkSession, tmp_path: Path):
+def test_a_damaged_manifest_and_a_gap_are_reported(spark: SparkSession, tmp_path: Path):
     """FAILFAST fails at what cannot be read; a gap that an unfinished upload leaves is a warning of the plan; the view tells both."""
     paths = tiered.Uploader(tmp_path, "payments").partition(TRANSACTIONS)
     bases = [int(path.name[:20]) for path in paths]

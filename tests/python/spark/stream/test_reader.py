@@ -176,7 +176,7 @@ def test_segments_roll(log: GrowingLog):
     assert offsets(reader, upto(2), upto(14)) == list(range(2, 14))
 
 
-def test_the_high_watermark_is_the_end_where_a_broker_tells_one(log: GrowingLog):
+def test_the_high_watermark_is_the_end_where_a_broker_wrote_one(log: GrowingLog):
     """SEG-9; what is behind it may still be cut off."""
     log.append(3, 3, 3)
     log.high_watermark(6)
@@ -201,7 +201,7 @@ def test_a_high_watermark_behind_what_was_read_is_old_and_no_loss(log: GrowingLo
     assert trigger(from_the_start(log), start) is start
 
 
-def test_a_partition_of_which_the_broker_has_not_told_waits(log: GrowingLog):
+def test_a_partition_without_a_high_watermark_waits(log: GrowingLog):
     log.append(3)
     log.high_watermark(None)
     reader = from_the_start(log)
@@ -269,7 +269,7 @@ def test_offsets_that_were_deleted_before_they_were_read(log: GrowingLog):
         assert offsets(lenient, upto(2), upto(15)) == list(range(5, 15))
 
 
-def test_a_log_start_that_a_broker_tells_counts(log: GrowingLog):
+def test_the_log_start_offset_of_a_broker_counts(log: GrowingLog):
     """DeleteRecords: the offsets are still in the segment."""
     log.append(10)
     (log.root / "log-start-offset-checkpoint").write_text("0\n1\norders 0 4\n")
@@ -439,7 +439,7 @@ def test_most_offsets_are_shared_by_what_waits(tmp_path: Path):
     assert steps <= 13
 
 
-def test_shares_are_whole_and_leave_nobody_out():
+def test_shares_are_whole_and_leave_no_partition_out():
     """As in Spark; beyond what a float can tell, too."""
     names = [TopicPartition("t", number) for number in range(3)]
     assert list(shares(10, dict(zip(names, (5, 0, 1000), strict=True))).values()) == [1, 0, 9]
@@ -633,7 +633,7 @@ def test_starting_offsets_by_word_number_and_time(log: GrowingLog):
         reader_of(log, startingOffsets='{"orders":{"0":7,"1":0}}').initialOffset()
 
 
-def test_a_start_behind_the_end_is_told_as_what_it_is(log: GrowingLog):
+def test_a_start_after_the_end_is_an_error(log: GrowingLog):
     log.append(5)
     reader = reader_of(log, startingOffsets='{"orders":{"0":1000}}')
     with pytest.raises(DataLossError, match="orders-0 ends at offset 5, and the query is to begin at 1000"):
@@ -818,7 +818,7 @@ def test_a_log_that_is_cut_between_planning_and_reading(log: GrowingLog):
         list(reader.read(task))
 
 
-def test_damage_is_told_with_its_file(log: GrowingLog):
+def test_damage_is_reported_with_its_file(log: GrowingLog):
     log.append(5, 5, 5)
     data = bytearray(log.segment.read_bytes())
     data[80] ^= 1
