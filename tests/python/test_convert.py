@@ -373,3 +373,12 @@ def test_columns_of_raw_batches():
     with pytest.raises(ls.LossError) as caught:
         ls.convert_array(pa.array([None, data]), to="v0")
     assert caught.value.row == 1
+
+
+def test_the_repr_of_a_conversion_does_not_show_its_bytes():
+    data = ls.encode(pa.table({"value": ["sesame"]}))
+    assert data is not None
+    for result in (ls.convert(data, to="v1"), ls.broker.append(data, first_offset=0)):
+        assert result.data
+        assert b"sesame" in result.data
+        assert "sesame" not in repr(result)

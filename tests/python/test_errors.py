@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import building
@@ -219,3 +220,12 @@ def test_a_text_file_is_a_type_error():
 
     with pytest.raises(TypeError):
         ls.decode(io.StringIO("text")).read_all()
+
+
+def test_a_report_survives_pickling():
+    data = building.simple_batch([b"a", b"b"])
+    report = ls.validate(data + data[:-1])
+    again = pickle.loads(pickle.dumps(report))
+    assert again.to_dict() == report.to_dict()
+    assert repr(again) == repr(report)
+    assert pa.table(again.to_arrow()).equals(pa.table(report.to_arrow()))

@@ -1,4 +1,4 @@
-"""What somebody meets who does not know the program yet: other files than logs, paths that are none, options of other programs."""
+"""Inputs that are not logs, missing paths, and options that other programs have."""
 
 from __future__ import annotations
 
