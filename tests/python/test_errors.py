@@ -178,9 +178,9 @@ def test_a_callers_mistake_is_a_built_in_error(arguments: dict[str, Any], error:
         ls.decode(b"", **arguments)
 
 
-@pytest.mark.parametrize("source", [None, 5, "path/to/segment", object(), ["a"]], ids=str)
+@pytest.mark.parametrize("source", [None, 5, object(), ["a"]], ids=str)
 @pytest.mark.parametrize("verb", [ls.decode, ls.batches, ls.validate], ids=lambda verb: verb.__name__)
-def test_a_source_that_is_none_is_a_type_error(verb: Callable[[Any], Any], source: Any):
+def test_an_invalid_source_is_a_type_error(verb: Callable[[Any], Any], source: Any):
     with pytest.raises(TypeError):
         verb(source)
 

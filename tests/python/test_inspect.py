@@ -1,4 +1,4 @@
-"""`ls.inspect`: every byte of an entry has its field, the damage stands where it is, and any bytes give a tree."""
+"""`ls.inspect`: every byte of an entry has its field, damage is at its position, and any bytes give a tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Internal topics: what their records say, in a column, on the command line; what nobody can read stays bytes, with a finding."""
+"""Internal topics: records decoded in a column and on the command line; undecodable bytes stay bytes, with a finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What records of internal topics say, through every door that gives records: each gives what `decode` gives of the same files."""
+"""Internal topics in every reader: each gives what `decode` gives of the same files."""
 
 from __future__ import annotations
 
@@ -176,19 +176,19 @@ OTHERS = DATA / "codec-none-0"
 TOLD = "codec-none is no internal topic of Kafka: `internal` is null in its records"
 
 
-@pytest.mark.parametrize("door", ["decode", "bytes", "segment", "log", "polars"])
-def test_a_topic_that_is_not_internal_is_reported(door: str):
+@pytest.mark.parametrize("reader", ["decode", "bytes", "segment", "log", "polars"])
+def test_a_topic_that_is_not_internal_is_reported(reader: str):
     """Once for each call; control records say what they are in any topic."""
     source = ls.FileSource(OTHERS / FILE)
 
     def read(**options: Any) -> int:
-        if door == "decode":
+        if reader == "decode":
             return ls.decode(source, columns=["offset"], **options).read_all().num_rows
-        if door == "bytes":
+        if reader == "bytes":
             return ls.decode((OTHERS / FILE).read_bytes(), columns=["offset"], topic="codec-none", **options).read_all().num_rows
-        if door == "segment":
+        if reader == "segment":
             return ls.Segment(OTHERS / FILE).records(columns=["offset"], **options).read_all().num_rows
-        if door == "log":
+        if reader == "log":
             return ls.Log(OTHERS).records(columns=["offset"], **options).read_all().num_rows
         return ls.polars.scan(OTHERS, columns=["offset"], **options).collect().height
 

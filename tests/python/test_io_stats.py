@@ -1,4 +1,4 @@
-"""Counters prove what was not done: nothing unpacked for headers, nothing copied for columns that nobody asked for, bounds kept."""
+"""Counters of skipped work: headers decompress nothing, columns that are not requested are not copied, bounds hold."""
 
 from __future__ import annotations
 

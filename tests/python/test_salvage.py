@@ -1,4 +1,4 @@
-"""`salvage`: every intact entry byte for byte, and every other byte accounted for."""
+"""`salvage` keeps every valid entry byte for byte and accounts for every other byte."""
 
 from __future__ import annotations
 

@@ -130,11 +130,11 @@ def test_a_magic_3_that_became_2_opens_no_transaction_at_which_a_committed_read_
     assert ls.scan_transactions([log]).last_stable_offset is None
     (tmp_path / f"{0:020d}.log").write_bytes(log)
     options: dict[str, Any] = {"columns": ["offset"], "isolation": "read_committed"}
-    doors = (lambda **more: ls.decode(log, **options, **more), lambda **more: ls.Log(tmp_path).records(**options, **more))
-    for door in doors:
+    readers = (lambda **more: ls.decode(log, **options, **more), lambda **more: ls.Log(tmp_path).records(**options, **more))
+    for reader in readers:
         with pytest.raises(ls.InvalidError, match="FND-18"):
-            door().read_all()
-        skipping = door(on_error="skip")
+            reader().read_all()
+        skipping = reader(on_error="skip")
         assert [row["offset"] for row in corpus.rows_of(skipping)] == [0, 1, 4]
         assert [one.rule for one in skipping.findings if one.severity == "error"] == ["FND-18"]
 

@@ -1,4 +1,4 @@
-"""--redact: no byte of a key, a value or a header's value comes out, in whatever form; equal payloads stay equal."""
+"""`--redact`: no byte of a key, a value or a header value is shown in any form; equal payloads stay equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the command line ends: usage errors, closed pipes, Ctrl-C, signals, full disks; and what it leaves behind then."""
+"""Exit codes and outputs after usage errors, closed pipes, Ctrl-C, signals and full disks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`logsegment explain` of a file whose first bytes are damaged: what is wrong there, and the next batch that is intact."""
+"""`logsegment explain` of a file that begins with damage: the error and the next valid batch."""
 
 from __future__ import annotations
 

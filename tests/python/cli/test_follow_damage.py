@@ -1,4 +1,4 @@
-"""`logsegment follow` of damaged logs: one error with its place behind the records before it, or on past it, and nothing in silence."""
+"""`logsegment follow` of damaged logs: an error after the records before the damage, or a report and the records after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`logsegment salvage`: exit codes, whole outputs, indexes made anew, every byte told."""
+"""`logsegment salvage`: exit codes, whole outputs, rebuilt indexes, a report of every byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was uploaded was closed: `restore` gives no segment back that is damaged or cut without telling, whatever the layout."""
+"""`restore` reports or refuses damaged and cut segments in every layout of uploads."""
 
 from __future__ import annotations
 

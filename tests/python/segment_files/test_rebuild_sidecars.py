@@ -1,4 +1,4 @@
-"""The files beside a log made anew: byte for byte what Kafka wrote (SEG-3 to SEG-9), and where not, why."""
+"""Rebuilt sidecar files have the bytes that Kafka wrote (SEG-3 to SEG-9); each exception has its reason."""
 
 from __future__ import annotations
 

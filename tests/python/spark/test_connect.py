@@ -1,4 +1,4 @@
-"""Every door over Spark Connect: a server of its own behind `remote("local[2]")`, in a process of its own."""
+"""Every API over Spark Connect: a server behind `remote("local[2]")`, in its own process."""
 
 from __future__ import annotations
 

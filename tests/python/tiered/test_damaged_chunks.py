@@ -1,4 +1,4 @@
-"""TS-45: of an upload with a damaged chunk everything before and behind the damage is reached, through every door, and all doors agree."""
+"""TS-45: every reader gives the records before and after a damaged chunk of an upload, and all readers agree."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def given(stream: ls.RecordStream, column: str = "offset") -> tuple[list[int], l
 def test_what_is_before_the_damage_comes_first(case: Case):
     segment, log = case.segment(), ls.Log(case.folder, decryption_keys=tiered.KEYS)
     source = ls.FileSource(segment.path)
-    doors: list[Callable[[], ls.RecordStream]] = [
+    readers: list[Callable[[], ls.RecordStream]] = [
         lambda: segment.records(columns=["offset"]),
         lambda: segment.records(columns=["offset"], threads=3),
         lambda: segment.records(columns=["offset"], batch_size=7),
@@ -117,9 +117,9 @@ def test_what_is_before_the_damage_comes_first(case: Case):
         lambda: log.records(columns=["offset"]),
         lambda: ls.decode(source, columns=["offset"]),
     ]
-    for number, door in enumerate(doors):
+    for number, reader in enumerate(readers):
         CACHE.clear()
-        found, error = given(door())
+        found, error = given(reader())
         assert (found, type(error)) == (case.before, case.error), number
     if case.is_told_by_chunk:
         CACHE.clear()

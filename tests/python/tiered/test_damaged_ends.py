@@ -1,4 +1,4 @@
-"""Uploads whose end damage hides: a header that is not intact is believed nothing, and what may be missing is told (TS-44, TS-62)."""
+"""Uploads whose end is damaged: a corrupt header is not trusted, and what may be missing is reported (TS-44, TS-62)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uploads that need keys which are not there: they close themselves, not what lies beside them, also where a listing wants to know more."""
+"""Uploads without their keys: only they are unreadable, also where a listing reads more of them."""
 
 from __future__ import annotations
 

@@ -381,8 +381,8 @@ def test_an_object_that_was_cut(bucket: Path):
     torn = max(ls.batches(tiered.original("zstdenc")).to_pylist(), key=lambda row: row["position"] if row["position"] < 9000 else -1)
     error = raised.value
     assert (error.chunk, error.position, error.length, error.base_offset, error.last_offset) == (9, 9000, 3612, torn["baseOffset"], 1433)
-    for door in (segment.validate(), segment.records(columns=["offset"], on_error="skip", batch_size=7).read_all()):
-        (found,) = (one for one in door.findings if one.rule == "TS-45")
+    for read in (segment.validate(), segment.records(columns=["offset"], on_error="skip", batch_size=7).read_all()):
+        (found,) = (one for one in read.findings if one.rule == "TS-45")
         assert (found.position, found.position + found.length) == (torn["position"], 12612), "one finding for all that it lacks"
         assert (found.base_offset, found.last_offset, found.message) == (torn["baseOffset"], 1433, str(error).partition(".log: ")[2])
     assert given_at(segment, torn["baseOffset"] - 1) == [torn["baseOffset"] - 1]
