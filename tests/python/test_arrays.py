@@ -107,7 +107,7 @@ def test_a_column_in_chunks_is_one_column(column: Any):
 
 
 def test_a_list_is_rejected_with_a_hint():
-    with pytest.raises(TypeError, match=r"not list; pyarrow\.array\(values, pyarrow\.binary\(\)\) makes one"):
+    with pytest.raises(TypeError, match=r"pyarrow\.array\(values, pyarrow\.binary\(\)\)"):
         ls.decode_array([GOOD])
     with pytest.raises(ValueError, match=r"binary.* is needed, not Struct"):
         ls.decode_array(pa.table({"batch": [GOOD]}))

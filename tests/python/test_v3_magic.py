@@ -76,7 +76,7 @@ def test_a_magic_3_that_became_2_is_recognized(codec: str, metadata_first: bool,
         for reading in ({}, {"experimental": True}, {"format": "v2"}):
             damaged = flipped(made, 2)
             assert errors(damaged, codecs=PLUGINS, **reading) == [("FND-18", "magic")]
-            with pytest.raises(ls.InvalidError, match="the magic is 2, and the batch makes sense as one of magic 3 only"):
+            with pytest.raises(ls.InvalidError, match=r"magic is 2.*magic 3"):
                 ls.decode(damaged, codecs=PLUGINS, **reading).read_all()
         assert errors(flipped(damaged, 3), experimental=True, codecs=PLUGINS) == []
 

@@ -172,7 +172,7 @@ def test_what_can_be_no_dictionary_is_refused(size, samples):
 
 def test_batches_with_too_little_in_them():
     tiny = ls.encode(pa.table({"value": [b""]}))
-    with pytest.raises(ValueError, match=r"a dictionary is made from .* bytes at least, not from 56 bytes in 8 batches"):
+    with pytest.raises(ValueError, match=r"bytes at least, not .*56 bytes in 8 batches"):
         ls.train_dictionary([tiny] * 10)
 
 
@@ -182,7 +182,7 @@ def test_the_least_that_is_learnt_from():
     records = [bytes(letters.choices(b"abcdefgh", k=320)) for _ in range(10)]
     trained = _trained(records, None, 3)
     assert (trained.samples, trained.held_out, 0 < len(trained.dictionary) <= 256) == (8, 2, True)
-    with pytest.raises(ValueError, match=r"made from 2,560 bytes at least, not from 2,552 bytes in 8 batches"):
+    with pytest.raises(ValueError, match=r"2,560 bytes at least, not .*2,552 bytes in 8 batches"):
         _trained([one[:-1] for one in records], None, 3)
 
 

@@ -208,7 +208,7 @@ def test_a_swap_is_reported_by_everyone_with_the_file_and_the_offsets(partition:
     log = tmp_path / "orders-0"
     shutil.copytree(partition, log)
     rename(log, {40: 130, 130: 40})
-    with pytest.raises(ls.CorruptError, match=r"\[SEG-1\].*offsets 40 to \d+ .*by its name holds offsets 130 to 199") as raised:
+    with pytest.raises(ls.CorruptError, match=r"\[SEG-1\].*offsets 40 to .*offsets 130 to 199") as raised:
         ls.Log(log).records().read_all()
     assert (raised.value.code, raised.value.base_offset, raised.value.position) == ("outside_segment", 40, 0)
     done = run("verify", log)

@@ -486,13 +486,13 @@ def test_a_registry_that_fails_is_no_fault_of_the_bytes():
         lambda: ls.validate(data, codecs=Down()),
         lambda: ls.encode(TABLE, compression="own", codecs=Down()),
     ):
-        with pytest.raises(RegistryError, match=r"^the plugin registry failed: ConnectionError: broker down$"):
+        with pytest.raises(RegistryError, match="ConnectionError: broker down"):
             call()
 
 
 def test_a_registry_that_cannot_be_read_is_a_registry_error_with_the_cause(tmp_path):
     data = building.batch(b"packed", count=1, attributes=0x0305)
-    with pytest.raises(RegistryError, match=r"the plugin registry failed: .*: there is no registry .*gone\.json") as raised:
+    with pytest.raises(RegistryError, match=r"gone\.json") as raised:
         ls.decode(data, codecs=FileRegistry(tmp_path / "gone.json")).read_all()
     assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
     (tmp_path / "bad.json").write_text("{")

@@ -112,7 +112,7 @@ def test_the_example_packs_and_unpacks(example, binary, threads):
 def test_limits_hold_for_it(example):
     data = ls.encode(pa.table({"value": [bytes(1 << 20)]}), compression="runs", codecs=example)
     assert ls.decode(data, codecs=example).read_all().num_rows == 1
-    with pytest.raises(ls.CodecError, match="more than 1000000 bytes, the most that the limits allow") as raised:
+    with pytest.raises(ls.CodecError, match="more than 1000000 bytes") as raised:
         ls.decode(data, codecs=example, limits=ls.Limits(max_decompressed_bytes=1_000_000)).read_all()
     assert "runs_of_example:Runs" in str(raised.value)
 
@@ -141,7 +141,7 @@ def test_the_example_in_rust_packs_and_unpacks(rust_example, threads):
 def test_the_example_in_rust_takes_no_length_and_no_block_at_its_word(rust_example):
     data = ls.encode(pa.table({"value": [bytes(1 << 20)]}), compression="sized", codecs=rust_example)
     assert ls.decode(data, codecs=rust_example).read_all().num_rows == 1
-    with pytest.raises(ls.CodecError, match="more than 1000000 bytes, the most that the limits allow") as raised:
+    with pytest.raises(ls.CodecError, match="more than 1000000 bytes") as raised:
         ls.decode(data, codecs=rust_example, limits=ls.Limits(max_decompressed_bytes=1_000_000)).read_all()
     assert "lz4_sized_of_example:Lz4Sized" in str(raised.value)
     with pytest.raises(ls.CodecError, match="there are no levels"):

@@ -356,9 +356,9 @@ def test_a_column_of_another_type_is_rejected_with_the_name_of_the_function(mixe
     text = mixed.selectExpr("id", "cast(id as string) as text")
     of_kinds = [make(kind=kind) for make in (batch_info_udf, validate_udf) for kind in ("arrow", "pandas")]
     for function in (decode_udf(), convert_udf(), *of_kinds):
-        with pytest.raises(PythonException, match=r"ValueError: kafka_\w+: array: a column of type binary, .* is needed, not \w*Utf8"):
+        with pytest.raises(PythonException, match=r"ValueError: kafka_\w+: .*column of type binary, .*not \w*Utf8"):
             text.select(function("text").alias("found")).collect()
-    with pytest.raises(PythonException, match=r"ValueError: kafka_encode: array: a column of lists of record structs is needed, not Utf8"):
+    with pytest.raises(PythonException, match=r"ValueError: kafka_encode: .*not Utf8"):
         text.select(encode_udf()("text")).collect()
 
 

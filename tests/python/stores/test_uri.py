@@ -87,7 +87,7 @@ def test_hdfs_that_does_not_answer_is_not_taken_for_empty(monkeypatch: pytest.Mo
             return FileInfo(path, FileType.NotFound)
 
     monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (Down(), "/"))
-    with pytest.raises(ConnectionError, match="the store does not answer: 'hdfs://namenode:8020/orders-0'"):
+    with pytest.raises(ConnectionError, match="'hdfs://namenode:8020/orders-0'"):
         stores.exists("hdfs://namenode:8020/orders-0")
 
 

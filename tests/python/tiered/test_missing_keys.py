@@ -91,7 +91,7 @@ def test_of_uploads_of_which_one_would_be_left_out_none_is_read(unchosen: Path, 
     log = ls.Log(unchosen)
     assert [segment.topic for segment in log] == ["before", "orders", "orders", "orders", "zero"]
     for segment in log.segments[1:3]:
-        with pytest.raises(SegmentKeyError, match=r"only a key tells: .* is encrypted under the key 'key1': no keys were given"):
+        with pytest.raises(SegmentKeyError, match="encrypted under the key 'key1'"):
             segment.records().read_all()
         assert ls.Segment(str(segment.path)).records(columns=["offset"]).read_all().num_rows > 10
     assert [one.reason != "" for one in ls.tiered.uploads(unchosen)] == [False, True, True, False, False]

@@ -66,7 +66,7 @@ def test_a_missing_key_and_damage_are_one_readable_message(spark: SparkSession, 
     assert tiered.leaks(pem) == ["key1"], "as it would be seen"
     log = damaged_upload(tmp_path)
     frame = spark.read.format("logsegment").option("keys", keys).load(str(tmp_path / "prefix"))
-    with pytest.raises(PythonException, match=r"chunk 1 \(bytes 3000 to 5999 of the segment, offsets \d+ to \d+\) is lost"):
+    with pytest.raises(PythonException, match=r"chunk 1 .*bytes 3000 to 5999"):
         frame.collect()
     view = spark.read.format("logsegment").option("keys", keys).option("view", "findings").load(str(tmp_path / "prefix"))
     (found,) = view.where("rule = 'TS-45'").collect()

@@ -263,7 +263,7 @@ def test_offsets_that_were_deleted_before_they_were_read(log: GrowingLog):
     log.append(5)
     reader, lenient = from_the_start(log), from_the_start(log, failOnDataLoss="false")
     (log.directory / f"{0:020d}.log").unlink()
-    with pytest.raises(DataLossError, match="begins at offset 5: offsets 2 to 4 were deleted before they were read"):
+    with pytest.raises(DataLossError, match="offsets 2 to 4 were deleted"):
         reader.partitions(upto(2), upto(15))
     with pytest.warns(UserWarning, match="offsets 2 to 4"):
         assert offsets(lenient, upto(2), upto(15)) == list(range(5, 15))
@@ -311,7 +311,7 @@ def test_a_partition_that_is_gone(log: GrowingLog, way: str):
     else:
         other.directory.rename(f"{other.directory}.{'0f' * 16}-delete")
     both = {"orders": {"0": 0, "1": 2}}
-    with pytest.raises(DataLossError, match="orders-1 is gone, and with it what was not read from offset 2 on"):
+    with pytest.raises(DataLossError, match=r"orders-1 .*offset 2"):
         trigger(from_the_start(log), both)
     lenient = from_the_start(log, failOnDataLoss="false")
     with pytest.warns(UserWarning, match="orders-1 is gone"):
@@ -584,7 +584,7 @@ def test_pyspark_4_1_reads_all_and_says_so_of_limits(log: GrowingLog, monkeypatc
     """It calls latestOffset without arguments."""
     monkeypatch.setattr("logsegment.spark.stream.reader.supports_limits", lambda: False)
     log.append(4)
-    with pytest.raises(ValueError, match=r"option maxOffsetsPerTrigger: .* need PySpark 4\.2 or newer, and this is"):
+    with pytest.raises(ValueError, match=r"option maxOffsetsPerTrigger: .*PySpark 4\.2 or newer"):
         from_the_start(log, maxOffsetsPerTrigger="3")
     reader = from_the_start(log)
     reader.initialOffset()
@@ -636,7 +636,7 @@ def test_starting_offsets_by_word_number_and_time(log: GrowingLog):
 def test_a_start_after_the_end_is_an_error(log: GrowingLog):
     log.append(5)
     reader = reader_of(log, startingOffsets='{"orders":{"0":1000}}')
-    with pytest.raises(DataLossError, match="orders-0 ends at offset 5, and the query is to begin at 1000"):
+    with pytest.raises(DataLossError, match=r"orders-0 ends at offset 5.*1000"):
         trigger(reader, reader.initialOffset())
     lenient = reader_of(log, startingOffsets='{"orders":{"0":1000}}', failOnDataLoss="false")
     start = lenient.initialOffset()
@@ -664,7 +664,7 @@ def test_options_say_what_they_may_be(log: GrowingLog, option: str, value: str, 
 
 
 def test_fewest_must_not_be_above_most(log: GrowingLog):
-    with pytest.raises(ValueError, match="minOffsetsPerTrigger must not be above maxOffsetsPerTrigger: 5 and 4"):
+    with pytest.raises(ValueError, match=r"minOffsetsPerTrigger .*maxOffsetsPerTrigger: 5 and 4"):
         reader_of(log, minOffsetsPerTrigger="5", maxOffsetsPerTrigger="4")
 
 

@@ -247,7 +247,7 @@ def test_an_invalid_option_is_rejected_before_a_task_runs(
 
 
 def test_a_user_sees_a_mistake_in_one_line(spark: SparkSession, tmp_path: Path):
-    with pytest.raises(AnalysisException, match=r"ValueError: option compression says the codec of all topics"):
+    with pytest.raises(AnalysisException, match="option compression"):
         write(frame_of(spark, [("a",)], "value string"), tmp_path / "log", topic="t", compression="gzip", **{"compression.codec": "1"})
     assert not (tmp_path / "log").exists()
 
@@ -285,7 +285,7 @@ def test_other_modes_are_refused_by_spark(spark: SparkSession, tmp_path: Path, m
 
 def test_a_target_that_is_a_file_is_an_error(spark: SparkSession, tmp_path: Path):
     (tmp_path / "log").write_text("")
-    with pytest.raises(Exception, match="log: segments are written to a directory, and this is none"):
+    with pytest.raises(Exception, match="written to a directory"):
         write(frame_of(spark, [("a",)], "value string"), tmp_path / "log", topic="t")
 
 
