@@ -80,7 +80,7 @@ pub fn os_error(py: Python<'_>, code: i32, path: Option<&Path>) -> PyErr {
 
 /// The exception that registries raise themselves.
 fn registry_error(py: Python<'_>, text: String) -> PyErr {
-    let class = py.import("logsegment.plugins.stored").and_then(|module| module.getattr("RegistryError"));
+    let class = py.import("logsegment.plugins").and_then(|module| module.getattr("RegistryError"));
     class.and_then(|class| class.call1((text,))).map_or_else(|failed| failed, PyErr::from_value)
 }
 

@@ -1,6 +1,6 @@
 //! Plugins that are Python objects. The interpreter is taken for the call of a codec and given back; bytes are lent, not copied, both ways.
 //!
-//! What is called here is `logsegment.plugins.selection.Resolver`, which looks into a registry and makes codecs.
+//! What is called here is `logsegment.plugins.registry.Resolver`, which looks into a registry and makes codecs.
 
 use std::sync::{Arc, OnceLock};
 
@@ -39,7 +39,7 @@ const NO_BUFFER: &str = "what it gave is no buffer of bytes:";
 /// The plugins that a registry names; none for None.
 pub fn of_registry(registry: Option<Bound<'_, PyAny>>) -> PyResult<Plugins> {
     let Some(registry) = registry else { return Ok(Plugins::default()) };
-    let resolver = registry.py().import("logsegment.plugins.selection")?.call_method1("resolver", (registry,))?;
+    let resolver = registry.py().import("logsegment.plugins.registry")?.call_method1("resolver", (registry,))?;
     Ok(of(Some(resolver.unbind())))
 }
 

@@ -17,7 +17,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from logsegment.analysis.search import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
-from logsegment.stores import filesystems
+from logsegment.stores import files
 from logsegment.tiered.chunks import CACHE
 
 MULTI = corpus.CORPUS / "modern-4.1.0/data/multi-segment-0"
@@ -164,7 +164,7 @@ def test_errors_in_other_libraries_name_the_only_file(partition: Path):
 def test_a_store_is_reported_without_its_secrets(partition: Path, monkeypatch: pytest.MonkeyPatch):
     from pyarrow import fs
 
-    monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (fs.LocalFileSystem(), str(partition.parent)))
+    monkeypatch.setattr(files, "_file_system", lambda root, process: (fs.LocalFileSystem(), str(partition.parent)))
     damage(partition / BAD, IN_RECORDS)
     with pytest.raises(ls.ChecksumError) as caught:
         ls.Log("s3://key12345:secret12@bucket/orders-0?token=other123").records().read_all()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from logsegment._text import count
+from logsegment.tiered.chunks import Opener
 from logsegment.tiered.errors import ChunkError
-from logsegment.tiered.sealing import Opener
 
 
 def test_a_count_agrees_with_its_noun():

@@ -29,8 +29,8 @@ from logsegment.analysis.diff_sides import (
     Totals,
 )
 from logsegment.analysis.results import Results
-from logsegment.segment_files.discovery import SegmentFile, absolute, directory_of, found_in
-from logsegment.stores.uri import is_tiered, placed, shown, untiered
+from logsegment.segment_files.discovery import SegmentFile, found_in
+from logsegment.stores.uri import absolute, directory_of, is_tiered, placed, shown, untiered
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 

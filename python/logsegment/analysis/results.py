@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from logsegment.log.log import Log
-from logsegment.segment_files.discovery import SegmentFile, absolute, directory_of, find_segments, is_directory
-from logsegment.stores.uri import shown
+from logsegment.segment_files.discovery import SegmentFile, find_segments
+from logsegment.stores.listing import is_directory
+from logsegment.stores.uri import absolute, directory_of, shown
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 

@@ -15,7 +15,7 @@ from logsegment._validate import UNOPENED, is_experimental
 from logsegment.analysis.results import LogSource, partitions_of
 from logsegment.analysis.v3_savings import V3Savings, v3_savings
 from logsegment.log.reader import arranged
-from logsegment.plugins.absent import is_given
+from logsegment.plugins.registry import is_given
 from logsegment.stores.uri import shown
 from logsegment.tiered.keys import Keys
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from logsegment._convert import convert
 from logsegment._text import count
-from logsegment.plugins.wanted import Plugin
+from logsegment.plugins.entry import Plugin
 
 if TYPE_CHECKING:
     from logsegment.plugins.registry import Registry

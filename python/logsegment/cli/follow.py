@@ -37,8 +37,8 @@ from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.records import Form, JsonLines, RowFilter, ensure_topics, json_columns, say_others
 from logsegment.log.follow import Follower, Piece
-from logsegment.segment_files.discovery import SegmentFile, directory_of, find_segments, found_in, is_gap
-from logsegment.stores.uri import here, is_stored, shown
+from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, is_gap
+from logsegment.stores.uri import directory_of, here, is_stored, shown
 from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ from logsegment._log_paths import is_of_0_7
 from logsegment.cli.messages import say
 from logsegment.log import reader
 from logsegment.log.reader import alone, arranged
-from logsegment.segment_files.discovery import SegmentFile, directory_of, found_in, is_directory, is_gap, segments_beside, size_of
-from logsegment.stores.uri import is_stored, shown
+from logsegment.segment_files.discovery import SegmentFile, found_in, is_gap, segments_beside, size_of
+from logsegment.stores.listing import is_directory
+from logsegment.stores.uri import directory_of, is_stored, shown
 from logsegment.tiered.errors import SegmentKeyError
 
 STDIN = "-"

@@ -14,11 +14,11 @@ from logsegment._options import EntryKeywords
 from logsegment.cli.exit_codes import FOUND, UNREADABLE, Ended, words_of
 from logsegment.cli.messages import say
 from logsegment.plugins import Entry, FileRegistry, RegistrationError, Registry, TopicRegistry
-from logsegment.plugins.absent import Absent, is_given
+from logsegment.plugins.registry import Absent, is_given
 from logsegment.plugins.rules import COMPATIBLE
 
 if TYPE_CHECKING:
-    from logsegment.plugins.stored import StoredRegistry
+    from logsegment.plugins.stored_registry import StoredRegistry
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")

@@ -23,8 +23,8 @@ from logsegment.cli.plugin_training import train_
 from logsegment.plugins import Catalog, Change, Entry, EntryError, Plugin
 from logsegment.plugins.catalog import found
 from logsegment.plugins.loading import PluginNotInstalled, load
-from logsegment.plugins.rules import alias_fault, is_language, judge, registration, removal
-from logsegment.plugins.stored import StoredRegistry
+from logsegment.plugins.rules import alias_error, is_language, judge, registration, removal
+from logsegment.plugins.stored_registry import StoredRegistry
 
 CANNOT_READ = "Batches that were compressed with them can no longer be read, and their ids may be given to other plugins."
 
@@ -245,7 +245,7 @@ def ask_plugins(catalog: Catalog) -> list[Plugin]:
 
 
 def _plugin(catalog: Catalog) -> Plugin:
-    alias = _asked("Alias (what `compression` is set to)", alias_fault)
+    alias = _asked("Alias (what `compression` is set to)", alias_error)
     there = catalog.of(alias)
     if there:
         say(f"{alias} is registered with id {next(iter(there.values())).plugin_id} for {', '.join(there)}; this is an update")

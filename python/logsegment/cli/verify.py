@@ -36,8 +36,7 @@ from logsegment.cli.output.text import Paper
 from logsegment.cli.verify_survey import Survey, ValidRun, border_findings, survey
 from logsegment.log.faults import SWALLOWED, TORN
 from logsegment.log.neighbours import validate_files
-from logsegment.segment_files.discovery import directory_of
-from logsegment.stores.uri import shown
+from logsegment.stores.uri import directory_of, shown
 from logsegment.tiered import SegmentKeyError
 
 _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}

@@ -388,8 +388,8 @@ STATES: dict[str, tuple[Any, int, str]] = {
     "another key": ({"other": GOOD}, 2, "plugin-python-topic: key 'other': "),
     "two of one id": ({"small": GOOD, "other": GOOD | {"pluginAlias": "other"}}, 2, "id 1 is that of 'small' and 'other'"),
     "no file": (None, 2, "does not exist"),
-    "no JSON": ("{", 2, "is no registry: it is not JSON"),
-    "no registry": ("[]", 2, "is no registry: it holds no object"),
+    "no JSON": ("{", 2, "is not a registry: it is not JSON"),
+    "no registry": ("[]", 2, "is not a registry: it holds no object"),
 }
 
 

@@ -18,7 +18,7 @@ from cli_process import run
 from logsegment import stores
 from logsegment.analysis.search import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
-from logsegment.tiered import objects
+from logsegment.stores import files
 from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.errors import ChunkError
 from made_logs import START, make_partition
@@ -266,14 +266,14 @@ def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Indexed
     data[chunk.stored_position + 20] ^= 1
     log.write_bytes(data)
     asked: list[range] = []
-    read_at = objects.LocalObject.read_at
+    read_at = files.LocalFile.read_at
 
-    def counted(self: objects.LocalObject, position: int, length: int) -> bytes:
+    def counted(self: files.LocalFile, position: int, length: int) -> bytes:
         if self._path == str(log):
             asked.append(range(position, position + length))
         return read_at(self, position, length)
 
-    monkeypatch.setattr(objects.LocalObject, "read_at", counted)
+    monkeypatch.setattr(files.LocalFile, "read_at", counted)
     stored = range(chunk.stored_position, chunk.stored_position + chunk.stored_size)
     yield Indexed(segment, ls.batches(ls.FileSource(source)).to_pylist(), chunk.position, chunk.size, stored, asked)
     assert asked
