@@ -7,8 +7,6 @@ import io
 import json
 import random
 from base64 import b64decode
-from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -19,7 +17,6 @@ import corpus
 import logsegment as ls
 from cli_process import Done
 from logsegment.analysis.train_dictionary import _Samples, _trained
-from logsegment.cli import app
 from logsegment.plugins import FileRegistry, MemoryRegistry, Plugin
 
 #: Written by Kafka 4.1 with every codec: 15 batches of all kinds each.
@@ -31,18 +28,6 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("zstandard") is None, r
 
 def sources() -> list[ls.FileSource]:
     return [ls.FileSource(str(path)) for path in SEGMENTS]
-
-
-@pytest.fixture
-def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
-    monkeypatch.setattr(app, "stop_on_signals", lambda: None)
-
-    def run(*arguments: str | Path) -> Done:
-        code = app.run([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return Done(code, out.encode(), err)
-
-    return run
 
 
 def test_a_dictionary_of_real_segments_serves_the_codec_it_is_for():

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from cli_process import COMMAND, Done, clean_environment
-from logsegment.cli import app
 from logsegment.plugins import FileRegistry, Plugin
 
 YAML = """
@@ -63,19 +62,6 @@ LISTED = """  id  alias  language  version  class
 
 
 Here = Callable[..., Done]
-
-
-@pytest.fixture
-def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Here:
-    """The program in this process, which starts in no time. As a process of its own it runs in the guide's examples, and below."""
-    monkeypatch.setattr(app, "stop_on_signals", lambda: None)
-
-    def run(*arguments: str | Path) -> Done:
-        code = app.run([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return Done(code, out.encode(), err)
-
-    return run
 
 
 @pytest.fixture
