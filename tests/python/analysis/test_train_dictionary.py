@@ -132,7 +132,7 @@ def test_segments_that_plugins_wrote_are_learnt_from_with_their_registry(here, t
     done = here("plugins", "train", packed, "-o", made, "-q", "--registry", registry, "--bootstrap-servers", "127.0.0.1:9")
     assert (done.code, "one of --registry and --bootstrap-servers is needed" in done.err) == (2, True)
     done = here("plugins", "train", packed, "-o", made, "-q", "--overwrite", "--registry", SEGMENTS[0])
-    assert (done.code, "is no registry" in done.err) == (2, True)
+    assert (done.code, "is not a registry" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize(("alias", "said"), [("gzip", "'gzip' is a built-in name"), ("two words", "'two words' is not a name")])
