@@ -42,16 +42,16 @@ class Field:
         name (str): Kafka's name, or that of the codec's own format; `record[3]` and so on where there are several.
         value (int, bytes or None): what the bytes say; None for groups, nulls and fields that are cut short. Of long bytes the first
             `value_bytes`.
-        start (int): position of its first byte: in the source, or in the unpacked bytes when `inside` says so.
+        start (int): position of its first byte: in the source, or in the decompressed bytes when `inside` says so.
         length (int): bytes, those of its children included.
         note (str): what the value means.
-        inside (str or None): what unpacked bytes `start` counts in; None for the source.
+        inside (str or None): the decompressed bytes that `start` counts in; None for the source.
         problems (tuple[Problem, ...]): what is wrong here.
         raw (bytes): the bytes of a field without children; of many the first `value_bytes`.
         children (tuple[Field, ...]): what it is made of.
 
     Children are found by name (`entry["crc"]`) and by index (`entry["records"][0]`). The fields without children cover every byte of
-    an entry, and every unpacked byte, exactly once.
+    an entry, and every decompressed byte, exactly once.
     """
 
     name: str
@@ -150,8 +150,8 @@ def inspect(
         options: options of entries; see `decode`. `limits` bound what is decompressed.
 
     Returns:
-        A `Field`, the entry. Packed records stand in a child `unpacked`, whose positions count in the unpacked bytes. Problems are those
-        that `validate` finds in the entry. The `repr` is a hex dump with names and meanings; notebooks show a table.
+        A `Field`, the entry. Compressed records are in a child `decompressed`, whose positions count in the decompressed bytes. Problems
+        are the findings of `validate` in the entry. The `repr` is a hex dump with names and meanings; notebooks show a table.
 
     Raises:
         ValueError: when nothing stands at `at`, or no entry ends at or behind `offset`.
@@ -288,7 +288,7 @@ def _html_field(field: Field, *, is_open: bool = False) -> list[str]:
 
 def _is_opened(field: Field) -> bool:
     """Open what is damaged, and what holds the records."""
-    return field.name in ("records", "unpacked") or any(below.problems for _, below in field.walk())
+    return field.name in ("records", "decompressed") or any(below.problems for _, below in field.walk())
 
 
 def _html_row(field: Field) -> str:

@@ -389,11 +389,11 @@ class Collector:
             return
         entry = inspect(source, at=position, records=0, value_bytes=0, **options)
         parts = {part.name: part for part in entry}
-        if "unpacked" in parts and entry.ok:
+        if "decompressed" in parts and entry.ok:
             packed = next(parts[part] for part in ("records", "value", "payload") if part in parts)
             sampled.batches += 1
             sampled.packed += packed.length
-            sampled.plain += parts["unpacked"].length
+            sampled.plain += parts["decompressed"].length
         elif is_given(cast("Registry | None", options.get("codecs"))):
             self._blame_plugin(position, name, entry)
 

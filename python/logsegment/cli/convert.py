@@ -262,7 +262,7 @@ def _ensure_named(segments: Sequence[InputSegment]) -> None:
 
 
 def _advice(error: RecordBatchError) -> str:
-    is_target = error.code == "packing" or (error.code == "plugin_missing" and error.position is None)
+    is_target = error.code == "compression" or (error.code == "plugin_missing" and error.position is None)
     return TARGET if is_target else ADVICE
 
 

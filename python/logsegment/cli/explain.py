@@ -116,7 +116,7 @@ def explain(options: ExplainArguments) -> int:
 
     PATH is a log segment, - for standard input, or a partition directory when --offset tells the segment. Without --at and --offset the
     first batch is shown, and when no intact one stands there, the next one that is. Fields have Kafka's names; packed records follow
-    unpacked, and their positions count in the unpacked bytes.
+    decompressed, and their positions count in the decompressed bytes.
 
     The exit code is 1 when the batch is damaged, or the offset may have been in damage before it; other damage is passed by.
     """

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from logsegment._core import unpack_zstd
+from logsegment._core import decompress_zstd
 from logsegment._text import count as counted
 from logsegment.tiered.errors import ManifestError
 
@@ -161,6 +161,6 @@ def _integer(data: bytes, at: int) -> int:
 
 def _unpacked(text: object) -> bytes:
     try:
-        return unpack_zstd(base64.b64decode(text if isinstance(text, str) else "!", validate=True), MOST_SIZES)
+        return decompress_zstd(base64.b64decode(text if isinstance(text, str) else "!", validate=True), MOST_SIZES)
     except (binascii.Error, ValueError) as error:
         raise ManifestError(f"transformedChunks must be a zstd frame in base64: {error}", "TS-17") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from logsegment._core import unpack_zstd
+from logsegment._core import decompress_zstd
 from logsegment._text import count
 from logsegment.tiered.errors import ChunkError
 
@@ -44,7 +44,7 @@ class Opener:
             if size > len(data) * _MOST_RATIO:
                 raise ChunkError(f"its zstd frame of {count(len(data), 'byte')} cannot hold {size:,}")
             try:
-                data = unpack_zstd(data, size)
+                data = decompress_zstd(data, size)
             except ValueError as error:
                 raise ChunkError(f"its zstd frame is bad: {error}") from None
         if len(data) != size:

@@ -21,7 +21,7 @@ from logsegment.analysis.search import Conditions, Search
 from logsegment.cli.app import program
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import LogSegmentSource
-from logsegment.spark.write.log_end import log_end
+from logsegment.spark.write.segments import log_end
 from made_logs import make_partition
 
 pytest.importorskip("pyspark.sql.streaming.datasource")

@@ -1,4 +1,4 @@
-"""`scan`: a log as a lazy frame. Segments go in, frames of the columns and rows that a query wants come out, one after the other."""
+"""`scan`: segments go in, a lazy frame comes out, which reads the columns and rows that a query wants."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._options import COLUMNS, INTERNAL, Isolation, ReadKeywords, ReadOptions
 from logsegment.log.log import Log, parts_of
 from logsegment.log.segment import Segment
-from logsegment.polars.bounds import ANYTHING, Bounds
-from logsegment.polars.predicates import condition_of
+from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
 from logsegment.segment_files.discovery import absolute, is_gap
 from logsegment.stores.uri import shown
 from logsegment.tiered.keys import Keys
@@ -43,11 +42,11 @@ def scan(
             whenever the frame is collected.
         decryption_keys: see `Segment`.
         isolation: as in `Log.records`.
-        io_stats: counters by name, to which those of each read are added; what they count says `RecordStream.io_stats`.
+        io_stats: counters by name, to which those of each read are added; see `RecordStream.io_stats`.
         findings: a list that takes what is found on the way, as `RecordStream.findings` has it, and offsets that only uploads of tiered
             storage have which cannot be read.
-        options: as in `decode`. `columns` are those that a query can name; `binary` is "binary_view" unless it is said, which is what
-            Polars holds. With `values="internal"` the fields are decoded when a query names `internal`.
+        options: as in `decode`. `columns` are those that a query can name; `binary` is "binary_view" by default, as in
+            Polars. With `values="internal"` the fields are decoded when a query names `internal`.
 
     Returns:
         A `polars.LazyFrame`, with topic and partition of the directories. Its schema is known before anything is read.
@@ -86,7 +85,7 @@ def _register() -> Any:
 
 @dataclass
 class _Source:
-    """What Polars asks for frames, each time that a query is run."""
+    """The source of frames, which Polars asks each time that a query runs."""
 
     path: str
     decryption_keys: Keys | None = field(repr=False)
@@ -95,7 +94,7 @@ class _Source:
     findings: list[Finding] = field(repr=False)
 
     def schema(self) -> dict[str, Any]:
-        """Polars' types of all columns that can be asked for, from the Arrow schema; no file is opened."""
+        """Return Polars' types of all columns that a query can name; no file is opened."""
         import polars as pl
 
         return dict(pl.DataFrame(decode(b"", replace(self.options, isolation="read_uncommitted"))).schema)
@@ -103,13 +102,13 @@ class _Source:
     def frames(
         self, with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
     ) -> Iterator[pl.DataFrame]:
-        """The rows that Polars wants, in the order of the log.
+        """Yield the rows that Polars wants, in the order of the log.
 
         Args:
             with_columns: columns that are wanted, None for all.
             predicate: rows that are wanted.
             n_rows: how many of them, from the first one on.
-            batch_size: about how many rows a frame shall have.
+            batch_size: about how many rows a frame has.
         """
         import polars as pl
 
@@ -140,7 +139,7 @@ class _Source:
                     return
 
     def _batches(self, segments: list[Segment], bounds: Bounds, options: ReadOptions) -> Generator[ArrowBatch]:
-        """The batches of one partition that may hold records within bounds."""
+        """Yield the batches of one partition that may hold records within bounds."""
         if _is_of_0_7(segments, options):
             bounds = ANYTHING
         asked = replace(options, start_offset=bounds.start, end_offset=bounds.end)
@@ -155,16 +154,16 @@ class _Source:
 
 
 def _is_of_0_7(segments: list[Segment], options: ReadOptions) -> bool:
-    """Offsets of Kafka 0.7 are positions behind messages, by which nothing can be looked up."""
+    """Return True for Kafka 0.7, whose offsets are positions after messages, by which nothing can be looked up."""
     return options.format in ("0.7", "sniff") or any(one.path.endswith(".kafka") for one in segments)
 
 
 def _range(segment: Segment, bounds: Bounds, options: ReadOptions) -> tuple[int, int | None] | None:
-    """The bytes that are read of a segment. A damaged header must not lead a read past intact batches that shall go on."""
-    begin, behind = segment.range_to_read(bounds.start, bounds.end, options)
+    """Return the bytes of a segment to read; None for none. If the read goes on past damage, no header may hide valid batches."""
+    begin, end = segment.range_to_read(bounds.start, bounds.end, options)
     if bounds.timestamp is not None and not options.skips_damage:
         first = segment.position_for_timestamp(bounds.timestamp)
         if first is None:
             return None
         begin = max(begin, first)
-    return (begin, behind) if behind is None or begin < behind else None
+    return (begin, end) if end is None or begin < end else None

@@ -1,14 +1,14 @@
-//! What a lenient reader passes over and a validator reports (FORMAT section 19).
+//! Deviations that a lenient reader ignores and a validator reports.
 
 use std::fmt;
 
 use super::FoundChecksum;
 use crate::error::plural;
 
-/// Something odd in a stream that unpacks nevertheless.
+/// A deviation in a compressed stream that can be decompressed nevertheless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remark {
-    /// Bytes behind the end of the stream, which Java ignores (FND-8).
+pub enum CodecFinding {
+    /// Bytes after the end of the stream, which Java ignores (FND-8).
     TrailingBytes {
         /// How many.
         bytes: u64,
@@ -17,7 +17,7 @@ pub enum Remark {
     ContentSize {
         /// Bytes, as declared.
         declared: u64,
-        /// Bytes, as unpacked.
+        /// Bytes, as decompressed.
         found: u64,
     },
     /// The header checksum of the LZ4 frame is not the one that readers of its time take (COD-L8).
@@ -46,12 +46,12 @@ pub enum Remark {
     ContentChecksum {
         /// As stored in the frame.
         stored: u32,
-        /// Of the unpacked bytes.
+        /// Of the decompressed bytes.
         computed: u32,
     },
 }
 
-impl Remark {
+impl CodecFinding {
     /// The id of the rule.
     pub fn rule(&self) -> &'static str {
         match self {
@@ -65,10 +65,10 @@ impl Remark {
     }
 }
 
-impl fmt::Display for Remark {
+impl fmt::Display for CodecFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TrailingBytes { bytes } => write!(f, "{} left over behind the compressed stream", plural(*bytes, "byte")),
+            Self::TrailingBytes { bytes } => write!(f, "{} left over after the compressed stream", plural(*bytes, "byte")),
             Self::HeaderChecksum { found: FoundChecksum::Correct } => {
                 write!(f, "LZ4 header checksum is the correct one, which Kafka 0.8.2 and 0.9 refuse in magic 0")
             }
@@ -97,12 +97,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn remarks_name_their_rule_and_their_numbers() {
-        let told = |remark: Remark| format!("{} {remark}", remark.rule());
-        assert_eq!(told(Remark::TrailingBytes { bytes: 1 }), "FND-8 1 byte left over behind the compressed stream");
-        assert_eq!(told(Remark::ContentSize { declared: 2, found: 1 }), "FND-9 LZ4 content size says 2 bytes, found 1");
+    fn findings_name_their_rule_and_their_numbers() {
+        let text = |finding: CodecFinding| format!("{} {finding}", finding.rule());
+        assert_eq!(text(CodecFinding::TrailingBytes { bytes: 1 }), "FND-8 1 byte left over after the compressed stream");
+        assert_eq!(text(CodecFinding::ContentSize { declared: 2, found: 1 }), "FND-9 LZ4 content size says 2 bytes, found 1");
         assert_eq!(
-            told(Remark::ContentChecksum { stored: 1, computed: 0xff }),
+            text(CodecFinding::ContentChecksum { stored: 1, computed: 0xff }),
             "FND-9 LZ4 content checksum mismatch: stored 0x00000001, computed 0x000000ff"
         );
     }
