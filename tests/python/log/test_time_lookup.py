@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,9 @@ import pytest
 
 import logsegment as ls
 from logsegment.log import valid_times as intact_times
-from logsegment.spark import LogSegmentSource
 from made_logs import START, make_partition
 
-pytestmark = pytest.mark.spark
+needs_spark = pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed")
 
 OFFSETS = range(300)
 #: Behind which batch after its own a damaged length ends.
@@ -50,6 +50,7 @@ def expected(left: list[int], start: int | None, end: int | None) -> list[int]:
     return [offset for offset in left if (start is None or offset >= start) and (end is None or offset < end)]
 
 
+@needs_spark
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
 def test_a_batch_query_finds_them(damaged: tuple[Path, list[int]], mode: str):
     log, left = damaged
@@ -63,6 +64,7 @@ def test_a_batch_query_finds_them(damaged: tuple[Path, list[int]], mode: str):
         assert sorted(row["offset"] for row in rows if not row.get("_corrupt_record")) == expected(left, start, end), (start, end)
 
 
+@needs_spark
 def test_a_stream_begins_there(damaged: tuple[Path, list[int]]):
     log, left = damaged
     for start in (50, 100, 110, 125, 200):
@@ -74,6 +76,7 @@ def test_a_stream_begins_there(damaged: tuple[Path, list[int]]):
         assert sorted(row["offset"] for row in rows if not row["_corrupt_record"]) == expected(left, start, None)
 
 
+@needs_spark
 def test_a_stream_does_not_begin_behind_what_may_be_read(damaged: tuple[Path, list[int]]):
     """The broker says that offsets from 115 on may be cut off again."""
     log, left = damaged
@@ -113,6 +116,7 @@ def test_without_checksums_the_times_of_damaged_batches_count(tmp_path: Path):
         assert stream.read_all().to_pylist()[0]["offset"] == first
 
 
+@needs_spark
 def test_who_goes_on_past_it_decodes_no_batch_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     make_partition(tmp_path, "orders", 0, [list(OFFSETS)])
     log = tmp_path / "orders-0" / f"{0:020}.log"
@@ -130,10 +134,14 @@ def test_who_goes_on_past_it_decodes_no_batch_before(tmp_path: Path, monkeypatch
 
 
 def reader_of(log: Path, **options: str) -> Any:
+    from logsegment.spark import LogSegmentSource
+
     source = LogSegmentSource({"path": str(log), **options})
     return source.reader(source.schema())
 
 
 def stream_reader_of(log: Path, **options: str) -> Any:
+    from logsegment.spark import LogSegmentSource
+
     source = LogSegmentSource({"path": str(log.parent.parent), **options})
     return source.streamReader(source.schema())
