@@ -127,7 +127,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | ErrorKind::UnknownPlugin { .. }
         | ErrorKind::Rejected { rule: "S-P18", .. } => UnknownCompressionError::new_err(text),
         ErrorKind::PluginMissing { .. } => UnsupportedError::new_err(text),
-        ErrorKind::Codec { .. } | ErrorKind::Plugin { .. } | ErrorKind::Packing { .. } => CodecError::new_err(text),
+        ErrorKind::Codec { .. } | ErrorKind::Plugin { .. } | ErrorKind::Compression { .. } => CodecError::new_err(text),
         ErrorKind::Limit { .. } | ErrorKind::Rejected { code: 10 | 18, .. } => LimitError::new_err(text),
         ErrorKind::Unwritable { .. } => InvalidError::new_err(text),
         ErrorKind::Unconvertible { .. } | ErrorKind::Rejected { code: 35 | 43 | 76, .. } => UnsupportedError::new_err(text),

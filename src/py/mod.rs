@@ -74,7 +74,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<verbs::lz4::Lz4Rewriter>()?;
     module.add_function(wrap_pyfunction!(verbs::lz4::lz4_header_checksum, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::lz4::lz4_survey, module)?)?;
-    module.add_function(wrap_pyfunction!(verbs::zstd_frame::unpack_zstd, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::zstd_frame::decompress_zstd, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::compat::compat_versions, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::compat::compat_clients, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::compat::compat_client, module)?)?;

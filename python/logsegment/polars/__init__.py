@@ -3,6 +3,6 @@
 Polars is imported by `scan` alone: `pip install "logsegment[polars]"`.
 """
 
-from logsegment.polars.scanning import scan
+from logsegment.polars.scan import scan
 
 __all__ = ["scan"]

@@ -1,8 +1,8 @@
-"""Predicates of Polars, as far as they spare files and bytes: a condition goes in, for each partition the bounds come out.
+"""Predicates of Polars: a condition goes in, the bounds of each partition come out.
 
-What is compared with literals of offset, timestamp, topic and partition is understood, and `&` and `|` of that. Polars filters the rows
-that are read by the whole predicate, so that what is not understood, or only roughly, is passed over. The form that expressions have in
-JSON is Polars' own and may change with it: then less is spared.
+Comparisons of offset, timestamp, topic and partition with literals are understood, and `&` and `|` of them. Polars filters the rows by the
+whole predicate, so that a condition may be ignored, or used roughly. The JSON form of expressions is Polars' own. If it changes, queries
+read more.
 """
 
 from __future__ import annotations
@@ -11,30 +11,87 @@ import io
 import json
 import operator
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
-from logsegment.polars.bounds import ANYTHING, Bounds, both, either, offsets
+from logsegment._options import milliseconds
 
 if TYPE_CHECKING:
     import polars as pl
 
-#: Topic and partition, as the directory tells them.
+#: The largest offset that there can be.
+_LAST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The records that a predicate may want in a partition; None is no bound.
+
+    Attributes:
+        start: first offset (inclusive).
+        end: first offset not wanted (exclusive).
+        timestamp: least time, in ms.
+    """
+
+    start: int | None = None
+    end: int | None = None
+    timestamp: int | None = None
+
+
+#: All of a partition.
+ANYTHING = Bounds()
+
+
+def offsets(start: int | None, end: int | None) -> Bounds | None:
+    """Return bounds of offsets, or None for an empty range; an end beyond 64 bits is no bound."""
+    if start is not None and start > _LAST:
+        return None
+    return Bounds(start, None if end is not None and end > _LAST else end)
+
+
+def both(one: Bounds | None, other: Bounds | None) -> Bounds | None:
+    """Return the bounds in which both conditions may hold; None if they cannot."""
+    if one is None or other is None:
+        return None
+    start, end = _largest(one.start, other.start), _least(one.end, other.end)
+    if start is not None and end is not None and start >= end:
+        return None
+    return Bounds(start, end, _largest(one.timestamp, other.timestamp))
+
+
+def either(one: Bounds | None, other: Bounds | None) -> Bounds | None:
+    """Return the bounds in which at least one of two conditions may hold."""
+    if one is None or other is None:
+        return other if one is None else one
+    start = None if one.start is None or other.start is None else min(one.start, other.start)
+    end = None if one.end is None or other.end is None else max(one.end, other.end)
+    is_timed = one.timestamp is not None and other.timestamp is not None
+    return Bounds(start, end, _least(one.timestamp, other.timestamp) if is_timed else None)
+
+
+def _largest(one: int | None, other: int | None) -> int | None:
+    return max((bound for bound in (one, other) if bound is not None), default=None)
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return min((bound for bound in (one, other) if bound is not None), default=None)
+
+
+#: Topic and partition of a directory.
 Partition = tuple[str | None, int | None]
 Condition = Callable[[Partition], Bounds | None]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: Comparisons by the names that Polars gives them, and each as it is from the right to the left.
+#: Comparisons by their names in Polars, and each with its sides exchanged.
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {"Eq": operator.eq, "EqValidity": operator.eq, "NotEq": operator.ne}
 _COMPARED |= {"Lt": operator.lt, "LtEq": operator.le, "Gt": operator.gt, "GtEq": operator.ge}
 _TURNED = {"Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"}
-#: Of an interval: how its ends are compared.
+#: The comparisons of the ends of an interval.
 _CLOSED = {"Both": ("GtEq", "LtEq"), "Left": ("GtEq", "Lt"), "Right": ("Gt", "LtEq"), "None": ("Gt", "Lt")}
 
 
 def condition_of(predicate: pl.Expr | None) -> Condition:
-    """What may be read of each partition; all of it where nothing is understood."""
+    """Return the bounds of a predicate in each partition; `ANYTHING` for a predicate that is not understood."""
     if predicate is None:
         return _anything
     try:
@@ -86,15 +143,15 @@ def _comparison(left: Any, name: str, right: Any) -> Condition:
         return _anything
     (wanted,) = values
     if column in ("topic", "partition"):
-        return _named(column, lambda told: _is_so(name, told, wanted))
+        return _named(column, lambda value: _is_so(name, value, wanted))
     return _always(_bounds(column, name, wanted))
 
 
-def _is_so(name: str, told: Any, wanted: Any) -> bool:
-    """A comparison with null holds for nobody, but for the one that takes null for a value."""
-    if name != "EqValidity" and (told is None or wanted is None):
+def _is_so(name: str, value: Any, wanted: Any) -> bool:
+    """Compare a value; a comparison with null is False, except by `EqValidity`."""
+    if name != "EqValidity" and (value is None or wanted is None):
         return False
-    return _COMPARED[name](told, wanted)
+    return _COMPARED[name](value, wanted)
 
 
 def _membership(column: str | None, values: list[Any] | None, are_nulls_equal: bool) -> Condition:
@@ -102,7 +159,7 @@ def _membership(column: str | None, values: list[Any] | None, are_nulls_equal: b
         return _anything
     if column in ("topic", "partition"):
         names = frozenset(values)
-        return _named(column, lambda told: told in names and (told is not None or are_nulls_equal))
+        return _named(column, lambda value: value in names and (value is not None or are_nulls_equal))
     if None in values and are_nulls_equal:
         return _anything
     return _always(reduce(either, (_bounds(column, "Eq", value) for value in values if value is not None), None))
@@ -119,7 +176,7 @@ def _always(bounds: Bounds | None) -> Condition:
 
 def _bounds(column: str, name: str, value: Any) -> Bounds | None:
     if column == "timestamp" and isinstance(value, datetime) and value.tzinfo is not None:
-        return _times(name, (value - _EPOCH) // timedelta(milliseconds=1))
+        return _times(name, milliseconds(value, rounds_up=False))
     if not isinstance(value, int) or isinstance(value, bool):
         return ANYTHING
     if column == "timestampMs":
@@ -135,14 +192,14 @@ def _offsets(name: str, value: int) -> Bounds | None:
     return offsets(None, value + (name == "LtEq")) if name in ("Lt", "LtEq") else ANYTHING
 
 
-def _times(name: str, milliseconds: int) -> Bounds | None:
-    """A last time spares nothing: headers tell the largest time of a batch, not the smallest. Of -1, no time, they tell nothing."""
+def _times(name: str, time: int) -> Bounds | None:
+    """Return the bounds of a least time. Headers have no smallest time, and -1 means no time."""
     is_least = name in ("Eq", "EqValidity", "Gt", "GtEq")
-    return Bounds(timestamp=milliseconds) if is_least and milliseconds > -1 else ANYTHING
+    return Bounds(timestamp=time) if is_least and time > -1 else ANYTHING
 
 
 def _column(node: Any) -> str | None:
-    """The name of a column, as it is or as a wider integer."""
+    """Return the name of a column, also of one that is cast to a wider integer."""
     match node:
         case {"Column": str(name)} | {"Cast": {"expr": {"Column": str(name)}, "dtype": {"Literal": "Int64"}}}:
             return name
@@ -150,7 +207,7 @@ def _column(node: Any) -> str | None:
 
 
 def _values(node: Any) -> list[Any] | None:
-    """The values of a literal, as Polars reads them; None for anything else."""
+    """Return the values of a literal, as Polars reads them; None for anything else."""
     match node:
         case {"Alias": [inner, _]}:
             return _values(inner)

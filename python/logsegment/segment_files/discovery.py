@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from logsegment._core import FileSource, Finding
-from logsegment._log_paths import PARTITION, SEGMENT, WATERMARK, Partition, is_upload, object_name, partition_of, place_of
+from logsegment._log_paths import PARTITION, SEGMENT, WATERMARK, Partition, is_of_0_7, is_upload, object_name, partition_of, place_of
 from logsegment.stores.listing import DirectoryEntry, Listing, entry_of, list_directory, walk_directories
 from logsegment.stores.uri import cut_of, directory_of, is_stored, is_tiered, placed, shown, untiered
 from logsegment.tiered.catalog import uploaded_at, uploaded_in
@@ -263,7 +263,7 @@ def _with_offsets(files: list[SegmentFile]) -> list[SegmentFile]:
 def _named_start(file: SegmentFile) -> int | None:
     """Return the offset in the name of a segment; None if names do not say which offsets are in it."""
     match = SEGMENT.fullmatch(os.path.basename(file.path[:]))
-    is_plain = match is not None and match[2] is None and not is_tiered(file.path) and not file.path.endswith(".kafka")
+    is_plain = match is not None and match[2] is None and not is_tiered(file.path) and not is_of_0_7(file.path)
     return file.base_offset if is_plain else None
 
 

@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from logsegment._arrays import explode_array
-from logsegment._core import ArrowBatch, LimitError, RecordBatchError
-from logsegment._decode import decode
-from logsegment._options import OnBadValue, OnError
-from logsegment._validate import validate
-from logsegment.spark.errors import located
+from pyspark.sql.types import StructType
+
+from logsegment._core import ArrowBatch, LimitError, RecordBatchError, explode_array
+from logsegment._decode import decoded
+from logsegment._options import ArrayKeywords, OnBadValue, ReadOptions
+from logsegment._validate import validated
 from logsegment.spark.options.plugins import carrying
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, record_schema
+from logsegment.spark.udf import located
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql.types import StructType
 
-#: Raw bytes that are decoded at a time. Without it Spark's 10,000 batches of 16 KiB would become one giant Arrow batch; more than this
-#: leaves the cache.
+#: Raw bytes that are decoded at a time. Spark's 10,000 values of 16 KiB would make one giant Arrow batch; more than this leaves the cache.
 GROUP_BYTES = 1 << 20
 #: A larger value is streamed: it may be a whole segment, and its records may need more than a 32-bit column holds.
 LARGE_BYTES = 8 << 20
-#: Options that decide whether a value can be decoded.
-VALIDATED = (
-    "check_crc",
-    "strict_tail",
-    "format",
-    "experimental",
-    "limits",
-    "lz4_in_07",
-    "ignore_lz4_header_checksum",
-    "allow_dependent_lz4_blocks",
-    "zstd_dictionaries",
-    "codecs",
-)
 #: Most rows of a batch that goes to Spark.
 ROWS = 65536
 
@@ -56,12 +43,12 @@ def decode_batches(
         columns: record columns as in `logsegment.decode`; None for those of Spark's Kafka source with headers, without those that are
             kept.
         on_error: "null" gives no rows for a value that cannot be decoded, "skip" leaves out what is damaged in it, "raise" fails the
-            query. `validate_udf` tells which values are bad.
+            query. `validate_udf` reports which values are invalid.
         options: others of `logsegment.decode_array`: check_crc, strict_tail, control, start_offset, end_offset, topic, partition,
             format, codecs, limits, and those about streams that brokers refuse.
 
     Returns:
-        A `BatchDecoder`; its `schema` makes what `mapInArrow` must be told.
+        A `BatchDecoder`; its `schema` makes the schema that `mapInArrow` takes.
 
     Raises:
         TypeError, ValueError: for an option that is none, a column that is unknown or both kept and decoded.
@@ -81,44 +68,42 @@ def decode_batches(
     chosen = [name for name in (*KAFKA_COLUMNS, HEADERS) if name not in keep] if columns is None else columns
     if both := [name for name in chosen if name in keep]:
         raise ValueError(f"kept and decoded: {', '.join(both)}; rename the column of the input, or leave it out of columns")
-    settings = {"columns": list(chosen), "null_headers": True} | carrying(options)
-    _ensure_options(settings | {"on_error": on_error})
-    return BatchDecoder(column, list(keep), on_error, settings)
+    given = {"columns": chosen, "null_headers": True} | carrying(options)
+    read = ReadOptions.of(ArrayKeywords, given, on_error=on_error, batch_size=ROWS, batch_bytes=GROUP_BYTES)
+    _ensure_valid(read)
+    return BatchDecoder(column, list(keep), read)
 
 
 class BatchDecoder:
-    """What `decode_batches` makes: call it with Arrow batches, ask it for its schema."""
+    """The function that `decode_batches` makes, with the schema of its rows."""
 
-    def __init__(self, column: str, keep: list[str], on_error: OnBadValue, settings: dict[str, Any]) -> None:
+    def __init__(self, column: str, keep: list[str], options: ReadOptions) -> None:
         self.column = column
         self.keep = keep
-        self.on_error = on_error
-        self.settings = settings
+        self.options = options
 
     def schema(self, raw: StructType) -> StructType:
-        """Spark schema of the rows.
+        """Return the Spark schema of the rows.
 
         Args:
             raw: schema of the data frame that has the raw batches.
 
         Raises:
-            KeyError: when a kept column is not in it.
+            KeyError: if a kept column is not in it.
         """
-        from pyspark.sql.types import StructType
-
-        return StructType([*(raw[name] for name in self.keep), *record_schema(self.settings["columns"]).fields])
+        return StructType([*(raw[name] for name in self.keep), *record_schema(self.options.columns).fields])
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """What Spark calls in a worker process."""
+        """Decode Arrow batches in a worker process."""
         for batch in batches:
             for start, length, size in _groups(batch.column(self.column)):
                 rows = self._streamed if size > LARGE_BYTES else self._exploded
                 yield from rows(batch.slice(start, length), start)
 
     def _exploded(self, batch: pa.RecordBatch, first_row: int) -> Iterator[pa.RecordBatch]:
-        """Records of all values in one piece; of one value after the other if they are more than an Arrow column holds."""
+        """Yield the records of all values together; of one value after the other if one Arrow column cannot hold them."""
         try:
-            rows, parents = explode_array(batch.column(self.column), on_error=self.on_error, **self.settings)
+            rows, parents = explode_array(batch.column(self.column), self.options)
         except LimitError:
             for index in range(batch.num_rows):
                 yield from self._streamed(batch.slice(index, 1), first_row + index)
@@ -130,23 +115,23 @@ class BatchDecoder:
             yield whole.slice(start, ROWS)
 
     def _streamed(self, batch: pa.RecordBatch, row: int) -> Iterator[pa.RecordBatch]:
-        """Records of the one value of a batch in bounded memory."""
+        """Yield the records of the one value of a batch in bounded memory."""
         import pyarrow as pa
 
         value = batch.column(self.column)[0].as_buffer()
-        if value is None or (self.on_error == "null" and not self._is_readable(value)):
+        if value is None:
             return
-        on_error: OnError = "skip" if self.on_error == "skip" else "raise"
+        options = self.options
+        if options.on_error == "null":
+            # Rows cannot be taken back, so this is a pass of its own.
+            if not validated(value, "full", options).ok:
+                return
+            options = replace(options, on_error="raise")
         try:
-            for rows in decode(value, on_error=on_error, batch_size=ROWS, batch_bytes=GROUP_BYTES, **self.settings):
+            for rows in decoded(value, options):
                 yield self._with_kept(batch, rows, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows))
         except RecordBatchError as error:
             raise located(error, f"column {self.column}, row {row}") from None
-
-    def _is_readable(self, value: pa.Buffer) -> bool:
-        """Whether all of a value can be decoded. Rows that were given cannot be taken back, so this is a pass of its own."""
-        options = {name: setting for name, setting in self.settings.items() if name in VALIDATED}
-        return validate(value, **options).ok
 
     def _with_kept(self, batch: pa.RecordBatch, rows: ArrowBatch, parents: Any) -> pa.RecordBatch:
         import pyarrow as pa
@@ -160,7 +145,7 @@ class BatchDecoder:
 
 
 def _groups(raw: pa.Array) -> Iterator[tuple[int, int, int]]:
-    """Cut a column into (start, length, bytes) of at most `GROUP_BYTES`; a larger value stands alone."""
+    """Cut a column into (start, length, bytes) of at most `GROUP_BYTES`; a larger value is alone."""
     import pyarrow.compute as pc
 
     start = size = 0
@@ -173,8 +158,8 @@ def _groups(raw: pa.Array) -> Iterator[tuple[int, int, int]]:
         yield start, len(raw) - start, size
 
 
-def _ensure_options(settings: dict[str, Any]) -> None:
-    """Fail on the driver, not in a task."""
+def _ensure_valid(options: ReadOptions) -> None:
+    """Refuse invalid options on the driver, not in a task."""
     import pyarrow as pa
 
-    explode_array(pa.array([], pa.binary()), **settings)
+    explode_array(pa.array([], pa.binary()), options)

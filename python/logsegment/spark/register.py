@@ -29,7 +29,7 @@ def register(
 ) -> None:
     """Register the data source "logsegment" and the SQL functions.
 
-    There are kafka_decode, kafka_encode, kafka_convert, kafka_batch_info and kafka_validate. Unless options say otherwise, kafka_encode
+    There are kafka_decode, kafka_encode, kafka_convert, kafka_batch_info and kafka_validate. By default kafka_encode
     writes magic 2 without compression, and kafka_convert converts to magic 2 with the codec of each entry.
     The data source is also found without this, since PySpark imports `pyspark_logsegment` when it looks for one. The plans of the session
     hide the options `plugins.kafka.*` from here on (`spark.sql.redaction.options.regex`).

@@ -1,9 +1,11 @@
-"""Spark types of our columns, told by the core's own Arrow schemas, so that there is one table of types."""
+"""Spark types of our columns, derived from the Arrow schemas of the core."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
 from logsegment._decode import decode
 
@@ -12,12 +14,12 @@ if TYPE_CHECKING:
 
 #: Columns of Spark's Kafka source, in its order.
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
-#: What its option includeHeaders adds.
+#: The column that its option includeHeaders adds.
 HEADERS = "headers"
 
 
 def record_schema(columns: Sequence[str] | None = None) -> StructType:
-    """Spark schema of record columns.
+    """Return the Spark schema of record columns.
 
     Args:
         columns: names as in `logsegment.decode`; None for the columns of Spark's Kafka source with headers.
@@ -26,7 +28,7 @@ def record_schema(columns: Sequence[str] | None = None) -> StructType:
         A StructType with all columns nullable.
 
     Raises:
-        ValueError: when there is no such column.
+        ValueError: if a column is unknown.
 
     Example:
         >>> from logsegment.spark import record_schema
@@ -36,24 +38,22 @@ def record_schema(columns: Sequence[str] | None = None) -> StructType:
     Source: `KafkaRecordToRowConverter` in Spark.
     """
     import pyarrow as pa
-    from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(pa.schema(decode(b"", columns=columns).schema))
 
 
 def type_of(array: Any) -> DataType:
-    """Spark type of the values of an Arrow array."""
+    """Return the Spark type of the values of an Arrow array."""
     import pyarrow as pa
-    from pyspark.sql.pandas.types import from_arrow_type
 
     return from_arrow_type(pa.array(array).type)
 
 
 def columns_of(wanted: StructType) -> list[str]:
-    """Names of the record columns that a user's schema asks for.
+    """Return the names of the record columns in a user's schema.
 
     Raises:
-        ValueError: when a column is unknown or of another type. Spark would otherwise misread it.
+        ValueError: if a column is unknown or of another type. Spark would otherwise misread it.
     """
     names: list[str] = wanted.fieldNames()
     try:
@@ -65,10 +65,10 @@ def columns_of(wanted: StructType) -> list[str]:
 
 
 def chosen_of(wanted: StructType, ours: StructType) -> list[str]:
-    """Names of the columns of a view that a user's schema asks for.
+    """Return the names of the columns of a view in a user's schema.
 
     Raises:
-        ValueError: when a column is unknown or of another type.
+        ValueError: if a column is unknown or of another type.
     """
     names: list[str] = wanted.fieldNames()
     if unknown := [name for name in names if name not in ours.fieldNames()]:

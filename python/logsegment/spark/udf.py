@@ -1,22 +1,25 @@
 """User-defined functions over a binary column of raw record batches, and back to one: one result per value, null in, null out.
 
-They only dress the core's verbs over Arrow arrays. Spark runs them in worker processes, one thread each. A bad value gives null unless
-something else is asked for: `validate_udf` tells why. `codecs`, a registry of plugins, travels with a function: a file is read where the
-function is made, topics once in each worker process, when it meets the first batch of a plugin.
+They call the verbs of the core over Arrow arrays, in worker processes with one thread each. By default an invalid value gives null, and
+`validate_udf` reports why. A registry of plugins (`codecs`) travels with a function: a file is read where the function is made, topics are
+read once in each worker process, at the first batch of a plugin.
 """
 
-# No `from __future__ import annotations`: PySpark tells the kind of a function from its annotations, which must be types.
+# No `from __future__ import annotations`: PySpark derives the kind of a function from its annotations, which must be types.
 
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from typing import Any, Literal, cast
+
+from pyspark.sql.functions import col, when
+from pyspark.sql.pandas.functions import arrow_udf, pandas_udf
+from pyspark.sql.types import BinaryType
 
 from logsegment._arrays import batch_info_array, decode_array, validate_array
 from logsegment._convert import convert_array
 from logsegment._core import ArrowArray, RecordBatchError
 from logsegment._encode import encode_array
 from logsegment._options import Depth, OnBadValue
-from logsegment.spark.errors import located
 from logsegment.spark.options.plugins import carrying
 from logsegment.spark.schema import HEADERS, KAFKA_COLUMNS, type_of
 
@@ -79,8 +82,6 @@ def encode_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[...
     Source: KIP-98; `MemoryRecordsBuilder` in Kafka's clients.
     """
     import pyarrow as pa
-    from pyspark.sql.pandas.functions import arrow_udf
-    from pyspark.sql.types import BinaryType
 
     verb: ArrayVerb = partial(encode_array, on_error=on_error, **carrying(options))
     # An empty column fails now if an option is none.
@@ -98,7 +99,7 @@ def convert_udf(*, on_error: OnBadValue = "null", **options: Any) -> Callable[..
 
     Args:
         on_error: "null" gives null for a value that is bad, would lose something, or holds a batch that stops the conversion; "raise"
-            fails the query. Entries that are what is wanted already are copied and not looked into: `validate_udf` tells which are bad.
+            fails the query. Entries in the wanted format and codec are copied without a check: `validate_udf` reports invalid ones.
         options: others of `logsegment.convert_array`: to, compression, level, allow_loss, first_offset, format, batch_bytes, check_crc,
             codecs, limits, and those about streams that brokers refuse.
 
@@ -179,12 +180,11 @@ def _of_kind(kind: Kind) -> Callable[[str, ArrayVerb], Callable[..., Any]]:
 
 def _arrow(name: str, verb: ArrayVerb) -> Callable[..., Any]:
     import pyarrow as pa
-    from pyspark.sql.pandas.functions import arrow_udf
 
     def per_value(values: pa.Array, *more: pa.Array) -> pa.Array:
         if more:
             options = name.removeprefix("kafka_")
-            raise TypeError(f"{name} takes one column; its options are told to logsegment.spark.register(spark, {options}={{...}})")
+            raise TypeError(f"{name} takes one column; pass its options to logsegment.spark.register(spark, {options}={{...}})")
         return pa.array(_called(verb, name, values))
 
     per_value.__name__ = name
@@ -194,12 +194,10 @@ def _arrow(name: str, verb: ArrayVerb) -> Callable[..., Any]:
 def _pandas(name: str, verb: ArrayVerb) -> Callable[..., Any]:
     import pandas as pd
     import pyarrow as pa
-    from pyspark.sql.functions import col, when
-    from pyspark.sql.pandas.functions import pandas_udf
 
     def per_value(values: pd.Series) -> pd.DataFrame:
         raw = pa.array(values, from_pandas=True)
-        # Of nulls alone no type is known; strings are not taken for bytes.
+        # Nulls alone have no type; strings are not treated as bytes.
         structs = pa.array(_called(verb, name, raw.cast(pa.binary()) if pa.types.is_null(raw.type) else raw))
         table = pa.table(structs.flatten(), structs.type.names)
         # NumPy has no null integers; nested values must be Python's own, with None.
@@ -212,7 +210,7 @@ def _pandas(name: str, verb: ArrayVerb) -> Callable[..., Any]:
 
     @wraps(raw)
     def null_for_null(value: Any) -> Any:
-        """A data frame has no null structs: null here is a struct whose first field, which always has a value, is null."""
+        """Return null for a struct whose first field, which always has a value, is null: a data frame has no null structs."""
         struct = raw(col(value) if isinstance(value, str) else value)
         return when(struct[first].isNotNull(), struct).alias(name)
 
@@ -229,7 +227,18 @@ def _called(verb: ArrayVerb, name: str, values: Any) -> ArrowArray:
 
 
 def _result_type(verb: ArrayVerb) -> Any:
-    """Spark type of the results; an empty column shows it, and fails now if an option is none."""
+    """Return the Spark type of the results of an empty column, which also refuses invalid options now."""
     import pyarrow as pa
 
     return type_of(verb(pa.array([], pa.binary())))
+
+
+def located(error: RecordBatchError, where: str, first_row: int = 0) -> RecordBatchError:
+    """Return an error with the column in its message, and its row counted from `first_row` on: a user of Spark sees the text alone."""
+    text = str(error)
+    if error.row is not None:
+        text = text.replace(f"in row {error.row},", f"in row {error.row + first_row},", 1)
+    same = type(error)(f"{where}: {text}")
+    same.__dict__.update(error.__dict__)
+    same.row = None if error.row is None else error.row + first_row
+    return same

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
-from logsegment._core import Finding, RecordBatchError, index_positions, unpack_zstd
+from logsegment._core import Finding, RecordBatchError, decompress_zstd, index_positions
 from logsegment._text import count
 from logsegment.tiered.cache import LruCache
 from logsegment.tiered.errors import ChunkError, ManifestError
@@ -253,7 +253,7 @@ class Opener:
             if size > len(data) * _MAX_RATIO:
                 raise ChunkError(f"its zstd frame of {count(len(data), 'byte')} cannot hold {size:,}")
             try:
-                data = unpack_zstd(data, size)
+                data = decompress_zstd(data, size)
             except ValueError as error:
                 raise ChunkError(f"its zstd frame is bad: {error}") from None
         if len(data) != size:

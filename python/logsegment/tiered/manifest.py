@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from logsegment._core import unpack_zstd
+from logsegment._core import decompress_zstd
 from logsegment._text import count as counted
 from logsegment.tiered.errors import ManifestError
 
@@ -345,6 +345,6 @@ def _integer(data: bytes, at: int) -> int:
 
 def _decompressed(text: object) -> bytes:
     try:
-        return unpack_zstd(base64.b64decode(text if isinstance(text, str) else "!", validate=True), _MAX_SIZES)
+        return decompress_zstd(base64.b64decode(text if isinstance(text, str) else "!", validate=True), _MAX_SIZES)
     except (binascii.Error, ValueError) as error:
         raise ManifestError(f"transformedChunks must be a zstd frame in base64: {error}", "TS-17") from None

@@ -22,9 +22,9 @@ from polars.testing import assert_frame_equal
 import corpus
 import logsegment as ls
 import tiered_corpus as tiered
-from logsegment.polars import scanning
-from logsegment.polars.bounds import Bounds
-from logsegment.polars.predicates import condition_of
+from logsegment._options import ReadOptions
+from logsegment.polars.predicates import Bounds, condition_of
+from logsegment.polars.scan import _Source
 from made_logs import START, make_partition
 
 MODERN = corpus.CORPUS / "modern-4.1.0" / "data"
@@ -185,7 +185,7 @@ class Asked:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.predicates: list[pl.Expr | None] = []
         self.sizes: list[int] = []
-        frames = scanning._Source.frames
+        frames = _Source.frames
 
         def spy(source: Any, columns: Any, predicate: Any, rows: Any, size: Any) -> Iterator[pl.DataFrame]:
             self.predicates.append(predicate)
@@ -193,14 +193,14 @@ class Asked:
                 self.sizes.append(frame.height)
                 yield frame
 
-        monkeypatch.setattr(scanning._Source, "frames", spy)
+        monkeypatch.setattr(_Source, "frames", spy)
 
 
 def test_frames_come_one_after_the_other_in_the_size_that_is_asked_for(monkeypatch: pytest.MonkeyPatch):
     asked = Asked(monkeypatch)
     assert ls.polars.scan(MULTI, batch_size=7).collect().height == sum(asked.sizes)
     assert max(asked.sizes) == 7
-    source = scanning._Source(str(MULTI), None, "read_uncommitted", {"columns": ["offset"]}, {}, [])
+    source = _Source(str(MULTI), None, ReadOptions(columns=["offset"]), {}, [])
     assert {frame.height for frame in source.frames(None, None, None, 5)} <= {1, 2, 3, 4, 5}
     assert [frame.height for frame in source.frames(None, None, 8, 5)] == [5, 3]
     assert [frame.height for frame in source.frames(["offset"], col("offset") > 3, 2, None)] == [2]
@@ -302,9 +302,9 @@ def test_committed_reads_are_those_of_a_log():
 
 
 def test_what_polars_holds_shows_no_key():
-    source = scanning._Source(str(tiered.BUCKET), tiered.KEYS, "read_uncommitted", {}, {}, [])
+    source = _Source(str(tiered.BUCKET), tiered.KEYS, ReadOptions(), {}, [])
     assert not tiered.leaks(repr(source))
-    assert tiered.leaks(repr(source.keys)), "the keys are there to be shown"
+    assert tiered.leaks(repr(source.decryption_keys)), "the keys are there to be shown"
 
 
 def test_tiered_storage_is_scanned_as_a_log_is():

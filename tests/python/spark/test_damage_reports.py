@@ -18,7 +18,7 @@ from growing import GrowingLog
 from logsegment import _core
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.read.packing import OWN_TASKS
-from logsegment.spark.stream.refused import RefusedStreamReader
+from logsegment.spark.stream.reader import RefusedStreamReader
 
 pytest.importorskip("pyspark.sql.streaming.datasource")
 

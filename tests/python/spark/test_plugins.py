@@ -326,7 +326,7 @@ def test_a_broker_that_is_down_is_one_readable_error_without_secrets(spark: Spar
     assert SECRET not in shown
     options = parse_options({"path": str(written), **login})
     assert SECRET not in repr(options) + repr(LogSegmentSource({"path": str(written), **login}))
-    assert repr(options.codecs) == f"TopicRegistry('{servers}', 'python')"
+    assert repr(options.read.codecs) == f"TopicRegistry('{servers}', 'python')"
     with pytest.raises(PythonException) as raised:
         frame.count()
     text = str(raised.value)

@@ -16,6 +16,7 @@ import corpus
 import logsegment as ls
 import logsegment.spark
 from corpus import BATCH_COLUMNS, Row, rows_of
+from logsegment._options import ReadOptions
 from logsegment.spark import (
     batch_info_udf,
     convert_udf,
@@ -240,7 +241,7 @@ def test_one_call_registers_the_sql_functions(spark: SparkSession, mixed: DataFr
     assert found[1][0] is None
     assert found[0][0] == found[2][0] == rows_of(ls.batches(GOOD))[0]["count"]
     assert schema_columns(spark.sql("select inline(kafka_decode(batch)) from mixed")) == record_schema().fieldNames()
-    with pytest.raises(PythonException, match=r"kafka_convert takes one column; its options are told to .*register\(spark, convert="):
+    with pytest.raises(PythonException, match=r"kafka_convert takes one column; pass its options to .*register\(spark, convert="):
         spark.sql("select kafka_convert(batch, 'v1') from mixed").collect()
 
 
@@ -395,12 +396,12 @@ def another_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     if request.param == "short batches":
         monkeypatch.setattr(map_in_arrow, "ROWS", 7)
     if request.param == "more than a column holds":
-        monkeypatch.setattr(map_in_arrow.ls, "explode_array", refuse_full_columns)
+        monkeypatch.setattr(map_in_arrow, "explode_array", refuse_full_columns)
     else:
         monkeypatch.setattr(map_in_arrow, "GROUP_BYTES", 1000)
 
 
-def refuse_full_columns(array: pa.Array, **options: Any) -> Any:
+def refuse_full_columns(array: pa.Array, options: ReadOptions) -> Any:
     if len(array):
         raise ls.LimitError("2^31-1 bytes or rows of one array")
 

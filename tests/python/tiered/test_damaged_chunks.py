@@ -16,7 +16,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment import stores
-from logsegment.analysis.search import Search, Wanted
+from logsegment.analysis.search import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 from logsegment.stores import files
 from logsegment.tiered.chunks import CACHE
@@ -290,7 +290,7 @@ def test_a_look_up_that_an_index_leads_past_the_damage_does_not_touch_it(indexed
     records = indexed.segment.records(columns=["offset"], start_offset=offset, end_offset=offset + 1)
     assert given(records) == ([offset], None)
     assert indexed.is_damage_untouched
-    (place,) = Search(Wanted(start_offset=offset, end_offset=offset + 1)).places(find_segments(indexed.segment.path))
+    (place,) = Search(Conditions(start_offset=offset, end_offset=offset + 1)).places(find_segments(indexed.segment.path))
     assert (place.offset, place.entry_position) == (offset, row["position"])
     assert indexed.is_damage_untouched
     assert indexed.segment.index_findings == []
@@ -344,7 +344,7 @@ def test_a_time_behind_a_segment_whose_end_is_lost_is_looked_up(tmp_path: Path):
     assert lost[1] == 99
     assert log.offset_for_timestamp(START + 150) == 150
     assert given(log.records(columns=["offset"], start_timestamp=START + 100)) == (list(range(100, 200)), None)
-    search = Search(Wanted(since=START + 150, until=START + 152))
+    search = Search(Conditions(since=START + 150, until=START + 152))
     assert [place.offset for place in search.places(find_segments(log.path))] == [150, 151]
     with pytest.raises(ChunkError):
         log.offset_for_timestamp(START + lost[0])

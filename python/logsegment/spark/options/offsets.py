@@ -1,7 +1,7 @@
-"""Spark's words for places in topic-partitions: JSON of offsets, `earliest`, `latest`, and times.
+"""Limits of offsets, as Spark writes them: JSON of offsets, `earliest`, `latest`, and times.
 
-Options go in, an `OffsetLimit` for each end of what is read comes out; nothing is looked up here. Names, precedence and restrictions
-are those of Spark's Kafka source.
+Options go in, an `OffsetLimit` for the start and the end of a read comes out. Names, precedence and restrictions are those of Spark's Kafka
+source.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from logsegment.spark.options.topics import TopicPartition
 
 #: In Spark's JSON: the first offset that is there.
 EARLIEST = -2
-#: In Spark's JSON: behind the last offset that is there.
+#: In Spark's JSON: after the last offset that is there.
 LATEST = -1
 
 Edge: TypeAlias = Literal["starting", "ending"]
-#: What to do when no record is late enough for a starting time.
+#: What to do if no record is late enough for a starting time.
 NoMatch: TypeAlias = Literal["error", "latest"]
 Offsets: TypeAlias = dict[TopicPartition, int]
 
 #: Topic-partitions that an error names.
-NAMED_FAULTS = 5
+NAMED_MISTAKES = 5
 
 _WORDS = {"earliest": EARLIEST, "latest": LATEST}
 #: What each edge takes in a batch query and in a stream.
@@ -36,7 +36,7 @@ _TIMES_EXAMPLE = '{"orders":{"0":1650000000000}}'
 
 @dataclass(frozen=True, slots=True)
 class OffsetLimit:
-    """Where reading begins or ends. One of the attributes is set.
+    """The start or the end of a read. One of the first four attributes is set.
 
     Attributes:
         everywhere: EARLIEST or LATEST, for all topic-partitions.
@@ -54,48 +54,59 @@ class OffsetLimit:
 
     @property
     def named(self) -> Offsets | None:
-        """What was said for each topic-partition; they must be those that are read, all of them."""
+        """Return the values of topic-partitions, which must be exactly those that are read."""
         return self.offsets if self.offsets is not None else self.timestamps
 
     def option(self, edge: Edge) -> str:
-        """Name of the option that said it."""
+        """Return the name of the option that set it."""
         if self.timestamp is not None:
             return f"{edge}Timestamp"
         return f"{edge}Offsets" if self.timestamps is None else f"{edge}OffsetsByTimestamp"
 
 
 def parse_offsets(text: str, option: str) -> Offsets:
-    """Read Spark's JSON of offsets per topic and partition.
+    """Parse Spark's JSON of offsets per topic and partition.
 
     Args:
         text: like `{"orders":{"0":23,"1":-1}}`.
-        option: whose value it is, for the error.
+        option: name of the option, for the error.
 
     Raises:
-        ValueError: when it is none.
+        ValueError: if it is something else.
     """
     return _numbers(text, option, _EXAMPLE)
 
 
-def write_offsets(offsets: Mapping[TopicPartition, int]) -> str:
-    """Write Spark's JSON of offsets per topic and partition, in order.
+def offsets_of(value: object) -> Offsets:
+    """Read offsets by topic, and by partition in decimal digits, as PySpark passes the offsets of a stream.
+
+    Raises:
+        TypeError, ValueError, AttributeError: if it is something else.
+    """
+    if not isinstance(value, dict):
+        raise TypeError
+    return {TopicPartition(topic, _partition(key)): _number(one) for topic, ones in value.items() for key, one in ones.items()}
+
+
+def by_topic(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
+    """Return offsets by topic, and by partition in decimal digits, in order.
 
     Example:
-        >>> from logsegment.spark.options.offsets import write_offsets
+        >>> from logsegment.spark.options.offsets import by_topic
         >>> from logsegment.spark.options.topics import TopicPartition
-        >>> write_offsets({TopicPartition("orders", 1): 7, TopicPartition("orders", 0): -1})
-        '{"orders":{"0":-1,"1":7}}'
+        >>> by_topic({TopicPartition("orders", 1): 7, TopicPartition("orders", 0): -1})
+        {'orders': {'0': -1, '1': 7}}
 
     Source: `JsonUtils.partitionOffsets` in Spark.
     """
     topics: dict[str, dict[str, int]] = {}
     for one in sorted(offsets, key=lambda name: (name.topic or "", -1 if name.partition is None else name.partition)):
         topics.setdefault(one.topic or "", {})[str(one.partition)] = offsets[one]
-    return json.dumps(topics, separators=(",", ":"), ensure_ascii=False)
+    return topics
 
 
 def parse_limit(options: Mapping[str, str], edge: Edge, default: int) -> OffsetLimit:
-    """Where reading begins or ends: a time for all goes before times for each, and these before offsets.
+    """Parse a limit: a time for all takes precedence over times for each, and these over offsets.
 
     Args:
         options: Spark's options, names in lower case.
@@ -103,7 +114,7 @@ def parse_limit(options: Mapping[str, str], edge: Edge, default: int) -> OffsetL
         default: EARLIEST or LATEST.
 
     Raises:
-        ValueError: for a bad value.
+        ValueError: for an invalid value.
 
     Source: `KafkaSourceProvider.getKafkaOffsetRangeLimit` in Spark.
     """
@@ -113,8 +124,8 @@ def parse_limit(options: Mapping[str, str], edge: Edge, default: int) -> OffsetL
         return OffsetLimit(timestamp=_long(timestamp.strip(), f"{edge}Timestamp"), no_match=no_match)
     timestamps = options.get(f"{edge}offsetsbytimestamp")
     if timestamps is not None:
-        told = _numbers(timestamps.strip(), f"{edge}OffsetsByTimestamp", _TIMES_EXAMPLE)
-        return OffsetLimit(timestamps=told, no_match=no_match)
+        times = _numbers(timestamps.strip(), f"{edge}OffsetsByTimestamp", _TIMES_EXAMPLE)
+        return OffsetLimit(timestamps=times, no_match=no_match)
     text = options.get(f"{edge}offsets", "").strip()
     if f"{edge}offsets" not in options:
         return OffsetLimit(everywhere=default)
@@ -128,13 +139,13 @@ def parse_limit(options: Mapping[str, str], edge: Edge, default: int) -> OffsetL
 
 
 def batch_limits(options: Mapping[str, str]) -> tuple[OffsetLimit, OffsetLimit]:
-    """Where a batch query begins and ends, with the restrictions of batch queries; by default all that is there.
+    """Parse both limits of a batch query, with their restrictions; by default it reads all.
 
     Args:
         options: Spark's options, names in lower case.
 
     Raises:
-        ValueError: for a bad value or combination.
+        ValueError: for an invalid value or combination.
 
     Source: `KafkaSourceProvider.validateBatchOptions` and `checkOffsetLimitValidity` in Spark.
     """
@@ -150,41 +161,38 @@ def batch_limits(options: Mapping[str, str]) -> tuple[OffsetLimit, OffsetLimit]:
 
 
 def ensure_assigned(limit: OffsetLimit, assigned: Mapping[TopicPartition, object], edge: Edge) -> None:
-    """Fail when a limit for each topic-partition leaves one out, or names one that is not read.
+    """Refuse a limit that leaves a topic-partition out, or names one that is not read.
 
     Raises:
-        ValueError: when it does.
+        ValueError: for such a limit.
     """
     if limit.named is None or limit.named.keys() == assigned.keys():
         return
-    faults = [f"{one} is left out" for one in sorted(map(str, assigned.keys() - limit.named.keys()))]
-    faults += [f"{one} is not read" for one in sorted(map(str, limit.named.keys() - assigned.keys()))]
+    mistakes = [f"{one} is left out" for one in sorted(map(str, assigned.keys() - limit.named.keys()))]
+    mistakes += [f"{one} is not read" for one in sorted(map(str, limit.named.keys() - assigned.keys()))]
     advice = f"; {_ADVICE[edge]}" if limit.offsets is not None else ""
     what = f"option {limit.option(edge)} must name all topic-partitions that are read and no others"
-    raise ValueError(f"{what}: {listed(faults, NAMED_FAULTS)}{advice}")
+    raise ValueError(f"{what}: {listed(mistakes, NAMED_MISTAKES)}{advice}")
 
 
 def _ensure_ordered(starting: OffsetLimit, ending: OffsetLimit) -> None:
-    """Offsets on both sides, or times on both sides, must be of the same topic-partitions, the first not behind the last."""
-    for what, before, behind in (
+    """Refuse limits of different topic-partitions, and a start after its end."""
+    for what, before, after in (
         ("Offsets", starting.offsets, ending.offsets),
         ("OffsetsByTimestamp", starting.timestamps, ending.timestamps),
     ):
-        if before is None or behind is None:
+        if before is None or after is None:
             continue
-        if differing := sorted(map(str, before.keys() ^ behind.keys())):
+        if differing := sorted(map(str, before.keys() ^ after.keys())):
             raise ValueError(f"options starting{what} and ending{what} must name the same topic-partitions; only one names {differing[0]}")
         for one, start in before.items():
-            if start > behind[one] >= 0:
-                raise ValueError(f"option starting{what} must not be behind ending{what}: {start} and {behind[one]} for {one}")
+            if start > after[one] >= 0:
+                raise ValueError(f"option starting{what} must not be after ending{what}: {start} and {after[one]} for {one}")
 
 
 def _numbers(text: str, option: str, example: str) -> Offsets:
     try:
-        topics: object = json.loads(text)
-        if not isinstance(topics, dict):
-            raise TypeError
-        return {TopicPartition(topic, _partition(key)): _number(value) for topic, ones in topics.items() for key, value in ones.items()}
+        return offsets_of(json.loads(text))
     except (ValueError, TypeError, AttributeError):
         raise ValueError(f"option {option} must be like {example}, not {text!r}") from None
 

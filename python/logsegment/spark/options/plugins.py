@@ -15,37 +15,37 @@ from logsegment.plugins.stored_registry import travelling
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: Names of the options; what begins with `SETTING` are those of Spark's Kafka source.
+#: Names of the options. Those with the prefix `SETTING` are settings of Spark's Kafka source.
 FILE = "plugins.path"
 SETTING = "plugins.kafka."
 SERVERS = f"{SETTING}bootstrap.servers"
 TIMEOUT = "plugins.timeout"
 ALLOW = "plugins.allow"
 PLUGINS = (FILE, SERVERS, TIMEOUT, ALLOW)
-#: Who gives no registry is told how to.
+#: The registry of queries without one; its errors name the options.
 ABSENT = Absent(f"the option {FILE} or {SERVERS}")
-#: Which options' values Spark hides in plans. Its own pattern for all of its settings knows passwords, secrets and tokens, but not all of
+#: The options whose values Spark hides in plans. Its own pattern for all settings hides passwords, secrets and tokens, but not all of
 #: librdkafka's names, such as `ssl.key.pem`.
 REDACTION = "spark.sql.redaction.options.regex"
 HIDDEN = "(?i)plugins[.]kafka[.](?!bootstrap)"
 
 
 def is_plugin_setting(name: str) -> bool:
-    """True for a setting of the connection to the brokers that have the registry; librdkafka knows which there are."""
+    """Return True for a setting of the connection to the brokers of the registry, which librdkafka knows."""
     return name.lower().startswith(SETTING)
 
 
 def plugins_option(options: Mapping[str, str]) -> Registry | None:
-    """The registry of a query; when none is named, one whose name errors tell.
+    """Return the registry of a query, or `ABSENT`.
 
     Args:
-        options: Spark's, names in lower case.
+        options: Spark's options, names in lower case.
 
     Raises:
-        ValueError: for settings without servers, a file and servers, or a value that is none. No value of a setting is told: it may be a
+        ValueError: for settings without servers, a file and servers, or an invalid value. The error shows no setting, which may be a
             password.
-        RegistryError: when the file cannot be read.
-        ImportError: when there are servers, and no confluent-kafka.
+        RegistryError: if the file cannot be read.
+        ImportError: if there are servers, and no confluent-kafka.
     """
     settings: dict[str, Any] = {name.removeprefix(SETTING): value for name, value in options.items() if is_plugin_setting(name)}
     servers, file = settings.pop("bootstrap.servers", None), options.get(FILE)
@@ -68,17 +68,17 @@ def plugins_option(options: Mapping[str, str]) -> Registry | None:
 
 
 def hide_settings(spark: SparkSession) -> None:
-    """Let the plans of a session show no settings of brokers; what is hidden already stays hidden."""
+    """Hide the settings of brokers in the plans of a session, and keep hidden what is hidden already."""
     pattern = spark.conf.get(REDACTION, "")
     if pattern is None or HIDDEN not in pattern:
         spark.conf.set(REDACTION, f"{pattern}|{HIDDEN}" if pattern else HIDDEN)
 
 
 def carrying(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a function, with a registry among them that is ready to travel.
+    """Return the options of a function with their registry, if any, ready to travel to tasks.
 
     Raises:
-        RegistryError: when it is a file that cannot be read.
+        RegistryError: if it is a file that cannot be read.
     """
     return {**options, "codecs": travelling(options["codecs"])} if options.get("codecs") is not None else dict(options)
 

@@ -1,268 +1,289 @@
-"""Options of the data source: names and defaults of Spark's Kafka source and sink, and some of our own.
+"""Options of reads: Spark's strings go in, one checked dataclass for each kind of read comes out.
 
-One table for each door (`read`, `readStream`, `write`), since PySpark makes a source before it says which door will be opened: what no door
-knows fails when the source is made, what this door does not know when it is opened. What belongs to a connection with brokers means nothing
-here and is passed over with one warning.
+Names and defaults are those of Spark's Kafka source, with some of our own; `names` lists them.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
-import warnings
-from collections.abc import Collection, Mapping
+import os
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import Limits
-from logsegment._options import Isolation, Values
-from logsegment.spark.options.entry_limits import ENTRY_LIMITS, limits_option
-from logsegment.spark.options.modes import MODE_OPTIONS, ReadMode, parse_mode
-from logsegment.spark.options.offsets import OffsetLimit, batch_limits
-from logsegment.spark.options.plugins import PLUGINS, is_plugin_setting, plugins_option
-from logsegment.spark.options.topics import STRATEGIES, Selection, parse_selection
-from logsegment.spark.read.task_stats import IO_STATS, io_stats_option
-from logsegment.stores.uri import absolute
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
-
-#: Of Spark's Kafka source; they say how to talk to brokers.
-BROKER_OPTIONS = ("kafka.", "kafkaconsumer.", "fetchoffset.", "groupidprefix")
-#: Kafka's own names of our options `isolation` and `compression`: passed over, they would change the rows, or what is written.
-KAFKA_ISOLATION = "kafka.isolation.level"
-KAFKA_COMPRESSION = "kafka.compression.type"
-
-#: What Spark tells a source of a table.
-TABLE = "provider"
-NO_TABLES = (
-    "Tables of Spark's catalog (CREATE TABLE, saveAsTable) are not supported, "
-    "temporary views are (CREATE TEMPORARY VIEW ... USING logsegment)"
-)
-#: Private keys of tiered storage.
-KEYS = "keys"
-PATHS = ("path", "paths", KEYS)
-#: Of all that reads records.
-RECORDS = (
-    *STRATEGIES,
-    "includeHeaders",
-    "isolation",
-    "topic",
-    "partition",
-    "batchSize",
-    "batchBytes",
-    "columns",
-    "values",
-    "experimental",
-    *MODE_OPTIONS,
+from logsegment._options import Depth, Isolation, OnError, ReadOptions, Values
+from logsegment.spark.options.names import (
+    BATCH,
+    CORRUPT_RECORD,
     IO_STATS,
-    *ENTRY_LIMITS,
-    *PLUGINS,
+    KAFKA_ISOLATION,
+    KEYS,
+    LIMIT_NAMES,
+    LIMIT_PREFIX,
+    NO_TABLES,
+    STREAM,
+    VIEWS,
+    EntryPoint,
+    View,
+    boolean,
+    ensure_known,
+    integer,
+    lowered,
+    warn_of_ignored,
 )
-LIMITS = (
-    "startingOffsets",
-    "startingTimestamp",
-    "startingOffsetsByTimestamp",
-    "startingOffsetsByTimestampStrategy",
-    "failOnDataLoss",
-    "minPartitions",
-    "maxRecordsPerPartition",
-    "maxPartitionBytes",
-)
-ENDS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
-#: How much a trigger takes: Spark passes over them, with a warning, in a batch query.
-TRIGGERS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "maxBytesPerTrigger")
+from logsegment.spark.options.offsets import LATEST, OffsetLimit, batch_limits, parse_limit
+from logsegment.spark.options.plugins import plugins_option
+from logsegment.spark.options.topics import Selection, TopicPartition, parse_selection
+from logsegment.stores.uri import absolute, is_stored, placed, shown
+from logsegment.tiered.keys import is_bare_key
+from logsegment.tiered.uri import tiered
+
+Mode: TypeAlias = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
+MODES: tuple[Mode, ...] = ("FAILFAST", "PERMISSIVE", "DROPMALFORMED")
+DEPTHS: tuple[Depth, ...] = ("headers", "metadata", "full")
+#: How far a stream reads a partition: to the high watermark if its broker wrote one, or to the end of the log in any case.
+UpTo: TypeAlias = Literal["highWatermark", "logEnd"]
+#: Bytes of an Arrow batch. In batches of 1 MiB small records took 5 to 15 % more CPU a row on their way to the JVM.
+BATCH_BYTES = 4 << 20
+PARTITION_BYTES = 128 << 20
+
+_UP_TO: dict[str, UpTo] = {"highwatermark": "highWatermark", "logend": "logEnd"}
+_LEVELS: dict[str, Isolation] = {"read_uncommitted": "read_uncommitted", "read_committed": "read_committed"}
+_DELAY = re.compile(r"([0-9]+)\s*(ms|s|m|min|h|d|)")
+_MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_UNLIMITED = "unlimited"
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """What a way in takes.
+class ReadMode:
+    """What a read does at damage: the options `mode` and `columnNameOfCorruptRecord` of Spark's file sources.
+
+    FAILFAST fails. PERMISSIVE goes on at the next valid batch and adds a row for each skipped place; see `read.damage`. DROPMALFORMED goes
+    on without these rows. A torn tail is not damage.
 
     Attributes:
-        name: for messages.
-        known: options that mean something.
-        ignored: options that mean something elsewhere only, and do no harm here.
-        honoured: Kafka's own names of options that are known, each with those in whose place alone it is taken.
+        name: the option `mode`.
+        column: name of the corrupt column; it is filled if it is among the columns of the read.
     """
 
-    name: str
-    known: tuple[str, ...]
-    ignored: tuple[str, ...] = ()
-    honoured: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    name: Mode = "FAILFAST"
+    column: str = CORRUPT_RECORD
 
-    def ignores(self, name: str, given: Collection[str]) -> bool:
-        """Whether an option for brokers means nothing here, beside the others that are given, all in lower case."""
-        said = dict(self.honoured).get(name)
-        return _is_for_brokers(name) and (said is None or any(other in given for other in said))
+    @property
+    def on_error(self) -> OnError:
+        """Return the option of the same name of `logsegment.decode`."""
+        return "raise" if self.name == "FAILFAST" else "skip"
 
 
-#: Kafka's own name beside ours, of all doors that give records.
-ISOLATION = ((KAFKA_ISOLATION, ("isolation",)),)
-BATCH = Door("a batch query", (*PATHS, *RECORDS, *LIMITS, *ENDS, "pushFilters", "view"), TRIGGERS, ISOLATION)
-#: Of the views, which give something else than records.
-VIEWED = (*PATHS, *STRATEGIES, "view", "topic", "partition", "checkCrc", "experimental", *ENTRY_LIMITS)
-BATCHES_VIEW = Door("the view batches", (*VIEWED, "batchSize", *MODE_OPTIONS, IO_STATS, *PLUGINS))
-FINDINGS_VIEW = Door("the view findings", (*VIEWED, "depth", IO_STATS, *PLUGINS))
-STREAM = Door("a streaming query", (*PATHS, *RECORDS, *LIMITS, *TRIGGERS, "upTo", "view"), ("pushFilters",), ISOLATION)
-#: What Spark itself hands on with a stream.
-OF_STREAMS = ("checkpointLocation", "queryName", "outputMode")
-#: The settings of the 0.7 producer in the place of `compression`.
-POLICY = ("compression.codec", "compressed.topics")
-WRITTEN = ("topic", "partitions", "format", "compression", "level", "batchBytes", "segmentBytes", *POLICY, *PLUGINS)
-WRITE = Door("a write", ("path", *WRITTEN, *OF_STREAMS), ("includeHeaders",), ((KAFKA_COMPRESSION, ("compression", *POLICY)),))
-DOORS = (BATCH, BATCHES_VIEW, FINDINGS_VIEW, STREAM, WRITE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """Options that all reads share.
 
-#: Of an Arrow batch. In batches of 1 MiB small records took 5 to 15 % more CPU a row on their way to the JVM.
-BATCH_BYTES = 4 << 20
-
-_LEVELS: dict[str, Isolation] = {"read_uncommitted": "read_uncommitted", "read_committed": "read_committed"}
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """Checked options of a batch query. `topic` and `partition` are for files that lie in no partition directory."""
+    Attributes:
+        paths: as the user gave them.
+        selection: which topic-partitions.
+        mode: what to do at damage.
+        read: how entries and records are read.
+        io_stats: directory for the counters of tasks.
+    """
 
     paths: tuple[str, ...]
     selection: Selection = field(default_factory=Selection)
+    mode: ReadMode = field(default_factory=ReadMode)
+    read: ReadOptions = field(default_factory=ReadOptions)
+    io_stats: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordQuery(SourceOptions):
+    """Options that batch queries and streams of records share.
+
+    Attributes:
+        starting: where the query begins.
+        min_partitions: least number of tasks.
+        max_records: most offsets of a task.
+        max_partition_bytes: about how many bytes of segments a task reads.
+        fails_on_data_loss: missing offsets end the query.
+    """
+
     starting: OffsetLimit = field(default_factory=OffsetLimit)
+    min_partitions: int | None = None
+    max_records: int | None = None
+    max_partition_bytes: int = PARTITION_BYTES
+    fails_on_data_loss: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOptions(RecordQuery):
+    """Options of a batch query of records.
+
+    Attributes:
+        ending: where the query ends.
+        include_headers: the column `headers` is among the usual ones.
+        columns: names of the columns; None for the usual ones.
+        push_filters: use the filters that Spark pushes down.
+    """
+
     ending: OffsetLimit = field(default_factory=OffsetLimit)
     include_headers: bool = False
     columns: tuple[str, ...] | None = None
-    isolation: Isolation = "read_uncommitted"
-    topic: str | None = None
-    partition: int | None = None
-    fail_on_data_loss: bool = True
-    min_partitions: int | None = None
-    max_records: int | None = None
-    max_partition_bytes: int = 128 << 20
-    batch_size: int = 65536
-    batch_bytes: int = BATCH_BYTES
     push_filters: bool = False
-    experimental: bool = False
-    mode: ReadMode = field(default_factory=ReadMode)
-    io_stats: str | None = None
-    codecs: Registry | None = None
-    limits: Limits | None = None
 
 
-def parse_options(given: Mapping[str, str]) -> ReadOptions:
-    """Check the options of a batch query.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamOptions(RecordQuery):
+    """Options of a streaming query.
+
+    Attributes:
+        max_offsets: most offsets of a micro-batch, shared among partitions in proportion to the offsets that wait in each.
+        min_offsets: a micro-batch waits for this many offsets, but not longer than `max_delay_ms`.
+        max_delay_ms: milliseconds.
+        max_bytes: about how many bytes of segments a micro-batch reads.
+        up_to: how far a partition is read.
+    """
+
+    max_offsets: int | None = None
+    min_offsets: int | None = None
+    max_delay_ms: int = 900_000
+    max_bytes: int | None = None
+    up_to: UpTo = "highWatermark"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewOptions(SourceOptions):
+    """Options of a view other than `records`.
+
+    Attributes:
+        view: which one.
+        depth: as in `logsegment.validate`.
+    """
+
+    view: View
+    depth: Depth
+
+
+def parse_options(given: Mapping[str, str]) -> BatchOptions:
+    """Parse the options of a batch query.
 
     Args:
         given: Spark's options; the case of their names means nothing.
 
     Raises:
-        ValueError: for an unknown option, a bad value or combination, no path.
+        ValueError: for an unknown option, an invalid value or combination, or without a path.
     """
-    ensure_known(given, BATCH)
-    warn_of_ignored(given, BATCH)
-    options = lowered(given)
+    options = _checked(given, BATCH)
     starting, ending = batch_limits(options)
-    return ReadOptions(
-        paths=paths_of(options),
-        selection=parse_selection(options),
+    return BatchOptions(
+        **_shared(options, _record_options(options)),
+        **_of_records(options),
         starting=starting,
         ending=ending,
         include_headers=boolean(options, "includeHeaders", False),
         columns=columns_option(options),
-        isolation=isolation_of(options),
-        topic=options.get("topic"),
-        partition=integer(options, "partition", at_least=0),
-        fail_on_data_loss=boolean(options, "failOnDataLoss", True),
-        min_partitions=integer(options, "minPartitions", at_least=1),
-        max_records=integer(options, "maxRecordsPerPartition", at_least=1, below=2**63),
-        max_partition_bytes=integer(options, "maxPartitionBytes", at_least=1, below=2**63) or 128 << 20,
-        batch_size=integer(options, "batchSize", at_least=1) or 65536,
-        batch_bytes=integer(options, "batchBytes", at_least=1) or BATCH_BYTES,
         push_filters=boolean(options, "pushFilters", False),
-        experimental=boolean(options, "experimental", False),
-        mode=parse_mode(options),
-        io_stats=io_stats_option(options),
-        codecs=plugins_option(options),
-        limits=limits_option(options),
     )
 
 
-def lowered(given: Mapping[str, str]) -> dict[str, str]:
-    """The options with names in lower case, as the parsers want them."""
-    return {name.lower(): value for name, value in given.items()}
+def parse_stream_options(given: Mapping[str, str]) -> StreamOptions:
+    """Parse the options of a streaming query, as `parse_options` does.
+
+    Source: `KafkaSourceProvider.validateStreamOptions` in Spark.
+    """
+    options = _checked(given, STREAM)
+    least, most = _large(options, "minOffsetsPerTrigger"), _large(options, "maxOffsetsPerTrigger")
+    if least is not None and most is not None and least > most:
+        raise ValueError(f"option minOffsetsPerTrigger must not be above maxOffsetsPerTrigger: {least} and {most}")
+    parsed = StreamOptions(
+        **_shared(options, _record_options(options)),
+        **_of_records(options),
+        starting=parse_limit(options, "starting", LATEST),
+        max_offsets=most,
+        min_offsets=least,
+        max_delay_ms=_delay(options.get("maxtriggerdelay", "15m")),
+        max_bytes=_large(options, "maxBytesPerTrigger"),
+        up_to=_up_to(options.get("upto", "highWatermark")),
+    )
+    if parsed.read.skips_damage and parsed.read.isolation == "read_committed":
+        raise ValueError(
+            f"option mode: a stream with isolation read_committed takes FAILFAST only, not {parsed.mode.name}: "
+            "a transaction marker that is lost with a batch would hold it up for ever"
+        )
+    return parsed
 
 
-def ensure_no_table(given: Mapping[str, str]) -> None:
-    """Fail when Spark asks for a table of its catalog.
+def view_of(given: Mapping[str, str]) -> View:
+    """Parse the option `view`.
 
     Raises:
-        ValueError: with what there is in its place.
+        ValueError: if it is not a view.
     """
-    if TABLE in lowered(given):
-        raise ValueError(f"{NO_TABLES}: read and write by path")
+    text = lowered(given).get("view", "records").strip().lower()
+    view: View | None = next((one for one in ("records", *VIEWS) if one == text), None)
+    if view is None:
+        raise ValueError(f"option view must be records, batches or findings, not {text!r}")
+    return view
 
 
-def ensure_known_somewhere(given: Mapping[str, str]) -> None:
-    """Fail for an option that no door knows.
+def parse_view(given: Mapping[str, str]) -> ViewOptions:
+    """Parse the options of a view other than `records`.
 
     Raises:
-        ValueError: with the name that was probably meant.
+        ValueError: for an option that the view does not have, an invalid value, or without a path.
     """
-    known = list(dict.fromkeys(name for door in DOORS for name in door.known))
-    spelt = {name.lower() for name in known}
-    _refuse([name for name in given if name.lower() not in spelt and not _is_anyones(name)], known)
+    view, options = view_of(given), lowered(given)
+    ensure_known(given, VIEWS[view])
+    depth = options.get("depth", "full").strip().lower()
+    if depth not in DEPTHS:
+        raise ValueError(f"option depth must be headers, metadata or full, not {options['depth']!r}")
+    # A query of batch headers reads few bytes, a verification of checksums all of them.
+    read = {"check_crc": boolean(options, "checkCrc", view == "findings")}
+    return ViewOptions(**_shared(options, read), view=view, depth=depth)
 
 
-def ensure_known(given: Mapping[str, str], door: Door) -> None:
-    """Fail for an option that this door does not know.
+def parse_mode(options: Mapping[str, str]) -> ReadMode:
+    """Parse the options `mode` and `columnNameOfCorruptRecord`.
+
+    Args:
+        options: Spark's options, names in lower case.
 
     Raises:
-        ValueError: with the name that was probably meant, or the door that the option belongs to.
+        ValueError: for an unknown mode, or an empty name.
     """
-    ensure_known_somewhere(given)
-    spelt = {name.lower() for name in (*door.known, *door.ignored)}
-    for name in sorted(given):
-        if name.lower() in spelt or _is_anyones(name):
-            continue
-        others = {other.name: known for other in DOORS for known in other.known if known.lower() == name.lower()}
-        told = f"option {min(others.values())} means nothing in {door.name}, but in {' or '.join(others)}"
-        raise ValueError(f"{told}; the options are {', '.join(door.known)}")
-
-
-def warn_of_ignored(given: Mapping[str, str], door: Door) -> None:
-    """Say once which options are passed over."""
-    for_brokers = sorted(name for name in given if door.ignores(name.lower(), lowered(given)))
-    elsewhere = sorted(name for name in given if name.lower() in map(str.lower, door.ignored))
-    told = [f"logsegment has to do with files, not brokers: ignored {', '.join(for_brokers)}"] if for_brokers else []
-    told += [f"ignored in {door.name}: {', '.join(elsewhere)}"] if elsewhere else []
-    if told:
-        warnings.warn("; ".join(told), UserWarning, stacklevel=4)
+    text = options.get("mode", "FAILFAST").strip().upper()
+    if text not in MODES:
+        raise ValueError(f"option mode must be {', '.join(MODES[:-1])} or {MODES[-1]}, not {options['mode']!r}")
+    column = options.get("columnnameofcorruptrecord", CORRUPT_RECORD)
+    if not column:
+        raise ValueError("option columnNameOfCorruptRecord must be the name of a column, not ''")
+    return ReadMode(text, column)
 
 
 def paths_of(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Spark gives one path as `path`, several as a JSON array in `paths`. With option `keys` they bring these along.
+    """Return the paths of a read, with the keys of tiered storage if the option `keys` names any.
+
+    Spark passes one path as `path`, several as a JSON array in `paths`.
 
     Raises:
-        ValueError: when there is none.
+        ValueError: if there is no path.
     """
     paths = [options["path"]] if "path" in options else []
     paths += json.loads(options.get("paths", "[]"))
     if not paths:
         raise ValueError(f'no path: give one to load() or save(), or as option "path". {NO_TABLES}')
     keys = keys_option(options)
-    if keys is None:
-        return tuple(paths)
-    from logsegment.tiered.uri import tiered
-
-    return tuple(tiered(absolute(path), keys) for path in paths)
+    return tuple(paths) if keys is None else tuple(tiered(absolute(path), keys) for path in paths)
 
 
 def keys_option(options: Mapping[str, str]) -> dict[str, str] | None:
-    """Files of the private keys of tiered storage, by the ids of the keys; None when the option is not given.
+    """Parse the option `keys`: files of the private keys of tiered storage, by the ids of the keys.
 
     Raises:
-        ValueError: when it is no JSON object of ids and files. The value is not told: it may be a key.
+        ValueError: if it is not a JSON object of ids and files. The error does not show the value, which may be a key.
     """
     if KEYS not in options:
         return None
-    from logsegment.tiered.keys import is_bare_key
-
     try:
         keys = json.loads(options[KEYS])
     except ValueError:
@@ -274,10 +295,10 @@ def keys_option(options: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def columns_option(options: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Names of columns with commas between them; None when the option is not given.
+    """Parse the option `columns`: names with commas between them.
 
     Raises:
-        ValueError: when there is no name in it.
+        ValueError: if there is no name in it, or one twice.
     """
     if "columns" not in options:
         return None
@@ -288,7 +309,7 @@ def columns_option(options: Mapping[str, str]) -> tuple[str, ...] | None:
 
 
 def values_option(options: Mapping[str, str]) -> Values:
-    """Return the value of the option `values`.
+    """Parse the option `values`.
 
     Raises:
         ValueError: if it is not a known name.
@@ -297,15 +318,58 @@ def values_option(options: Mapping[str, str]) -> Values:
     for value in known:
         if options.get("values", "raw").lower() == value:
             return value
-    raise ValueError(f"option values must be {' or '.join(get_args(Values))}, not {options['values']!r}")
+    raise ValueError(f"option values must be {' or '.join(known)}, not {options['values']!r}")
 
 
-def isolation_of(options: Mapping[str, str]) -> Isolation:
-    """Ours, or Kafka's own name of it.
+def _checked(given: Mapping[str, str], entry_point: EntryPoint) -> dict[str, str]:
+    """Return the options with names in lower case; refuse unknown ones and warn of ignored ones."""
+    ensure_known(given, entry_point)
+    warn_of_ignored(given, entry_point)
+    return lowered(given)
 
-    Raises:
-        ValueError: when it is none.
-    """
+
+def _shared(options: Mapping[str, str], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Parse the attributes of `SourceOptions`; `own` has options of reading that not all reads share."""
+    mode = parse_mode(options)
+    read = ReadOptions(
+        on_error=mode.on_error,
+        batch_size=integer(options, "batchSize", at_least=1) or 65536,
+        experimental=boolean(options, "experimental", False),
+        codecs=plugins_option(options),
+        limits=_limits(options),
+        **own,
+    )
+    return {
+        "paths": paths_of(options),
+        "selection": parse_selection(options, TopicPartition(options.get("topic"), integer(options, "partition", at_least=0))),
+        "mode": mode,
+        "read": read,
+        "io_stats": _io_stats(options),
+    }
+
+
+def _record_options(options: Mapping[str, str]) -> dict[str, Any]:
+    """Parse the options of reading records."""
+    batch_bytes = integer(options, "batchBytes", at_least=1) or BATCH_BYTES
+    return {"isolation": _isolation(options), "batch_bytes": batch_bytes, "null_headers": True}
+
+
+def _of_records(options: Mapping[str, str]) -> dict[str, Any]:
+    """Parse the attributes of `RecordQuery` without `starting`."""
+    return {
+        "min_partitions": integer(options, "minPartitions", at_least=1),
+        "max_records": _large(options, "maxRecordsPerPartition"),
+        "max_partition_bytes": _large(options, "maxPartitionBytes") or PARTITION_BYTES,
+        "fails_on_data_loss": boolean(options, "failOnDataLoss", True),
+    }
+
+
+def _large(options: Mapping[str, str], name: str) -> int | None:
+    return integer(options, name, at_least=1, below=2**63)
+
+
+def _isolation(options: Mapping[str, str]) -> Isolation:
+    """Parse our option, or Kafka's own name of it."""
     text = options.get("isolation", options.get(KAFKA_ISOLATION, "read_uncommitted"))
     try:
         return _LEVELS[text.lower()]
@@ -313,52 +377,48 @@ def isolation_of(options: Mapping[str, str]) -> Isolation:
         raise ValueError(f"option isolation must be read_uncommitted or read_committed, not {text!r}") from None
 
 
-def boolean(options: Mapping[str, str], name: str, default: bool) -> bool:
-    """The value of an option that is true or false.
-
-    Raises:
-        ValueError: when it is neither.
-    """
-    text = options.get(name.lower(), str(default)).lower()
-    if text not in ("true", "false"):
-        raise ValueError(f"option {name} must be true or false, not {text!r}")
-    return text == "true"
+def _up_to(text: str) -> UpTo:
+    try:
+        return _UP_TO[text.lower()]
+    except KeyError:
+        raise ValueError(f"option upTo must be highWatermark or logEnd, not {text!r}") from None
 
 
-def integer(options: Mapping[str, str], name: str, at_least: int, below: int = 2**31) -> int | None:
-    """The value of an option that is a whole number; None when it is not given.
+def _delay(text: str) -> int:
+    match = _DELAY.fullmatch(text.strip().lower())
+    if match is None:
+        raise ValueError(f"option maxTriggerDelay must be a time such as 500ms, 30s, 15m or 1h, not {text!r}")
+    return int(match[1]) * _MILLISECONDS[match[2]]
 
-    Raises:
-        ValueError: when it is none, or too small or large.
-    """
-    text = options.get(name.lower())
+
+def _io_stats(options: Mapping[str, str]) -> str | None:
+    text = options.get(IO_STATS.lower())
     if text is None:
         return None
-    digits = text.strip()
-    if not digits.isdecimal() or int(digits) < at_least:
-        raise ValueError(f"option {name} must be a whole number from {at_least} on, not {text!r}")
-    if int(digits) >= below:
-        raise ValueError(f"option {name} must be {below - 1} at most, not {text!r}")
-    return int(digits)
+    if not text:
+        raise ValueError(f"option {IO_STATS} must be a directory, not ''")
+    place = placed(text)
+    if is_stored(place):
+        raise ValueError(f"option {IO_STATS} must be a directory of a mounted file system, not {shown(place)}")
+    return os.path.abspath(place)
 
 
-def _refuse(unknown: Collection[str], known: Collection[str]) -> None:
-    if unknown:
-        told = ", ".join(_with_near(name, known) for name in sorted(unknown))
-        raise ValueError(f"unknown option {told}; the options are {', '.join(known)}")
+def _limits(options: Mapping[str, str]) -> Limits | None:
+    """Parse the options `limits.*`; None if there is none."""
+    names = {name: LIMIT_PREFIX + name for name in LIMIT_NAMES if LIMIT_PREFIX + name in options}
+    given: dict[str, Any] = {name: _limit(option, options[option]) for name, option in names.items()}
+    if not given:
+        return None
+    try:
+        return Limits(**given)
+    except ValueError as error:
+        raise ValueError(f"option {LIMIT_PREFIX}{error}") from None
 
 
-def _with_near(name: str, known: Collection[str]) -> str:
-    """The name, and the option that was probably meant."""
-    spelt = {one.lower(): one for one in known}
-    near = difflib.get_close_matches(name.lower(), spelt, n=1, cutoff=0.7)
-    return f"{name} (did you mean {spelt[near[0]]}?)" if near else name
-
-
-def _is_anyones(name: str) -> bool:
-    """True for a name that is in no table: whoever is spoken to knows it."""
-    return _is_for_brokers(name) or is_plugin_setting(name)
-
-
-def _is_for_brokers(name: str) -> bool:
-    return name.lower().startswith(BROKER_OPTIONS)
+def _limit(option: str, text: str) -> int | str:
+    word = text.strip().lower()
+    if word == _UNLIMITED:
+        return _UNLIMITED
+    if not word.isdecimal() or int(word) >= 2**64:
+        raise ValueError(f"option {option} must be a whole number or {_UNLIMITED}, not {text!r}")
+    return int(word)

@@ -1,34 +1,36 @@
-"""Which topic-partitions a query reads: the options `subscribe`, `subscribePattern` and `assign` over the paths.
-
-Paths and options go in, the segments of each topic-partition come out. Nothing is opened here.
-"""
+"""The topic-partitions of a query: paths and the options `subscribe`, `subscribePattern`, `assign` go in, the segments of each come out."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from logsegment._core import Finding
+from logsegment._core import Finding, internal_topics
+from logsegment._decode import other_topics
+from logsegment._options import INTERNAL
 from logsegment._text import listed
 from logsegment.log.reader import arranged
-from logsegment.segment_files.discovery import SegmentFile, found_in
-from logsegment.spark.options.paths import local_paths
-from logsegment.stores.uri import directory_of, shown
+from logsegment.segment_files.discovery import SegmentFile, found_in, is_gap
+from logsegment.stores.listing import matching
+from logsegment.stores.uri import absolute, directory_of, shown
 
-#: The options, of which at most one may be given.
+#: The options; at most one may be given.
 STRATEGIES = ("subscribe", "subscribePattern", "assign")
-#: Topics that Kafka keeps for itself; no pattern matches them, as in Kafka's list of topics. The last is the log of its controllers.
+#: Kafka's internal topics, which no pattern matches; the last is the log of the controllers.
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 #: Topics that an error names.
 NAMED_TOPICS = 20
+#: Files that a warning names; it counts the others.
+NAMED = 3
 _EXAMPLE = '{"orders":[0,1],"payments":[0]}'
 
 
 class TopicPartition(NamedTuple):
-    """A partition by name; files that lie in no partition directory, and of which no option tells, have no name."""
+    """A partition by name; a file outside of partition directories has no name unless the options set one."""
 
     topic: str | None
     partition: int | None
@@ -39,25 +41,35 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
+NO_NAME = TopicPartition(None, None)
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Checked options of what to read; all of it when none is given.
+    """The topic-partitions to read; all if no attribute is set.
 
     Attributes:
         topics: of `subscribe`.
         pattern: of `subscribePattern`; it may match anywhere in a name, as in Spark.
         partitions: of `assign`.
+        unnamed: the name of files outside of partition directories.
     """
 
     topics: tuple[str, ...] | None = None
     pattern: str | None = None
     partitions: frozenset[TopicPartition] | None = None
+    unnamed: TopicPartition = NO_NAME
+
+    @property
+    def is_all(self) -> bool:
+        """Return True if all topic-partitions are selected."""
+        return self.topics is None and self.pattern is None and self.partitions is None
 
     def ensure_there(self, found: Collection[TopicPartition]) -> None:
-        """Fail when a topic that was named is not there, as a broker does.
+        """Raise if a named topic is missing, as a broker does.
 
         Raises:
-            ValueError: when it is not.
+            ValueError: if one is missing.
         """
         there = {one.topic for one in found}
         named = self.topics if self.topics is not None else {one.topic for one in self.partitions or ()}
@@ -66,7 +78,7 @@ class Selection:
             raise ValueError(f"no such topic: {listed(missing, NAMED_TOPICS)}; there are {listed(names, NAMED_TOPICS) or 'none'}")
 
     def has(self, one: TopicPartition) -> bool:
-        """True when it is to be read."""
+        """Return True if the topic-partition is to be read."""
         if self.topics is not None:
             return one.topic in self.topics
         if self.pattern is not None:
@@ -74,99 +86,119 @@ class Selection:
         return self.partitions is None or one in self.partitions
 
 
-def parse_selection(options: Mapping[str, str]) -> Selection:
-    """Check the options.
+def parse_selection(options: Mapping[str, str], unnamed: TopicPartition = NO_NAME) -> Selection:
+    """Parse the options.
 
     Args:
         options: Spark's options, names in lower case.
+        unnamed: the name of files outside of partition directories.
 
     Raises:
-        ValueError: for more than one of them, or a bad value.
+        ValueError: for more than one of them, or an invalid value.
 
     Source: `KafkaSourceProvider.validateGeneralOptions` in Spark.
     """
     given = [name for name in STRATEGIES if name.lower() in options]
     if not given:
-        return Selection()
+        return Selection(unnamed=unnamed)
     if len(given) > 1:
         raise ValueError(f"options {' and '.join(given)}: only one of {', '.join(STRATEGIES)} can be given")
     (name,) = given
     value = options[name.lower()].strip()
     if name == "subscribe":
-        return Selection(topics=_topics(value))
+        return Selection(topics=_topics(value), unnamed=unnamed)
     if name == "subscribePattern":
-        return Selection(pattern=_pattern(value))
-    return Selection(partitions=parse_partitions(value))
+        return Selection(pattern=_pattern(value), unnamed=unnamed)
+    return Selection(partitions=_partitions(value), unnamed=unnamed)
 
 
-def parse_partitions(text: str) -> frozenset[TopicPartition]:
-    """Read Spark's JSON of partitions per topic.
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """What was found at the paths of a query.
 
-    Raises:
-        ValueError: when it is none.
+    Attributes:
+        logs: the segments of each selected topic-partition, in the order of their offsets.
+        left_out: findings of the files of these partitions that are not read.
     """
-    try:
-        lists: object = json.loads(text)
-    except ValueError:
-        lists = None
-    if not isinstance(lists, dict) or not all(isinstance(one, list) and all(map(_is_partition, one)) for one in lists.values()):
-        raise ValueError(f"option assign must be like {_EXAMPLE}, not {text!r}")
-    return frozenset(TopicPartition(topic, partition) for topic, partitions in lists.items() for partition in partitions)
+
+    logs: dict[TopicPartition, list[SegmentFile]]
+    left_out: list[Finding]
 
 
 def discover(
     paths: Sequence[str],
     selection: Selection | None = None,
     *,
-    topic: str | None = None,
-    partition: int | None = None,
     has_replicas: bool = False,
     reports: bool = False,
-    left_out: list[Finding] | None = None,
-) -> dict[TopicPartition, list[SegmentFile]]:
-    """Find the segments of the topic-partitions that are to be read.
+    requires_topics: bool = True,
+) -> Discovered:
+    """Find the segments of the selected topic-partitions.
 
     Args:
-        paths: paths, `file:` URIs and patterns, as a user gave them. A file that two of them lead to is found once.
+        paths: paths, `file:` URIs and patterns, as a user gave them; a file of two of them is found once.
         selection: which topic-partitions; None for all.
-        topic: of files that lie in no partition directory.
-        partition: of files that lie in no partition directory.
-        has_replicas: take a partition that lies in several directories.
+        has_replicas: allow a partition in several directories.
         reports: as in `logsegment.log.reader.arranged`.
-        left_out: gets what is told of uploads in tiered storage that are not read, of the partitions that are.
-
-    Returns:
-        The segments of each, in the order of their offsets.
+        requires_topics: raise if a named topic is missing.
 
     Raises:
-        FileNotFoundError: when there is nothing at a path.
-        OSError: when a directory cannot be listed.
-        ValueError: when a topic that was named is not there, or two directories tell the same topic and partition.
+        FileNotFoundError: if a path does not exist.
+        OSError: if a directory cannot be listed.
+        ValueError: if a named topic is missing, or two directories are of the same topic-partition.
     """
-    unnamed = TopicPartition(topic, partition)
+    selection = selection or Selection()
     looked = [found_in(path) for path in local_paths(tuple(paths))]
     found = {segment.path: segment for segments, _ in looked for segment in segments}
     logs: dict[TopicPartition, list[SegmentFile]] = {}
     for segment in found.values():
-        name = unnamed if segment.topic is None else TopicPartition(segment.topic, segment.partition)
+        name = selection.unnamed if segment.topic is None else TopicPartition(segment.topic, segment.partition)
         logs.setdefault(name, []).append(segment)
-    if selection is not None:
+    if requires_topics:
         selection.ensure_there(logs.keys())
-        logs = {name: segments for name, segments in logs.items() if selection.has(name)}
+    logs = {name: segments for name, segments in logs.items() if selection.has(name)}
     for name, segments in logs.items():
         if not has_replicas:
             _ensure_one_directory(name, segments)
         logs[name] = arranged(segments, reports=reports)
-    if left_out is not None:
-        directories = {shown(segment.directory) for segments in logs.values() for segment in segments}
-        told = {finding.path: finding for _, findings in looked for finding in findings}
-        is_all = selection is None or selection == Selection()
-        left_out += [finding for finding in told.values() if is_all or directory_of(finding.path) in directories]
-    return logs
+    directories = {shown(segment.directory) for segments in logs.values() for segment in segments}
+    findings = {finding.path: finding for _, findings in looked for finding in findings}.values()
+    return Discovered(logs, [one for one in findings if selection.is_all or directory_of(one.path) in directories])
+
+
+def local_paths(paths: tuple[str, ...]) -> list[str]:
+    """Return absolute paths and URIs of stores, with `file:` URIs and patterns resolved.
+
+    Raises:
+        ValueError: for a `file:` URI of another machine.
+        FileNotFoundError: if a path does not exist.
+        OSError: if a store does not answer.
+    """
+    return [absolute(found) for path in paths for found in matching(path)]
+
+
+def warn_of_gaps(left_out: Iterable[Finding]) -> None:
+    """Warn once of the offsets that no readable upload of tiered storage has: their rows are missing."""
+    warn_of_uploads(filter(is_gap, left_out))
+
+
+def warn_of_topics(columns: Iterable[str], topics: Iterable[str | None]) -> None:
+    """Warn if the column `internal` is wanted and none of the topics is internal."""
+    named = dict.fromkeys(topics)
+    if INTERNAL in columns and not any(name in internal_topics() for name in named) and (text := other_topics(named)):
+        warnings.warn(f"option values: {text}", UserWarning, stacklevel=3)
+
+
+def warn_of_uploads(left_out: Iterable[Finding]) -> None:
+    """Warn once of segments that are not read, so that their rows are missing."""
+    texts = [f"{one.path.rpartition('@')[0]}: [{one.rule}] {one.message}" for one in left_out]
+    if texts:
+        more = f"; and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
+        warnings.warn(f"segments are left out: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=4)
 
 
 def _ensure_one_directory(name: TopicPartition, segments: Sequence[SegmentFile]) -> None:
-    """Two replicas of a partition would give every record twice."""
+    """Refuse two replicas of a partition, which would give every record twice."""
     directories = sorted({segment.directory for segment in segments if segment.topic is not None})
     if len(directories) > 1:
         shown = " and ".join(directories[:2]) + (f" and {len(directories) - 2} more" if len(directories) > 2 else "")
@@ -188,6 +220,17 @@ def _pattern(value: str) -> str:
     if not value:
         raise ValueError("option subscribePattern must be a regular expression, not ''")
     return value
+
+
+def _partitions(text: str) -> frozenset[TopicPartition]:
+    """Parse Spark's JSON of partitions per topic."""
+    try:
+        lists: object = json.loads(text)
+    except ValueError:
+        lists = None
+    if not isinstance(lists, dict) or not all(isinstance(one, list) and all(map(_is_partition, one)) for one in lists.values()):
+        raise ValueError(f"option assign must be like {_EXAMPLE}, not {text!r}")
+    return frozenset(TopicPartition(topic, partition) for topic, partitions in lists.items() for partition in partitions)
 
 
 def _is_partition(number: object) -> bool:

@@ -1,40 +1,47 @@
-"""Where in each topic-partition a batch query begins and ends: limits and segments go in, offsets come out.
+"""Where queries begin and end: limits and the segments of topic-partitions go in, offsets come out.
 
-Opens what it must to look a time up, or to know where a log ends.
+A time is looked up in the segments. A log begins after what retention or a request deleted, which a broker writes to a checkpoint file.
 """
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-from logsegment._core import Limits
-from logsegment._options import ReadOptions
+from logsegment._core import FileSource, RecordBatchError, read_offset_checkpoint
+from logsegment._decode import batch_stream
+from logsegment._log_paths import is_of_0_7
 from logsegment.log.log_end import last_intact
 from logsegment.log.segment import Segment
 from logsegment.log.time_lookup import first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
+from logsegment.spark.options.read import BatchOptions, RecordQuery
 from logsegment.spark.options.topics import TopicPartition
-from logsegment.spark.read.positions import ensure_boundary
-from logsegment.spark.stream.ends import Checkpoints, base_of, earliest
+from logsegment.stores.uri import directory_of, shown
 
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
+#: The high watermarks of partitions: no leader change cuts off offsets below them (SEG-9).
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+#: The log start offsets of partitions: retention or a request deleted the offsets below them (SEG-9).
+LOG_STARTS = "log-start-offset-checkpoint"
+
+Checkpoint: TypeAlias = dict[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
 class LogRange:
-    """What is read of one topic-partition.
+    """The offsets of one topic-partition that a query reads.
 
     Attributes:
         name: the topic-partition.
         segments: all of its segments, in order.
-        start: first offset; None for the first that is there.
-        end: behind the last offset; None for all that is there when it is read.
-        looked_up: segments in which a time was looked for by their indexes, which may have been of no help.
+        start: first offset; None for the log start offset.
+        end: first offset after the range; None for the end of the log at the time of the read.
+        looked_up: segments whose indexes were used to look a time up; they may be damaged.
     """
 
     name: TopicPartition
@@ -44,84 +51,39 @@ class LogRange:
     looked_up: tuple[Segment, ...] = ()
 
 
-def ranges_of(
-    logs: Mapping[TopicPartition, Sequence[SegmentFile]],
-    starting: OffsetLimit,
-    ending: OffsetLimit,
-    *,
-    fail_on_data_loss: bool = True,
-    codecs: Registry | None = None,
-    experimental: bool = False,
-    limits: Limits | None = None,
-    recovers: bool = False,
-) -> list[LogRange]:
-    """Resolve both limits. Topic-partitions of which nothing is wanted are left out.
+def ranges_of(logs: Mapping[TopicPartition, Sequence[SegmentFile]], options: BatchOptions) -> list[LogRange]:
+    """Resolve the limits of a batch query. Topic-partitions with an empty range are left out.
 
     Args:
         logs: the segments of each.
-        starting: where to begin.
-        ending: where to end.
-        fail_on_data_loss: whether offsets that are not there are an error.
-        codecs: a registry of plugins, for looking a time up in their batches.
-        experimental: look a time up in batches of magic 3 too.
-        limits: what an entry may claim in which a time is looked up.
-        recovers: look past damage for a time, for which everything in front of it is read, and for the end of a log.
+        options: of the query. One that goes on past damage looks for times and for the end of a log past damage too.
 
     Raises:
-        ValueError: when limits do not name what is read, a start is behind its end, no record is late enough for a starting time, or
-            offsets are not there any more (or not yet) and `fail_on_data_loss` is set; else that is a warning.
-        RecordBatchError: when bytes on the way to a time cannot be read, unless `recovers` is set.
+        ValueError: if limits do not name what is read, a start is after its end, no record is late enough for a starting time, or
+            offsets are missing and that ends the query; else missing offsets are a warning.
+        RecordBatchError: if bytes before a time cannot be read, unless the query goes on past damage.
 
     Source: `KafkaOffsetReaderAdmin` in Spark.
     """
-    ensure_assigned(starting, logs, "starting")
-    ensure_assigned(ending, logs, "ending")
+    ensure_assigned(options.starting, logs, "starting")
+    ensure_assigned(options.ending, logs, "ending")
     checkpoints = Checkpoints()
-    asked = ReadOptions(on_error="skip" if recovers else "raise", codecs=codecs, experimental=experimental, limits=limits)
-    ranges = []
-    for name, segments in logs.items():
-        first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
-        # Records that were deleted on request stay in the file until the segment goes.
-        after_deleted = first if first is not None and first > base_of(segments[0]) else None
-        looked_up: list[Segment] = []
-        find = _finder(segments, looked_up, replace(asked, start_offset=after_deleted))
-        start, end = _place(name, starting, "starting", find), _place(name, ending, "ending", find)
-        if start >= 0:
-            ensure_boundary(name, segments, start, "starting")
-        if end >= 0:
-            ensure_boundary(name, segments, end, "ending")
-        if 0 <= end < start:
-            told = f"{name} would be read from offset {start} on and up to {end}"
-            raise ValueError(f"{told}: option {starting.option('starting')} must not be behind {ending.option('ending')}")
-        if after_deleted is not None and start == EARLIEST:
-            start = after_deleted
-        if start == LATEST or end == EARLIEST or (start >= 0 and 0 <= end <= start):
-            continue
-        one = LogRange(name, segments, None if start < 0 else start, None if end < 0 else end, tuple(looked_up))
-        lost = [told for told in (_lost_start(one, first), _lost_end(one, recovers)) if told]
-        if lost and fail_on_data_loss:
-            raise ValueError(f"{'; '.join(lost)}. Set failOnDataLoss to false to read what is there")
-        if lost:
-            warnings.warn("; ".join(lost), UserWarning, stacklevel=2)
-            one = replace(one, start=None if one.start is None else max(one.start, first or 0))
-        ranges.append(one)
-    return ranges
+    found = [_range(name, segments, checkpoints, options) for name, segments in logs.items()]
+    return [one for one in found if one is not None]
 
 
-def _finder(segments: Sequence[SegmentFile], looked_up: list[Segment], lookup: ReadOptions) -> Callable[[int], int | None]:
-    """Finds the offset for a time; `looked_up` gets the segments whose indexes were asked."""
+def resolved(name: TopicPartition, limit: OffsetLimit, edge: Edge, find: Callable[[int], int | None]) -> int:
+    """Return the offset that a limit means in a topic-partition, or EARLIEST or LATEST.
 
-    def opened() -> Iterator[Segment]:
-        for segment in map(Segment, segments):
-            if not lookup.skips_damage:
-                looked_up.append(segment)
-            yield segment
+    Args:
+        name: the topic-partition.
+        limit: of the query.
+        edge: which limit it is.
+        find: returns the first offset at a time (ms) or later.
 
-    return lambda timestamp: first_offset_at(opened(), timestamp, lookup)
-
-
-def _place(name: TopicPartition, limit: OffsetLimit, edge: Edge, find: Callable[[int], int | None]) -> int:
-    """An offset, or EARLIEST or LATEST; `find` gives the offset for a time."""
+    Raises:
+        ValueError: if no record is late enough for a starting time.
+    """
     if limit.everywhere is not None:
         return limit.everywhere
     if limit.offsets is not None:
@@ -130,14 +92,94 @@ def _place(name: TopicPartition, limit: OffsetLimit, edge: Edge, find: Callable[
     if timestamp is None:
         return EARLIEST if edge == "starting" else LATEST
     if timestamp in (EARLIEST, LATEST):
-        # Brokers take these times for the words, and so does who asks them.
+        # Brokers and their clients treat these times as the words.
         return timestamp
     found = find(timestamp)
     if found is None and edge == "starting" and limit.no_match == "error":
         raise ValueError(
-            f"no record of {name} is of time {timestamp} ms or later; set startingOffsetsByTimestampStrategy to latest to read none of it"
+            f"no record of {name} is of time {timestamp} ms or later; "
+            "set startingOffsetsByTimestampStrategy to latest to begin after the last record"
         )
     return LATEST if found is None else found
+
+
+def offset_at(segments: Iterable[Segment], timestamp: int, options: RecordQuery, within: tuple[int | None, int | None]) -> int | None:
+    """Return the first offset at a time (ms) or later; None if there is none.
+
+    Args:
+        segments: of a partition, in order.
+        timestamp: the time.
+        options: of the query.
+        within: first offset that counts, and the first one after these; None for no bound.
+    """
+    start, end = within
+    return first_offset_at(segments, timestamp, replace(options.read, start_offset=start, end_offset=end))
+
+
+class Checkpoints:
+    """Checkpoint files of brokers' log directories, each read once."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, Checkpoint | None] = {}
+
+    def of(self, name: str, segment: SegmentFile) -> Checkpoint | None:
+        """Return the offsets in the file of that name in the log directory of a segment; None without such a file."""
+        path = os.path.join(directory_of(segment.directory), name)
+        if path not in self._read:
+            self._read[path] = _read_checkpoint(path)
+        return self._read[path]
+
+
+def earliest(name: TopicPartition, segments: Sequence[SegmentFile], checkpoints: Checkpoints | None = None) -> int:
+    """Return the log start offset of a partition."""
+    starts = (checkpoints or Checkpoints()).of(LOG_STARTS, segments[0]) or {}
+    return max(base_of(segments[0]), starts.get(name, 0))
+
+
+def base_of(segment: SegmentFile) -> int:
+    """Return the base offset of a segment that has one."""
+    assert segment.base_offset is not None, "files without it were refused"
+    return segment.base_offset
+
+
+def _range(name: TopicPartition, segments: Sequence[SegmentFile], checkpoints: Checkpoints, options: BatchOptions) -> LogRange | None:
+    first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
+    # Deleted records stay in the file until all of its segment is deleted.
+    after_deleted = first if first is not None and first > base_of(segments[0]) else None
+    looked_up: list[Segment] = []
+
+    def opened() -> Iterator[Segment]:
+        for segment in map(Segment, segments):
+            if not options.read.skips_damage:
+                looked_up.append(segment)
+            yield segment
+
+    def find(timestamp: int) -> int | None:
+        return offset_at(opened(), timestamp, options, (after_deleted, None))
+
+    start, end = resolved(name, options.starting, "starting", find), resolved(name, options.ending, "ending", find)
+    _ensure_boundary(name, segments, start, "starting")
+    _ensure_boundary(name, segments, end, "ending")
+    if 0 <= end < start:
+        text = f"{name} would be read from offset {start} on and up to {end}"
+        raise ValueError(f"{text}: option {options.starting.option('starting')} must not be after {options.ending.option('ending')}")
+    if after_deleted is not None and start == EARLIEST:
+        start = after_deleted
+    if start == LATEST or end == EARLIEST or (start >= 0 and 0 <= end <= start):
+        return None
+    one = LogRange(name, segments, None if start < 0 else start, None if end < 0 else end, tuple(looked_up))
+    return _without_lost(one, first, options)
+
+
+def _without_lost(one: LogRange, first: int | None, options: BatchOptions) -> LogRange:
+    """Return a range without its offsets before the log start offset `first`; report missing offsets."""
+    lost = [text for text in (_lost_start(one, first), _lost_end(one, options.read.skips_damage)) if text]
+    if not lost:
+        return one
+    if options.fails_on_data_loss:
+        raise ValueError(f"{'; '.join(lost)}. Set failOnDataLoss to false to read what is there")
+    warnings.warn("; ".join(lost), UserWarning, stacklevel=2)
+    return replace(one, start=None if one.start is None else max(one.start, first or 0))
 
 
 def _lost_start(one: LogRange, first: int | None) -> str | None:
@@ -147,19 +189,61 @@ def _lost_start(one: LogRange, first: int | None) -> str | None:
 
 
 def _lost_end(one: LogRange, recovers: bool) -> str | None:
-    """Offsets up to an end, or with none from the start on."""
     offset = one.start if one.end is None else one.end
-    behind = None if offset is None else _end_before(one, offset, recovers)
-    if behind is None:
+    end = None if offset is None else _end_before(one, offset, recovers)
+    if end is None:
         return None
     wanted = f"from {offset} on" if one.end is None else f"up to {offset}"
-    return f"offsets of {one.name} {wanted} are wanted, but the log ends before {behind}"
+    return f"offsets of {one.name} {wanted} are wanted, but the log ends before {end}"
 
 
 def _end_before(one: LogRange, offset: int, recovers: bool) -> int | None:
-    """Where the log ends, when that is before an offset; a damaged header may have claimed the bytes of intact batches up to its end."""
-    behind = Segment(one.segments[-1]).next_offset()
-    if behind is None or offset <= behind:
+    """Return the end of the log if it is before an offset. A damaged header may claim the bytes of valid batches up to the end."""
+    end = Segment(one.segments[-1]).next_offset()
+    if end is None or offset <= end:
         return None
     last = last_intact(one.segments[-1], None, experimental=True) if recovers else None
-    return None if last is not None and offset <= last[2] + 1 else behind
+    return None if last is not None and offset <= last[2] + 1 else end
+
+
+def _ensure_boundary(name: TopicPartition, segments: Sequence[SegmentFile], offset: int, edge: Edge) -> None:
+    """Refuse an offset of Kafka 0.7, which is a position, inside of an entry; it would add or leave out a message.
+
+    Source: `Log.read` in Kafka 0.7 takes any position, and its consumer fails at the bytes there.
+    """
+    bases = [segment.base_offset or 0 for segment in segments]
+    at = bisect_right(bases, offset) - 1
+    if at < 0 or offset == bases[at] or not is_of_0_7(segments[at].path):
+        return
+    starts = _entry_starts(segments[at])
+    position = offset - bases[at]
+    after = bisect_left(starts, position)
+    if after < len(starts) and starts[after] != position:
+        raise ValueError(
+            f"option {edge}Offsets: no entry of {name} starts at {offset}, but at {bases[at] + starts[after - 1]} and "
+            f"{bases[at] + starts[after]}; offsets of Kafka 0.7 are positions"
+        )
+
+
+def _entry_starts(segment: SegmentFile) -> list[int]:
+    """Return where entries start in a file and where the last one ends, up to damage, which the query will report."""
+    starts = [0]
+    try:
+        for rows in batch_stream(FileSource(segment.path), check_crc=False):
+            table = rows.to_pyarrow()
+            for position, size in zip(table["position"].to_pylist(), table["size"].to_pylist(), strict=True):
+                starts.append(position + size)
+    except RecordBatchError:
+        pass
+    return starts
+
+
+def _read_checkpoint(path: str) -> Checkpoint | None:
+    found = read_offset_checkpoint(path)
+    if found is None:
+        return None
+    rows, findings = found
+    if findings:
+        advice = "upTo=logEnd reads without it" if path.endswith(HIGH_WATERMARKS) else "a broker writes it anew when it starts"
+        raise ValueError(f"{shown(path)}: {findings[0].message} ({findings[0].rule}); {advice}")
+    return {TopicPartition(topic, partition): offset for topic, partition, offset in rows}

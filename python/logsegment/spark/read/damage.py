@@ -1,32 +1,125 @@
-"""Which task tells of a damaged place, when several have it among their bytes.
+"""Rows about damage: the corrupt column of `mode=PERMISSIVE`, and which task reports a damaged place.
 
-Findings and the offsets of a task go in, those that it tells come out. A place reaches from the offset behind the last intact batch before
-it to the first one of the next intact batch, whatever a damaged header claims. An intact batch of which nothing can be given (its marker
-may be lost, its records are not what they should be) has its own offsets. The task that has the first of them tells it; where the query
-begins inside of them, the task with which it begins.
+A skipped place becomes a row that is null except for its position and the corrupt column, whose text is a finding as JSON. If several
+tasks have the place among their bytes, one of them reports it. A place reaches from the offset after the last valid batch before it to the
+first offset of the next valid batch, whatever a damaged header claims. A valid batch without usable records (its marker may be lost) has
+its own offsets. The task that has the first of these offsets reports the place, or the first task of a query that begins inside of it.
 """
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from logsegment._core import FileSource, Finding, Limits
-from logsegment._decode import batch_stream
+from pyspark.sql.types import StringType, StructField, StructType
+
+from logsegment._core import FileSource, Finding, RecordStream, batch_stream
+from logsegment.spark.options.read import ReadMode, SourceOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Shape: TypeAlias = Callable[["pa.RecordBatch"], "pa.RecordBatch"]
+Choice: TypeAlias = Callable[[list[Finding]], list[Finding]]
+
+
+def widened(schema: StructType, mode: ReadMode) -> StructType:
+    """Return the usual columns: with PERMISSIVE the corrupt column comes last.
+
+    Raises:
+        ValueError: if another column has its name.
+    """
+    if mode.name != "PERMISSIVE":
+        return schema
+    if mode.column in schema.fieldNames():
+        raise _name_is_taken(mode)
+    return StructType([*schema.fields, StructField(mode.column, StringType(), nullable=True)])
+
+
+def split(wanted: StructType, mode: ReadMode, known: Sequence[str] = ()) -> tuple[StructType, CorruptColumn]:
+    """Return the columns of a read without the corrupt column, and that column.
+
+    Args:
+        wanted: the columns that Spark asks for.
+        mode: of the read.
+        known: names that the corrupt column cannot have.
+
+    Raises:
+        ValueError: if the corrupt column is not a nullable string, or has the name of another column.
+    """
+    if mode.column in known:
+        raise _name_is_taken(mode)
+    names = wanted.fieldNames()
+    if mode.column not in names:
+        return wanted, CorruptColumn(mode)
+    if wanted[mode.column].dataType != StringType() or not wanted[mode.column].nullable:
+        raise ValueError(f"schema: column {mode.column}, which tells what is damaged, is a nullable string")
+    rest = StructType([one for one in wanted.fields if one.name != mode.column])
+    return rest, CorruptColumn(mode, names.index(mode.column))
+
+
+@dataclass(frozen=True, slots=True)
+class CorruptColumn:
+    """The place of the corrupt column among the columns of a read; `index` is None if it is not one of them."""
+
+    mode: ReadMode = field(default_factory=ReadMode)
+    index: int | None = None
+
+    def batches(
+        self,
+        stream: RecordStream,
+        place: Mapping[str, Any],
+        *,
+        is_cut: bool = False,
+        shape: Shape | None = None,
+        choose: Choice | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the batches of a stream with the corrupt column, and then the rows of the skipped places.
+
+        Args:
+            stream: of records or of batch rows.
+            place: `path`, `topic` and `partition` of the rows about damage. The text has the path too.
+            is_cut: the bytes end where an entry should end, so that a torn tail is damage.
+            shape: makes the columns of the read out of the columns of the stream; None if they are the same.
+            choose: leaves out the findings that another task reports; None if this task reports all.
+        """
+        shaped = shape or _same
+        if self.index is None:
+            for batch in stream:
+                yield shaped(batch.to_pyarrow())
+            return
+        schema = stream.schema.to_pyarrow()
+        for batch in stream:
+            yield self._with_texts(shaped(batch.to_pyarrow()), None)
+        if self.mode.name != "PERMISSIVE":
+            return
+        found = [one for one in stream.findings if is_cut or one.severity != "info"]
+        if found and choose is not None:
+            found = choose(found)
+        if found:
+            yield self._with_texts(shaped(_rows_of(schema, found, place)), [_text(one, place) for one in found])
+
+    def _with_texts(self, rows: pa.RecordBatch, texts: list[str] | None) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        at, names, columns = self.index or 0, rows.schema.names, rows.columns
+        column = pa.nulls(rows.num_rows, pa.string()) if texts is None else pa.array(texts, pa.string())
+        return pa.RecordBatch.from_arrays([*columns[:at], column, *columns[at:]], [*names[:at], self.mode.column, *names[at:]])
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The offsets of a segment that one task has.
+    """The offsets of a segment that a task has.
 
     Attributes:
-        first: of the segment.
+        first: first offset of the segment.
         start: first offset of the task; None for all.
-        end: behind its last offset; None for all.
-        resumes: another task has the offsets before `start`, or a micro-batch before had them; else the query begins there.
+        end: first offset after the task; None for all.
+        resumes: another task or an earlier micro-batch has the offsets before `start`; else the query begins there.
     """
 
     first: int
@@ -34,48 +127,79 @@ class Share:
     end: int | None
     resumes: bool = False
 
-    def tells(self, begin: int, behind: int | None) -> bool:
-        """Whether a place with offsets from `begin` to before `behind` (None where nothing tells it) is told by this task."""
-        if self.start is not None and not self.resumes and (behind is None or behind > self.start):
+    def reports(self, begin: int, end: int | None) -> bool:
+        """Return True if this task reports the place from offset `begin` to before `end`, which is None if it is not known."""
+        if self.start is not None and not self.resumes and (end is None or end > self.start):
             begin = max(begin, self.start)
         return (self.start is None or self.start <= begin) and (self.end is None or begin < self.end)
 
 
-def told_by(
-    found: Sequence[Finding], source: FileSource, share: Share, *, limits: Limits | None = None, experimental: bool = False
-) -> list[Finding]:
-    """The findings that a task tells.
+def reported_by(found: Sequence[Finding], source: FileSource, share: Share, options: SourceOptions) -> list[Finding]:
+    """Return the findings that a task reports.
 
     Args:
-        found: in the bytes of `source`.
-        source: what was read: from an intact batch before the first offset on, or the beginning of the segment.
+        found: the findings in the bytes of `source`.
+        source: what the task reads: from a valid batch before its first offset on, or from the beginning of the segment.
         share: the offsets of the task.
-        limits: as the task has them.
-        experimental: as the task has it.
+        options: of the query.
 
     Raises:
-        OSError: when the file cannot be read.
+        OSError: if the file cannot be read.
     """
     if (share.start is None and share.end is None) or not found:
         return list(found)
-    intact = _Intact(source, limits=limits, experimental=experimental)
-    return [one for one in found if one == source.finding or share.tells(*intact.offsets(one.position, share.first))]
+    valid = _ValidBatches(source, options)
+    return [one for one in found if one == source.finding or share.reports(*valid.offsets(one.position, share.first))]
 
 
-class _Intact:
-    """The intact batches of a source, and the one behind it."""
+def _name_is_taken(mode: ReadMode) -> ValueError:
+    return ValueError(f"option columnNameOfCorruptRecord: {mode.column} is another column's name")
 
-    def __init__(self, source: FileSource, **options: Any) -> None:
+
+def _same(rows: pa.RecordBatch) -> pa.RecordBatch:
+    return rows
+
+
+def _rows_of(schema: pa.Schema, found: Sequence[Finding], place: Mapping[str, Any]) -> pa.RecordBatch:
+    """Make a row for each finding, with its place as far as that is known."""
+    import pyarrow as pa
+
+    rows = [{**place, **_known_of(one)} for one in found]
+    return pa.RecordBatch.from_arrays([pa.array([row.get(one.name) for row in rows], one.type) for one in schema], schema=schema)
+
+
+def _known_of(one: Finding) -> dict[str, Any]:
+    """Return the place of a finding under the names of record columns and batch columns."""
+    return {
+        "offset": one.base_offset,
+        "baseOffset": one.base_offset,
+        "batchBaseOffset": one.base_offset,
+        "lastOffset": one.last_offset,
+        "position": one.position,
+        "entryPosition": one.position,
+        "size": one.length,
+    }
+
+
+def _text(one: Finding, place: Mapping[str, Any]) -> str:
+    """Return a finding as JSON, with the file as its path, as in the view of findings."""
+    return json.dumps(one.to_dict() | {"path": place.get("path")}, ensure_ascii=False)
+
+
+class _ValidBatches:
+    """The valid batches of a source, and the one after it."""
+
+    def __init__(self, source: FileSource, options: SourceOptions) -> None:
         self._positions: list[int] = []
         self._firsts: list[int | None] = []
         self._lasts: list[int] = []
-        for position, first, last in chain(_walked(source, **options), _behind(source, **options)):
+        for position, first, last in chain(_walked(source, options), _following(source, options)):
             self._positions.append(position)
             self._firsts.append(first)
             self._lasts.append(last)
 
     def offsets(self, position: int, first_of_all: int) -> tuple[int, int | None]:
-        """The offsets that the place at `position` may have: the first, and the one behind them, None where no intact batch follows."""
+        """Return the offsets that the place at `position` may have: the first, and the first one after them; None without a valid batch."""
         at = bisect_left(self._positions, position)
         least = self._lasts[at - 1] + 1 if at else first_of_all
         if at == len(self._positions):
@@ -86,9 +210,9 @@ class _Intact:
         return least, last if first is None else first
 
 
-def _walked(source: FileSource, **options: Any) -> Iterator[tuple[int, int | None, int]]:
-    """Position, first offset where the header tells it, and last offset of intact batches."""
-    for rows in batch_stream(source, on_error="skip", **options):
+def _walked(source: FileSource, options: SourceOptions, batch_size: int = 65536) -> Iterator[tuple[int, int | None, int]]:
+    """Yield position, first offset if the header has it, and last offset of valid batches."""
+    for rows in batch_stream(source, replace(options.read, on_error="skip", batch_size=batch_size, codecs=None)):
         table = rows.to_pyarrow()
         columns = (table.column(name).to_pylist() for name in ("isValid", "position", "baseOffset", "lastOffset"))
         for is_valid, position, first, last in zip(*columns, strict=True):
@@ -96,7 +220,7 @@ def _walked(source: FileSource, **options: Any) -> Iterator[tuple[int, int | Non
                 yield position, first, last
 
 
-def _behind(source: FileSource, **options: Any) -> Iterator[tuple[int, int | None, int]]:
-    """The intact batch behind a source that is cut, which tells how far damage in front of it reaches."""
+def _following(source: FileSource, options: SourceOptions) -> Iterator[tuple[int, int | None, int]]:
+    """Yield the valid batch after a source that is cut, which limits the damage before it."""
     if source.end is not None:
-        yield from islice(_walked(FileSource(source.path, source.end), batch_size=1, **options), 1)
+        yield from islice(_walked(FileSource(source.path, source.end), options, batch_size=1), 1)

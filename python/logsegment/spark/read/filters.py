@@ -1,6 +1,6 @@
-"""Filters that Spark pushes down, as far as they spare files and bytes: ranges of offsets, a first time, topics and partitions.
+"""Pushed filters: Spark's conditions go in, the wanted offsets, times, topics and partitions come out.
 
-Spark checks all of them again, so that what cannot be used, or only roughly, is passed over.
+Spark checks all conditions again, so that a condition may be ignored, or used roughly.
 """
 
 from __future__ import annotations
@@ -8,24 +8,23 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import datasource as spark
 from pyspark.sql.datasource import Filter
 
+from logsegment._options import milliseconds
 from logsegment.spark.options.topics import TopicPartition
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What rows must be like; None where anything will do.
+class WantedRows:
+    """The rows that a query wants; None for no bound.
 
     Attributes:
         start: least offset.
-        end: behind the largest offset.
+        end: first offset after the largest.
         timestamp: least time, in milliseconds.
         topics: filters on the topic.
         partitions: filters on the partition.
@@ -38,14 +37,14 @@ class Wanted:
     partitions: tuple[Filter, ...] = ()
 
     def has(self, name: TopicPartition) -> bool:
-        """True when rows of this topic-partition may be wanted."""
+        """Return True if rows of this topic-partition may be wanted."""
         asked = ((name.topic, self.topics), (name.partition, self.partitions))
         return all(_holds(one, value) is not False for value, filters in asked for one in filters)
 
 
-def wanted_by(filters: Sequence[Filter]) -> Wanted:
-    """Take from filters, all of which must hold, what spares work."""
-    wanted = Wanted()
+def wanted_by(filters: Sequence[Filter]) -> WantedRows:
+    """Return the bounds of rows for which all filters hold."""
+    wanted = WantedRows()
     for one in filters:
         bare = _bare(one)
         column = getattr(bare, "attribute", None)
@@ -66,7 +65,7 @@ def _bare(one: Filter) -> Filter:
     return one
 
 
-def _offsets(wanted: Wanted, one: Filter) -> Wanted:
+def _offsets(wanted: WantedRows, one: Filter) -> WantedRows:
     least, most = _bounds(one, int)
     start = wanted.start if least is None else max(least, wanted.start or 0)
     if most is None:
@@ -75,16 +74,16 @@ def _offsets(wanted: Wanted, one: Filter) -> Wanted:
     return replace(wanted, start=start, end=end if wanted.end is None else min(end, wanted.end))
 
 
-def _times(wanted: Wanted, one: Filter) -> Wanted:
-    """A last time spares nothing: headers tell the largest time of a batch, not the smallest."""
+def _times(wanted: WantedRows, one: Filter) -> WantedRows:
+    """Use a least time. A largest time is useless: headers have the largest time of a batch, not the smallest."""
     least, _ = _bounds(one, datetime)
     if least is None or least.tzinfo is None:
         return wanted
-    milliseconds = (least - _EPOCH) // timedelta(milliseconds=1)
-    return replace(wanted, timestamp=milliseconds if wanted.timestamp is None else max(milliseconds, wanted.timestamp))
+    time = milliseconds(least, rounds_up=False)
+    return replace(wanted, timestamp=time if wanted.timestamp is None else max(time, wanted.timestamp))
 
 
-#: What filters ask of a value that is not null.
+#: The tests of filters, for values that are not null.
 _TESTS: dict[type[Filter], Callable[[Any, Any], bool]] = {
     spark.EqualTo: operator.eq,
     spark.EqualNullSafe: operator.eq,
@@ -100,12 +99,12 @@ _TESTS: dict[type[Filter], Callable[[Any, Any], bool]] = {
 
 
 def _is_tested(one: Filter) -> bool:
-    """False for what `_holds` never says anything of, as of `IS NOT NULL`, which spares nothing."""
+    """Return False for a filter that `_holds` does not know, such as `IS NOT NULL`."""
     return type(one) in _TESTS and getattr(one, "value", None) is not None
 
 
 def _holds(one: Filter, value: object) -> bool | None:
-    """Whether a filter holds of a value; None where that is for Spark to say, as of null."""
+    """Return True if a filter holds for a value; None if only Spark can say, as for null."""
     if isinstance(one, spark.Not):
         inside = _holds(one.child, value)
         return None if inside is None else not inside
@@ -114,7 +113,7 @@ def _holds(one: Filter, value: object) -> bool | None:
 
 
 def _values(one: Filter) -> tuple[Any, ...] | None:
-    """The values of which a column must have one; no row has null where these filters hold."""
+    """Return the values of which a column must have one; rows with null are not among them."""
     if isinstance(one, spark.In):
         return tuple(one.value)
     if isinstance(one, (spark.EqualTo, spark.EqualNullSafe)) and one.value is not None:

@@ -1,30 +1,33 @@
-"""What a read will do, decided on the driver: ranges of offsets become tasks, each with the bytes of segments that it reads.
+"""The plan of a batch query: options go in, picklable tasks come out, each with the bytes of segments that it reads.
 
-Options go in, picklable tasks come out. What names, indexes and headers say is not wanted is not among the bytes; large segments are
-cut where a batch begins, and small ones share a task. Where nothing is narrowed down and segments are small, none is opened here.
+Names, indexes and headers lead to the wanted bytes. Large segments are cut where a batch begins, and small ones share a task. If a query
+wants all offsets of small segments, the driver opens none of them.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from pyspark.sql.datasource import InputPartition
 
-from logsegment._core import FileSource, Finding, LimitError, Transactions
-from logsegment._options import ReadOptions as CoreReadOptions
+from logsegment._core import FileSource, Finding, LimitError, RecordBatchError, Transactions
+from logsegment._decode import batch_stream
+from logsegment._errors import without_file
+from logsegment._log_paths import is_of_0_7
+from logsegment.log.faults import TORN
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import with_followers
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile, is_gap, segments_beside
-from logsegment.spark.options.read import ReadOptions
-from logsegment.spark.options.topics import discover
-from logsegment.spark.read.bare_files import ensure_entries
+from logsegment.spark.options.read import BatchOptions
+from logsegment.spark.options.topics import NAMED, discover, warn_of_gaps
 from logsegment.spark.read.bounds import LogRange, ranges_of
-from logsegment.spark.read.cutting import Piece, cut_up, parts_of, shared
-from logsegment.spark.read.filters import Wanted
-from logsegment.spark.read.warnings import warn_of_gaps, warn_of_indexes
+from logsegment.spark.read.filters import WantedRows
+from logsegment.spark.read.packing import SegmentPiece, cut_up, parts_of, shared
+from logsegment.stores.uri import shown
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,11 @@ class SegmentPart:
 
     Attributes:
         source: file and range of bytes.
-        topic: what the column `topic` says.
-        partition: what the column `partition` says.
+        topic: value of the column `topic`.
+        partition: value of the column `partition`.
         start: first offset wanted; None for all.
-        end: behind the last offset wanted; None for all.
-        transactions: those that touch the range, when the driver had to learn them; else the task does, when it needs to.
+        end: first offset not wanted; None for all.
+        transactions: of a committed read: those that touch the range.
         resumes: another part has the offsets before `start`.
     """
 
@@ -52,89 +55,61 @@ class SegmentPart:
 
 @dataclass(frozen=True)
 class SegmentTask(InputPartition):
-    """What one task reads: parts of logs, those of each in the order of their offsets."""
+    """The parts of logs that one task reads, in the order of their offsets."""
 
     parts: tuple[SegmentPart, ...]
 
 
-def plan_tasks(options: ReadOptions, wanted: Wanted | None = None) -> list[InputPartition]:
+def plan_tasks(options: BatchOptions, wanted: WantedRows | None = None) -> list[InputPartition]:
     """Find the segments and make the tasks of a batch query.
 
     Args:
-        options: what was asked for.
-        wanted: what pushed filters want.
+        options: of the query.
+        wanted: the rows that pushed filters want.
 
     Raises:
-        OSError: when a path does not exist or cannot be read.
-        ValueError: for options that do not fit what is there.
-        RecordBatchError: when bytes on the way to a time cannot be read.
+        OSError: if a path does not exist or cannot be read.
+        ValueError: if the options do not fit what is there.
+        RecordBatchError: if bytes before a time cannot be read.
     """
-    wanted = wanted or Wanted()
-    left_out: list[Finding] = []
-    logs = discover(
-        options.paths, options.selection, topic=options.topic, partition=options.partition, reports=options.mode.skips, left_out=left_out
-    )
-    _ensure_none_skipped(left_out, options)
-    warn_of_gaps(left_out)
-    ranges = ranges_of(
-        logs,
-        options.starting,
-        options.ending,
-        fail_on_data_loss=options.fail_on_data_loss,
-        codecs=options.codecs,
-        experimental=options.experimental,
-        limits=options.limits,
-        recovers=options.mode.skips,
-    )
-    return plan_ranges([one for one in ranges if wanted.has(one.name)], options, wanted.timestamp, (wanted.start, wanted.end))
+    wanted = wanted or WantedRows()
+    found = discover(options.paths, options.selection, reports=options.read.skips_damage)
+    _ensure_none_skipped(found.left_out, options)
+    warn_of_gaps(found.left_out)
+    return _tasks_of([one for one in ranges_of(found.logs, options) if wanted.has(one.name)], wanted, options)
 
 
-def _ensure_none_skipped(left_out: Sequence[Finding], options: ReadOptions) -> None:
-    """Fail for an entry of a directory that has the name of a segment and cannot be read (SEG-15), unless what is left shall be read."""
+def _ensure_none_skipped(left_out: Sequence[Finding], options: BatchOptions) -> None:
+    """Raise for a directory entry named as a segment that cannot be read (SEG-15), unless the query goes on without it."""
     skipped = next((one for one in left_out if one.rule == "SEG-15" and is_gap(one)), None)
-    if skipped is not None and options.fail_on_data_loss:
+    if skipped is not None and options.fails_on_data_loss:
         raise OSError(f"{skipped.path.rpartition('@')[0]}: {skipped.message}; set failOnDataLoss to false to read what is left")
 
 
-def plan_ranges(
-    ranges: Iterable[LogRange],
-    options: ReadOptions,
-    timestamp: int | None = None,
-    offsets: tuple[int | None, int | None] = (None, None),
-) -> list[InputPartition]:
-    """Make the tasks of ranges of offsets.
-
-    Args:
-        ranges: the topic-partitions.
-        options: how to cut them, and the isolation.
-        timestamp: batches that have no record of this time (ms) or later may be left out.
-        offsets: records of which the offset is not in this range may be left out.
-
-    Raises:
-        OSError: when a file cannot be read.
-    """
-    ranges = list(ranges)
-    logs = [log for one in ranges for log in _logs(_narrowed(one, *offsets))]
-    pieces = [(log, _pieces(log, timestamp, options)) for log in logs]
+def _tasks_of(ranges: Sequence[LogRange], wanted: WantedRows, options: BatchOptions) -> list[InputPartition]:
+    """Make the tasks of ranges of offsets. Rows that are not wanted may be left out."""
+    logs = [log for one in ranges for log in _logs(_narrowed(one, wanted))]
+    pieces = [(log, _pieces(log, wanted.timestamp, options)) for log in logs]
     parts = parts_of([piece for _, own in pieces for piece in own], options)
-    known = _known(pieces, options) if options.isolation == "read_committed" else {}
+    known = _known(pieces, options) if options.read.isolation == "read_committed" else {}
     cuts = [[cut for piece in own for cut in cut_up(piece, parts, options)] for _, own in pieces]
     reported: set[str] = set()
     tasks = [_task(together, known, reported) for together in shared(cuts, options)]
     by_time = [segment for one in ranges for segment in one.looked_up]
     by_offset = [piece.segment for _, own in pieces for piece in own if _is_looked_up(piece, parts)]
-    warn_of_indexes([*by_time, *by_offset])
+    _warn_of_indexes([*by_time, *by_offset])
     return [*tasks]
 
 
-def _narrowed(one: LogRange, start: int | None, end: int | None) -> LogRange:
+def _narrowed(one: LogRange, wanted: WantedRows) -> LogRange:
+    start, end = wanted.start, wanted.end
     least = one.start if start is None else max(start, one.start or 0)
     most = one.end if end is None else end if one.end is None else min(end, one.end)
     return LogRange(one.name, one.segments, least, most)
 
 
 def _logs(one: LogRange) -> list[LogRange]:
-    """Files without names may be of several logs: those of one directory are one, and a file that is no segment is one of its own."""
+    """Split files without a topic-partition into logs: one for each directory, and one for each file that is not a segment."""
 
     def log(segment: SegmentFile) -> str:
         return segment.path if segment.base_offset is None else segment.directory
@@ -142,75 +117,69 @@ def _logs(one: LogRange) -> list[LogRange]:
     return [LogRange(one.name, list(group), one.start, one.end) for _, group in groupby(one.segments, log)]
 
 
-def _pieces(log: LogRange, timestamp: int | None, options: ReadOptions) -> list[Piece]:
-    """The wanted bytes of the segments in which there may be wanted offsets."""
+def _pieces(log: LogRange, timestamp: int | None, options: BatchOptions) -> list[SegmentPiece]:
+    """Return the wanted bytes of the segments that may hold wanted offsets."""
     found = ((_piece(segment, log, timestamp, options), follower) for segment, follower in with_followers(log.segments, log.start, log.end))
     return [replace(piece, follower=follower) for piece, follower in found if piece is not None]
 
 
-def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: ReadOptions) -> Piece | None:
-    segment, recovers = Segment(file), options.mode.skips
+def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: BatchOptions) -> SegmentPiece | None:
+    segment, recovers = Segment(file), options.read.skips_damage
     try:
         size = segment.size
         if file.base_offset is None:
-            ensure_entries(file, recovers=recovers, limits=options.limits)
-        # Names prove that a segment begins later, unless they are wrong or those of uploads, which may overlap.
+            _ensure_entries(file, options)
+        # A name proves that a segment begins later, unless it is wrong or of an upload, which may overlap.
         begins_later = log.start is None or (file.offsets is not None and file.offsets[0] >= log.start)
         start = None if begins_later else log.start
         begin, stop = 0, None
         if start is not None or log.end is not None:
-            # Also for a read that goes on past damage: it shows what is wrong with an index.
+            # A read that goes on past damage does it too: it finds a damaged index.
             begin, stop = segment.byte_range(start, log.end)
             if recovers:
-                # Not even that nothing is wanted of the segment: a damaged header may have claimed all of its bytes.
+                # A damaged header may claim all bytes of the segment.
                 begin, stop = segment.intact_range(start, log.end)
         if timestamp is not None and not recovers:
-            # A damaged header may claim the bytes of intact batches, and tells the time of none of them.
+            # A damaged header may claim the bytes of valid batches, and hide their times.
             first = segment.position_for_timestamp(timestamp)
             if first is None:
                 return None
             begin = max(begin, first)
     except LimitError:
-        # A look-up keeps to the usual limits; the task, which may have others, reads all of it.
+        # A look-up has the default limits; the task may have others, and reads all of the segment.
         begin, stop = 0, None
     except FileNotFoundError:
-        # The task will tell what it means that the file was deleted meanwhile.
-        return Piece(segment, log.name, 0, 0, None, log.start, log.end)
+        # The task reports the loss.
+        return SegmentPiece(segment, log.name, 0, 0, None, log.start, log.end)
     is_empty = begin > 0 and (size if stop is None else stop) <= begin
-    return None if is_empty else Piece(segment, log.name, size, begin, stop, start, log.end)
+    return None if is_empty else SegmentPiece(segment, log.name, size, begin, stop, start, log.end)
 
 
-def _is_looked_up(piece: Piece, parts: dict[str, int]) -> bool:
+def _is_looked_up(piece: SegmentPiece, parts: dict[str, int]) -> bool:
     return piece.begin > 0 or piece.stop is not None or parts[piece.segment.path] > 1
 
 
-def _known(pieces: Iterable[tuple[LogRange, Sequence[Piece]]], options: ReadOptions) -> dict[str, Transactions | None]:
-    """By the path of each segment."""
-    told = ((_transactions(log, own, options), own) for log, own in pieces)
-    return {piece.segment.path: known for known, own in told for piece in own}
+def _known(pieces: Iterable[tuple[LogRange, Sequence[SegmentPiece]]], options: BatchOptions) -> dict[str, Transactions | None]:
+    """Return the transactions of the logs, by the path of each segment."""
+    found = ((_transactions(log, own, options), own) for log, own in pieces)
+    return {piece.segment.path: known for known, own in found for piece in own}
 
 
-def _transactions(log: LogRange, pieces: Sequence[Piece], options: ReadOptions) -> Transactions | None:
-    """Return the transactions that the tasks of a log must know. Each task would read all headers before its segment for them."""
+def _transactions(log: LogRange, pieces: Sequence[SegmentPiece], options: BatchOptions) -> Transactions | None:
+    """Return the transactions of the tasks of a log, so that not each task reads all headers before its segment for them."""
     if not pieces:
         return None
-    if log.segments[0].path.endswith(".kafka"):
+    if is_of_0_7(log.segments[0].path):
         return Transactions([])
-    beside = segments_beside(log.segments[0])
-    read = CoreReadOptions(
-        start_offset=pieces[0].start,
-        end_offset=pieces[-1].end,
-        on_error="skip" if options.mode.skips else "raise",
-        experimental=options.experimental,
-    )
-    return committed_transactions(beside, read)
+    read = replace(options.read, start_offset=pieces[0].start, end_offset=pieces[-1].end)
+    return committed_transactions(segments_beside(log.segments[0]), read)
 
 
-def _task(pieces: Iterable[Piece], known: Mapping[str, Transactions | None], reported: set[str]) -> SegmentTask:
+def _task(pieces: Iterable[SegmentPiece], known: Mapping[str, Transactions | None], reported: set[str]) -> SegmentTask:
     return SegmentTask(tuple(_part(piece, known.get(piece.segment.path), reported) for piece in pieces))
 
 
-def _part(piece: Piece, known: Transactions | None, reported: set[str]) -> SegmentPart:
+def _part(piece: SegmentPiece, known: Transactions | None, reported: set[str]) -> SegmentPart:
     """Return what a task reads of a segment. One task reports the finding of a segment: `reported` has those of other tasks."""
     file = piece.segment._file
     source = (replace(file, finding=None) if file.path in reported else file).source(piece.begin, piece.stop)
@@ -218,11 +187,48 @@ def _part(piece: Piece, known: Transactions | None, reported: set[str]) -> Segme
     return SegmentPart(source, *piece.name, piece.start, piece.end, known and _touching(known, piece), piece.resumes)
 
 
-def _touching(known: Transactions, piece: Piece) -> Transactions:
-    """The transactions that a part must know: a partition may have very many."""
+def _touching(known: Transactions, piece: SegmentPiece) -> Transactions:
+    """Return the transactions of a part; a partition may have very many."""
     first = piece.start if piece.start is not None else piece.segment.base_offset or 0
     aborted, doubtful = (
         [found for found in ranges if found[2] >= first and (piece.end is None or found[1] < piece.end)]
         for ranges in (known.aborted, known.doubtful)
     )
     return Transactions(aborted, known.last_stable_offset, doubtful)
+
+
+def _ensure_entries(file: SegmentFile, options: BatchOptions) -> None:
+    """Refuse a file without an entry, or with damage at its beginning; an empty file, or one of zeros, is fine."""
+    # The read itself refuses magic 3 and unknown plugins.
+    stream = batch_stream(FileSource(file.path), check_crc=False, batch_size=1, experimental=True, limits=options.read.limits)
+    with stream:
+        try:
+            found = next(iter(stream), None)
+        except RecordBatchError as error:
+            if options.read.skips_damage or error.position != 0:
+                return
+            raise ValueError(f"{shown(file.path)}: no log segment, or damaged where it begins: {without_file(error)}") from None
+        torn = found is None and any(one.rule == TORN for one in stream.findings)
+    if torn:
+        raise ValueError(f"{shown(file.path)}: no log segment: there is not one whole entry in it")
+
+
+def _warn_of_indexes(segments: Iterable[Segment]) -> None:
+    """Warn once of segments that were looked up without valid indexes, which takes longer."""
+    found = {finding.path: f"{finding.path}: [{finding.rule}] {finding.message}" for one in segments for finding in _findings(one)}
+    if found:
+        texts = list(found.values())
+        more = f"; and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
+        warnings.warn(f"indexes do not help, batch headers were read instead: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=4)
+
+
+def _findings(segment: Segment) -> list[Finding]:
+    try:
+        return [one for one in segment.index_findings if not _is_of_active_segment(one)]
+    except OSError:
+        return []
+
+
+def _is_of_active_segment(finding: Finding) -> bool:
+    """Return True for the zeros that a broker keeps after the entries of an active segment's index."""
+    return finding.rule == "SEG-5" and finding.severity == "info"

@@ -1,7 +1,7 @@
-"""What tasks read, told in files: the option `ioStats`.
+"""Counters of tasks in files: the option `ioStats`.
 
-Counters of streams go in; each task leaves one file of JSON lines, one line for each segment that it read. Spark has no metric for what a
-Python data source does, and an accumulator does not reach one.
+Each task leaves a file of JSON lines, one line for each segment that it read. Spark has no metric for a Python data source, and an
+accumulator does not reach one.
 """
 
 from __future__ import annotations
@@ -13,38 +13,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from pyspark import TaskContext
+
 from logsegment._core import RecordStream
-from logsegment.stores.uri import is_stored, placed, shown
-
-#: Name of the option.
-IO_STATS = "ioStats"
-
-
-def io_stats_option(options: Mapping[str, str]) -> str | None:
-    """The directory for the files; None when the option is not given.
-
-    Args:
-        options: Spark's options, names in lower case.
-
-    Raises:
-        ValueError: when it is no directory of a mounted file system.
-    """
-    text = options.get(IO_STATS.lower())
-    if text is None:
-        return None
-    if not text:
-        raise ValueError(f"option {IO_STATS} must be a directory, not ''")
-    place = placed(text)
-    if is_stored(place):
-        raise ValueError(f"option {IO_STATS} must be a directory of a mounted file system, not {shown(place)}")
-    return os.path.abspath(place)
+from logsegment.stores.uri import shown
 
 
 class TaskStats:
     """The counters of one task, written when it ends, also by an error.
 
     Args:
-        directory: where; None for nowhere.
+        directory: of the files; None for none.
     """
 
     def __init__(self, directory: str | None) -> None:
@@ -56,7 +35,7 @@ class TaskStats:
         """Write the file at the end of the block.
 
         Raises:
-            OSError: when it cannot be written.
+            OSError: if it cannot be written.
         """
         try:
             yield self
@@ -64,34 +43,32 @@ class TaskStats:
             self._write()
 
     @contextmanager
-    def counting(self, stream: RecordStream, path: str, topic: str | None, partition: int | None) -> Iterator[RecordStream]:
-        """Note what the stream has done by the end of the block."""
+    def counting(self, stream: RecordStream, place: Mapping[str, Any]) -> Iterator[RecordStream]:
+        """Note the counters of a stream at the end of the block."""
         try:
             yield stream
         finally:
-            self.note(stream.io_stats, path, topic, partition)
+            self.note(stream.io_stats, place)
 
-    def note(self, counters: Mapping[str, int], path: str, topic: str | None, partition: int | None) -> None:
-        """Note what was done to a segment."""
-        self._lines.append({"path": shown(path), "topic": topic, "partition": partition, **counters})
+    def note(self, counters: Mapping[str, int], place: Mapping[str, Any]) -> None:
+        """Note the counters of a segment with its `path`, `topic` and `partition`."""
+        self._lines.append({**place, "path": shown(place["path"]), **counters})
 
     def _write(self) -> None:
         if self._directory is None:
             return
         os.makedirs(self._directory, exist_ok=True)
-        told = _task()
-        # Stages are counted anew in each session, and a task may be tried again: the name is never there yet.
+        task = _task()
+        # Sessions count stages from 0, and a task may be tried again: no other file has this name.
         name = f"task-{uuid.uuid4().hex}.json"
-        staged, lines = os.path.join(self._directory, f".{name}"), [json.dumps(told | line) for line in self._lines]
+        staged, lines = os.path.join(self._directory, f".{name}"), [json.dumps(task | line) for line in self._lines]
         with open(staged, "w", encoding="utf-8") as file:
             file.write("".join(f"{line}\n" for line in lines))
         os.rename(staged, os.path.join(self._directory, name))
 
 
 def _task() -> dict[str, int | None]:
-    """Which task of Spark's this is."""
-    from pyspark import TaskContext
-
+    """Return the numbers of the running task."""
     context = TaskContext.get()
     if context is None:
         return {"stage": None, "task": None, "attempt": None}

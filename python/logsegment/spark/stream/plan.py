@@ -1,12 +1,12 @@
-"""The tasks of a micro-batch: ranges of offsets of partitions, cut where segments begin, and smaller where more tasks are wanted.
+"""The tasks of a micro-batch: ranges of offsets of partitions, cut where segments begin, and smaller if more tasks are wanted.
 
-A task names offsets, not bytes: between planning and reading a broker may put another file in the place of a segment.
+A task has offsets, not bytes: between planning and reading a broker may put another file in the place of a segment.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -16,11 +16,11 @@ from logsegment._core import Finding
 from logsegment.log.reader import with_followers
 from logsegment.segment_files.discovery import SegmentFile, is_gap, size_of
 from logsegment.spark.options.offsets import Offsets
-from logsegment.spark.options.stream import StreamOptions
-from logsegment.spark.options.topics import TopicPartition
+from logsegment.spark.options.read import StreamOptions
+from logsegment.spark.options.topics import Discovered, TopicPartition
+from logsegment.spark.read.bounds import base_of, earliest
 from logsegment.spark.read.packing import OWN_TASKS, at_least, packed, task_files
-from logsegment.spark.stream.ends import base_of, earliest
-from logsegment.spark.stream.segments import settled_segments
+from logsegment.spark.stream.partitions import Logs, settled_segments
 from logsegment.stores.uri import directory_of, shown
 
 
@@ -33,12 +33,12 @@ class RangePart:
     """Offsets of one partition that one task reads.
 
     Attributes:
-        name: what the columns `topic` and `partition` say.
-        segment: one of the partition's segments when this was planned; its directory is what counts.
+        name: the topic-partition.
+        segment: any segment of the partition, for its directory.
         start: first offset.
-        end: offset behind the last.
+        end: first offset after the part.
         size: about how many bytes they are.
-        resumes: other tasks have the offsets before `start`, or those of micro-batches before had them.
+        resumes: other tasks or earlier micro-batches have the offsets before `start`.
     """
 
     name: TopicPartition
@@ -51,16 +51,16 @@ class RangePart:
 
 @dataclass(frozen=True)
 class RangeTask(InputPartition):
-    """What one task reads: of one partition, or a little of several."""
+    """The parts of partitions that one task reads."""
 
     parts: tuple[RangePart, ...]
 
 
 def report_loss(what: str, *, fails: bool) -> None:
-    """Tell of offsets that are gone, as an error or as a warning.
+    """Report offsets that are gone, as an error or as a warning.
 
     Raises:
-        DataLossError: when the query is to fail.
+        DataLossError: if `fails` is set.
     """
     if fails:
         raise DataLossError(f"{what}; the option failOnDataLoss=false goes on with what there is")
@@ -68,24 +68,22 @@ def report_loss(what: str, *, fails: bool) -> None:
 
 
 def report_gone(name: TopicPartition, offset: int, options: StreamOptions) -> None:
-    """Tell of a partition that a checkpoint has and the query has not: `offset` was the next one.
+    """Report a partition of a checkpoint that the query does not have: `offset` was the next one.
 
     Raises:
-        DataLossError: when the query is to fail.
+        DataLossError: if a loss ends the query.
     """
-    told = f"{name} is gone, and with it what was not read from offset {offset} on"
+    text = f"{name} is gone, and with it what was not read from offset {offset} on"
     if not options.selection.has(name):
-        told = f"{name} was read up to offset {offset - 1}, and subscribe, subscribePattern or assign leaves it out now"
-    report_loss(told, fails=options.fails_on_data_loss)
+        text = f"{name} was read up to offset {offset - 1}, and subscribe, subscribePattern or assign leaves it out now"
+    report_loss(text, fails=options.fails_on_data_loss)
 
 
-def plan_ranges(
-    logs: Mapping[TopicPartition, Sequence[SegmentFile]], start: Offsets, end: Offsets, options: StreamOptions
-) -> list[tuple[TopicPartition, int, int]]:
-    """What to read of each partition; partitions that are new are read from their beginning.
+def plan_ranges(logs: Logs, start: Offsets, end: Offsets, options: StreamOptions) -> list[tuple[TopicPartition, int, int]]:
+    """Return the offsets to read of each partition; a new partition is read from its beginning.
 
     Raises:
-        DataLossError: when offsets are gone, unless the options say to go on.
+        DataLossError: if offsets are gone, unless the query goes on without them.
 
     Source: `KafkaOffsetReader.getOffsetRangesFromResolvedOffsets` in Spark.
     """
@@ -101,7 +99,7 @@ def plan_ranges(
 
 
 def _first(name: TopicPartition, segments: Sequence[SegmentFile] | None, start: int | None, until: int, *, fails: bool) -> int | None:
-    """Where to begin in a partition; None when nothing of it is to be read."""
+    """Return the first offset to read of a partition; None if there is none."""
     if start == until:
         return None
     if not segments:
@@ -112,7 +110,7 @@ def _first(name: TopicPartition, segments: Sequence[SegmentFile] | None, start: 
         return None
     known = earliest(name, segments)
     if known > (start or 0):
-        # A cleaner may have been in the middle of its work.
+        # A cleaner may be in the middle of a swap.
         known = earliest(name, settled_segments(segments[0]) or segments)
     if start is None:
         if known > 0:
@@ -124,42 +122,36 @@ def _first(name: TopicPartition, segments: Sequence[SegmentFile] | None, start: 
     return max(known, start)
 
 
-def gaps_of(
-    logs: Mapping[TopicPartition, Sequence[SegmentFile]], ranges: Sequence[tuple[TopicPartition, int, int]], left_out: Iterable[Finding]
-) -> list[Finding]:
-    """What is told of uploads that are not read and alone have offsets of the ranges."""
-    told: dict[str, Finding] = {}
+def gaps_of(found: Discovered, ranges: Sequence[tuple[TopicPartition, int, int]]) -> list[Finding]:
+    """Return the findings of uploads that are not read and alone have offsets of the ranges."""
+    gaps: dict[str, Finding] = {}
     for name, start, end in ranges:
-        directories = {shown(segment.directory) for segment in logs[name]}
-        told |= {one.path: one for one in left_out if directory_of(one.path) in directories and is_gap(one, start, end)}
-    return [*told.values()]
+        directories = {shown(segment.directory) for segment in found.logs[name]}
+        gaps |= {one.path: one for one in found.left_out if directory_of(one.path) in directories and is_gap(one, start, end)}
+    return [*gaps.values()]
 
 
 def plan_tasks(
-    logs: Mapping[TopicPartition, Sequence[SegmentFile]],
+    logs: Logs,
     ranges: Sequence[tuple[TopicPartition, int, int]],
     options: StreamOptions,
     begun: Mapping[TopicPartition, int],
 ) -> list[RangeTask]:
-    """The tasks that read the ranges: of about `max_partition_bytes` at most, cut by offsets where more are wanted, shared where very many.
+    """Make the tasks of the ranges, of about `max_partition_bytes` at most. Very many small parts share tasks.
 
     Args:
         logs: the segments of each partition.
-        ranges: what is read of each.
+        ranges: the offsets to read of each.
         options: of the query.
-        begun: partitions of which micro-batches before have read, and where those ended.
+        begun: where earlier micro-batches ended in each partition.
     """
     firsts = {(name, start) for name, start, _ in ranges if begun.get(name) != start}
     parts = [replace(part, resumes=(part.name, part.start) not in firsts) for part in _parts(logs, ranges, options)]
-    return _alone(parts) if len(parts) <= OWN_TASKS else _shared(parts, options)
-
-
-def _alone(parts: Sequence[RangePart]) -> list[RangeTask]:
-    return [RangeTask((part,)) for part in parts]
+    return [RangeTask((part,)) for part in parts] if len(parts) <= OWN_TASKS else _shared(parts, options)
 
 
 def _shared(parts: Sequence[RangePart], options: StreamOptions) -> list[RangeTask]:
-    """Small neighbours together, but not so many that fewer than `minPartitions` are left."""
+    """Group small neighbours, into at least `minPartitions` tasks."""
     least = min(options.min_partitions or 1, len(parts))
     total, most_offsets = sum(part.size for part in parts), options.max_records or sum(part.end - part.start for part in parts)
 
@@ -172,9 +164,7 @@ def _shared(parts: Sequence[RangePart], options: StreamOptions) -> list[RangeTas
     return at_least(least, min(options.max_partition_bytes, total // max(least, OWN_TASKS)), pack)
 
 
-def _parts(
-    logs: Mapping[TopicPartition, Sequence[SegmentFile]], ranges: Sequence[tuple[TopicPartition, int, int]], options: StreamOptions
-) -> list[RangePart]:
+def _parts(logs: Logs, ranges: Sequence[tuple[TopicPartition, int, int]], options: StreamOptions) -> list[RangePart]:
     parts = [part for name, start, end in ranges for part in _by_bytes(name, logs[name], start, end, options.max_partition_bytes)]
     if options.max_records is not None:
         parts = [cut for part in parts for cut in _cut(part, -(-(part.end - part.start) // options.max_records))]
@@ -186,13 +176,13 @@ def _parts(
 
 
 def _by_bytes(name: TopicPartition, segments: Sequence[SegmentFile], start: int, end: int, most: int) -> list[RangePart]:
-    """Small segments that follow each other, or parts of a large one."""
+    """Return parts of small segments that follow each other, or of a large one."""
     parts: list[RangePart] = []
     first, filled = start, 0
     for segment, follower in with_followers(segments, start, end):
-        behind = end if follower is None else follower
-        lower, upper = max(base_of(segment), start), min(behind, end)
-        size = _size(segment) * (upper - lower) // max(behind - base_of(segment), 1)
+        after = end if follower is None else follower
+        lower, upper = max(base_of(segment), start), min(after, end)
+        size = _size(segment) * (upper - lower) // max(after - base_of(segment), 1)
         if filled and filled + size > most:
             parts += _cut(RangePart(name, segments[0], first, lower, filled), -(-filled // most))
             first, filled = lower, 0
@@ -208,7 +198,7 @@ def _size(segment: SegmentFile) -> int:
 
 
 def _cut(part: RangePart, count: int) -> list[RangePart]:
-    """About equal pieces of a part."""
+    """Cut a part into about equal pieces."""
     length = part.end - part.start
     edges = [part.start + length * index // count for index in range(count + 1)] if count > 1 else [part.start, part.end]
     cuts = [(first, last) for first, last in pairwise(edges) if first < last]

@@ -1,48 +1,43 @@
 """Reads a range of offsets of a partition in a worker process, while a broker rolls, compacts and deletes its segments.
 
-A file that is gone, or was replaced while its bytes were looked up, is looked for again. Once it is open it is read to
-the end of the range, deleted or not.
+If a file is gone, or was replaced while its bytes were looked up, the segments are listed again. An open file is read to the end of the
+range, even if it is deleted meanwhile.
 """
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from logsegment._core import FileSource, RecordBatchError, RecordStream, Transactions
-from logsegment._decode import decode
+from logsegment._core import FileSource, RecordBatchError, RecordStream, SegmentIndex, Transactions
+from logsegment._decode import decoded
 from logsegment._errors import in_file
-from logsegment._options import ReadOptions
 from logsegment.log.neighbours import committed_transactions
-from logsegment.log.reader import lower_bounded, with_followers
+from logsegment.log.reader import in_range, lower_bounded, with_followers
 from logsegment.segment_files.discovery import SegmentFile
-from logsegment.spark.options.modes import CorruptColumn
-from logsegment.spark.options.stream import StreamOptions
-from logsegment.spark.read.damage import Share, told_by
+from logsegment.spark.options.read import StreamOptions
+from logsegment.spark.read.bounds import base_of
+from logsegment.spark.read.damage import CorruptColumn, Share, reported_by
 from logsegment.spark.read.task_stats import TaskStats
-from logsegment.spark.stream.ends import base_of
+from logsegment.spark.stream.partitions import ATTEMPTS, byte_range, settled_segments, version_of
 from logsegment.spark.stream.plan import RangePart, report_loss
-from logsegment.spark.stream.segments import byte_range, intact_range, settled_segments, version_of
 from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: How often a segment may vanish under our hands before that is an error.
-ATTEMPTS = 10
-
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedSegment:
     """Records of a segment.
 
     Attributes:
         segment: the file.
-        source: its bytes that are read.
+        source: the bytes that are read.
         share: the offsets.
         stream: the records.
     """
@@ -56,147 +51,109 @@ class Opened:
 def read_range(
     part: RangePart, options: StreamOptions, columns: Sequence[str], corrupt: CorruptColumn, stats: TaskStats
 ) -> Iterator[pa.RecordBatch]:
-    """The records of a part of a task.
+    """Yield the records of a part of a task.
 
     Args:
-        part: which.
+        part: of the task.
         options: of the query.
         columns: names of record columns.
-        corrupt: where the column of damage stands.
+        corrupt: the corrupt column.
         stats: of the task.
 
     Raises:
-        DataLossError: when offsets are gone, unless the query is to go on.
-        RecordBatchError: when bytes are bad.
-        OSError: when a file cannot be read.
+        DataLossError: if offsets are gone, unless the query goes on without them.
+        RecordBatchError: if bytes are invalid.
+        OSError: if a file cannot be read.
     """
-    decoding: dict[str, Any] = {
-        "columns": columns,
-        "isolation": options.isolation,
-        "transactions": _transactions(part, experimental=options.experimental) if options.isolation == "read_committed" else None,
-        "topic": part.name.topic,
-        "partition": part.name.partition,
-        "batch_size": options.batch_size,
-        "batch_bytes": options.batch_bytes,
-        "experimental": options.experimental,
-        "null_headers": True,
-        "on_error": options.mode.on_error,
-        "codecs": options.codecs,
-        "limits": options.limits,
-    }
-    reading = _Reading(part, decoding, fails=options.fails_on_data_loss)
-    while (opened := reading.open_next()) is not None:
+    for opened in _RangeReader(part, options, columns).segments():
         path = shown(opened.segment.path)
-        place = {"path": path, "topic": part.name.topic, "partition": part.name.partition}
-        told = partial(told_by, source=opened.source, share=opened.share, limits=options.limits, experimental=options.experimental)
+        place = {"path": path, **part.name._asdict()}
+        choose = partial(reported_by, source=opened.source, share=opened.share, options=options)
         try:
-            with stats.counting(opened.stream, path, *part.name) as stream:
-                yield from corrupt.batches(stream, place, choose=told)
+            with stats.counting(opened.stream, place) as stream:
+                yield from corrupt.batches(stream, place, choose=choose)
         except RecordBatchError as error:
             raise in_file(error, path) from None
 
 
-class _Reading:
-    """The place in a part, and the segments as they were listed last: a listing is made again when it turns out to be old."""
+class _RangeReader:
+    """Opens the segments of a part one after the other, and lists them again if the listing turns out to be old."""
 
-    def __init__(self, part: RangePart, decoding: dict[str, Any], *, fails: bool) -> None:
+    def __init__(self, part: RangePart, options: StreamOptions, columns: Sequence[str]) -> None:
         self._part = part
-        self._decoding = decoding
-        self._fails = fails
+        self._fails = options.fails_on_data_loss
+        name = part.name
+        read = replace(options.read, columns=columns, topic=name.topic, partition=name.partition)
+        is_committed = read.isolation == "read_committed"
+        self._options = replace(read, transactions=_transactions(part, options) if is_committed else None)
         self._at = part.start
-        self._segments: list[SegmentFile] | None = None
-        self._waiting: list[tuple[SegmentFile, int | None]] = []
 
-    def open_next(self) -> Opened | None:
-        """Open the records of the next segment; None at the end."""
+    def segments(self) -> Iterator[OpenedSegment]:
+        """Open each segment that holds offsets of the part."""
         attempts = 0
-        while self._waiting or self._at < self._part.end:
-            opened = None
+        while self._at < self._part.end:
             try:
-                if not self._waiting:
-                    self._waiting = self._holding(self._listed())
-                if self._waiting:
-                    opened = self._open(*self._waiting[0])
-                    del self._waiting[0]
+                listed = settled_segments(self._part.segment, reports=self._options.skips_damage)
+                self._ensure_begun(listed)
+                start, end = self._at, self._part.end
+                # Segments that contradict their names may have the same offsets as others.
+                holders = in_range(listed, end - 1, end)
+                for segment, follower in with_followers(listed, start, end):
+                    is_last = follower is None and holders == [segment] == listed[-1:]
+                    opened = self._open(segment, start, end if follower is None else min(follower, end), is_last=is_last)
+                    attempts, self._at = 0, opened.share.end or end
+                    yield opened
+                self._at = self._part.end
             except FileNotFoundError as error:
-                attempts, self._segments, self._waiting = attempts + 1, None, []
+                attempts += 1
                 if attempts == ATTEMPTS:
                     self._ensure_replaced(error)
-            if not self._waiting and opened is not None:
-                self._at = opened.share.end or self._part.end
-            if opened is not None:
-                return opened
-        return None
 
-    def _listed(self) -> list[SegmentFile]:
-        if self._segments is None:
-            self._segments = settled_segments(self._part.segment, reports=self._decoding["on_error"] == "skip")
-        return self._segments
-
-    def _holding(self, segments: list[SegmentFile]) -> list[tuple[SegmentFile, int | None]]:
-        """Return the segments that hold the next offsets, each with the end of these offsets; None for that of the last segment.
-
-        There is one, unless a segment contradicts its name: then another one may have the same offsets by its name.
-        """
-        first = base_of(segments[0]) if segments else self._part.end
+    def _ensure_begun(self, segments: Sequence[SegmentFile]) -> None:
+        """Report the next offsets as lost if no segment has them any more."""
+        first = min(base_of(segments[0]), self._part.end) if segments else self._part.end
         if first > self._at:
-            behind = min(first, self._part.end)
-            report_loss(f"{self._part.name}: offsets {self._at} to {behind - 1} were deleted before they were read", fails=self._fails)
-            self._at = behind
-        there = list(with_followers(segments, self._at, self._part.end))
-        if not there:
-            self._at = self._part.end
-            return []
-        begun = [(one, follower) for one, follower in there if base_of(one) <= self._at] or there[:1]
-        later = [base_of(one) for one, _ in there if base_of(one) > max(self._at, base_of(begun[-1][0]))]
-        ends = [follower for _, follower in begun if follower is not None]
-        is_last = begun[-1][0] is segments[-1]
-        end = min([*ends, *later], default=None if is_last else self._part.end)
-        return [(segment, end) for segment, _ in begun]
+            report_loss(f"{self._part.name}: offsets {self._at} to {first - 1} were deleted before they were read", fails=self._fails)
+            self._at = first
 
-    def _open(self, segment: SegmentFile, follower: int | None) -> Opened:
-        end = self._part.end if follower is None else min(follower, self._part.end)
-        source, stream, is_whole = _opened(segment, self._at, end, self._decoding)
-        if follower is None and not is_whole:
+    def _open(self, segment: SegmentFile, start: int, end: int, *, is_last: bool) -> OpenedSegment:
+        before = version_of(segment)
+        first, last, is_whole = self._byte_range(segment, start, end)
+        source = lower_bounded(segment).source(first, last)
+        stream = decoded(source, replace(self._options, start_offset=start, end_offset=end))
+        if version_of(segment) != before:
+            stream.close()
+            raise FileNotFoundError(errno.ENOENT, "the segment was replaced while it was opened", shown(segment.path))
+        if is_last and not is_whole:
             report_loss(f"{self._part.name} was cut off before offset {end - 1}, which was there before", fails=self._fails)
-        return Opened(segment, source, Share(base_of(segment), self._at, end, self._part.resumes), stream)
+        return OpenedSegment(segment, source, Share(base_of(segment), start, end, self._part.resumes), stream)
+
+    def _byte_range(self, segment: SegmentFile, start: int, end: int) -> tuple[int, int | None, bool]:
+        """Return the bytes that are read, and False if the segment ends before `end`."""
+        if self._options.skips_damage:
+            # The batch at `end` may be damaged. The next trigger sees a log that was cut.
+            return *SegmentIndex(segment.path, base_of(segment)).intact_range(start, end), True
+        try:
+            return byte_range(segment, start, end)
+        except RecordBatchError:
+            # A decode gives the records before the damage, and the better error.
+            return 0, None, True
 
     def _ensure_replaced(self, error: FileNotFoundError) -> None:
-        """Fail, or leave the rest out, when the segment did not come back."""
+        """Raise the error of a segment that did not come back, or report the loss of the partition."""
         if is_directory(self._part.segment.directory):
             raise error
         report_loss(f"{self._part.name} is gone, and with it offsets {self._at} to {self._part.end - 1}", fails=self._fails)
         self._at = self._part.end
 
 
-def _transactions(part: RangePart, *, experimental: bool) -> Transactions:
-    """What a committed read must know; all transactions that began before the last stable offset have ended."""
+def _transactions(part: RangePart, options: StreamOptions) -> Transactions:
+    """Return the transactions of a committed read; all that began before the last stable offset have ended."""
+    read = replace(options.read, start_offset=part.start, end_offset=part.end)
     for attempt in range(ATTEMPTS):
         try:
-            read = ReadOptions(start_offset=part.start, end_offset=part.end, experimental=experimental)
             return committed_transactions(settled_segments(part.segment), read)
         except FileNotFoundError:
             if attempt == ATTEMPTS - 1:
                 raise
     raise AssertionError("the last attempt returns or raises")
-
-
-def _opened(segment: SegmentFile, start: int, end: int, decoding: dict[str, Any]) -> tuple[FileSource, RecordStream, bool]:
-    """The bytes that are read, the records, and whether the segment goes on to `end`.
-
-    Raises:
-        FileNotFoundError: when the file is gone, or was replaced while its bytes were looked up.
-    """
-    before = version_of(segment)
-    look_up = intact_range if decoding["on_error"] == "skip" else byte_range
-    try:
-        first, last, is_whole = look_up(segment, start, end)
-    except RecordBatchError:
-        # A decode says more of what is wrong, and gives the records before it.
-        first, last, is_whole = 0, None, True
-    source = lower_bounded(segment).source(first, last)
-    stream = decode(source, start_offset=start, end_offset=end, **decoding)
-    if version_of(segment) != before:
-        stream.close()
-        raise FileNotFoundError(errno.ENOENT, "the segment was replaced while it was opened", shown(segment.path))
-    return source, stream, is_whole

@@ -1,39 +1,39 @@
-"""What the driver does: staged files, in the order of their tasks, become segments behind the end of each log; all of them or none.
+"""The commit of a write on the driver: staged files, in the order of their tasks, become segments after the end of each log; all or none.
 
-Whatever can fail for want of room or of rights happens in the staging directory first. Then the journal makes the moves.
+The segments are made in the staging directory first, which fails without space or rights. Then the journal makes the moves. One commit runs
+at a time, and none while a broker holds the file `.lock` of the directory.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import count
 
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.journal import Mark, Move
-from logsegment.spark.write.locks import locked
-from logsegment.spark.write.log_end import log_end
 from logsegment.spark.write.options import WriteOptions
-from logsegment.spark.write.segments import Made, make_segments
+from logsegment.spark.write.segments import Made, log_end, make_segments
 from logsegment.spark.write.stored import stored_moves
 from logsegment.spark.write.task import StagedMessage, StagedPart
 from logsegment.stores.uri import is_stored
 
 #: Topic and partition, with the files that tasks staged for it.
 Logs = dict[tuple[str, int], list[StagedPart]]
-#: Where a broker keeps the id of the topic, beside the segments.
+#: The file of a broker with the id of the topic, next to the segments.
 TOPIC_ID = "partition.metadata"
 
 
 def commit(options: WriteOptions, is_overwriting: bool, job: str, messages: Iterable[StagedMessage], mark: Mark | None) -> None:
-    """Put what the messages name into the target. A batch of a stream that is there already is dropped.
+    """Commit the staged files of messages. A batch of a stream that was committed before is dropped.
 
     Raises:
-        OSError: when something cannot be read, written or moved; nothing is visible then.
-        ValueError: when a log cannot be continued.
+        OSError: if a file cannot be read, written or moved; nothing is visible then.
+        ValueError: if a log cannot be continued.
     """
     target = options.path
     is_local = not is_stored(target)
@@ -55,8 +55,8 @@ def finish_interrupted(target: str) -> None:
     """Finish the commit that a crash interrupted in a store, before tasks look where logs end.
 
     Raises:
-        ValueError: when its journal cannot be understood.
-        OSError: when the store does not do it.
+        ValueError: if its journal is invalid.
+        OSError: if the store fails.
     """
     job = journal.recover(target)
     if job is not None:
@@ -64,7 +64,7 @@ def finish_interrupted(target: str) -> None:
 
 
 def _by_log(messages: Iterable[StagedMessage]) -> Logs:
-    """Parts by topic and partition, in the order of their tasks; of two attempts of a task one counts."""
+    """Return the parts by topic and partition, in the order of their tasks; of two attempts of a task one counts."""
     by_task: dict[int, StagedMessage] = {}
     for message in messages:
         by_task.setdefault(message.task, message)
@@ -76,7 +76,7 @@ def _by_log(messages: Iterable[StagedMessage]) -> Logs:
 
 
 class _Placing:
-    """Makes segments of staged files, and tells the moves that put them into their place."""
+    """Makes segments of staged files, and the moves that put them into their place."""
 
     def __init__(self, options: WriteOptions, is_overwriting: bool, job: str) -> None:
         self.options = options
@@ -86,11 +86,11 @@ class _Placing:
         self.number = count()
 
     def moves(self, logs: Logs) -> Iterator[Move]:
-        """The moves, in their order."""
+        """Yield the moves in order."""
         if self.is_overwriting:
             for name in places.partitions_of(self.options.path):
                 yield Move("retire", name, places.replaced(next(self.number), self.job))
-        # The work is the core's, which leaves the interpreter to others meanwhile.
+        # The core releases the GIL meanwhile.
         with ThreadPoolExecutor(min(os.cpu_count() or 1, len(logs)) or 1, "logsegment-commit") as threads:
             for moves in threads.map(self._log, logs.values()):
                 yield from moves
@@ -120,6 +120,46 @@ class _Placing:
 
 
 def _keep_topic_id(replaced: str, made: str) -> None:
-    """A log that takes the place of another is of the same topic, by its id too."""
+    """Copy the topic id, so that a log that replaces another one is of the same topic."""
     with suppress(FileNotFoundError):
         shutil.copyfile(os.path.join(replaced, TOPIC_ID), os.path.join(made, TOPIC_ID))
+
+
+try:
+    import fcntl
+except ImportError:  # Windows has no locks of this kind: segments are still created exclusively there.
+    fcntl = None  # type: ignore[assignment]
+#: A file system that knows no locks.
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
+_HELD = {errno.EACCES, errno.EAGAIN}
+
+
+@contextmanager
+def locked(target: str) -> Iterator[None]:
+    """Lock the target: wait for another commit, fail if a broker has locked it.
+
+    Raises:
+        BlockingIOError: if a broker holds the directory.
+        OSError: if the lock file cannot be made.
+    """
+    path = os.path.join(target, ".lock")
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        if fcntl is not None:
+            # The lock of the open file excludes other commits, also in this process; the lock of the process is the one of Java.
+            _lock(lambda: fcntl.flock(descriptor, fcntl.LOCK_EX), path)
+            _lock(lambda: fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB), path)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(take: object, path: str) -> None:
+    try:
+        take()  # type: ignore[operator]
+    except OSError as error:
+        if error.errno in _HELD:
+            text = "a broker has this directory open; stop it, or write elsewhere"
+            raise BlockingIOError(error.errno, text, os.path.dirname(path)) from None
+        if error.errno not in _NO_LOCKS:
+            raise

@@ -1,6 +1,6 @@
-"""All of a commit or nothing: the moves are written down before the first, so that whoever comes after a crash can finish them.
+"""The journal makes a commit atomic: it lists all moves before the first, so that the next commit can finish them after a crash.
 
-The journal is one file in the target, there only while a commit makes its moves. Paths in it are relative to the target.
+It is a file in the target that exists only while a commit makes its moves. Its paths are relative to the target.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from logsegment.stores.uri import is_stored, shown
 JOURNAL = ".logsegment-commit"
 #: The last batch of each stream that was committed.
 BATCHES = ".logsegment-batches"
-#: Bytes of a journal that are read: it names a few files for each segment.
+#: Most bytes of a journal: it names a few files for each segment.
 MOST = 1 << 30
 
-#: link: a file to a name that is free. replace: a file in the place of an empty one. retire: a directory to another name.
-#: install: a new directory to its name. settle: an object of a store to its name.
+#: link: a file to a free name. replace: an empty file by another one. retire: a directory to another name. install: a new directory to its
+#: name. settle: an object of a store to its name.
 Verb: TypeAlias = Literal["link", "replace", "retire", "install", "settle"]
 
 
 @dataclass(frozen=True)
 class Move:
-    """One move of a commit; made again it does nothing."""
+    """One move of a commit; to repeat it does nothing."""
 
     verb: Verb
     source: str
@@ -40,8 +40,8 @@ class Move:
         """Make the move, unless it was made.
 
         Raises:
-            FileExistsError: when something else has the place.
-            OSError: when it cannot be made.
+            FileExistsError: if the place is taken.
+            OSError: if it cannot be made.
         """
         source, place = below(target, self.source), below(target, self.place)
         if self.verb == "settle":
@@ -83,7 +83,7 @@ def commit(target: str, job: str, moves: Iterable[Move], mark: Mark | None) -> N
     """Make the moves of a job, all or none, and remember the batch.
 
     Raises:
-        OSError: when a move cannot be made; those before it were taken back.
+        OSError: if a move cannot be made; the moves before it were taken back.
     """
     moves = list(moves)
     written = {
@@ -104,19 +104,19 @@ def commit(target: str, job: str, moves: Iterable[Move], mark: Mark | None) -> N
 
 
 def recover(target: str) -> str | None:
-    """Finish a commit that a crash interrupted, and give the job that it was of.
+    """Finish a commit that a crash interrupted, and return its job.
 
     Raises:
-        ValueError: when the journal cannot be understood.
-        OSError: when a move cannot be made.
+        ValueError: if the journal is invalid.
+        OSError: if a move cannot be made.
     """
     path = below(target, JOURNAL)
     try:
-        told = _read_whole(path)
-        if told["version"] != 1:
-            raise ValueError(f"version {told['version']}")
-        job, moves = str(told["job"]), [Move(*move) for move in told["moves"]]
-        mark = Mark(*told["batch"]) if told["batch"] else None
+        written = _read_whole(path)
+        if written["version"] != 1:
+            raise ValueError(f"version {written['version']}")
+        job, moves = str(written["job"]), [Move(*move) for move in written["moves"]]
+        mark = Mark(*written["batch"]) if written["batch"] else None
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
@@ -129,13 +129,13 @@ def recover(target: str) -> str | None:
 
 
 def is_pending(target: str) -> bool:
-    """Whether a commit was interrupted, which still needs what was staged."""
+    """Return True if a commit was interrupted, which still needs the staged files."""
     path = below(target, JOURNAL)
     return stores.exists(path) if is_stored(path) else os.path.lexists(path)
 
 
 def is_committed(target: str, mark: Mark) -> bool:
-    """Whether a batch, or a later one of the same stream, is there already."""
+    """Return True if a batch, or a later one of the same stream, was committed before."""
     return _batches(target).get(mark.query, -1) >= mark.batch
 
 
@@ -163,7 +163,7 @@ def _batches(target: str) -> dict[str, int]:
 
 
 def _link(source: str, place: str) -> None:
-    """A link fails where a rename would overwrite."""
+    """Link a file to a name. A link fails if the name is taken, where a rename would overwrite."""
     try:
         os.link(source, place)
     except FileExistsError:
@@ -176,7 +176,7 @@ def _link(source: str, place: str) -> None:
 
 
 def _rename(source: str, place: str) -> None:
-    """For file systems without links."""
+    """Rename a file, on file systems without links."""
     if os.path.lexists(source):
         if os.path.lexists(place):
             raise FileExistsError(errno.EEXIST, "another writer was here first; nothing was overwritten", place)
@@ -193,7 +193,7 @@ def _install(source: str, place: str) -> None:
 
 
 def _read_whole(path: str) -> Any:
-    """What a small file holds."""
+    """Return the JSON value of a small file."""
     if is_stored(path):
         data = stores.read_file(path, MOST)
         if data is None:
@@ -230,7 +230,7 @@ def _write_whole(path: str, value: object) -> None:
 
 
 def _sync(directory: str) -> None:
-    """Names are on disk; not every file system lets a directory be opened."""
+    """Write the names in a directory to disk, if the file system lets a directory be opened."""
     with suppress(OSError):
         descriptor = os.open(directory, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""Options of a write: those of Spark's Kafka sink that mean something without a broker, and how segments are written."""
+"""Options and columns of a write, as Spark's Kafka sink takes them: both are checked before any task runs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, cast, get_args
 from logsegment._core import encode
 from logsegment._encode import CompressionPolicy
 from logsegment._options import Compression, EncodeOptions, WrittenFormat
+from logsegment.spark.options.names import CORRUPT_RECORD, KAFKA_COMPRESSION, POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
 from logsegment.spark.options.plugins import plugins_option
-from logsegment.spark.options.read import KAFKA_COMPRESSION, POLICY, WRITE, ensure_known, integer, lowered, warn_of_ignored
 from logsegment.stores.uri import absolute
 
 if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
     from logsegment.plugins import Registry
 
 
@@ -23,11 +25,11 @@ class WriteOptions:
 
     Attributes:
         path: the target, a directory of this machine or a URI of a store.
-        topic: topic of all rows, whatever their column says.
+        topic: topic of all rows, in place of their column.
         partitions: partitions of each topic; None for as many as it has, or one.
         format: of the entries.
         compression: name of the codec, or alias of a plugin.
-        compressed_topics: the topics that it is for; none for all of them.
+        compressed_topics: the topics that are compressed; empty for all.
         level: of the codec; None for Kafka's default.
         batch_bytes: estimated size at which a batch ends.
         segment_bytes: most bytes of a segment.
@@ -53,11 +55,11 @@ class WriteOptions:
 
 
 def parse_options(given: Mapping[str, str]) -> WriteOptions:
-    """Check the options that a user gave; the case of their names means nothing.
+    """Parse the options of a write; the case of their names means nothing.
 
     Raises:
-        ValueError: for an unknown option, a bad value, a combination that Kafka refuses, no path.
-        UnknownCompressionError: for a compression that is none, and no plugin's alias.
+        ValueError: for an unknown option, an invalid value, a combination that Kafka refuses, or without a path.
+        UnknownCompressionError: for an unknown compression.
         UnsupportedError: for a plugin that is not installed here.
     """
     ensure_known(given, WRITE)
@@ -97,7 +99,7 @@ def _format(options: Mapping[str, str]) -> WrittenFormat:
 
 
 def _compression(options: Mapping[str, str]) -> tuple[str, frozenset[str]]:
-    """A codec by Kafka's name or a plugin by its alias, as we or a producer's settings call them; or a codec and its topics, as in 0.7."""
+    """Return the name of a codec or the alias of a plugin, and the topics that are compressed, which only the settings of 0.7 name."""
     of_07 = [name for name in POLICY if name in options]
     if of_07 and "compression" in options:
         raise ValueError(f"option compression says the codec of all topics, and {', '.join(of_07)} another: give one of them")
@@ -105,7 +107,7 @@ def _compression(options: Mapping[str, str]) -> tuple[str, frozenset[str]]:
         policy = CompressionPolicy.from_properties({name: options[name] for name in of_07})
         return policy.codec, policy.topics
     name = options.get("compression", options.get(KAFKA_COMPRESSION, "none"))
-    # Spark's users write codecs as they like; an alias is exact.
+    # The case of a codec means nothing, the case of an alias does.
     return name.lower() if name.lower() in get_args(Compression) else name, frozenset()
 
 
@@ -117,9 +119,47 @@ def _ensure_legal(options: WriteOptions) -> None:
 
 
 def _level(options: Mapping[str, str]) -> int | None:
-    """Levels of zstd may be negative; whether the codec has it, the encoder tells."""
+    """Parse a level, which may be negative for zstd; the encoder checks its range."""
     text = options.get("level")
     try:
         return None if text is None else int(text)
     except ValueError:
         raise ValueError(f"option level must be a whole number, not {text!r}") from None
+
+
+BYTES = ("string", "binary")
+#: The Spark types of the columns. Other columns of a DataFrame are ignored, as by Spark's Kafka sink.
+TYPES = {
+    "key": BYTES,
+    "value": BYTES,
+    "topic": ("string",),
+    "partition": ("int",),
+    "timestamp": ("timestamp",),
+    "timestampMs": ("bigint",),
+    "headers": ("array<struct<key:string,value:binary>>",),
+}
+
+
+def written_columns(schema: StructType, options: WriteOptions) -> list[str]:
+    """Return the names of the columns that are written.
+
+    Raises:
+        ValueError: without a column `value`, or a topic; for a column of another type, two columns of times, or the corrupt column.
+    """
+    if CORRUPT_RECORD in schema.fieldNames():
+        text = f"column {CORRUPT_RECORD} tells of damaged places, whose rows are no records"
+        raise ValueError(f'{text}: leave them out, .where("{CORRUPT_RECORD} is null").drop("{CORRUPT_RECORD}")')
+    found = {field.name: field.dataType.simpleString() for field in schema.fields if field.name in TYPES}
+    if options.topic is not None:
+        # Spark's Kafka sink ignores the column then.
+        found.pop("topic", None)
+    if "value" not in found:
+        raise ValueError(f"a column value is needed; there are {', '.join(schema.fieldNames()) or 'none'}")
+    if "topic" not in found and options.topic is None:
+        raise ValueError("a topic is needed: a column topic, or option topic for all rows")
+    for name, own in found.items():
+        if own not in TYPES[name]:
+            raise ValueError(f"column {name} must be {' or '.join(TYPES[name])}, not {own}")
+    if {"timestamp", "timestampMs"} <= found.keys():
+        raise ValueError("columns timestamp and timestampMs both say the time of a record: drop one of them")
+    return list(found)

@@ -1,8 +1,7 @@
 """Names below the target of a write.
 
-A broker, a reader and a writer may meet in the same directory, so what is not yet, or no more, part of a log has names that brokers know:
-a directory `<any>-<n>.<32 hex digits>-delete` is passed over by readers, and a broker that finds one deletes it. Files beside the partition
-directories begin with a dot.
+A broker, a reader and a writer may use the same directory. So directories that are not part of a log have a name that brokers know: readers
+skip `<any>-<n>.<32 hex digits>-delete`, and a broker deletes it. Files next to the partition directories begin with a dot.
 """
 
 from __future__ import annotations
@@ -18,47 +17,47 @@ from logsegment import stores
 from logsegment._log_paths import partition_of
 from logsegment.stores.uri import StoreUri, is_stored
 
-#: Takes what tasks of one job write, and the segments made of it, until they are in their place.
+#: The directory of a job, with the files of its tasks and the segments that the commit makes of them.
 _STAGING = re.compile(r"_staging-0\.([0-9a-f]{32})-delete")
 _CLAIMS = "claims-"
 _REPLACED = re.compile(r"_replaced-[0-9]+\.[0-9a-f]{32}-delete")
-#: Nothing in a directory of a job that lives stays unchanged for longer, in seconds.
+#: Seconds without a change in the directory of a job after which the job is dead.
 ABANDONED_AFTER = 24 * 60 * 60
 
 
 def new_job() -> str:
-    """A name that no other job has."""
+    """Return a name that no other job has."""
     return uuid4().hex
 
 
 def below(target: str, *names: str) -> str:
-    """A path below the target, which may be in a store; it shows no secret then."""
+    """Return a path below the target; in a store as a `StoreUri`, which shows no secret."""
     path = os.path.join(target[:], *names)
     return StoreUri(path) if is_stored(target) else path
 
 
 def staging_name(job: str) -> str:
-    """Name of the directory of a job."""
+    """Return the name of the directory of a job."""
     return f"_staging-0.{job}-delete"
 
 
 def staging(target: str, job: str) -> str:
-    """The directory of a job."""
+    """Return the directory of a job."""
     return below(target, staging_name(job))
 
 
 def claims(above: str, writer: str) -> str:
-    """What tasks of one writer claim, below the directory of their job: a batch of a stream that is tried again has another writer."""
+    """Return the directory for the claims of a writer, below the directory of its job: a repeated batch of a stream has another writer."""
     return below(above, f"{_CLAIMS}{writer}")
 
 
 def replaced(number: int, job: str) -> str:
-    """Name for the directory of a partition that a write replaces."""
+    """Return a name for the directory of a partition that a write replaces."""
     return f"_replaced-{number}.{job}-delete"
 
 
 def partitions_of(target: str) -> dict[str, tuple[str, int]]:
-    """Topic and partition of the partition directories in the target, by their names; those that a broker gave up are not counted."""
+    """Return topic and partition of the partition directories in the target, by their names, without those that a broker gave up."""
     try:
         names = _directories(target)
     except FileNotFoundError:
@@ -68,7 +67,7 @@ def partitions_of(target: str) -> dict[str, tuple[str, int]]:
 
 
 def known_partitions(target: str) -> dict[str, int]:
-    """How many partitions the topics in the target have."""
+    """Return the number of partitions of the topics in the target."""
     counts: dict[str, int] = {}
     for topic, partition in partitions_of(target).values():
         counts[topic] = max(counts.get(topic, 0), partition + 1)
@@ -76,7 +75,7 @@ def known_partitions(target: str) -> dict[str, int]:
 
 
 def remove_staging(target: str, job: str) -> None:
-    """Remove what a job staged, as far as that can be done."""
+    """Remove the directory of a job, as far as possible."""
     if is_stored(target):
         _remove_stored(staging(target, job))
     else:
@@ -84,7 +83,7 @@ def remove_staging(target: str, job: str) -> None:
 
 
 def remove_leftovers(target: str, *jobs: str | None) -> None:
-    """Remove what these jobs staged, what was replaced, and what jobs left behind that ended long ago without saying so."""
+    """Remove the directories of these jobs, replaced directories, and the directories of dead jobs."""
     for job in filter(None, jobs):
         remove_staging(target, job)
     if is_stored(target):
@@ -99,7 +98,7 @@ def remove_leftovers(target: str, *jobs: str | None) -> None:
 
 
 def _remove_stored(above: str) -> None:
-    """The claims first: what a task sends behind the listing of the rest, it takes back when it misses its claim."""
+    """Remove the claims first: a task that misses its claim takes back what it sent after the rest was listed."""
     with suppress(OSError):
         for entry in stores.entries(above):
             if entry.name.startswith(_CLAIMS):
@@ -109,7 +108,7 @@ def _remove_stored(above: str) -> None:
 
 
 def _remove_abandoned(target: str) -> None:
-    """In a store, whose clock is taken for ours: a day is long."""
+    """Remove the directories of dead jobs in a store. Its clock may differ from ours, but not by a day."""
     for entry in stores.entries(target):
         if entry.is_directory and _STAGING.fullmatch(entry.name):
             times = [one.modified for one in (entry, *stores.walk(entry.path)) if one.modified is not None]
@@ -125,7 +124,7 @@ def _directories(target: str) -> list[str]:
 
 
 def _newest(directory: str) -> float:
-    """When anything in a directory was changed last."""
+    """Return the time of the last change in a directory."""
     changed = [os.stat(directory).st_mtime]
     for above, directories, files in os.walk(directory):
         for name in directories + files:

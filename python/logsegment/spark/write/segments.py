@@ -1,38 +1,109 @@
-"""Staged files to segments, with the offsets that they have in the log, in an empty directory of this machine."""
+"""Segments of a log that is written: where the log ends, and staged files as segments after that."""
 
 from __future__ import annotations
 
 import errno
 import os
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from logsegment._core import place_staged
+from logsegment._core import RecordBatchError, SegmentIndex, place_staged, segment_end
+from logsegment._errors import in_file
+from logsegment._log_paths import is_of_0_7
+from logsegment.log.reader import ensure_named
+from logsegment.segment_files.discovery import SegmentFile, find_segments, size_of
 from logsegment.spark.write.options import WriteOptions
 from logsegment.spark.write.task import StagedPart
+from logsegment.stores.uri import is_stored, shown
+
+
+class LogEnd(NamedTuple):
+    """The log end offset, and True if the last segment is empty, so that the next one takes its name."""
+
+    offset: int
+    is_last_empty: bool
+
+
+def log_end(directory: str, *, is_07: bool, by_index: bool = False) -> LogEnd:
+    """Find the end of a log; 0 if there is none.
+
+    Args:
+        directory: of the partition, here or in a store.
+        is_07: the log is of Kafka 0.7.
+        by_index: read only the end of the last segment, to which its index leads, as always in a store.
+
+    Raises:
+        ValueError: if the log is of the other kind, or its tail is torn.
+        RecordBatchError: if its last segment cannot be read, or a segment contradicts its name.
+        OSError: if it cannot be opened.
+    """
+    segments = [one for one in _segments(directory) if one.base_offset is not None]
+    if not segments:
+        return LogEnd(0, False)
+    _ensure_same_kind(segments, is_07)
+    ensure_named(segments)
+    last = segments[-1]
+    base = last.base_offset or 0
+    if is_07:
+        size = size_of(last)
+        return LogEnd(base + size, size == 0)
+    try:
+        end, valid, size = _indexed_end(last, base) if by_index or is_stored(last.path) else segment_end(last.path, base)
+    except RecordBatchError as error:
+        raise in_file(error, last.path) from None
+    if valid != size:
+        text = f"the log ends inside an entry at byte {valid} of {size}; cut it there, or salvage it, before more is written"
+        raise ValueError(f"{shown(last.path)}: {text}")
+    return LogEnd(end, size == 0)
+
+
+def _indexed_end(segment: SegmentFile, base: int) -> tuple[int, int, int]:
+    """Return end offset, end of the last batch and size as `segment_end` does, but by the index, so that the segment is not fetched."""
+    size, last = size_of(segment), SegmentIndex(segment.path, base).last_batch()
+    if last is None:
+        return base, 0, size
+    position, length, last_offset = last
+    return last_offset + 1, position + length, size
+
+
+def _segments(directory: str) -> list[SegmentFile]:
+    try:
+        return [one for one in find_segments(directory) if one.directory[:] == directory[:]]
+    except FileNotFoundError:
+        return []
+
+
+def _ensure_same_kind(segments: Sequence[SegmentFile], is_07: bool) -> None:
+    """Refuse to continue positions of Kafka 0.7 with offsets of later versions, and the other way round."""
+    for one in segments:
+        if is_of_0_7(one.path) != is_07:
+            kinds = ("a log of Kafka 0.8 or later", "a log of Kafka 0.7")
+            raise ValueError(f"{shown(one.path)} belongs to {kinds[not is_07]}; option format says {kinds[is_07]}")
+
 
 #: Base offset of a segment, and the names of its files: that of the log is the last.
 Made = list[tuple[int, list[str]]]
 
 
 def make_segments(options: WriteOptions, staged: Sequence[tuple[str, StagedPart]], directory: str, base_offset: int) -> Made:
-    """Write the entries of staged files, in their order, as segments.
+    """Write the entries of staged files as segments, in order.
 
     Args:
         options: of the write.
-        staged: path of each file here, and what its task told of it.
-        directory: where the segments go; it is made.
+        staged: path of each file, and its part.
+        directory: for the segments; it is made.
         base_offset: offset of the first record; of Kafka 0.7 the position of the first byte.
 
     Raises:
-        FileNotFoundError: when what a task staged is not here.
-        ValueError: when not all of it was found.
-        RecordBatchError, OSError: when something cannot be read or written.
+        FileNotFoundError: if a staged file is not here.
+        ValueError: if its records are not all there.
+        RecordBatchError, OSError: if a file cannot be read or written.
     """
     os.makedirs(directory)
     for path, _ in staged:
         if not os.path.exists(path):
-            told = "what a task staged is not here: the path must lead to one directory on the driver and on all executors"
-            raise FileNotFoundError(errno.ENOENT, told, path)
+            text = "what a task staged is not here: the path must lead to one directory on the driver and on all executors"
+            raise FileNotFoundError(errno.ENOENT, text, path)
     files = [(path, part.bytes) for path, part in staged]
     segments, end = place_staged(
         files, directory, base_offset, format=options.format, level=options.level, segment_bytes=options.segment_bytes

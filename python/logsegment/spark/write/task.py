@@ -1,4 +1,4 @@
-"""What a task does: rows in, staged files and a message that names them out. A task that fails leaves nothing that counts."""
+"""The task of a write: rows go in, staged files and a message that names them come out. A commit ignores the files of failed tasks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from logsegment.spark.write.options import WriteOptions
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Where Spark tells a task of a stream which query and which of its batches it belongs to.
+#: Spark's properties of the tasks of a stream: its query and the number of the batch.
 QUERY = "sql.streaming.queryId"
 BATCH = "streaming.sql.batchId"
 
@@ -39,13 +39,13 @@ class StagedPart:
 
     @property
     def log(self) -> str:
-        """Name of the directory of the partition."""
+        """Return the name of the directory of the partition."""
         return f"{self.topic}-{self.partition}"
 
 
 @dataclass(frozen=True)
 class StagedMessage(WriterCommitMessage):
-    """What a task tells the driver.
+    """The message of a task to the driver.
 
     Attributes:
         job: name of the job, and of its staging directory.
@@ -62,7 +62,7 @@ class StagedMessage(WriterCommitMessage):
 
 @dataclass(frozen=True)
 class Staging:
-    """What the tasks of a write need to know."""
+    """The data of a write that its tasks share."""
 
     options: WriteOptions
     columns: tuple[str, ...]
@@ -79,7 +79,7 @@ class Staging:
         if self.is_stream:
             os.makedirs(above, exist_ok=True)
         try:
-            # For a batch the driver made what is above: a task that begins after its job was given up must not make it again.
+            # The driver of a batch makes the directory above: a task that begins after its job was given up must not make it again.
             os.mkdir(directory)
             return self.write_here(batches, attempt, above)
         except BaseException as error:
@@ -89,13 +89,13 @@ class Staging:
             raise
 
     def attempt(self) -> Attempt:
-        """The try that runs in this worker."""
+        """Return the attempt that runs in this worker."""
         return Attempt.here(self.job, is_stream=self.is_stream)
 
     def write_here(
         self, batches: Iterator[pa.RecordBatch], attempt: Attempt, above: str, claim: Callable[[Sequence[str]], None] | None = None
     ) -> StagedMessage:
-        """Stage the rows of one task in the directory of its attempt, below `above`. `claim` is told what partitions each batch brings."""
+        """Stage the rows of one task in the directory of its attempt, below `above`. `claim` gets the new partitions of each batch."""
         refused = dict(self.refused)
         writer, claimed = StagedWriter(os.path.join(above, attempt.name), self.options.to_encode(), self._stage_options(attempt)), 0
         for batch in batches:
@@ -144,7 +144,7 @@ class StageOptions:
 
 @contextmanager
 def _naming_task(number: int) -> Iterator[None]:
-    """Rows are counted in their task: an error of one says in which."""
+    """Add the number of the task to an error, which counts rows within a task."""
     try:
         yield
     except ValueError as error:
@@ -154,13 +154,13 @@ def _naming_task(number: int) -> Iterator[None]:
 
 
 def _given_up(staging: str) -> FileNotFoundError:
-    told = "what the driver made is not here: the job was given up, or the path leads to another directory on this executor"
-    return FileNotFoundError(errno.ENOENT, told, staging)
+    text = "what the driver made is not here: the job was given up, or the path leads to another directory on this executor"
+    return FileNotFoundError(errno.ENOENT, text, staging)
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One try of one task."""
+    """One attempt of one task."""
 
     job: str
     query: str | None
@@ -169,9 +169,10 @@ class Attempt:
 
     @classmethod
     def here(cls, job: str, *, is_stream: bool) -> Attempt:
-        """The one that runs in this worker. A batch of a stream has the same job whenever it is tried, so that the next try cleans up.
+        """Return the attempt that runs in this worker.
 
-        A batch that a stream's `foreachBatch` writes runs within the stream, but its writer knows its job.
+        All attempts of a batch of a stream have the same job, so that the next one cleans up. A batch that `foreachBatch` of a stream
+        writes keeps the job of its writer.
         """
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0

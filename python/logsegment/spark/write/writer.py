@@ -1,7 +1,7 @@
-"""PySpark's classes around tasks and commits.
+"""The writers of a batch and of a stream.
 
-PySpark makes a writer on the driver, runs `write` in a worker process for each task, and `commit` or `abort` in a process on the driver. A
-stream's writer is made anew for each of these, so that what they share travels in the messages.
+PySpark makes a writer on the driver, runs `write` in a worker process for each task, and `commit` or `abort` in a process on the driver. It
+makes a new writer of a stream for each of these, which share data by the messages alone.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from logsegment import stores
 from logsegment._log_paths import SEGMENT
 from logsegment.spark.write import journal, places
-from logsegment.spark.write.columns import written_columns
 from logsegment.spark.write.commit import commit, finish_interrupted
 from logsegment.spark.write.journal import Mark
-from logsegment.spark.write.log_end import log_end
-from logsegment.spark.write.options import WriteOptions, parse_options
+from logsegment.spark.write.options import WriteOptions, parse_options, written_columns
+from logsegment.spark.write.segments import log_end
 from logsegment.spark.write.stored import stage
 from logsegment.spark.write.task import StagedMessage, Staging
 from logsegment.stores.listing import is_directory, names_in
@@ -42,10 +41,9 @@ class SegmentWriter(DataSourceArrowWriter):
         overwrite: replace all partition directories of the target; else append to them.
 
     Raises:
-        ValueError: for an option or a column that is wrong, a target that is a log itself, a log of the option topic that cannot be
-            continued.
-        NotADirectoryError: when the target is a file.
-        OSError: when the target cannot be made, or its store does not answer.
+        ValueError: for an invalid option or column, a target that is a log itself, or if the log of the option topic cannot be continued.
+        NotADirectoryError: if the target is a file.
+        OSError: if the target cannot be made, or its store does not answer.
     """
 
     def __init__(self, given: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
@@ -64,11 +62,11 @@ class SegmentWriter(DataSourceArrowWriter):
         return _written(self.staging, iterator)
 
     def commit(self, messages: Messages) -> None:
-        """Make what all tasks staged visible."""
-        commit(self.staging.options, self.overwrite, self.staging.job, _told(messages), None)
+        """Commit the staged files of all tasks."""
+        commit(self.staging.options, self.overwrite, self.staging.job, _staged(messages), None)
 
     def abort(self, messages: Messages) -> None:
-        """Remove what tasks staged."""
+        """Remove the staged files."""
         _remove(self.staging.options.path, self.staging.job)
 
 
@@ -93,16 +91,16 @@ class SegmentStreamWriter(DataSourceStreamArrowWriter):
         return _written(self.staging, iterator)
 
     def commit(self, messages: Messages, batchId: int) -> None:
-        """Make what all tasks of the batch staged visible, unless that was done before."""
-        told = _told(messages)
-        if told:
-            query = told[0].query
+        """Commit the staged files of all tasks of a batch, unless it was committed before."""
+        staged = _staged(messages)
+        if staged:
+            query = staged[0].query
             mark = None if query is None else Mark(query, batchId)
-            commit(self.staging.options, self.overwrite, told[0].job, told, mark)
+            commit(self.staging.options, self.overwrite, staged[0].job, staged, mark)
 
     def abort(self, messages: Messages, batchId: int) -> None:
-        """Remove what tasks staged. When all of them failed it stays until the batch is tried again."""
-        for job in {message.job for message in _told(messages)}:
+        """Remove the staged files. If all tasks failed, the files stay until the batch is repeated."""
+        for job in {message.job for message in _staged(messages)}:
             _remove(self.staging.options.path, job)
 
 
@@ -115,11 +113,11 @@ def _staging(given: Mapping[str, str], schema: StructType, overwrite: bool, *, i
     if _is_file(options.path):
         raise NotADirectoryError(f"{shown(options.path)}: segments are written to a directory, and this is none")
     if overwrite and is_stored(options.path):
-        told = "a store cannot replace directories as a whole, so that mode overwrite (output mode complete) would show half of its work"
-        raise ValueError(f"{shown(options.path)}: {told}; remove what is there first, or append to another place")
+        text = "a store cannot replace directories as a whole, so that mode overwrite (output mode complete) would show half of its work"
+        raise ValueError(f"{shown(options.path)}: {text}; remove what is there first, or append to another place")
     if _holds_segments(options.path):
-        told = "holds segments itself, as the directory of a partition does, and a write makes such directories below its target"
-        raise ValueError(f"{shown(options.path)} {told}: write to the directory above")
+        text = "holds segments itself, as the directory of a partition does, and a write makes such directories below its target"
+        raise ValueError(f"{shown(options.path)} {text}: write to the directory above")
     columns = written_columns(schema, options)
     known = places.known_partitions(options.path)
     return Staging(options, tuple(columns), tuple(sorted(known.items())), places.new_job(), is_stream)
@@ -136,10 +134,10 @@ def _holds_segments(path: str) -> bool:
 
 
 def _refused(options: WriteOptions) -> tuple[tuple[str, str], ...]:
-    """Directories of logs that cannot be continued, and why: so that no work is done for them.
+    """Return directories of logs that cannot be continued, and why, so that tasks refuse their rows early.
 
     Raises:
-        ValueError: for one of the topic that all rows have.
+        ValueError: for a log of the topic of all rows.
     """
     found = []
     for name, (topic, _) in places.partitions_of(options.path).items():
@@ -152,7 +150,7 @@ def _refused(options: WriteOptions) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _told(messages: Messages) -> list[StagedMessage]:
+def _staged(messages: Messages) -> list[StagedMessage]:
     return [message for message in messages if isinstance(message, StagedMessage)]
 
 

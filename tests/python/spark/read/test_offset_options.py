@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, batch_limits, ensure_assigned, parse_offsets, write_offsets
-from logsegment.spark.options.read import BATCH, STREAM, WRITE, ensure_known, ensure_known_somewhere, parse_options
+from logsegment.spark.options.names import BATCH, STREAM, WRITE, ensure_known, ensure_known_somewhere
+from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, batch_limits, by_topic, ensure_assigned, parse_offsets
+from logsegment.spark.options.read import parse_options
 from logsegment.spark.options.topics import Selection, TopicPartition, discover, parse_selection
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
@@ -58,7 +60,7 @@ def test_a_time_for_all_goes_before_times_for_each_and_these_before_offsets():
         ({"startingOffsets": '{"a":{"0":5}}', "endingOffsets": '{"b":{"0":9}}'}, "must name the same topic-partitions; only one names a-0"),
         (
             {"startingOffsetsByTimestamp": '{"a":{"0":5}}', "endingOffsetsByTimestamp": '{"a":{"0":4}}'},
-            "startingOffsetsByTimestamp must not be behind endingOffsetsByTimestamp",
+            "startingOffsetsByTimestamp must not be after endingOffsetsByTimestamp",
         ),
     ],
 )
@@ -78,7 +80,7 @@ def test_offsets_must_name_all_that_is_read_and_nothing_else():
 
 def test_offsets_are_written_as_spark_writes_them_and_read_again():
     offsets = {TopicPartition("b", 0): -2, A1: 7, A0: 2**62, TopicPartition("a", 10): -1}
-    text = write_offsets(offsets)
+    text = json.dumps(by_topic(offsets), separators=(",", ":"))
     assert text == '{"a":{"0":4611686018427387904,"1":7,"10":-1},"b":{"0":-2}}'
     assert parse_offsets(text, "startingOffsets") == offsets
 
@@ -122,7 +124,7 @@ def tree(tmp_path: Path) -> Path:
 )
 def test_topic_partitions_are_chosen_as_spark_chooses_them(tree: Path, options: dict[str, str], expected: list[str]):
     """A pattern matches anywhere in a name, but no internal topic; an assigned partition that is not there is passed over."""
-    assert sorted(map(str, discover([str(tree)], parse_selection(options)))) == expected
+    assert sorted(map(str, discover([str(tree)], parse_selection(options)).logs)) == expected
 
 
 @pytest.mark.parametrize("options", [{"subscribe": "orders,parments"}, {"assign": '{"parments":[0]}'}])
@@ -145,12 +147,12 @@ def test_two_replicas_of_a_partition_are_an_error(tree: Path):
     (other / "00000000000000000000.log").touch()
     with pytest.raises(ValueError, match=r"orders-0 is in 2 directories, .*: load one of them at a time"):
         discover([str(tree)])
-    assert len(discover([str(tree)], Selection(topics=("payments",)))) == 1
+    assert len(discover([str(tree)], Selection(topics=("payments",))).logs) == 1
 
 
 def test_bare_files_are_of_the_topic_that_the_options_tell(tmp_path: Path):
     (tmp_path / "dump.bin").touch()
-    (found,) = discover([str(tmp_path / "dump.bin")], topic="orders", partition=3)
+    (found,) = discover([str(tmp_path / "dump.bin")], Selection(unnamed=TopicPartition("orders", 3))).logs
     assert found == TopicPartition("orders", 3)
 
 

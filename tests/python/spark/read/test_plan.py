@@ -14,14 +14,14 @@ import pytest
 import corpus
 import logsegment as ls
 from corpus import CONSUMED_COLUMNS, Partition, rows_of
+from logsegment._options import ReadOptions
 from logsegment.spark import LogSegmentSource, record_schema
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit
-from logsegment.spark.options.paths import local_paths
 from logsegment.spark.options.plugins import ABSENT
-from logsegment.spark.options.read import ReadOptions, parse_options
+from logsegment.spark.options.read import BatchOptions, parse_options
+from logsegment.spark.options.topics import local_paths
 from logsegment.spark.read.packing import OWN_TASKS
 from logsegment.spark.read.plan import SegmentPart, SegmentTask
-from logsegment.spark.source import transactions_of
 from made_logs import make_partition
 
 MODERN = corpus.CORPUS / "modern-4.1.0/data"
@@ -42,25 +42,25 @@ def _json(paths: tuple[Path, ...]) -> str:
 
 
 def test_defaults_are_those_of_kafkas_source():
-    assert parse_options({"path": "/a"}) == ReadOptions(
+    assert parse_options({"path": "/a"}) == BatchOptions(
         paths=("/a",),
+        read=ReadOptions(isolation="read_uncommitted", batch_size=65536, batch_bytes=4 << 20, null_headers=True, codecs=ABSENT),
         starting=OffsetLimit(everywhere=EARLIEST),
         ending=OffsetLimit(everywhere=LATEST),
-        fail_on_data_loss=True,
+        fails_on_data_loss=True,
         include_headers=False,
-        isolation="read_uncommitted",
-        batch_size=65536,
-        batch_bytes=4 << 20,
-        topic=None,
-        partition=None,
-        codecs=ABSENT,
     )
 
 
 def test_the_case_of_names_means_nothing():
     given = {"PATH": "/a", "INCLUDEHEADERS": "TRUE", "Isolation": "READ_COMMITTED", "batchsize": "7", "batchBYTES": "9"}
     parsed = parse_options(given)
-    assert (parsed.include_headers, parsed.isolation, parsed.batch_size, parsed.batch_bytes) == (True, "read_committed", 7, 9)
+    assert (parsed.include_headers, parsed.read.isolation, parsed.read.batch_size, parsed.read.batch_bytes) == (
+        True,
+        "read_committed",
+        7,
+        9,
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ def test_kafkas_own_isolation_level_is_not_ignored():
     """It would silently change the rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert parse_options({"path": "/a", "kafka.isolation.level": "read_committed"}).isolation == "read_committed"
+        assert parse_options({"path": "/a", "kafka.isolation.level": "read_committed"}).read.isolation == "read_committed"
 
 
 def test_kafkas_own_isolation_level_is_told_where_it_is_not_taken():
     given = {"path": "/a", "isolation": "read_committed", "Kafka.Isolation.Level": "read_uncommitted"}
     with pytest.warns(UserWarning, match=r"ignored Kafka\.Isolation\.Level$"):
-        assert parse_options(given).isolation == "read_committed"
+        assert parse_options(given).read.isolation == "read_committed"
 
 
 def test_no_path_is_an_error():
@@ -165,7 +165,7 @@ def test_a_segment_read_alone_knows_the_transactions_of_its_partition(partition:
 def test_a_part_is_told_only_of_the_transactions_that_touch_it():
     found = parts(MODERN / "transactions-multi-segment-0", isolation="read_committed")
     whole = ls.scan_transactions([part.source for part in found])
-    told = [set(transactions_of(part).aborted) for part in found]
+    told = [set(part.transactions.aborted) for part in found if part.transactions is not None]
     assert set().union(*told) == set(whole.aborted)
     assert any(len(one) < len(whole.aborted) for one in told)
 

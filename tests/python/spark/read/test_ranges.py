@@ -219,7 +219,7 @@ def test_a_start_that_turns_out_to_be_behind_its_end_is_an_error(
     tree: Any, options: dict[str, str], start: int, end: int, names: tuple[str, str]
 ):
     """As in Spark, where it was an assertion before 4.1: nothing would be read without a word."""
-    told = f"late-0 would be read from offset {start} on and up to {end}: option {names[0]} must not be behind {names[1]}$"
+    told = f"late-0 would be read from offset {start} on and up to {end}: option {names[0]} must not be after {names[1]}$"
     with pytest.raises(ValueError, match=told):
         read(tree[0], subscribe="late", **options)
     for sizes in ({"minPartitions": "50"}, {"maxRecordsPerPartition": "10"}):

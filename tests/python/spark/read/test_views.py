@@ -18,7 +18,8 @@ import corpus
 import hostile
 import logsegment as ls
 from corpus import Row, rows_of
-from logsegment.log.neighbours import validate_segment
+from logsegment._options import ReadOptions
+from logsegment.log.neighbours import Surroundings, validate_segment
 from logsegment.segment_files.discovery import SegmentFile, find_segments
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.options.plugins import ABSENT
@@ -107,13 +108,13 @@ def test_checksums_are_compared_when_asked(spark: SparkSession, tree: Path):
 def streams(monkeypatch: pytest.MonkeyPatch) -> list[ls.RecordStream]:
     """The streams that a reader opens in this process."""
     opened: list[ls.RecordStream] = []
-    real = ls.batch_stream
+    real = views.batch_stream
 
     def recorded(*arguments: Any, **options: Any) -> ls.RecordStream:
         opened.append(real(*arguments, **options))
         return opened[-1]
 
-    monkeypatch.setattr(views.ls, "batch_stream", recorded)
+    monkeypatch.setattr(views, "batch_stream", recorded)
     return opened
 
 
@@ -262,12 +263,12 @@ def test_a_snapshot_of_another_segment_is_looked_at_with_one_segment_alone(tmp_p
     snapshot = Path(second.path).with_suffix(".snapshot")
     snapshot.write_bytes(snapshot.read_bytes()[:-1])
 
-    def paths(file: SegmentFile, *, tells_shared: bool) -> set[str]:
-        found = validate_segment(file, depth="headers", check_crc=True, tells_shared=tells_shared).findings
+    def paths(file: SegmentFile, *, reports_shared: bool) -> set[str]:
+        found = validate_segment(file, "headers", ReadOptions(), Surroundings(reports_shared=reports_shared)).findings
         return {one.path.rpartition("@")[0] for one in found if ".snapshot" in one.path}
 
-    assert paths(first, tells_shared=True) == paths(second, tells_shared=False) == {str(snapshot)}
-    assert paths(first, tells_shared=False) == set()
+    assert paths(first, reports_shared=True) == paths(second, reports_shared=False) == {str(snapshot)}
+    assert paths(first, reports_shared=False) == set()
     found = [row["path"] for row in read_here({"path": str(directory), "view": "findings"}) if row["rule"].startswith("SEG")]
     assert found.count(str(snapshot)) == 1
 

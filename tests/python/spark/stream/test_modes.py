@@ -14,7 +14,7 @@ import logsegment as ls
 from growing import GrowingLog
 from logsegment import _core
 from logsegment.spark import LogSegmentSource
-from logsegment.spark.stream.refused import RefusedStreamReader
+from logsegment.spark.source import RefusedStreamReader
 from spark_session import spark_session
 
 pytestmark = pytest.mark.spark

@@ -20,12 +20,11 @@ from logsegment.spark import LogSegmentSource
 from logsegment.spark.options.topics import TopicPartition
 from logsegment.spark.read.packing import OWN_TASKS
 from logsegment.spark.stream import limits as stream_limits
+from logsegment.spark.stream import partitions as stream_partitions
 from logsegment.spark.stream import read as stream_read
-from logsegment.spark.stream import segments as stream_segments
 from logsegment.spark.stream.limits import Admission, shares
 from logsegment.spark.stream.plan import DataLossError
-from logsegment.spark.stream.reader import SegmentStreamReader
-from logsegment.spark.stream.refused import RefusedStreamReader
+from logsegment.spark.stream.reader import RefusedStreamReader, SegmentStreamReader
 
 pyspark_streaming = pytest.importorskip("pyspark.sql.streaming.datasource")
 
@@ -705,7 +704,7 @@ def test_a_cleaner_in_the_middle_of_its_work_is_waited_for(log: GrowingLog, monk
     log.append(5)
     swap = middle.with_name(middle.name + ".swap")
     middle.rename(swap)
-    monkeypatch.setattr(stream_segments.time, "sleep", lambda _: swap.exists() and swap.rename(middle))
+    monkeypatch.setattr(stream_partitions.time, "sleep", lambda _: swap.exists() and swap.rename(middle))
     assert offsets(from_the_start(log), upto(2), upto(15)) == list(range(2, 15))
 
 
@@ -716,7 +715,7 @@ def test_a_cleaner_at_the_first_segment_is_no_loss(log: GrowingLog, monkeypatch:
     log.append(5)
     swap = first.with_name(first.name + ".swap")
     first.rename(swap)
-    monkeypatch.setattr(stream_segments.time, "sleep", lambda _: swap.exists() and swap.rename(first))
+    monkeypatch.setattr(stream_partitions.time, "sleep", lambda _: swap.exists() and swap.rename(first))
     assert offsets(from_the_start(log), upto(0), upto(10)) == list(range(10))
 
 

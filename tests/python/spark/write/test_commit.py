@@ -170,13 +170,13 @@ def test_two_jobs_at_once_both_land(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """The second waits for the lock, and goes on behind the first."""
     jobs = [writer(tmp_path) for _ in range(2)]
     messages = [attempt(one, 0, [f"job {number}"] * 50, monkeypatch) for number, one in enumerate(jobs)]
-    place = making._core.place_staged
+    place = making.place_staged
 
     def slow(*arguments: Any, **options: Any) -> Any:
         time.sleep(0.2)
         return place(*arguments, **options)
 
-    monkeypatch.setattr(making._core, "place_staged", slow)
+    monkeypatch.setattr(making, "place_staged", slow)
     threads = [threading.Thread(target=one.commit, args=([message],)) for one, message in zip(jobs, messages, strict=True)]
     for thread in threads:
         thread.start()
@@ -305,14 +305,14 @@ def test_readers_pass_over_what_is_staged(tmp_path: Path, monkeypatch: pytest.Mo
     second = writer(tmp_path)
     message = attempt(second, 0, ["b"], monkeypatch)
     seen = []
-    place = making._core.place_staged
+    place = making.place_staged
 
     def looking(*arguments: Any, **options: Any) -> Any:
         placed = place(*arguments, **options)
         seen.append(ls.Log(tmp_path).records(columns=["offset"]).read_all().num_rows)
         return placed
 
-    monkeypatch.setattr(making._core, "place_staged", looking)
+    monkeypatch.setattr(making, "place_staged", looking)
     second.commit([message])
     assert seen == [1]
 

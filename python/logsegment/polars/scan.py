@@ -1,0 +1,170 @@
+"""`scan`: segments go in, a lazy frame comes out, which reads the columns and rows that a query wants."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Unpack
+
+from logsegment._core import ArrowBatch, Finding, decode, decode_files
+from logsegment._decode import ensure_topic_names, warn_of_other_topics
+from logsegment._log_paths import is_of_0_7
+from logsegment._options import COLUMNS, INTERNAL, Isolation, ReadKeywords, ReadOptions
+from logsegment.log.log import Log, parts_of
+from logsegment.log.segment import Segment
+from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
+from logsegment.segment_files.discovery import is_gap
+from logsegment.stores.uri import absolute, shown
+from logsegment.tiered.keys import Keys
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def scan(
+    path: str | os.PathLike[str],
+    *,
+    decryption_keys: Keys | None = None,
+    isolation: Isolation = "read_uncommitted",
+    io_stats: dict[str, int] | None = None,
+    findings: list[Finding] | None = None,
+    **options: Unpack[ReadKeywords],
+) -> pl.LazyFrame:
+    """Scan a log with Polars: nothing is read before the frame is collected, and then no more than the query wants.
+
+    Columns that a query does not name are not built. Of its filters, comparisons of `offset`, `timestamp`, `topic` and `partition` with
+    literals choose partitions by their names, segments by theirs, and batches through the indexes; all filters are applied to the rows that
+    are read. Rows come in frames of about `batch_bytes`, so that the streaming engine works in bounded memory. As with `Segment`, damage in
+    what need not be read goes unseen.
+
+    Args:
+        path: a segment, a partition's directory or a tree of them, here, in a store or in tiered storage; what lies there is found anew
+            whenever the frame is collected.
+        decryption_keys: see `Segment`.
+        isolation: as in `Log.records`.
+        io_stats: counters by name, to which those of each read are added; see `RecordStream.io_stats`.
+        findings: a list that takes what is found on the way, as `RecordStream.findings` has it, and offsets that only uploads of tiered
+            storage have which cannot be read.
+        options: as in `decode`. `columns` are those that a query can name; `binary` is "binary_view" by default, as in
+            Polars. With `values="internal"` the fields are decoded when a query names `internal`.
+
+    Returns:
+        A `polars.LazyFrame`, with topic and partition of the directories. Its schema is known before anything is read.
+
+    Raises:
+        ImportError: when there is no Polars.
+        ValueError, TypeError: for options that are none.
+        RecordBatchError, OSError: when the frame is collected, as `Log.records` raises them.
+
+    Example:
+        >>> import logsegment as ls
+        >>> import polars as pl
+        >>> orders = ls.polars.scan("orders-0")
+        >>> orders.filter(pl.col("offset").is_between(10, 12)).select("offset", "key").collect().rows()
+        [(10, ...), (11, ...), (12, ...)]
+
+    Source: `polars.io.plugins.register_io_source`.
+    """
+    register = _register()
+    place = absolute(path)
+    read = ReadOptions.of(ReadKeywords, {"binary": "binary_view", "columns": COLUMNS, **options}, isolation=isolation)
+    source = _Source(place, decryption_keys, read, {} if io_stats is None else io_stats, [] if findings is None else findings)
+    frame: pl.LazyFrame = register(
+        source.frames, schema=source.schema(), is_pure=True, explain_name="LOGSEGMENT", explain_detail=shown(place)
+    )
+    return frame
+
+
+def _register() -> Any:
+    try:
+        from polars.io.plugins import register_io_source
+    except ImportError:
+        raise ImportError('logs are scanned with Polars by its IO plugins: pip install "logsegment[polars]"') from None
+    return register_io_source
+
+
+@dataclass
+class _Source:
+    """The source of frames, which Polars asks each time that a query runs."""
+
+    path: str
+    decryption_keys: Keys | None = field(repr=False)
+    options: ReadOptions
+    io_stats: dict[str, int]
+    findings: list[Finding] = field(repr=False)
+
+    def schema(self) -> dict[str, Any]:
+        """Return Polars' types of all columns that a query can name; no file is opened."""
+        import polars as pl
+
+        return dict(pl.DataFrame(decode(b"", replace(self.options, isolation="read_uncommitted"))).schema)
+
+    def frames(
+        self, with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        """Yield the rows that Polars wants, in the order of the log.
+
+        Args:
+            with_columns: columns that are wanted, None for all.
+            predicate: rows that are wanted.
+            n_rows: how many of them, from the first one on.
+            batch_size: about how many rows a frame has.
+        """
+        import polars as pl
+
+        condition = condition_of(predicate)
+        columns = list(self.options.columns or COLUMNS) if with_columns is None else with_columns
+        needed = list(dict.fromkeys([*columns, *([] if predicate is None else predicate.meta.root_names())]))
+        sizes = [self.options.batch_size, batch_size, n_rows if predicate is None else None]
+        least = max(1, min(size for size in sizes if size is not None))
+        log = Log(self.path, decryption_keys=self.decryption_keys)
+        self.findings += filter(is_gap, log.left_out)
+        if INTERNAL in needed:
+            warn_of_other_topics(self.options, (one.topic for one in log))
+        for segments in log._arranged(self.options):
+            bounds = condition((segments[0].topic, segments[0].partition))
+            if bounds is None or n_rows == 0:
+                continue
+            if INTERNAL in needed:
+                ensure_topic_names(self.options, [one._file for one in segments])
+            # `values` adds a column, which a query may not have named.
+            for batch in self._batches(segments, bounds, replace(self.options, columns=needed, values="raw", batch_size=least)):
+                frame = pl.DataFrame(batch)
+                frame = (frame if predicate is None else frame.filter(predicate)).select(columns)
+                if n_rows is not None:
+                    frame = frame.head(n_rows)
+                    n_rows -= frame.height
+                yield frame
+                if n_rows == 0:
+                    return
+
+    def _batches(self, segments: list[Segment], bounds: Bounds, options: ReadOptions) -> Generator[ArrowBatch]:
+        """Yield the batches of one partition that may hold records within bounds."""
+        if _is_of_0_7(segments, options):
+            bounds = ANYTHING
+        asked = replace(options, start_offset=bounds.start, end_offset=bounds.end)
+        parts = parts_of(segments, asked, lambda one: _range(one, bounds, options))
+        with decode_files(parts, asked) as stream:
+            try:
+                yield from stream
+            finally:
+                for name, count in stream.io_stats.items():
+                    self.io_stats[name] = self.io_stats.get(name, 0) + count
+                self.findings += stream.findings
+
+
+def _is_of_0_7(segments: list[Segment], options: ReadOptions) -> bool:
+    """Return True for Kafka 0.7, whose offsets are positions after messages, by which nothing can be looked up."""
+    return options.format in ("0.7", "sniff") or any(is_of_0_7(one.path) for one in segments)
+
+
+def _range(segment: Segment, bounds: Bounds, options: ReadOptions) -> tuple[int, int | None] | None:
+    """Return the bytes of a segment to read; None for none. If the read goes on past damage, no header may hide valid batches."""
+    begin, end = segment.range_to_read(bounds.start, bounds.end, options)
+    if bounds.timestamp is not None and not options.skips_damage:
+        first = segment.position_for_timestamp(bounds.timestamp)
+        if first is None:
+            return None
+        begin = max(begin, first)
+    return (begin, end) if end is None or begin < end else None
