@@ -37,8 +37,9 @@ THREADS_LIMIT = 1.8
 BARE_LOOP_LIMIT = 2.0
 MEMORY_LIMIT_MIB = 200.0
 SPARK_SHARE = 0.80
-ENCODED_SIZE_LIMIT = 1.02
-ZSTD_SHARE = 0.95
+ENCODE_PEER_SHARE = 0.75
+ENCODED_SIZE_LIMIT = 1.05
+KAFKA_BUILDER = "java"
 CONVERT_SHARE = 0.80
 FIX_LZ4_GIB_S = 1.0
 SLICE_CASES = [(name, door) for name in ("small-none", "small-lz4") for door in ("Segment", "Log")]
@@ -164,7 +165,7 @@ def message_sets(section):
 
 
 def encoding(section):
-    """Ahead of every peer that writes the case's codec and level (zstd: nearly), and as small as each of them."""
+    """Compare each case with Kafka's own builder, and with the speed and the size of the fastest peer that writes its codec and level."""
     cases, names = section.get("cases", {}), section.get("names", {})
     for case in ENCODE_CASES:
         cells = cases.get(case, {}).get("cells", {})
@@ -172,12 +173,13 @@ def encoding(section):
         peers = {i: cell for i, cell in cells.items() if i != "ours" and "min" in cell}
         ours = cells.get("ours") if peers and not failed else None
         fastest = min(peers, key=lambda i: peers[i]["min"], default=None)
-        smallest = min(peers, key=lambda i: peers[i]["bytes"], default=None)
+        builder = peers[KAFKA_BUILDER]["min"] / ours["min"] if ours and KAFKA_BUILDER in peers else None
         speed = peers[fastest]["min"] / ours["min"] if ours else None
-        size = ours["bytes"] / peers[smallest]["bytes"] if ours else None
+        size = ours["bytes"] / peers[fastest]["bytes"] if ours else None
         note = "fails: " + ", ".join(failed) if failed else names.get(fastest, "")
-        yield Check("encode: speed / fastest peer", case, speed, ZSTD_SHARE if "zstd" in case else 1.0, at_most=False, note=note)
-        yield Check("encode: size / smallest peer", case, size, ENCODED_SIZE_LIMIT, note=names.get(smallest, ""))
+        yield Check("encode: speed / Kafka's builder", case, builder, 1.0, at_most=False)
+        yield Check("encode: speed / fastest peer", case, speed, ENCODE_PEER_SHARE, at_most=False, note=note)
+        yield Check("encode: size / fastest peer", case, size, ENCODED_SIZE_LIMIT, note=names.get(fastest, ""))
 
 
 def converting(section):

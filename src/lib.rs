@@ -2,7 +2,7 @@
 //!
 //! Bytes go in, records, columns or findings come out; the core does no I/O and knows neither Python nor Arrow.
 //! Rooms in reading order: `wire` (primitives), `model` (the nouns), `format` (one folder per wire format), `codec`
-//! (compressed to plain, and back), `framing` (a run of bytes to entries), `sidecar` (the files next to a log), `internal_topics` (what
+//! (compress and decompress), `framing` (a run of bytes to entries), `sidecar` (the files next to a log), `internal_topics` (what
 //! records of internal topics say), `decode` (drives them all),
 //! `encode` (the way back), `validate` (what is decoded, as findings), `inspect` (every field of an entry), `log` (segments with the files
 //! next to them), `salvage` (what is valid, and an account of the rest), and, behind features,

@@ -93,13 +93,13 @@ impl Budget {
         }
     }
 
-    /// What is left after `bytes` bytes were decompressed.
+    /// Returns the budget after `bytes` bytes were decompressed.
     #[must_use]
     pub fn after(self, bytes: usize) -> Self {
         Self { allowed: self.allowed.saturating_sub(u64::try_from(bytes).unwrap_or(u64::MAX)), ..self }
     }
 
-    /// How many bytes may be decompressed at most.
+    /// Returns the most bytes that may be decompressed.
     pub fn allowed(&self) -> usize {
         usize::try_from(self.allowed).unwrap_or(usize::MAX)
     }

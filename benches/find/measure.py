@@ -18,7 +18,7 @@ import pyarrow as pa
 import logsegment as ls
 from benches.paths import SEGMENT_NAME, WORK
 from logsegment import _core
-from logsegment.analysis.search import Search, Wanted
+from logsegment.analysis.search import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 
 VALUE_BYTES = 1000
@@ -38,9 +38,9 @@ def main():
         size, records, partitions = linked(tree, args.segment_mib << 20, int(args.gib * 2**30))
         middle = records // 2
         searches = {
-            "offset": (tree / "data", Wanted(start_offset=middle, end_offset=middle + 1), partitions),
-            "time": (tree / "data", Wanted(at=START_MS + middle), partitions),
-            "key": (tree / "data" / "bench-0", Wanted(keys=[b"%d" % middle]), 1),
+            "offset": (tree / "data", Conditions(start_offset=middle, end_offset=middle + 1), partitions),
+            "time": (tree / "data", Conditions(at=START_MS + middle), partitions),
+            "key": (tree / "data" / "bench-0", Conditions(keys=[b"%d" % middle]), 1),
         }
         found = {name: best(args.rounds, *search) for name, search in searches.items()}
         found["cold"] = best(args.rounds, *searches["offset"], before=lambda: forget(tree / "data"))

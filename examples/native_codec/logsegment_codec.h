@@ -20,12 +20,12 @@
 typedef struct logsegment_codec {
   uint32_t version;
   void *context;
-  /* Bytes that a packed stream unpacks to, at most, as it says itself. May be NULL. */
-  int64_t (*unpacked_len)(void *context, const uint8_t *from, size_t from_len);
-  int64_t (*unpack)(void *context, const uint8_t *from, size_t from_len, uint8_t *to, size_t to_len, char *fault, size_t fault_len);
-  /* Bytes that so many plain bytes are packed to, at most: no more than twice as many and 64 KiB. */
-  int64_t (*packed_len)(void *context, size_t plain_len);
-  int64_t (*pack)(void *context, const uint8_t *from, size_t from_len, int32_t level, uint8_t *to, size_t to_len, char *fault,
+  /* Returns the most bytes that a stream decompresses to, as the stream says. May be NULL. */
+  int64_t (*decompressed_len)(void *context, const uint8_t *from, size_t from_len);
+  int64_t (*decompress)(void *context, const uint8_t *from, size_t from_len, uint8_t *to, size_t to_len, char *fault, size_t fault_len);
+  /* Returns the most bytes that `len` bytes compress to: no more than twice as many and 64 KiB. */
+  int64_t (*compressed_len)(void *context, size_t len);
+  int64_t (*compress)(void *context, const uint8_t *from, size_t from_len, int32_t level, uint8_t *to, size_t to_len, char *fault,
                   size_t fault_len);
 } logsegment_codec;
 

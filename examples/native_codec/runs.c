@@ -6,7 +6,7 @@
 
 #include "logsegment_codec.h"
 
-static int64_t unpack(void *context, const uint8_t *from, size_t from_len, uint8_t *to, size_t to_len, char *fault, size_t fault_len) {
+static int64_t decompress(void *context, const uint8_t *from, size_t from_len, uint8_t *to, size_t to_len, char *fault, size_t fault_len) {
   size_t at = 0;
   (void)context;
   if (from_len % 2 != 0) {
@@ -20,12 +20,12 @@ static int64_t unpack(void *context, const uint8_t *from, size_t from_len, uint8
   return (int64_t)at;
 }
 
-static int64_t packed_len(void *context, size_t plain_len) {
+static int64_t compressed_len(void *context, size_t len) {
   (void)context;
-  return (int64_t)plain_len * 2;
+  return (int64_t)len * 2;
 }
 
-static int64_t pack(void *context, const uint8_t *from, size_t from_len, int32_t level, uint8_t *to, size_t to_len, char *fault,
+static int64_t compress(void *context, const uint8_t *from, size_t from_len, int32_t level, uint8_t *to, size_t to_len, char *fault,
                     size_t fault_len) {
   size_t at = 0;
   (void)context;
@@ -44,4 +44,4 @@ static int64_t pack(void *context, const uint8_t *from, size_t from_len, int32_t
   return (int64_t)at;
 }
 
-const logsegment_codec runs_codec = {LOGSEGMENT_CODEC_VERSION, NULL, NULL, unpack, packed_len, pack};
+const logsegment_codec runs_codec = {LOGSEGMENT_CODEC_VERSION, NULL, NULL, decompress, compressed_len, compress};

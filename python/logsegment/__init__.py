@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from logsegment import compat
 from logsegment._arrays import batch_info_array, decode_array, explode_array, validate_array
-from logsegment._convert import Converted, Loss, StoppedAt, convert, convert_array
+from logsegment._convert import ConversionLoss, Converted, StoppedAt, convert, convert_array
 from logsegment._core import (
     ArrowArray,
     ArrowBatch,
@@ -43,7 +43,7 @@ from logsegment._encode import CompressionPolicy, encode, encode_array
 from logsegment._inspect import Field, Problem, inspect
 from logsegment._lazy import lazily
 from logsegment._lz4 import Lz4Frames, break_lz4, check_lz4, fix_lz4, lz4_header_checksum
-from logsegment._salvage import Kept, Lost, Salvage, salvage
+from logsegment._salvage import KeptRange, LostRange, Salvage, salvage
 from logsegment._validate import Report, validate
 from logsegment.log.log import Log
 from logsegment.log.segment import Segment
@@ -51,12 +51,18 @@ from logsegment.log.segment import Segment
 if TYPE_CHECKING:
     from logsegment import broker, plugins, polars, tiered
     from logsegment._restore.restore import restore
+    from logsegment.analysis.diff import diff
+    from logsegment.analysis.find import find
+    from logsegment.analysis.stats import stats
     from logsegment.analysis.train_dictionary import train_dictionary
+    from logsegment.analysis.transactions import transactions
 
-_PLACES = {name: f"logsegment.{name}" for name in ("broker", "plugins", "polars", "tiered")}
-__getattr__, __dir__ = lazily(
-    __name__, {**_PLACES, "restore": "logsegment._restore.restore", "train_dictionary": "logsegment.analysis.train_dictionary"}
-)
+_PLACES = {
+    **{name: f"logsegment.{name}" for name in ("broker", "plugins", "polars", "tiered")},
+    **{name: f"logsegment.analysis.{name}" for name in ("diff", "find", "stats", "train_dictionary", "transactions")},
+    "restore": "logsegment._restore.restore",
+}
+__getattr__, __dir__ = lazily(__name__, _PLACES)
 
 __all__ = [
     "ArrowArray",
@@ -65,6 +71,7 @@ __all__ = [
     "BatchTable",
     "ChecksumError",
     "CodecError",
+    "ConversionLoss",
     "Converted",
     "CompressionPolicy",
     "CorruptError",
@@ -73,13 +80,12 @@ __all__ = [
     "Finding",
     "InternalError",
     "InvalidError",
-    "Kept",
+    "KeptRange",
     "LimitError",
     "Limits",
     "Log",
-    "Loss",
     "LossError",
-    "Lost",
+    "LostRange",
     "Lz4Frames",
     "Problem",
     "RecordBatchError",
@@ -104,9 +110,11 @@ __all__ = [
     "convert_array",
     "decode",
     "decode_array",
+    "diff",
     "encode",
     "encode_array",
     "explode_array",
+    "find",
     "fix_lz4",
     "inspect",
     "lz4_header_checksum",
@@ -115,8 +123,10 @@ __all__ = [
     "restore",
     "salvage",
     "scan_transactions",
+    "stats",
     "tiered",
     "train_dictionary",
+    "transactions",
     "validate",
     "validate_array",
 ]

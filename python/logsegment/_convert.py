@@ -20,8 +20,8 @@ MapTaker: TypeAlias = Callable[[list[tuple[int, int, int]]], object]
 
 
 @dataclass(frozen=True)
-class Loss:
-    """Something that the target of a conversion has no room for.
+class ConversionLoss:
+    """Name what the target format of a conversion cannot hold.
 
     Attributes:
         name: "headers", "producer", "transaction", "control_batch", "empty_batch", "batch_bounds", "leader_epoch", "delete_horizon",
@@ -75,7 +75,7 @@ class Converted:
     """
 
     data: bytes | None = field(repr=False)
-    losses: list[Loss] = field(default_factory=list)
+    losses: list[ConversionLoss] = field(default_factory=list)
     stopped_at: StoppedAt | None = None
     findings: list[Finding] = field(default_factory=list)
     offset_map: list[tuple[int, int, int]] | None = None
@@ -180,11 +180,11 @@ def convert(
         with staged_output(out, overwrite=overwrite) as output:
             data, losses, stopped, findings, rows, next_offset = core_convert(source, read, conversion, output.target, taker)
     except LossError as refused:
-        refused.losses = [Loss(*row) for row in refused.losses]
+        refused.losses = [ConversionLoss(*row) for row in refused.losses]
         raise
     return Converted(
         data,
-        [Loss(*row) for row in losses],
+        [ConversionLoss(*row) for row in losses],
         StoppedAt(*stopped) if stopped else None,
         findings,
         rows if offset_map and taker is None else None,

@@ -42,16 +42,16 @@ class Field:
         name (str): Kafka's name, or that of the codec's own format; `record[3]` and so on where there are several.
         value (int, bytes or None): what the bytes say; None for groups, nulls and fields that are cut short. Of long bytes the first
             `value_bytes`.
-        start (int): position of its first byte: in the source, or in the unpacked bytes when `inside` says so.
+        start (int): position of its first byte: in the source, or in the decompressed bytes when `inside` says so.
         length (int): bytes, those of its children included.
         note (str): what the value means.
-        inside (str or None): what unpacked bytes `start` counts in; None for the source.
+        inside (str or None): the decompressed bytes that `start` counts in; None for the source.
         problems (tuple[Problem, ...]): what is wrong here.
         raw (bytes): the bytes of a field without children; of many the first `value_bytes`.
         children (tuple[Field, ...]): what it is made of.
 
     Children are found by name (`entry["crc"]`) and by index (`entry["records"][0]`). The fields without children cover every byte of
-    an entry, and every unpacked byte, exactly once.
+    an entry, and every decompressed byte, exactly once.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Field:
         return True
 
     def walk(self) -> Iterator[tuple[int, Field]]:
-        """This field and all below it in the order of the bytes, each with its depth."""
+        """Yield this field and all fields below it in the order of the bytes, each with its depth."""
         waiting = [(0, self)]
         while waiting:
             depth, field = waiting.pop()
@@ -95,7 +95,7 @@ class Field:
         return not any(problem.severity == "error" for _, field in self.walk() for problem in field.problems)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python, ready for JSON: bytes as hex digits in `raw`, and `children` where there are some."""
+        """Return everything as plain Python, ready for JSON: bytes as hex digits in `raw`, and `children` if there are any."""
         told: dict[str, Any] = {"name": self.name, "start": self.start, "length": self.length}
         if isinstance(self.value, int):
             told["value"] = self.value
@@ -119,11 +119,11 @@ class Field:
 class InspectOptions:
     """What of an entry is shown; `inspect` documents each attribute."""
 
-    at: int
-    offset: int | None
-    depth: Depth
-    records: int | None
-    value_bytes: int
+    at: int = 0
+    offset: int | None = None
+    depth: Depth = "full"
+    records: int | None = RECORDS
+    value_bytes: int = VALUE_BYTES
 
 
 def inspect(
@@ -150,8 +150,8 @@ def inspect(
         options: options of entries; see `decode`. `limits` bound what is decompressed.
 
     Returns:
-        A `Field`, the entry. Packed records stand in a child `unpacked`, whose positions count in the unpacked bytes. Problems are those
-        that `validate` finds in the entry. The `repr` is a hex dump with names and meanings; notebooks show a table.
+        A `Field`, the entry. Compressed records are in a child `decompressed`, whose positions count in the decompressed bytes. Problems
+        are the findings of `validate` in the entry. The `repr` is a hex dump with names and meanings; notebooks show a table.
 
     Raises:
         ValueError: when nothing stands at `at`, or no entry ends at or behind `offset`.
@@ -171,7 +171,12 @@ def inspect(
     if records is not None and records < 0:
         raise ValueError(f"records must not be negative, not {records}")
     shown = InspectOptions(at=at or 0, offset=offset, depth=depth, records=records, value_bytes=value_bytes)
-    return _field(inspect_entry(source, shown, ReadOptions.of(EntryKeywords, options)))
+    return inspected(source, shown, ReadOptions.of(EntryKeywords, options))
+
+
+def inspected(source: Any, shown: InspectOptions, options: ReadOptions) -> Field:
+    """Return the fields of one entry, as `inspect` does, with options that were built already."""
+    return _field(inspect_entry(source, shown, options))
 
 
 def _field(told: tuple[Any, ...]) -> Field:
@@ -190,7 +195,7 @@ Piece = tuple[str, str]
 
 
 def text_lines(root: Field) -> Iterator[list[Piece]]:
-    """All lines of the dump; each is a list of pieces, which a terminal may colour."""
+    """Yield the lines of the dump, each a list of pieces that a terminal may color."""
     fields = list(root.walk())
     name_width = min(max((2 * depth + len(field.name) for depth, field in fields), default=0), 44)
     place_width = max(len(str(field.start + field.length)) for _, field in fields)
@@ -218,7 +223,7 @@ def text_lines(root: Field) -> Iterator[list[Piece]]:
 
 
 def hex_rows(field: Field) -> list[str]:
-    """The bytes of a field without children, a few on a line; the last line counts those that are left out."""
+    """Return the bytes of a field without children as lines of hex digits; the last line counts the bytes that are left out."""
     if field.children or (field.length and not field.raw):
         return [f"({count(field.length, 'byte')})"]
     shown = field.raw[: WIDTH * HEIGHT]
@@ -228,7 +233,7 @@ def hex_rows(field: Field) -> list[str]:
 
 
 def value_text(field: Field) -> str:
-    """The value as people read it: numbers, checksums in hex, bytes as text where they are some."""
+    """Return the value as text: numbers, checksums in hex, and bytes if they are printable UTF-8."""
     if isinstance(field.value, int):
         return f"{field.value:#010x}" if field.name in ("crc", "CRC32", "magic") and field.length == 4 else str(field.value)
     if not isinstance(field.value, bytes) or not field.value:
@@ -261,12 +266,12 @@ STYLE = """
 
 
 def html_fragment(root: Field) -> str:
-    """The tree as a piece of HTML that stands by itself: no request, no script."""
+    """Return the tree as a piece of HTML without requests or scripts."""
     return f'<div class="ls-inspect"><style>{STYLE}</style>{"".join(_html_field(root, is_open=True))}</div>'
 
 
 def html_page(root: Field, title: str, behind: Field | None = None) -> str:
-    """The same as a whole page, perhaps with another tree behind it."""
+    """Return the tree as a page, with another tree after it if one is given."""
     head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>{escape(title)}</title>'
     rest = f"<h2>the next intact batch, byte {behind.start}</h2>{html_fragment(behind)}" if behind else ""
     return f"<!doctype html><html lang=en><head>{head}</head><body><h1>{escape(title)}</h1>{html_fragment(root)}{rest}</body></html>\n"
@@ -283,7 +288,7 @@ def _html_field(field: Field, *, is_open: bool = False) -> list[str]:
 
 def _is_opened(field: Field) -> bool:
     """Open what is damaged, and what holds the records."""
-    return field.name in ("records", "unpacked") or any(below.problems for _, below in field.walk())
+    return field.name in ("records", "decompressed") or any(below.problems for _, below in field.walk())
 
 
 def _html_row(field: Field) -> str:

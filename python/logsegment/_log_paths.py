@@ -105,3 +105,8 @@ def partition_of(directory: str) -> Partition:
     if match is None or int(match[2]) > _MOST_PARTITION:
         return None, None
     return match[1], int(match[2])
+
+
+def is_of_0_7(path: str) -> bool:
+    """Return whether a path has the name of a segment of Kafka 0.7."""
+    return path.endswith(".kafka")

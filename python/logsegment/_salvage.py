@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, BinaryIO, Literal, TypeAlias, Unpack
 
 from logsegment._core import Finding
 from logsegment._core import salvage as core_salvage
 from logsegment._options import EntryKeywords, ReadOptions
 from logsegment._output import ensure_apart, staged_output
+from logsegment._text import camel_case
 
 Order: TypeAlias = Literal["input", "offset"]
 #: Rules of bytes that were left out although nothing is lost with them: zeros behind the log, copies of entries.
@@ -17,7 +18,7 @@ HARMLESS = frozenset({"FND-17", "SAL-1"})
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptRange:
     """Entries that follow each other in the input and are in the output.
 
     Attributes:
@@ -37,10 +38,14 @@ class Kept:
         """The byte after the last one."""
         return self.position + self.length
 
+    def to_dict(self) -> dict[str, int]:
+        """Return the attributes by their names in JSON."""
+        return {camel_case(name): value for name, value in asdict(self).items()}
+
 
 @dataclass(frozen=True)
-class Lost:
-    """Bytes of the input that are not in the output.
+class LostRange:
+    """Name the bytes of an input that could not be read or kept, and the offsets around them.
 
     Attributes:
         position, length: the bytes in the input.
@@ -74,6 +79,10 @@ class Lost:
             return range(0)
         return range(self.after_offset + 1, self.before_offset)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes by their names in JSON."""
+        return {camel_case(name): value for name, value in asdict(self).items()}
+
 
 @dataclass(frozen=True)
 class Salvage:
@@ -94,8 +103,8 @@ class Salvage:
     """
 
     data: bytes | None = field(repr=False)
-    kept: list[Kept]
-    lost: list[Lost]
+    kept: list[KeptRange]
+    lost: list[LostRange]
     findings: list[Finding] = field(repr=False)
     kept_bytes: int
     lost_bytes: int
@@ -204,8 +213,8 @@ def salvage(
         lost_bytes = harmful_bytes = sum(length for _, length, *_ in lost)
     return Salvage(
         data=data,
-        kept=[Kept(*row) for row in kept],
-        lost=[Lost(*row) for row in lost],
+        kept=[KeptRange(*row) for row in kept],
+        lost=[LostRange(*row) for row in lost],
         findings=findings,
         kept_bytes=kept_bytes,
         lost_bytes=lost_bytes,

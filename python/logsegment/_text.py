@@ -16,3 +16,9 @@ def listed(names: Sequence[str], most: int) -> str:
     """`a, b, c`, or of more than `most` the first: `a, b and 7 more`."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def camel_case(name: str) -> str:
+    """Return a name as JSON and Arrow columns have it: `base_offset` becomes `baseOffset`."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)

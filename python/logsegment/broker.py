@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from logsegment._core import Limits, broker_append, broker_fetch
 from logsegment._options import TimestampType, milliseconds
-from logsegment.plugins.selection import BrokerResolver, broker_resolver
+from logsegment.plugins.registry import BrokerResolver, broker_resolver
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry

@@ -18,7 +18,7 @@ use crate::wire::Sink;
 const CHUNK: usize = 128 << 10;
 
 /// The bytes that a fetch of this version gets. `topic` is the topic's codec, `None` for `producer`; entries that end before
-/// `first_offset` are left out, and so are records of plain batches below it where they are converted.
+/// `first_offset` are left out, and so are records of uncompressed batches below it where they are converted.
 ///
 /// # Errors
 /// `Rejected` with 76 for zstd or a plugin that the version cannot take; `Usage` for a version below 0; what is wrong with the bytes.

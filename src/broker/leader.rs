@@ -8,7 +8,7 @@ use super::patch::{set_last_offset, set_leader_epoch, set_max_timestamp};
 use super::producers::ProducerState;
 use super::records::{Look, Looked, Refill};
 use super::refused;
-use crate::codec::{Packer, Packing};
+use crate::codec::{Compression, Compressor};
 use crate::compat::error_codes::UNKNOWN_SERVER_ERROR;
 use crate::decode::{CodecOptions, DecodeOptions, Decoder};
 use crate::encode::{BatchBuilder, BatchSettings};
@@ -81,12 +81,12 @@ impl<'a> Work<'a> {
     }
 
     /// Something is compressed before or after: in place when nothing but offsets and times changes (VAL-18). Control records that come
-    /// plain stay so (VAL-19).
+    /// uncompressed stay so (VAL-19).
     fn append_compressed(&mut self, entries: &[Entry<'_>]) -> Result<Appended> {
         let Some((frame, header)) = entries.first() else { return Ok(Appended::default()) };
         let is_kept = self.source == self.target && header.format == self.options.to && header.format != RecordFormat::V0;
-        let is_plain_control = header.is_control() && self.source == CompressionType::None;
-        if !is_kept && !is_plain_control {
+        let is_uncompressed_control = header.is_control() && self.source == CompressionType::None;
+        if !is_kept && !is_uncompressed_control {
             return self.rebuild(entries);
         }
         let looked = self.look(*frame, header, header)?;
@@ -128,9 +128,9 @@ impl<'a> Work<'a> {
             self.look(*frame, first, header)?;
             self.refill(*frame, &mut builder, &mut data)?;
         }
-        let mut packer = Packer::default();
-        packer.bring(self.options.plugins.clone());
-        builder.close(&mut packer, &mut data)?;
+        let mut compressor = Compressor::default();
+        compressor.set_plugins(self.options.plugins.clone());
+        builder.close(&mut compressor, &mut data)?;
         let data = data.into_vec();
         self.ensure_sizes(&data)?;
         self.max_timestamp = self.rebuilt_timestamp();
@@ -147,7 +147,7 @@ impl<'a> Work<'a> {
 
     /// What the batch says that a broker builds.
     fn settings(&self, first: &BatchHeader) -> Result<BatchSettings> {
-        let packing = Packing::new(self.target, self.options.level).map_err(unwritable)?;
+        let compression = Compression::new(self.target, self.options.level).map_err(unwritable)?;
         let is_stamped = self.options.timestamp_type == TimestampType::LogAppendTime;
         Ok(BatchSettings {
             timestamp_type: self.options.timestamp_type,
@@ -155,11 +155,11 @@ impl<'a> Work<'a> {
             producer: first.producer,
             is_transactional: first.is_transactional(),
             partition_leader_epoch: self.options.partition_leader_epoch,
-            ..BatchSettings::new(self.options.to, packing)
+            ..BatchSettings::new(self.options.to, compression)
         })
     }
 
-    /// VAL-2b again: packing anew changes sizes.
+    /// VAL-2b again: compressing again changes sizes.
     fn ensure_sizes(&self, data: &[u8]) -> Result<()> {
         let mut rest = data;
         while let Step::Entry { len, .. } = step(rest, Formats::Auto, &Limits { max_batch_bytes: u64::MAX, ..self.options.limits }) {

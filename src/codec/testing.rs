@@ -1,50 +1,50 @@
-//! What the unit tests of this room share: one call, one outcome to compare.
+//! Shared by the unit tests of the codecs: one call, one outcome to compare.
 
-use super::{Codec, Plain, Remark, SLACK, Unpacker};
+use super::{Codec, CodecFinding, Decompressed, Decompressor, SLACK};
 use crate::limits::{Budget, Limits};
 
-/// What unpacking gave.
+/// The result of a decompression.
 #[derive(Debug, PartialEq)]
 pub(super) enum Outcome {
-    /// The bytes and the remarks.
-    Plain(Vec<u8>, Vec<Remark>),
+    /// The bytes and the findings.
+    Decompressed(Vec<u8>, Vec<CodecFinding>),
     /// The rule that is broken.
     Error(&'static str),
 }
 
 impl Outcome {
-    /// These bytes, without a remark.
-    pub(super) fn plain(bytes: &[u8]) -> Self {
-        Self::Plain(bytes.to_vec(), Vec::new())
+    /// These bytes, without a finding.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        Self::Decompressed(bytes.to_vec(), Vec::new())
     }
 }
 
-/// Unpacks under the default limits.
-pub(super) fn unpack(codec: Codec, input: &[u8]) -> Outcome {
-    unpack_within(&Limits::default(), codec, input)
+/// Decompresses under the default limits.
+pub(super) fn decompress(codec: Codec, input: &[u8]) -> Outcome {
+    decompress_within(&Limits::default(), codec, input)
 }
 
-/// Unpacks twice with the same contexts, with and without remarks: only the remarks may differ, and an error leaves nothing behind.
-pub(super) fn unpack_within(limits: &Limits, codec: Codec, input: &[u8]) -> Outcome {
-    let (mut unpacker, mut plain, mut remarks) = (Unpacker::default(), Plain::default(), Vec::new());
+/// Decompresses twice with the same contexts, with and without findings: only the findings may differ, and an error leaves no output.
+pub(super) fn decompress_within(limits: &Limits, codec: Codec, input: &[u8]) -> Outcome {
+    let (mut decompressor, mut buffer, mut findings) = (Decompressor::default(), Decompressed::default(), Vec::new());
     let budget = Budget::for_entry(limits, input.len());
-    let first = unpacker.unpack(codec, input, &mut plain, &budget, None);
-    let silent = plain.bytes().to_vec();
-    let second = unpacker.unpack(codec, input, &mut plain, &budget, Some(&mut remarks));
-    assert_eq!((&first, silent.as_slice()), (&second, plain.bytes()));
-    assert_eq!(plain.readable().len(), plain.len() + SLACK);
+    let first = decompressor.decompress(codec, input, &mut buffer, &budget, None);
+    let silent = buffer.bytes().to_vec();
+    let second = decompressor.decompress(codec, input, &mut buffer, &budget, Some(&mut findings));
+    assert_eq!((&first, silent.as_slice()), (&second, buffer.bytes()));
+    assert_eq!(buffer.readable().len(), buffer.len() + SLACK);
     match second {
-        Ok(()) => Outcome::Plain(silent, remarks),
+        Ok(()) => Outcome::Decompressed(silent, findings),
         Err(error) => {
-            assert!(plain.is_empty());
+            assert!(buffer.is_empty());
             Outcome::Error(error.rule())
         }
     }
 }
 
-/// Plain bytes that compressors get wrong: nothing, lengths about each limit, one byte again and again, noise, and repetitions at every distance
+/// Input that compressors get wrong: nothing, lengths about each limit, one byte again and again, noise, and repetitions at every distance
 /// that 16 bits hold and one more. Under Miri, where a byte takes a thousand times as long, the short ones.
-pub(super) fn hard_to_pack(mut check: impl FnMut(&[u8])) {
+pub(super) fn hard_to_compress(mut check: impl FnMut(&[u8])) {
     let (most, step) = if cfg!(miri) { (4096, 23) } else { (200_000, 1) };
     let noise = noise(most);
     let long = [4095, 4096, 32_767, 32_768, 65_534, 65_535, 65_536, 65_537, 131_072, 200_000];
@@ -60,13 +60,6 @@ pub(super) fn hard_to_pack(mut check: impl FnMut(&[u8])) {
     }
 }
 
-/// Has `check` pack and unpack what is hard to pack, with a packer that is used again and again, and repetitions with a new one each.
-pub(super) fn all_to_pack<P: Default>(check: impl Fn(&mut P, &[u8])) {
-    let mut used = P::default();
-    hard_to_pack(|plain| check(&mut used, plain));
-    proptest::proptest!(|(pieces in pieces())| check(&mut P::default(), &joined(&pieces)));
-}
-
 /// Bytes that look like chance, the same every time.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 1_u32;
@@ -75,24 +68,4 @@ fn noise(len: usize) -> Vec<u8> {
         state.to_be_bytes()[0]
     };
     std::iter::repeat_with(next).take(len).collect()
-}
-
-/// Pieces for `joined`: a literal run, or bytes from so far back.
-pub(super) fn pieces() -> impl proptest::strategy::Strategy<Value = Vec<(Vec<u8>, usize, usize)>> {
-    use proptest::collection::vec;
-    use proptest::prelude::any;
-    let most = if cfg!(miri) { 30 } else { 600 };
-    vec((vec(any::<u8>(), 0..40), 0_usize..80_000, 0_usize..400), 0..most)
-}
-
-/// Each piece's literals, then a repetition of what stands its distance back, as many bytes as it says.
-pub(super) fn joined(pieces: &[(Vec<u8>, usize, usize)]) -> Vec<u8> {
-    let mut plain = Vec::new();
-    for (literals, distance, len) in pieces {
-        plain.extend_from_slice(literals);
-        if let Some(from) = plain.len().checked_sub(1 + distance % plain.len().max(1)) {
-            plain.extend((0..*len).map(|index| index + from).map_while(|at| plain.get(at).copied()).collect::<Vec<_>>());
-        }
-    }
-    plain
 }

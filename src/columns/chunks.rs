@@ -39,11 +39,11 @@ struct Entry {
     start: usize,
     end: usize,
     /// The decompressed records, when views into them are given out.
-    plain: Option<(Bytes, usize)>,
+    decompressed: Option<(Bytes, usize)>,
     is_walked: bool,
 }
 
-/// About how many bytes of plain messages are opened together: their records are written while they are still in the cache.
+/// About how many bytes of uncompressed messages are opened together: their records are written while they are still in the cache.
 const BUNDLE_BYTES: usize = 32 << 10;
 
 /// How many decompressed sections wait in the pool of a stream of views.
@@ -136,9 +136,9 @@ impl<B: BytesColumn> ChunkBuilder<B> {
                 Ok((Some(opened), len)) => {
                     let end = start + len;
                     self.at = end;
-                    let mut entry = Entry { opened, start, end, plain: None, is_walked: false };
+                    let mut entry = Entry { opened, start, end, decompressed: None, is_walked: false };
                     if B::KEEPS_SECTIONS {
-                        entry.plain = self.kept_decompressed(opened.records_source);
+                        entry.decompressed = self.kept_decompressed(opened.records_source);
                     }
                     self.entry = Some(entry);
                     return Ok(true);
@@ -186,7 +186,7 @@ impl<B: BytesColumn> ChunkBuilder<B> {
 
     fn fill_from(&mut self, entry: &mut Entry, run: &Run) -> Result<Option<RecordBatch>> {
         let owned;
-        let section = match &entry.plain {
+        let section = match &entry.decompressed {
             Some((bytes, len)) => {
                 owned = bytes.clone();
                 Section::new(&owned, *len).decompressed()
@@ -262,7 +262,7 @@ fn keep_section<B: BytesColumn>(columns: &mut RecordColumns<B>, entry: &Entry, r
     if !B::KEEPS_SECTIONS {
         return;
     }
-    match &entry.plain {
+    match &entry.decompressed {
         Some((bytes, _)) => columns.keep(bytes, 0),
         None => columns.keep(&run.bytes, entry.start + entry.opened.records_at),
     }

@@ -86,7 +86,7 @@ impl<B: BytesColumn> RecordColumns<B> {
         bytes + decoded + self.headers.as_ref().map_or(0, HeaderColumns::overhead)
     }
 
-    /// Most that `bytes` plain bytes of records can add to the weight.
+    /// Most that `bytes` uncompressed bytes of records can add to the weight.
     pub fn weight_of(&self, bytes: usize) -> usize {
         let is_decoded = self.projection.has(Column::Internal);
         let has_bytes = self.key.is_some() || self.value.is_some() || self.headers.is_some() || is_decoded;

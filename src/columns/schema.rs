@@ -12,7 +12,7 @@ pub enum BinaryKind {
     Binary,
     /// 64-bit offsets.
     LargeBinary,
-    /// Views into the plain records; nothing is copied.
+    /// Views into the uncompressed records; nothing is copied.
     BinaryView,
 }
 

@@ -15,7 +15,7 @@ pub enum Action {
     /// The conversion ends before it: its codec does not exist in the target format (CNV-2).
     Stop,
     /// Its records are compressed anew, and stay byte for byte.
-    Repack,
+    Recompress,
     /// Its header and records are written in the layout of the other batch format (S-C1, S-C2).
     Relayout,
     /// Its records are written anew.
@@ -54,7 +54,7 @@ fn same_format(header: &BatchHeader, options: &ConvertOptions) -> Action {
     if is_same || header.is_control() || header.count == Some(0) {
         return Action::Copy;
     }
-    if header.format.is_batch() { Action::Repack } else { Action::Rebuild }
+    if header.format.is_batch() { Action::Recompress } else { Action::Rebuild }
 }
 
 /// True when entries of the format may have this codec (FORMAT section 7.1).

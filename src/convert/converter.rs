@@ -4,9 +4,9 @@ use super::ConvertOptions;
 use super::action::{Action, action, count_losses};
 use super::loss::Losses;
 use super::rebuild::{Rebuilder, Target};
+use super::recompress::recompress;
 use super::relayout::{Relayout, Wanted};
-use super::repack::repack;
-use crate::codec::Packing;
+use crate::codec::Compression;
 use crate::decode::{Bundle, DecodeOptions, Decoder, OffsetRange, Opened, UploadCheck, parse_header};
 use crate::encode::BatchSettings;
 use crate::error::{Error, ErrorKind, Result};
@@ -65,10 +65,10 @@ impl Converter {
     /// `Usage` and `Refused` for options that contradict each other or that Kafka refuses.
     pub fn new(source: Source, options: ConvertOptions, is_mapped: bool) -> Result<Self> {
         options.ensure_legal()?;
-        let packing = options.packing(CompressionType::None)?;
-        let settings = BatchSettings::new(options.to, packing);
+        let compression = options.compression_for(CompressionType::None)?;
+        let settings = BatchSettings::new(options.to, compression);
         let mut rebuilder = Rebuilder::new(settings)?;
-        rebuilder.packer().bring(options.decode.codecs.plugins.clone());
+        rebuilder.compressor().set_plugins(options.decode.codecs.plugins.clone());
         let decode = DecodeOptions { is_control_wanted: true, ..options.decode.clone() };
         Ok(Self {
             runs: Runs::new(source, options.decode.limits, RUN_LEN)
@@ -156,7 +156,7 @@ impl Converter {
         Ok(())
     }
 
-    /// Converts one entry, or a bundle of plain messages; gives the bytes that it took.
+    /// Converts one entry, or a bundle of uncompressed messages; gives the bytes that it took.
     fn convert_entry(&mut self, frame: Frame<'_>, entries: &[u8], out: &mut Sink) -> Result<usize> {
         let header = parse_header(frame, self.options.decode.formats, self.options.decode.base_position)
             .map_err(|error| error.at_byte(frame.position))?;
@@ -171,7 +171,7 @@ impl Converter {
             Action::Copy => self.copy(frame, out),
             Action::Drop => Ok(frame.bytes.len()),
             Action::Stop => self.stop(&header),
-            Action::Repack => self.repack(frame, &header, out),
+            Action::Recompress => self.recompress(frame, &header, out),
             Action::Relayout => self.relayout(frame, &header, out),
             Action::Rebuild => self.rebuild(frame, entries, out),
         };
@@ -191,13 +191,13 @@ impl Converter {
         Ok(0)
     }
 
-    fn repack(&mut self, frame: Frame<'_>, header: &BatchHeader, out: &mut Sink) -> Result<usize> {
-        let packing = self.packing_of(header)?;
+    fn recompress(&mut self, frame: Frame<'_>, header: &BatchHeader, out: &mut Sink) -> Result<usize> {
+        let compression = self.compression_of(header)?;
         if let Some(opened) = self.decoder.open(frame)? {
             let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
             self.ensure_records(&opened, &section)?;
             if !self.is_dry {
-                repack(header, (section.bytes(), opened.walk.metadata_len()), packing, self.rebuilder.packer(), out)?;
+                recompress(header, (section.bytes(), opened.walk.metadata_len()), compression, self.rebuilder.compressor(), out)?;
             }
         }
         Ok(frame.bytes.len())
@@ -207,15 +207,16 @@ impl Converter {
         // Control batches and empty ones are never compressed (CTL-9, V2-9).
         let keeps_codec = self.options.compression.is_none() || header.is_control() || header.count == Some(0);
         let is_recompressed = !keeps_codec && (self.options.compression != Some(header.compression()) || self.options.level.is_some());
-        let packing = if keeps_codec { Packing::new(header.compression(), None)? } else { self.packing_of(header)? };
+        let compression = if keeps_codec { Compression::new(header.compression(), None)? } else { self.compression_of(header)? };
         if let Some(opened) = self.decoder.open(frame)? {
             let section = self.decoder.section(&opened, frame.bytes, frame.bytes);
             self.ensure_records(&opened, &section)?;
-            let wanted = Wanted { format: self.options.to, is_metadata_first: self.options.is_metadata_first, packing, is_recompressed };
+            let wanted =
+                Wanted { format: self.options.to, is_metadata_first: self.options.is_metadata_first, compression, is_recompressed };
             let relayout = if self.is_dry {
                 self.relayout.ensure(&opened, &section, wanted)
             } else {
-                self.relayout.relayout((&opened, frame.bytes), &section, wanted, (self.rebuilder.packer(), out))
+                self.relayout.relayout((&opened, frame.bytes), &section, wanted, (self.rebuilder.compressor(), out))
             };
             relayout.map_err(|error| self.decoder.blame_plugin(header, error))?;
         }
@@ -235,8 +236,8 @@ impl Converter {
         let Some(opened) = opened else { return Ok(taken) };
         let header = opened.header;
         count_losses(&header, Action::Rebuild, &self.options, &mut self.losses);
-        let packing = self.packing_of(&header)?;
-        let settings = self.settings(&opened, packing);
+        let compression = self.compression_of(&header)?;
+        let settings = self.settings(&opened, compression);
         let bytes = entries.get(..opened.bundled).unwrap_or(frame.bytes);
         let section = self.decoder.section(&opened, bytes, entries);
         let target = Target {
@@ -251,13 +252,14 @@ impl Converter {
         Ok(taken)
     }
 
-    fn packing_of(&self, header: &BatchHeader) -> Result<Option<Packing>> {
-        self.options.packing(header.compression())
+    fn compression_of(&self, header: &BatchHeader) -> Result<Option<Compression>> {
+        self.options.compression_for(header.compression())
     }
 
     /// What the batch says that an entry becomes.
-    fn settings(&self, opened: &Opened, packing: Option<Packing>) -> BatchSettings {
-        let settings = BatchSettings { is_metadata_first: self.options.is_metadata_first, ..BatchSettings::new(self.options.to, packing) };
+    fn settings(&self, opened: &Opened, compression: Option<Compression>) -> BatchSettings {
+        let settings =
+            BatchSettings { is_metadata_first: self.options.is_metadata_first, ..BatchSettings::new(self.options.to, compression) };
         match opened.header.timestamp_type() {
             TimestampType::LogAppendTime => BatchSettings {
                 timestamp_type: TimestampType::LogAppendTime,
@@ -269,7 +271,7 @@ impl Converter {
     }
 }
 
-/// On the way down, records of plain batches below the first offset are left out (CNV-5).
+/// On the way down, records of uncompressed batches below the first offset are left out (CNV-5).
 fn wanted(header: &BatchHeader, options: &ConvertOptions) -> OffsetRange {
     let is_filtered = header.format > options.to && header.compression() == CompressionType::None;
     match options.first_offset {

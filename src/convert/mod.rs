@@ -10,8 +10,8 @@ mod loss;
 pub mod lz4;
 mod options;
 mod rebuild;
+mod recompress;
 mod relayout;
-mod repack;
 
 pub use converter::{Converter, MapRow, Stopped};
 pub use loss::{Loss, LossKind, Losses};

@@ -1,4 +1,4 @@
-use crate::codec::Packing;
+use crate::codec::Compression;
 use crate::decode::DecodeOptions;
 use crate::encode::BatchSettings;
 use crate::error::{ErrorKind, Result};
@@ -19,9 +19,9 @@ pub struct ConvertOptions {
     pub level: Option<i32>,
     /// Entries of an older format than the target are rewritten too; a broker that converts down leaves them as they are.
     pub is_up_wanted: bool,
-    /// From Kafka 0.7: offset of the first record. To magic 0 and 1: records of plain batches below it are left out (CNV-5).
+    /// From Kafka 0.7: offset of the first record. To magic 0 and 1: records of uncompressed batches below it are left out (CNV-5).
     pub first_offset: Option<i64>,
-    /// About how many bytes of plain messages make one batch.
+    /// About how many bytes of uncompressed messages make one batch.
     pub batch_bytes: usize,
 }
 
@@ -30,14 +30,14 @@ impl ConvertOptions {
     ///
     /// # Errors
     /// `Refused` for a level that the codec does not have, `UnknownCompression` for a type without a codec.
-    pub fn packing(&self, found: CompressionType) -> Result<Option<Packing>> {
-        Packing::new(self.compression.unwrap_or(found), self.level)
+    pub fn compression_for(&self, found: CompressionType) -> Result<Option<Compression>> {
+        Compression::new(self.compression.unwrap_or(found), self.level)
     }
 
     /// Fails on options that contradict each other.
     ///
     /// # Errors
-    /// `Usage`, what `packing` says, and `Refused` for a codec that the format does not have.
+    /// `Usage`, the errors of `compression_for`, and `Refused` for a codec that the format does not have.
     pub fn ensure_legal(&self) -> Result<()> {
         let usage = |argument, problem: &str| Err(ErrorKind::Usage { argument, problem: problem.to_owned() }.into());
         if self.level.is_some() && self.compression.is_none() {
@@ -55,8 +55,8 @@ impl ConvertOptions {
                 "it numbers the records of Kafka 0.7, or leaves out records on the way down; other offsets are kept",
             );
         }
-        let packing = self.packing(CompressionType::None)?;
+        let compression = self.compression_for(CompressionType::None)?;
         // Where the codec of each entry stays, an entry may be copied, or end the conversion.
-        self.compression.map_or(Ok(()), |_| BatchSettings::new(self.to, packing).ensure_legal())
+        self.compression.map_or(Ok(()), |_| BatchSettings::new(self.to, compression).ensure_legal())
     }
 }

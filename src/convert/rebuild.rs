@@ -1,7 +1,7 @@
-//! The records of one opened entry (or of a bundle of plain messages) into batches of another format.
+//! The records of one opened entry (or of a bundle of uncompressed messages) into batches of another format.
 
 use super::loss::{LossKind, Losses};
-use crate::codec::Packer;
+use crate::codec::Compressor;
 use crate::decode::{OffsetRange, Opened, RecordsSource};
 use crate::encode::{BatchBuilder, BatchSettings};
 use crate::error::{Error, ErrorKind, Result};
@@ -13,7 +13,7 @@ use crate::wire::{Sink, as_u64};
 /// What is kept between entries.
 pub struct Rebuilder {
     builder: BatchBuilder,
-    packer: Packer,
+    compressor: Compressor,
     /// Takes the records of a conversion without output.
     dry: Sink,
 }
@@ -40,12 +40,12 @@ impl Rebuilder {
     /// # Errors
     /// As `BatchBuilder::new`.
     pub fn new(settings: BatchSettings) -> Result<Self> {
-        Ok(Self { builder: BatchBuilder::new(settings)?, packer: Packer::default(), dry: Sink::default() })
+        Ok(Self { builder: BatchBuilder::new(settings)?, compressor: Compressor::default(), dry: Sink::default() })
     }
 
-    /// The packing contexts.
-    pub fn packer(&mut self) -> &mut Packer {
-        &mut self.packer
+    /// The compression contexts.
+    pub fn compressor(&mut self) -> &mut Compressor {
+        &mut self.compressor
     }
 
     /// Writes all records of an entry.
@@ -204,9 +204,9 @@ impl<'a, 'b> Rebuild<'a, 'b> {
     }
 
     fn end_batch(&mut self) -> Result<()> {
-        let Rebuilder { builder, packer, dry } = &mut *self.owner;
+        let Rebuilder { builder, compressor, dry } = &mut *self.owner;
         match self.target.out.as_deref_mut() {
-            Some(out) => builder.close(packer, out).map(|_| ())?,
+            Some(out) => builder.close(compressor, out).map(|_| ())?,
             None => dry.clear(),
         }
         builder.open(self.target.settings)

@@ -3,7 +3,7 @@
 //! A record that stays in one run keeps its bytes but for its length and the attributes byte: integers that are longer than they need to
 //! be stay. Only where the metadata stands before the payloads is a record written anew.
 
-use crate::codec::{Packer, Packing};
+use crate::codec::{Compression, Compressor};
 use crate::decode::{Opened, records_at};
 use crate::error::{Error, Result};
 use crate::format::v2::encode::{self as v2, Deltas};
@@ -34,9 +34,9 @@ pub struct Wanted {
     pub format: RecordFormat,
     /// The metadata of the records before their payloads, in magic 3.
     pub is_metadata_first: bool,
-    /// How to pack.
-    pub packing: Option<Packing>,
-    /// Pack anew even what stays as it is: another codec or level was asked for.
+    /// How to compress.
+    pub compression: Option<Compression>,
+    /// Compress again even unchanged records: another codec or level was asked for.
     pub is_recompressed: bool,
 }
 
@@ -70,14 +70,14 @@ impl Relayout {
         (opened, entry): (&Opened, &[u8]),
         section: &Section<'_>,
         wanted: Wanted,
-        (packer, out): (&mut Packer, &mut Sink),
+        (compressor, out): (&mut Compressor, &mut Sink),
     ) -> Result<()> {
         let (header, from) = (opened.header, Layout::of(&opened.header));
         let to = Layout::wanted(wanted, opened, section)?;
         let is_same = is_same(opened, to);
-        let compression = wanted.packing.map_or(CompressionType::None, Packing::compression_type);
+        let compression_type = wanted.compression.map_or(CompressionType::None, Compression::compression_type);
         let start = out.len();
-        let new = BatchHeader { attributes: attributes(&header, wanted.format, to).with_compression(compression), ..header };
+        let new = BatchHeader { attributes: attributes(&header, wanted.format, to).with_compression(compression_type), ..header };
         match wanted.format {
             RecordFormat::V3 => v3::open(out, &new),
             _ => v2::open(out),
@@ -85,11 +85,11 @@ impl Relayout {
         if is_same && !wanted.is_recompressed {
             out.put(entry.get(records_at(&header, entry)..).unwrap_or_default());
         } else {
-            let (plain, front) =
+            let (records, front) =
                 if is_same { (section.bytes(), opened.walk.metadata_len()) } else { self.write(opened, section, from, to)? };
-            match wanted.packing {
-                Some(packing) => packer.pack_in_two(packing, (plain, front), out)?,
-                None => out.put(plain),
+            match wanted.compression {
+                Some(compression) => compressor.compress_in_two(compression, (records, front), out)?,
+                None => out.put(records),
             }
         }
         match wanted.format {

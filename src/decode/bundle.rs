@@ -1,4 +1,4 @@
-//! Plain messages that are opened together: a message alone is small, and opening it costs more than its record.
+//! Uncompressed messages that are opened together: a message alone is small, and opening it costs more than its record.
 
 use super::entry::{Decoder, Opened, RecordsSource};
 use super::{messages, v07};
@@ -7,7 +7,7 @@ use crate::framing::{Frame, Step, step};
 use crate::model::{BatchHeader, RecordFormat};
 use crate::wire::as_u64;
 
-/// How many plain messages may be opened together.
+/// How many uncompressed messages may be opened together.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundle {
     /// Most messages; 1 when something is wanted that each entry tells for itself.
@@ -17,7 +17,8 @@ pub struct Bundle {
 }
 
 impl Decoder {
-    /// Opens a message, and with a plain one those behind it that differ from it in nothing that is kept per entry, up to the bundle's size.
+    /// Opens a message. With an uncompressed message opens those after it too, up to the bundle's size, if nothing that is kept per entry
+    /// differs.
     /// Gives how many bytes were opened.
     #[inline(never)]
     pub(super) fn open_bundle(

@@ -4,7 +4,7 @@ use super::header::{checksummed, ensure_count, parse_header, records_at, verify}
 use super::transactions::Fate;
 use super::walk::entry_len;
 use super::{Bundle, DecodeOptions, Isolation, OffsetRange, Stats, Walk};
-use crate::codec::{Codec, HeaderChecksum, Memory, Place, Plain, Remark, Unpacked, Unpacker};
+use crate::codec::{Codec, CodecFinding, Decompressed, Decompressor, HeaderChecksum, Memory, Place, PluginOutput};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse};
 use crate::format::v3::records::{Metadata, Prefix};
@@ -14,28 +14,28 @@ use crate::model::{BatchHeader, CompressionType, ControlType, Formats, HeaderRef
 use crate::wire::as_u64;
 use bytes::Bytes;
 
-/// Opens entries. Holds what is kept between them: codec contexts and the storage that they decompress into.
+/// Opens entries. Keeps the codec contexts and the buffer that they decompress into.
 #[derive(Default)]
 pub struct Decoder {
     pub(super) options: DecodeOptions,
     /// Recovering framing has already compared the checksums of whole entries.
     trusts_framing: bool,
-    unpacker: Unpacker,
-    plain: Plain,
+    decompressor: Decompressor,
+    decompressed: Decompressed,
     /// Where entries lie, for plugins.
     memory: Memory,
-    /// What a plugin gave last.
+    /// The bytes that a plugin returned last.
     given: Bytes,
     /// What was done so far.
     pub stats: Stats,
 }
 
-/// An entry whose records can be walked, or a bundle of plain messages.
+/// An entry whose records can be walked, or a bundle of uncompressed messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Opened {
     /// Its header, resolved: base offset and count of a wrapper are those of its messages.
     pub header: BatchHeader,
-    /// Where its plain records are.
+    /// Where its uncompressed records are.
     pub records_source: RecordsSource,
     /// Its records.
     pub walk: Walk,
@@ -43,7 +43,7 @@ pub struct Opened {
     pub filter: Option<OffsetRange>,
     /// The append time that replaces the timestamp of every record of a batch.
     pub append_time: Option<i64>,
-    /// Where the plain records start in the entry, when they are stored there.
+    /// Where the uncompressed records start in the entry, when they are stored there.
     pub records_at: usize,
     /// Bytes of the entry, or of all entries of the bundle.
     pub bundled: usize,
@@ -74,10 +74,10 @@ pub const MOST_AHEAD: usize = 64 << 10;
 impl Decoder {
     /// A decoder with these options.
     pub fn new(options: DecodeOptions) -> Self {
-        let unpacker = Unpacker::default()
-            .allowing_dependent_lz4_blocks(options.codecs.allow_dependent_lz4_blocks)
-            .supplying(options.codecs.zstd_dictionaries.clone());
-        Self { options, unpacker, ..Self::default() }
+        let decompressor = Decompressor::default()
+            .with_dependent_lz4_blocks(options.codecs.allow_dependent_lz4_blocks)
+            .with_zstd_dictionaries(options.codecs.zstd_dictionaries.clone());
+        Self { options, decompressor, ..Self::default() }
     }
 
     /// Leaves the checksums of whole entries to recovering framing; those of inner messages are compared here all the same.
@@ -121,28 +121,28 @@ impl Decoder {
     /// Whatever is wrong with the entry as a whole, with its position and base offset.
     #[inline]
     pub fn open(&mut self, frame: Frame<'_>) -> Result<Option<Opened>> {
-        self.open_remarked(frame, None)
+        self.open_with_findings(frame, None)
     }
 
-    /// The same; what the codec skipped goes to `remarks`.
+    /// The same; what the codec skipped goes to `findings`.
     ///
     /// # Errors
     /// As `open`.
-    pub fn open_remarked(&mut self, frame: Frame<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<Option<Opened>> {
+    pub fn open_with_findings(&mut self, frame: Frame<'_>, findings: Option<&mut Vec<CodecFinding>>) -> Result<Option<Opened>> {
         let header =
             parse_header(frame, self.options.formats, self.options.base_position).map_err(|error| error.at_byte(frame.position))?;
         self.stats.entries_read += 1;
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
         self.ensure_in_segment(frame, &header).map_err(in_batch)?;
         let opened = match header.format {
-            RecordFormat::V2 | RecordFormat::V3 => self.open_batch(frame, &header, remarks),
-            RecordFormat::V0 | RecordFormat::V1 => self.open_message(frame, &header, remarks),
-            RecordFormat::V07 => self.open_v07(frame, &header, remarks),
+            RecordFormat::V2 | RecordFormat::V3 => self.open_batch(frame, &header, findings),
+            RecordFormat::V0 | RecordFormat::V1 => self.open_message(frame, &header, findings),
+            RecordFormat::V07 => self.open_v07(frame, &header, findings),
         };
         opened.map_err(in_batch)
     }
 
-    /// Opens an entry, and with a plain message those behind it, as far as the bundle allows. `entries` goes on behind the entry.
+    /// Opens an entry, and with an uncompressed message those behind it, as far as the bundle allows. `entries` goes on behind the entry.
     /// Gives how many bytes were opened as well.
     ///
     /// # Errors
@@ -169,11 +169,11 @@ impl Decoder {
         }
     }
 
-    /// The plain records of an opened entry, and what may be read behind them.
+    /// Returns the uncompressed records of an opened entry, and the bytes after them that may be read.
     #[inline]
     pub fn section<'a>(&'a self, opened: &Opened, entry: &'a [u8], behind: &'a [u8]) -> Section<'a> {
         match opened.records_source {
-            RecordsSource::Decompressed => Section::new(self.plain.readable(), self.plain.bytes().len()).decompressed(),
+            RecordsSource::Decompressed => Section::new(self.decompressed.readable(), self.decompressed.bytes().len()).decompressed(),
             RecordsSource::Plugin => Section::new(&self.given, self.given.len()).decompressed(),
             RecordsSource::Input => {
                 // `behind` starts where the entry starts and ends where the run ends.
@@ -183,10 +183,10 @@ impl Decoder {
         }
     }
 
-    /// Takes the storage that holds the plain records, so that views of it can outlive the entry. Gives other storage in its place.
+    /// Returns the storage with the decompressed records, so that views of it can outlive the entry, and takes other storage in its place.
     pub fn exchange_decompressed(&mut self, storage: Vec<u8>) -> (Vec<u8>, usize) {
-        let len = self.plain.bytes().len();
-        let full = std::mem::replace(&mut self.plain, Plain::from_vec(storage));
+        let len = self.decompressed.bytes().len();
+        let full = std::mem::replace(&mut self.decompressed, Decompressed::from_vec(storage));
         (full.into_vec(), len)
     }
 
@@ -204,7 +204,7 @@ impl Decoder {
         }
     }
 
-    fn open_batch(&mut self, frame: Frame<'_>, header: &BatchHeader, remarks: Option<&mut Vec<Remark>>) -> Result<Option<Opened>> {
+    fn open_batch(&mut self, frame: Frame<'_>, header: &BatchHeader, findings: Option<&mut Vec<CodecFinding>>) -> Result<Option<Opened>> {
         let Some(filter) = self.wanted(header) else {
             if self.ends_at(header) {
                 // Not in silence, when the marker may be lost.
@@ -228,9 +228,9 @@ impl Decoder {
         self.options.limits.ensure_records(u64::try_from(count).unwrap_or(0)).map_err(|error| error.in_field("recordsCount"))?;
         let records_at = records_at(header, frame.bytes);
         let records = frame.bytes.get(records_at..).unwrap_or_default();
-        let records_source = self.decompress_batch(header, records, remarks)?;
+        let records_source = self.decompress_batch(header, records, findings)?;
         let section = match records_source {
-            RecordsSource::Decompressed => Section::new(self.plain.readable(), self.plain.bytes().len()),
+            RecordsSource::Decompressed => Section::new(self.decompressed.readable(), self.decompressed.bytes().len()),
             RecordsSource::Input => Section::new(records, records.len()),
             RecordsSource::Plugin => Section::new(&self.given, self.given.len()),
         };
@@ -288,17 +288,22 @@ impl Decoder {
         }
     }
 
-    fn decompress_batch(&mut self, header: &BatchHeader, records: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<RecordsSource> {
+    fn decompress_batch(
+        &mut self,
+        header: &BatchHeader,
+        records: &[u8],
+        findings: Option<&mut Vec<CodecFinding>>,
+    ) -> Result<RecordsSource> {
         let codec = match header.compression() {
             CompressionType::None => return Ok(RecordsSource::Input),
             CompressionType::Plugin(id) => return self.decompress_plugin(id, records),
             _ => codec_of(header)?,
         };
-        self.unpack(codec, records, remarks)?;
+        self.decompress(codec, records, findings)?;
         Ok(RecordsSource::Decompressed)
     }
 
-    /// Gives the metadata of the records of a compressed batch whose metadata stands before all payloads; no more is decompressed than it takes
+    /// Reads the metadata of the records of a compressed batch whose metadata precedes all payloads; decompresses no more than it takes
     /// (S-H5).
     ///
     /// # Errors
@@ -316,23 +321,24 @@ impl Decoder {
         let codec = self.accepting(codec_of(header)?);
         let budget = Budget::for_entry(&limits, records.len());
         let mut failed = None;
-        let unpacked = self.unpacker.unpack_until(codec, records, &mut self.plain, &budget, &mut |plain| match prefix.read(
-            plain.readable(),
-            plain.len(),
-            false,
-            &mut each,
-        ) {
-            Ok(is_all) => is_all,
-            Err(error) => {
-                failed = Some(error);
-                true
-            }
-        });
+        let decompressed =
+            self.decompressor.decompress_until(codec, records, &mut self.decompressed, &budget, &mut |decompressed| match prefix.read(
+                decompressed.readable(),
+                decompressed.len(),
+                false,
+                &mut each,
+            ) {
+                Ok(is_all) => is_all,
+                Err(error) => {
+                    failed = Some(error);
+                    true
+                }
+            });
         self.stats.entries_decompressed += 1;
-        self.stats.bytes_inflated += as_u64(self.plain.len());
-        unpacked?;
+        self.stats.bytes_inflated += as_u64(self.decompressed.len());
+        decompressed?;
         failed.map_or(Ok(()), Err)?;
-        prefix.read(self.plain.readable(), self.plain.len(), true, &mut each).map(|_| ())
+        prefix.read(self.decompressed.readable(), self.decompressed.len(), true, &mut each).map(|_| ())
     }
 
     /// Returns the codec with the header checksums that the options accept.
@@ -345,22 +351,22 @@ impl Decoder {
         }
     }
 
-    /// Decompresses into the decoder's storage.
-    pub(super) fn unpack(&mut self, codec: Codec, packed: &[u8], remarks: Option<&mut Vec<Remark>>) -> Result<()> {
-        let budget = Budget::for_entry(&self.options.limits, packed.len());
+    /// Decompresses into the decoder's buffer.
+    pub(super) fn decompress(&mut self, codec: Codec, compressed: &[u8], findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
+        let budget = Budget::for_entry(&self.options.limits, compressed.len());
         let codec = self.accepting(codec);
-        self.unpacker.unpack(codec, packed, &mut self.plain, &budget, remarks)?;
+        self.decompressor.decompress(codec, compressed, &mut self.decompressed, &budget, findings)?;
         self.stats.entries_decompressed += 1;
-        self.stats.bytes_inflated += as_u64(self.plain.bytes().len());
+        self.stats.bytes_inflated += as_u64(self.decompressed.bytes().len());
         Ok(())
     }
 
     #[cold]
-    fn decompress_plugin(&mut self, id: u8, packed: &[u8]) -> Result<RecordsSource> {
-        let budget = Budget::for_entry(&self.options.limits, packed.len());
-        let to = Unpacked { plain: &mut self.plain, given: &mut self.given };
-        let (records_source, len) = match self.options.codecs.plugins.unpack(id, packed, &self.memory, to, &budget)? {
-            Place::Plain => (RecordsSource::Decompressed, self.plain.len()),
+    fn decompress_plugin(&mut self, id: u8, compressed: &[u8]) -> Result<RecordsSource> {
+        let budget = Budget::for_entry(&self.options.limits, compressed.len());
+        let to = PluginOutput { buffer: &mut self.decompressed, given: &mut self.given };
+        let (records_source, len) = match self.options.codecs.plugins.decompress(id, compressed, &self.memory, to, &budget)? {
+            Place::Buffer => (RecordsSource::Decompressed, self.decompressed.len()),
             Place::Given => (RecordsSource::Plugin, self.given.len()),
         };
         self.stats.entries_decompressed += 1;
@@ -368,21 +374,21 @@ impl Decoder {
         Ok(records_source)
     }
 
-    /// The same, into other storage and within another budget.
-    pub(super) fn decompress_into(&mut self, codec: Codec, packed: &[u8], plain: &mut Plain, budget: &Budget) -> Result<()> {
-        self.unpacker.unpack(codec, packed, plain, budget, None)?;
-        self.stats.bytes_inflated += as_u64(plain.len());
+    /// Decompresses into another buffer and within another budget.
+    pub(super) fn decompress_into(&mut self, codec: Codec, compressed: &[u8], output: &mut Decompressed, budget: &Budget) -> Result<()> {
+        self.decompressor.decompress(codec, compressed, output, budget, None)?;
+        self.stats.bytes_inflated += as_u64(output.len());
         Ok(())
     }
 
-    /// Puts this in the place of what was decompressed last.
-    pub(super) fn replace_decompressed(&mut self, plain: Plain) {
-        self.plain = plain;
+    /// Replaces the bytes that were decompressed last.
+    pub(super) fn replace_decompressed(&mut self, decompressed: Decompressed) {
+        self.decompressed = decompressed;
     }
 
-    /// What was decompressed last.
-    pub(super) fn plain(&self) -> &Plain {
-        &self.plain
+    /// Returns the bytes that were decompressed last.
+    pub(super) fn decompressed(&self) -> &Decompressed {
+        &self.decompressed
     }
 
     /// Parses every record of a control batch and the key of each (V2-47).

@@ -78,7 +78,7 @@ pub fn records_at(header: &BatchHeader, entry: &[u8]) -> usize {
     if header.format == RecordFormat::V3 { v3::parse::header_len(entry) } else { v2::layout::HEADER_LEN }
 }
 
-/// The count of a batch as a number of records that `section_len` plain bytes can hold.
+/// The count of a batch as a number of records that `section_len` uncompressed bytes can hold.
 ///
 /// # Errors
 /// `Count` (V2-32, V2-35, V2-37).

@@ -1,9 +1,9 @@
-//! Message sets of magic 0 and 1: plain messages, and wrappers, whose inner messages tell its base offset.
+//! Message sets of magic 0 and 1: uncompressed messages, and wrappers, whose inner messages tell its base offset.
 
 use super::entry::{Decoder, Opened, RecordsSource};
 use super::walk::entry_len;
 use super::{Walk, header};
-use crate::codec::{Codec, HeaderChecksum, Remark};
+use crate::codec::{Codec, CodecFinding, HeaderChecksum};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v0_v1::parse::{self, Message};
 use crate::format::v0_v1::records::{self, Scan};
@@ -12,15 +12,15 @@ use crate::model::{BatchHeader, CompressionType, RecordFormat};
 use crate::wire::as_u64;
 
 impl Decoder {
-    /// Opens a plain message, or a wrapper.
+    /// Opens an uncompressed message, or a wrapper.
     #[inline(never)]
     pub(super) fn open_message(
         &mut self,
         frame: Frame<'_>,
         header: &BatchHeader,
-        remarks: Option<&mut Vec<Remark>>,
+        findings: Option<&mut Vec<CodecFinding>>,
     ) -> Result<Option<Opened>> {
-        let is_plain = header.compression() == CompressionType::None;
+        let is_uncompressed = header.compression() == CompressionType::None;
         if self.is_message_unwanted(header) {
             self.stats.entries_skipped += 1;
             return Ok(None);
@@ -30,10 +30,10 @@ impl Decoder {
             parse::verify(frame.bytes, header.crc)?;
         }
         let message = Message::parse(frame.bytes)?;
-        if is_plain {
-            return Ok(Some(plain(header, 1)));
+        if is_uncompressed {
+            return Ok(Some(uncompressed(header, 1)));
         }
-        self.open_wrapper(frame, header, &message, remarks).map(Some)
+        self.open_wrapper(frame, header, &message, findings).map(Some)
     }
 
     /// True for a message that is good, wanted, and of the magic and attributes of `header`.
@@ -61,17 +61,17 @@ impl Decoder {
         frame: Frame<'_>,
         header: &BatchHeader,
         message: &Message,
-        remarks: Option<&mut Vec<Remark>>,
+        findings: Option<&mut Vec<CodecFinding>>,
     ) -> Result<Opened> {
         let codec = codec_of(header)?;
-        let packed = message.value(frame.bytes).ok_or_else(|| {
+        let compressed = message.value(frame.bytes).ok_or_else(|| {
             Error::from(ErrorKind::Invalid { rule: "L8-22", what: "the value of a compressed message is null" }).in_field("value")
         })?;
         // KIP-57: a produce request with a bad LZ4 frame is answered as a corrupt message (ERR-4).
         let answer = |error: Error| if matches!(codec, Codec::Lz4(..)) && error.is_about_codec() { error.answered(2) } else { error };
-        self.unpack(codec, packed, remarks).map_err(answer)?;
+        self.decompress(codec, compressed, findings).map_err(answer)?;
         let options = &self.options;
-        let scan = Scan::of_inner(self.plain().bytes(), options.check_crc, &options.limits)?;
+        let scan = Scan::of_inner(self.decompressed().bytes(), options.check_crc, &options.limits)?;
         if scan.count == 0 {
             return Err(ErrorKind::Invalid { rule: "L8-22", what: "a compressed message holds no inner message" }.into());
         }
@@ -92,7 +92,7 @@ impl Decoder {
     }
 }
 
-fn plain(header: &BatchHeader, count: usize) -> Opened {
+fn uncompressed(header: &BatchHeader, count: usize) -> Opened {
     Opened {
         header: *header,
         records_source: RecordsSource::Input,

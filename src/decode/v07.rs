@@ -1,8 +1,8 @@
-//! Kafka 0.7: plain messages, and compressed ones, which may hold compressed ones again (L7-16, L7-17).
+//! Kafka 0.7: uncompressed messages, and compressed ones, which may hold compressed ones again (L7-16, L7-17).
 
 use super::entry::{Decoder, Opened, RecordsSource};
 use super::{CodecOptions, Walk, header};
-use crate::codec::{Codec, HeaderChecksum, NO_ENTRIES, Plain, Remark};
+use crate::codec::{Codec, CodecFinding, Decompressed, HeaderChecksum, NO_ENTRIES};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v07::parse::Message;
 use crate::format::v07::records::{self, Entries};
@@ -14,7 +14,12 @@ use crate::wire::as_u64;
 impl Decoder {
     /// Opens a message, whatever is in it.
     #[inline(never)]
-    pub(super) fn open_v07(&mut self, frame: Frame<'_>, header: &BatchHeader, remarks: Option<&mut Vec<Remark>>) -> Result<Option<Opened>> {
+    pub(super) fn open_v07(
+        &mut self,
+        frame: Frame<'_>,
+        header: &BatchHeader,
+        findings: Option<&mut Vec<CodecFinding>>,
+    ) -> Result<Option<Opened>> {
         // Positions are the only offsets to begin at: a message belongs to the range that its entry starts in.
         if !self.options.offsets.contains(header.base_offset) {
             self.stats.entries_skipped += 1;
@@ -29,17 +34,17 @@ impl Decoder {
             return Ok(Some(opened(header, RecordsSource::Input, 1, records::Walk::of_uncompressed(1))));
         }
         let budget = Budget::for_entry(&self.options.limits, message.payload(frame.bytes).len());
-        let mut remarks = remarks;
-        self.unpack(codec_of(header.compression(), &self.options.codecs)?, message.payload(frame.bytes), remarks.as_deref_mut())?;
+        let mut findings = findings;
+        self.decompress(codec_of(header.compression(), &self.options.codecs)?, message.payload(frame.bytes), findings.as_deref_mut())?;
         let count = match self.look_through()? {
             Some(count) => count,
-            None => self.flatten(budget, remarks)?,
+            None => self.flatten(budget, findings)?,
         };
         self.options.limits.ensure_records(as_u64(count))?;
         Ok(Some(opened(header, RecordsSource::Decompressed, count, records::Walk::of_inner(count, header.size))))
     }
 
-    /// True for a message that is good, wanted, and of the magic and attributes of `header`, those of a plain one so many bytes before it.
+    /// True for a valid, wanted message with the magic and attributes of `header`, an uncompressed message so many bytes before it.
     #[inline]
     pub(super) fn belongs_v07(&mut self, entry: &[u8], header: &BatchHeader, bytes: usize) -> bool {
         let Ok(message) = Message::parse(entry) else { return false };
@@ -54,7 +59,7 @@ impl Decoder {
 
     /// Counts the decompressed messages; `None` when one of them is itself compressed.
     fn look_through(&self) -> Result<Option<usize>> {
-        let mut entries = Entries::new(self.plain().bytes());
+        let mut entries = Entries::new(self.decompressed().bytes());
         let mut count = 0;
         while let Some((message, _)) = entries.next(self.options.check_crc)? {
             if message.is_compressed() {
@@ -68,13 +73,13 @@ impl Decoder {
     /// Replaces what was decompressed by its messages, those of inner sets in the place of their wrappers. Gives how many there are.
     /// All levels spend the one budget of the entry.
     #[cold]
-    fn flatten(&mut self, budget: Budget, remarks: Option<&mut Vec<Remark>>) -> Result<usize> {
-        let outer = self.plain().bytes().to_vec();
-        let mut flat = Flat { messages: Vec::new(), count: 0, spent: outer.len(), remarks: Vec::new() };
+    fn flatten(&mut self, budget: Budget, findings: Option<&mut Vec<CodecFinding>>) -> Result<usize> {
+        let outer = self.decompressed().bytes().to_vec();
+        let mut flat = Flat { messages: Vec::new(), count: 0, spent: outer.len(), findings: Vec::new() };
         self.flatten_level(&outer, 1, budget, &mut flat)?;
-        self.replace_decompressed(Plain::holding(flat.messages));
-        if let Some(remarks) = remarks {
-            remarks.append(&mut flat.remarks);
+        self.replace_decompressed(Decompressed::holding(flat.messages));
+        if let Some(findings) = findings {
+            findings.append(&mut flat.findings);
         }
         Ok(flat.count)
     }
@@ -90,14 +95,14 @@ impl Decoder {
             self.options.limits.ensure_nesting(depth + 1)?;
             let compression = CompressionType::from_id(message.attributes & 0x03);
             let codec = codec_of(compression, &self.options.codecs)?;
-            let mut inner = Plain::default();
+            let mut inner = Decompressed::default();
             self.decompress_into(codec, message.payload(entry), &mut inner, &budget.after(flat.spent))?;
             flat.spent += inner.len();
             self.flatten_level(inner.bytes(), depth + 1, budget, flat)?;
         }
         let bytes = as_u64(set.len().saturating_sub(entries.position()));
-        if bytes > 0 && flat.remarks.len() < MOST_REMARKS {
-            flat.remarks.push(Remark::CutSet { bytes });
+        if bytes > 0 && flat.findings.len() < MOST_FINDINGS {
+            flat.findings.push(CodecFinding::CutSet { bytes });
         }
         Ok(())
     }
@@ -108,11 +113,11 @@ struct Flat {
     messages: Vec<u8>,
     count: usize,
     spent: usize,
-    remarks: Vec<Remark>,
+    findings: Vec<CodecFinding>,
 }
 
 /// An entry may hold any number of cut sets; a few tell enough.
-const MOST_REMARKS: usize = 8;
+const MOST_FINDINGS: usize = 8;
 
 fn opened(header: &BatchHeader, records_source: RecordsSource, count: usize, walk: records::Walk) -> Opened {
     Opened {

@@ -19,7 +19,7 @@ pub enum Walk {
 }
 
 impl Walk {
-    /// A walk over the plain records of a batch.
+    /// A walk over the uncompressed records of a batch.
     ///
     /// # Errors
     /// What is wrong with metadata that stands before all payloads.

@@ -4,7 +4,7 @@ mod fit;
 mod seal;
 
 use super::BatchSettings;
-use crate::codec::Packer;
+use crate::codec::Compressor;
 use crate::error::Result;
 use crate::format::v0_v1::encode::{self as v0_v1, MessageHeader};
 use crate::format::v2::encode::{self as v2, Deltas};
@@ -16,7 +16,7 @@ use crate::wire::Sink;
 
 /// Builds one batch after the other behind what the caller's output holds, which is the same from a batch's first record to its end.
 ///
-/// Plain records are written straight into it, behind room for the header; records that will be compressed are collected first. Below magic 2 without compression the result is a message set: an entry for each record.
+/// Uncompressed records are written straight into it, after space for the header; records that will be compressed are collected first. Below magic 2 without compression the result is a message set: an entry for each record.
 #[derive(Debug)]
 pub struct BatchBuilder {
     settings: BatchSettings,
@@ -40,7 +40,7 @@ pub struct BatchBuilder {
 pub struct Measure {
     deltas: Deltas,
     body_len: usize,
-    /// Bytes, plain.
+    /// Bytes, uncompressed.
     pub len: usize,
 }
 
@@ -114,7 +114,7 @@ impl BatchBuilder {
         self.base_offset.unwrap_or(self.first_offset)
     }
 
-    /// Bytes of the records, plain.
+    /// Returns the bytes of the records, uncompressed.
     #[inline]
     pub fn uncompressed_len(&self) -> usize {
         if self.is_empty() { 0 } else { self.uncompressed_len }
@@ -191,14 +191,14 @@ impl BatchBuilder {
     ///
     /// # Errors
     /// `Limit` when it is larger than its length can say; it is forgotten then.
-    pub fn close(&mut self, packer: &mut Packer, out: &mut Sink) -> Result<usize> {
+    pub fn close(&mut self, compressor: &mut Compressor, out: &mut Sink) -> Result<usize> {
         if self.is_empty() {
             return Ok(0);
         }
         if self.is_collected() {
             self.start = out.len();
         }
-        let sealed = self.seal(packer, out);
+        let sealed = self.seal(compressor, out);
         self.discard();
         sealed.inspect_err(|_| out.truncate(self.start))?;
         Ok(out.len() - self.start)
@@ -234,13 +234,13 @@ impl BatchBuilder {
     /// Whether records wait for the end of their batch: to be compressed, or for a header whose length they tell.
     #[inline]
     fn is_collected(&self) -> bool {
-        self.settings.packing.is_some() || self.settings.format == RecordFormat::V3
+        self.settings.compression.is_some() || self.settings.format == RecordFormat::V3
     }
 
     /// Where records go.
     #[inline]
     fn records_or<'s>(&'s mut self, out: &'s mut Sink) -> &'s mut Sink {
-        if self.settings.packing.is_some() { &mut self.records } else { out }
+        if self.settings.compression.is_some() { &mut self.records } else { out }
     }
 
     #[inline(never)]
@@ -251,7 +251,7 @@ impl BatchBuilder {
         (self.start, self.uncompressed_len) = (out.len(), 0);
         self.records.clear();
         self.payloads.clear();
-        if self.settings.packing.is_none() && self.settings.format == RecordFormat::V2 {
+        if self.settings.compression.is_none() && self.settings.format == RecordFormat::V2 {
             v2::open(out);
         }
     }
@@ -259,7 +259,7 @@ impl BatchBuilder {
     /// What is in a message: builders since 0.11 write the append time into every one (L8-32).
     fn message_header(&self, record: &NewRecord<'_>, deltas: Deltas) -> MessageHeader {
         let format = self.settings.format;
-        let is_relative = format == RecordFormat::V1 && self.settings.packing.is_some();
+        let is_relative = format == RecordFormat::V1 && self.settings.compression.is_some();
         let append_time = self.settings.log_append_time.filter(|_| self.is_log_append_time());
         MessageHeader {
             format,

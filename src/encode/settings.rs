@@ -1,5 +1,5 @@
 use super::errors::{negative_timestamp, refused, too_old};
-use crate::codec::{ChecksumForm, Packing};
+use crate::codec::{ChecksumForm, Compression};
 use crate::error::Result;
 use crate::model::batch::{NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_ID};
 use crate::model::timestamp::NO_TIMESTAMP;
@@ -10,8 +10,8 @@ use crate::model::{Attributes, CompressionType, Producer, RecordFormat, Timestam
 pub struct BatchSettings {
     /// Which bytes to write.
     pub format: RecordFormat,
-    /// How to compress; nothing for plain records.
-    pub packing: Option<Packing>,
+    /// How to compress; nothing for uncompressed records.
+    pub compression: Option<Compression>,
     /// CreateTime or LogAppendTime. Magic 0 and Kafka 0.7 have neither, and it is not looked at.
     pub timestamp_type: TimestampType,
     /// The append time in ms, with LogAppendTime; without one, the largest timestamp of the records.
@@ -32,11 +32,11 @@ pub struct BatchSettings {
 
 impl BatchSettings {
     /// Plain settings: CreateTime, no producer. LZ4 in magic 0 gets the header checksum that its readers want (COD-L8).
-    pub fn new(format: RecordFormat, packing: Option<Packing>) -> Self {
+    pub fn new(format: RecordFormat, compression: Option<Compression>) -> Self {
         let checksum = if format == RecordFormat::V0 { ChecksumForm::Broken } else { ChecksumForm::Correct };
         Self {
             format,
-            packing: packing.map(|packing| packing.with_lz4_header_checksum(checksum)),
+            compression: compression.map(|compression| compression.with_lz4_header_checksum(checksum)),
             timestamp_type: TimestampType::CreateTime,
             log_append_time: None,
             producer: Producer::default(),
@@ -69,7 +69,7 @@ impl BatchSettings {
 
     /// The compression type of the attributes.
     pub fn compression_type(&self) -> CompressionType {
-        self.packing.map_or(CompressionType::None, Packing::compression_type)
+        self.compression.map_or(CompressionType::None, Compression::compression_type)
     }
 
     /// The attribute bits of magic 2, and those of magic 3: records without an attributes byte (S-V2).

@@ -4,7 +4,7 @@ use super::builder::Measure;
 use super::errors::{not_increasing, refused};
 use super::estimate::Estimate;
 use super::{BatchBuilder, BatchSettings};
-use crate::codec::{Packer, Plugins};
+use crate::codec::{Compressor, Plugins};
 use crate::error::Result;
 use crate::format::v0_v1::encode::overhead;
 use crate::format::v2::encode::record_len_bound;
@@ -22,7 +22,7 @@ pub struct RecordWriter {
     settings: BatchSettings,
     batch_bytes: usize,
     builder: BatchBuilder,
-    packer: Packer,
+    compressor: Compressor,
     estimate: Estimate,
     /// Bytes that the open batch is estimated to have at most.
     limit: usize,
@@ -46,7 +46,7 @@ impl RecordWriter {
             settings,
             batch_bytes,
             builder: BatchBuilder::new(first_settings(settings))?,
-            packer: Packer::default(),
+            compressor: Compressor::default(),
             estimate: Estimate::default(),
             limit: 0,
             base_offset,
@@ -58,7 +58,7 @@ impl RecordWriter {
         })
     }
 
-    /// Becomes a new writer, with the storage and the packing contexts of the one that it was.
+    /// Becomes a new writer, with the storage and the compression contexts of the one that it was.
     ///
     /// # Errors
     /// As `new`; the writer stays what it was, empty.
@@ -72,12 +72,12 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// Compresses with these plugins too.
+    /// Sets the plugins that can be called.
     pub fn set_plugins(&mut self, plugins: Plugins) {
-        self.packer.bring(plugins);
+        self.compressor.set_plugins(plugins);
     }
 
-    /// Bytes of storage held, without those of the packing contexts.
+    /// Bytes of storage held, without those of the compression contexts.
     pub fn held_bytes(&self) -> usize {
         self.output.held_bytes().saturating_add(self.open.held_bytes()).saturating_add(self.builder.held_bytes())
     }
@@ -118,17 +118,17 @@ impl RecordWriter {
     /// Ends the batch that is open.
     ///
     /// # Errors
-    /// `Limit` when it is larger than its length can say, `Packing` when a plugin fails; with the base offset of the batch.
+    /// `Limit` when it is larger than its length can say, `Compression` when a plugin fails; with the base offset of the batch.
     pub fn end_batch(&mut self) -> Result<()> {
         if self.builder.is_empty() {
             return Ok(());
         }
         self.advance_sequence();
         let (uncompressed_len, base_offset) = (self.builder.uncompressed_len(), self.builder.base_offset());
-        let is_packed = self.builder.settings().packing.is_some();
+        let is_compressed = self.builder.settings().compression.is_some();
         // Mostly it is the next record that ends a batch, which is not to blame.
-        let len = self.builder.close(&mut self.packer, &mut self.output).map_err(|error| error.in_batch(base_offset))?;
-        if is_packed {
+        let len = self.builder.close(&mut self.compressor, &mut self.output).map_err(|error| error.in_batch(base_offset))?;
+        if is_compressed {
             let header_len = match self.settings.format {
                 RecordFormat::V3 => v3::parse::header_len(self.output.from(self.output.len() - len)),
                 _ => header_len(&self.settings),
@@ -191,11 +191,11 @@ impl RecordWriter {
         !self.builder.is_empty() && is_near && !record.is_control
     }
 
-    /// Does not reckon that the record will be compressed too, as Kafka's producer does not.
+    /// Counts the record uncompressed, as Kafka's producer does.
     #[inline]
     fn has_space_for(&self, len: usize) -> bool {
-        let plain = self.builder.uncompressed_len();
-        let estimated = if self.settings.packing.is_some() { self.estimate.packed(plain) } else { plain };
+        let uncompressed = self.builder.uncompressed_len();
+        let estimated = if self.settings.compression.is_some() { self.estimate.compressed(uncompressed) } else { uncompressed };
         header_len(&self.settings) + estimated + len <= self.limit
     }
 
@@ -214,12 +214,12 @@ impl RecordWriter {
         BatchSettings { producer, ..self.settings }
     }
 
-    /// Control batches are plain and have no sequence (CTL-5, CTL-9); those of KRaft have no producer (CTL-8).
+    /// Control batches are uncompressed and have no sequence (CTL-5, CTL-9); those of KRaft have no producer (CTL-8).
     fn marker_settings(&self, record: &NewRecord<'_>) -> Result<BatchSettings> {
         let is_marker = ControlType::parse(record.key)?.is_marker();
         let producer = if is_marker { Producer { base_sequence: NO_SEQUENCE, ..self.settings.producer } } else { Producer::default() };
         Ok(BatchSettings {
-            packing: None,
+            compression: None,
             timestamp_type: TimestampType::CreateTime,
             producer,
             is_transactional: is_marker,
@@ -264,7 +264,7 @@ fn header_len(settings: &BatchSettings) -> usize {
         RecordFormat::V2 => HEADER_LEN,
         // The largest, so that batches are never larger than asked for.
         RecordFormat::V3 => v3::layout::MAX_HEADER_LEN,
-        _ if settings.packing.is_none() => 0,
+        _ if settings.compression.is_none() => 0,
         RecordFormat::V07 => V07_OVERHEAD,
         format => overhead(format),
     }

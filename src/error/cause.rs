@@ -17,7 +17,7 @@ impl Error {
             ErrorKind::Internal { .. }
                 | ErrorKind::Interrupted
                 | ErrorKind::Io { .. }
-                | ErrorKind::Packing { .. }
+                | ErrorKind::Compression { .. }
                 | ErrorKind::Registry { .. }
                 | ErrorKind::Refused { .. }
                 | ErrorKind::UnknownCompressionName { .. }
@@ -25,7 +25,7 @@ impl Error {
         )
     }
 
-    /// True when plain records are not what their format wants.
+    /// True when decompressed records do not have their format.
     pub fn is_about_records(&self) -> bool {
         match self.kind() {
             ErrorKind::Count { rule, .. } => *rule != "V2-32",

@@ -24,7 +24,7 @@ impl ErrorKind {
             Self::Loss { .. } => "CNV-7",
             Self::UnknownPlugin { .. } => "S-P19",
             Self::PluginMissing { .. } => "S-P20",
-            Self::Plugin { .. } | Self::Packing { .. } => "S-P6",
+            Self::Plugin { .. } | Self::Compression { .. } => "S-P6",
             Self::UnknownCompressionName { .. } => "COD-1",
             Self::Limit { .. } => "COD-6",
             Self::Unsearched => "UNSEARCHED",
@@ -55,7 +55,7 @@ impl ErrorKind {
             Self::UnknownCompression { .. } | Self::UnknownCompressionName { .. } | Self::UnknownPlugin { .. } => "unknown_compression",
             Self::PluginMissing { .. } => "plugin_missing",
             Self::Codec { .. } | Self::Plugin { .. } => "codec",
-            Self::Packing { .. } => "packing",
+            Self::Compression { .. } => "compression",
             Self::Registry { .. } => "registry",
             Self::Refused { .. } => "refused",
             Self::Unwritable { .. } => "unwritable",
@@ -95,7 +95,7 @@ impl ErrorKind {
             | Self::UnknownPlugin { wanted: Some(_), .. }
             | Self::Codec { .. }
             | Self::Plugin { .. }
-            | Self::Packing { .. } => Some(UNKNOWN_SERVER_ERROR),
+            | Self::Compression { .. } => Some(UNKNOWN_SERVER_ERROR),
             Self::Unconvertible { .. } | Self::PluginMissing { .. } => Some(76),
             Self::Unwritable { .. } => Some(INVALID_RECORD),
             Self::Rejected { code, .. } => Some(*code),

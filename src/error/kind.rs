@@ -32,10 +32,10 @@ pub enum ErrorKind {
     UnknownPlugin { id: u8, wanted: Option<Arc<str>> },
     /// A plugin that is registered, but whose code is not there.
     PluginMissing { id: u8, alias: String, class: String, version: String, reason: String },
-    /// A plugin failed to decompress, or gave something else than it should.
+    /// A plugin failed to decompress, or returned other data than it should.
     Plugin { plugin: String, problem: String },
-    /// A plugin failed to pack: the records that it was given are not to blame.
-    Packing { plugin: String, problem: String },
+    /// A plugin failed to compress; the records are not the cause.
+    Compression { plugin: String, problem: String },
     /// The registry of plugins cannot be read, or what stands there cannot be trusted.
     Registry { problem: String },
     /// No compression type has this name.

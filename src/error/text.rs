@@ -48,7 +48,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "plugin registered but not available: {alias:?} (id {id}, class {class}, version {version}): {reason}")
             }
             Self::Plugin { plugin, problem } => write!(f, "{plugin}: {problem}"),
-            Self::Packing { plugin, problem } => write!(f, "{plugin} failed to pack the batch: {problem}"),
+            Self::Compression { plugin, problem } => write!(f, "{plugin} failed to compress the batch: {problem}"),
             Self::Registry { problem } => write!(f, "the plugin registry failed: {problem}"),
             Self::UnknownCompressionName { name } => write!(f, "Unknown compression name: {name}"),
             Self::Refused { reason, .. } => write!(f, "{reason}"),

@@ -1,4 +1,4 @@
-//! One folder per wire format: `layout` (the schema, once), `parse` (headers), `records` (the records of a plain section).
+//! One folder per wire format: `layout` (the schema, once), `parse` (headers), `records` (the records of an uncompressed section).
 //! Knows neither codecs nor framing.
 
 pub mod v07;

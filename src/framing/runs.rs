@@ -101,7 +101,7 @@ enum Cut {
 
 /// From this magic on an entry is a batch.
 const BATCH: i8 = 2;
-/// Messages are small, and plain ones are opened many at a time: runs of them hold at least about so many bytes.
+/// Messages are small, and uncompressed ones are opened many at a time: runs of them hold at least about so many bytes.
 const MESSAGES: usize = 64 << 10;
 
 impl Runs {

@@ -1,7 +1,7 @@
-//! A record batch: its header, then its records or the stream that compresses them.
+//! A record batch: its header, then its records or their compressed stream.
 
+use super::decompress::Decompression;
 use super::field_writer::FieldWriter;
-use super::unpack::Unpacking;
 use super::{Stretch, Wanted, meaning, record};
 use crate::error::plural;
 use crate::format::v2::layout::{self, BATCH_FIELDS};
@@ -39,7 +39,7 @@ pub(super) fn write<'a>(
     format: RecordFormat,
     stretch: &Stretch,
     wanted: &Wanted<'_>,
-    unpacking: &mut Unpacking<'a, '_>,
+    decompression: &mut Decompression<'a, '_>,
 ) {
     let mut numbers = Numbers(Vec::new());
     for field in fields_of(format) {
@@ -60,7 +60,7 @@ pub(super) fn write<'a>(
     if !writer.goes_on() {
         return;
     }
-    write_records(writer, &header, base(&numbers, &header), wanted, unpacking);
+    write_records(writer, &header, base(&numbers, &header), wanted, decompression);
 }
 
 fn write_records<'a>(
@@ -68,22 +68,22 @@ fn write_records<'a>(
     header: &BatchHeader,
     base: Base,
     wanted: &Wanted<'_>,
-    unpacking: &mut Unpacking<'a, '_>,
+    decompression: &mut Decompression<'a, '_>,
 ) {
     match header.compression() {
         _ if wanted.shown.depth == Depth::Headers => {
             writer.rest("records");
             writer.note("not looked at");
         }
-        CompressionType::None if wanted.is_deep() => writer.group("records", |inner| write_plain(inner, header, base, wanted)),
+        CompressionType::None if wanted.is_deep() => writer.group("records", |inner| write_decompressed(inner, header, base, wanted)),
         CompressionType::None => {
             writer.rest("records");
         }
-        _ => unpacking.write_packed(writer, "records", header, |inner| write_plain(inner, header, base, wanted)),
+        _ => decompression.write_compressed(writer, "records", header, |inner| write_decompressed(inner, header, base, wanted)),
     }
 }
 
-fn write_plain(writer: &mut FieldWriter<'_>, header: &BatchHeader, base: Base, wanted: &Wanted<'_>) {
+fn write_decompressed(writer: &mut FieldWriter<'_>, header: &BatchHeader, base: Base, wanted: &Wanted<'_>) {
     if header.is_metadata_first() {
         record::write_in_two_parts(writer, base, wanted);
     } else {

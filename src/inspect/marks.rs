@@ -31,7 +31,7 @@ fn path_of(root: &Node, finding: &Finding) -> Vec<usize> {
     let Some(index) = finding.record_index else { return path_in_entry(root, finding) };
     let record = format!("record[{index}]");
     let field = finding.field.unwrap_or_default();
-    for part in ["unpacked", "records"] {
+    for part in ["decompressed", "records"] {
         for names in [&[part, &record, field][..], &[part, "metadata", &record, field]] {
             let path = path_to(root, names);
             if path.len() + 1 >= names.len() {
@@ -44,7 +44,7 @@ fn path_of(root: &Node, finding: &Finding) -> Vec<usize> {
 
 fn path_in_entry(root: &Node, finding: &Finding) -> Vec<usize> {
     let named = match finding.field {
-        // As whoever decompresses told it there already.
+        // The decompression has reported it there already.
         _ if is_plugin(finding) => ["records", "value", "payload"],
         // Before magic 2 the length and the records of an entry have other names.
         Some("batchLength") => ["batchLength", "size", "length"],

@@ -1,7 +1,7 @@
-//! A message of magic 0 or 1: plain, or a wrapper whose value compresses others.
+//! A message of magic 0 or 1: uncompressed, or a wrapper whose value is compressed messages.
 
+use super::decompress::Decompression;
 use super::field_writer::FieldWriter;
-use super::unpack::Unpacking;
 use super::{Wanted, meaning};
 use crate::error::plural;
 use crate::format::v0_v1::layout::{CHECKSUMMED, FIELDS_V0, FIELDS_V1};
@@ -28,7 +28,7 @@ pub(super) fn write<'a>(
     format: RecordFormat,
     wrapper: Wrapper,
     wanted: &Wanted<'_>,
-    unpacking: &mut Unpacking<'a, '_>,
+    decompression: &mut Decompression<'a, '_>,
 ) {
     let computed = checksum::crc32(writer.left().get(CHECKSUMMED..).unwrap_or_default());
     let is_whole = claimed_len(writer.left()) == Some(writer.left().len());
@@ -37,9 +37,9 @@ pub(super) fn write<'a>(
     let mut header = meaning::header(0, format);
     for field in fields {
         if field.kind == Kind::Bytes {
-            let is_packed = field.name == "value" && header.compression() != CompressionType::None;
-            if is_packed && matches!(wrapper, Wrapper::None) && wanted.shown.depth != Depth::Headers && last > 0 {
-                write_packed(writer, last, &header, offset, wanted, unpacking);
+            let is_compressed = field.name == "value" && header.compression() != CompressionType::None;
+            if is_compressed && matches!(wrapper, Wrapper::None) && wanted.shown.depth != Depth::Headers && last > 0 {
+                write_compressed(writer, last, &header, offset, wanted, decompression);
             } else {
                 writer.data(field.name, last);
             }
@@ -66,31 +66,31 @@ pub(super) fn write<'a>(
     }
 }
 
-/// The value of a wrapper: the codec's stream, and the messages that it decompresses to.
-fn write_packed<'a>(
+/// Writes the value of a wrapper: the codec's stream, and its decompressed messages.
+fn write_compressed<'a>(
     writer: &mut FieldWriter<'a>,
     len: i128,
     header: &BatchHeader,
     offset: i128,
     wanted: &Wanted<'_>,
-    unpacking: &mut Unpacking<'a, '_>,
+    decompression: &mut Decompression<'a, '_>,
 ) {
     let len = usize::try_from(len).unwrap_or(0).min(writer.left().len());
     let (format, codec) = (header.format, header.compression());
     if let Some(node) = writer.field("offset") {
         node.note = "offset of the last inner message".to_owned();
     }
-    writer.group_of("value", len, |value| unpacking.write_stream(value, codec));
-    unpacking.write_plain(writer, len, "value", header, |inner, unpacking| {
+    writer.group_of("value", len, |value| decompression.write_stream(value, codec));
+    decompression.write_decompressed(writer, len, "value", header, |inner, decompression| {
         let wrapper = match format {
             RecordFormat::V0 => Wrapper::Absolute,
             _ => Wrapper::Relative(base_of(inner.left(), offset, wanted)),
         };
-        write_inner(inner, wrapper, wanted, unpacking);
+        write_inner(inner, wrapper, wanted, decompression);
     });
 }
 
-fn write_inner<'a>(writer: &mut FieldWriter<'a>, wrapper: Wrapper, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>) {
+fn write_inner<'a>(writer: &mut FieldWriter<'a>, wrapper: Wrapper, wanted: &Wanted<'_>, decompression: &mut Decompression<'a, '_>) {
     let mut index = 0;
     while writer.goes_on() {
         if index == wanted.shown.records {
@@ -101,14 +101,14 @@ fn write_inner<'a>(writer: &mut FieldWriter<'a>, wrapper: Wrapper, wanted: &Want
         let left = writer.left();
         let len = claimed_len(left).filter(|len| *len <= left.len()).unwrap_or(left.len());
         let format = if left.get(crate::format::v0_v1::layout::MAGIC) == Some(&0) { RecordFormat::V0 } else { RecordFormat::V1 };
-        writer.group_of(format!("record[{index}]"), len, |inner| write(inner, format, wrapper, wanted, unpacking));
+        writer.group_of(format!("record[{index}]"), len, |inner| write(inner, format, wrapper, wanted, decompression));
         index += 1;
     }
 }
 
 /// The offset that inner offsets count from: that of the wrapper is the last one's (L8-25, L8-27).
-fn base_of(plain: &[u8], wrapper: i128, wanted: &Wanted<'_>) -> Option<i128> {
-    let scan = Scan::of_inner(plain, false, &wanted.options.limits).ok()?;
+fn base_of(messages: &[u8], wrapper: i128, wanted: &Wanted<'_>) -> Option<i128> {
+    let scan = Scan::of_inner(messages, false, &wanted.options.limits).ok()?;
     Some(if wrapper == 0 { 0 } else { wrapper.saturating_sub(i128::from(scan.last_offset)) })
 }
 

@@ -6,6 +6,7 @@
 mod batch;
 mod codecs;
 mod control;
+mod decompress;
 mod entry;
 mod field_writer;
 mod marks;
@@ -13,7 +14,6 @@ mod meaning;
 mod message;
 mod node;
 mod record;
-mod unpack;
 mod v07;
 
 pub use entry::{Stretch, find, skip, take};
@@ -28,13 +28,13 @@ use crate::framing::LOG_OVERHEAD;
 use crate::model::{CompressionType, RecordFormat};
 use crate::validate::Depth;
 use crate::wire::{Field, Kind, as_u64};
+use decompress::Decompression;
 use field_writer::{Areas, FieldWriter};
-use unpack::Unpacking;
 
 /// What is shown of an entry.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// `Headers`: the fields of the header. `Metadata`: also the frames of the codec. `Full`: also the records, decompressed where they are compressed.
+    /// `Headers`: the fields of the header. `Metadata`: also the frames of the codec. `Full`: also the records, decompressed.
     pub depth: Depth,
     /// Records that are shown one by one.
     pub records: usize,
@@ -68,10 +68,10 @@ impl Wanted<'_> {
 pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Result<Inspection> {
     let areas = Areas::new(stretch.bytes.clone(), stretch.position);
     let wanted = Wanted { options, shown };
-    let mut unpacking = Unpacking::new(&areas, &wanted);
+    let mut decompression = Decompression::new(&areas, &wanted);
     let mut writer = FieldWriter::new(&areas, 0, stretch.position, stretch.bytes.clone());
-    let name = write(&mut writer, stretch, &wanted, &mut unpacking);
-    let children = [writer.finish(), unpacking.take()?].concat();
+    let name = write(&mut writer, stretch, &wanted, &mut decompression);
+    let children = [writer.finish(), decompression.take()?].concat();
     let mut root = Node {
         name: name.into(),
         value: Value::None,
@@ -88,18 +88,23 @@ pub fn inspect(stretch: &Stretch, options: &DecodeOptions, shown: &Shown) -> Res
 }
 
 /// Writes the fields of an entry; gives what it is called.
-fn write<'a>(writer: &mut FieldWriter<'a>, stretch: &Stretch, wanted: &Wanted<'_>, unpacking: &mut Unpacking<'a, '_>) -> &'static str {
+fn write<'a>(
+    writer: &mut FieldWriter<'a>,
+    stretch: &Stretch,
+    wanted: &Wanted<'_>,
+    decompression: &mut Decompression<'a, '_>,
+) -> &'static str {
     match stretch.format {
         Some(RecordFormat::V07) => {
-            v07::write(writer, wanted, unpacking, 1);
+            v07::write(writer, wanted, decompression, 1);
             "message"
         }
         Some(format @ (RecordFormat::V0 | RecordFormat::V1)) => {
-            message::write(writer, format, message::Wrapper::None, wanted, unpacking);
+            message::write(writer, format, message::Wrapper::None, wanted, decompression);
             "message"
         }
         Some(format) => {
-            batch::write(writer, format, stretch, wanted, unpacking);
+            batch::write(writer, format, stretch, wanted, decompression);
             "batch"
         }
         None => {
@@ -124,9 +129,9 @@ fn unknown(writer: &mut FieldWriter<'_>, is_v07: bool) {
     writer.note("no fields are known behind this magic");
 }
 
-/// The name of a codec with what it compresses.
+/// Returns the name of a codec with the name of the compressed field.
 fn area_name(what: &str, codec: CompressionType) -> String {
-    format!("{what}, unpacked from {}", codec.name())
+    format!("{what}, decompressed from {}", codec.name())
 }
 
 /// Bytes of memory of their own, so that a tree does not keep a whole source alive.

@@ -1,4 +1,4 @@
-//! The records of a plain section of a batch.
+//! The records of an uncompressed section of a batch.
 
 use bytes::Bytes;
 

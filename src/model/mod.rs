@@ -16,7 +16,7 @@ pub mod new_record;
 pub mod record;
 /// Wire formats.
 pub mod record_format;
-/// The plain records of an entry.
+/// The uncompressed records of an entry.
 pub mod section;
 /// What takes records.
 pub mod sink;

@@ -1,4 +1,4 @@
-/// The records of one entry, plain: its own bytes, and as many bytes behind them as may be read.
+/// The uncompressed records of one entry, and as many bytes after them as may be read.
 ///
 /// What lies behind is never looked at for its value; it lets a reader load in fixed windows (see `wire::varint::Window`).
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use crate::codec::{ChecksumForm, Packing, Plugins};
+use crate::codec::{ChecksumForm, Compression, Plugins};
 use crate::encode::{BatchSettings, RecordWriter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Producer, RecordFormat, TimestampType};
@@ -72,7 +72,7 @@ impl EncodeOptions {
     pub fn to_both_settings(&self, py: Python<'_>) -> PyResult<(BatchSettings, BatchSettings)> {
         let settings = self.to_settings().and_then(|settings| settings.ensure_legal().map(|()| settings));
         let settings = settings.map_err(|error| errors::to_py(py, &error))?;
-        Ok((settings, BatchSettings { packing: None, ..settings }))
+        Ok((settings, BatchSettings { compression: None, ..settings }))
     }
 
     /// Bytes at which a batch ends.
@@ -92,9 +92,9 @@ impl EncodeOptions {
         if self.log_append_time.is_some() && timestamp_type == TimestampType::CreateTime {
             return Err(problem("log_append_time", "needs timestamp_type=\"LogAppendTime\"".to_owned()));
         }
-        let settings = BatchSettings::new(format, Packing::new(self.plugins.named(&self.compression)?, self.level)?);
+        let settings = BatchSettings::new(format, Compression::new(self.plugins.named(&self.compression)?, self.level)?);
         Ok(BatchSettings {
-            packing: self.with_lz4_header_checksum(settings.packing)?,
+            compression: self.with_lz4_header_checksum(settings.compression)?,
             timestamp_type,
             log_append_time: self.log_append_time,
             producer: Producer { id: self.producer_id, epoch: self.producer_epoch, base_sequence: self.base_sequence },
@@ -105,14 +105,14 @@ impl EncodeOptions {
         })
     }
 
-    fn with_lz4_header_checksum(&self, packing: Option<Packing>) -> Result<Option<Packing>> {
+    fn with_lz4_header_checksum(&self, compression: Option<Compression>) -> Result<Option<Compression>> {
         let form = match self.lz4_header_checksum.as_deref() {
-            None => return Ok(packing),
+            None => return Ok(compression),
             Some("correct") => ChecksumForm::Correct,
             Some("broken") => ChecksumForm::Broken,
             Some(other) => return Err(problem("lz4_header_checksum", format!("must be \"correct\" or \"broken\", not {other:?}"))),
         };
-        Ok(packing.map(|packing| packing.with_lz4_header_checksum(form)))
+        Ok(compression.map(|compression| compression.with_lz4_header_checksum(form)))
     }
 }
 

@@ -80,7 +80,7 @@ pub fn os_error(py: Python<'_>, code: i32, path: Option<&Path>) -> PyErr {
 
 /// The exception that registries raise themselves.
 fn registry_error(py: Python<'_>, text: String) -> PyErr {
-    let class = py.import("logsegment.plugins.stored").and_then(|module| module.getattr("RegistryError"));
+    let class = py.import("logsegment.plugins").and_then(|module| module.getattr("RegistryError"));
     class.and_then(|class| class.call1((text,))).map_or_else(|failed| failed, PyErr::from_value)
 }
 
@@ -127,7 +127,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
         | ErrorKind::UnknownPlugin { .. }
         | ErrorKind::Rejected { rule: "S-P18", .. } => UnknownCompressionError::new_err(text),
         ErrorKind::PluginMissing { .. } => UnsupportedError::new_err(text),
-        ErrorKind::Codec { .. } | ErrorKind::Plugin { .. } | ErrorKind::Packing { .. } => CodecError::new_err(text),
+        ErrorKind::Codec { .. } | ErrorKind::Plugin { .. } | ErrorKind::Compression { .. } => CodecError::new_err(text),
         ErrorKind::Limit { .. } | ErrorKind::Rejected { code: 10 | 18, .. } => LimitError::new_err(text),
         ErrorKind::Unwritable { .. } => InvalidError::new_err(text),
         ErrorKind::Unconvertible { .. } | ErrorKind::Rejected { code: 35 | 43 | 76, .. } => UnsupportedError::new_err(text),

@@ -49,6 +49,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::segment::read_txn_index, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_producer_snapshot, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_leader_epochs, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::segment::index_positions, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::segment::index_len_before, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::segment::parse_leader_epochs, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::read_offset_checkpoint, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::committed_transactions, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::segment::open_transactions, module)?)?;
@@ -71,7 +74,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<verbs::lz4::Lz4Rewriter>()?;
     module.add_function(wrap_pyfunction!(verbs::lz4::lz4_header_checksum, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::lz4::lz4_survey, module)?)?;
-    module.add_function(wrap_pyfunction!(verbs::zstd_frame::unpack_zstd, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::zstd_frame::decompress_zstd, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::compat::compat_versions, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::compat::compat_clients, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::compat::compat_client, module)?)?;

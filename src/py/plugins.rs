@@ -1,6 +1,6 @@
 //! Plugins that are Python objects. The interpreter is taken for the call of a codec and given back; bytes are lent, not copied, both ways.
 //!
-//! What is called here is `logsegment.plugins.selection.Resolver`, which looks into a registry and makes codecs.
+//! What is called here is `logsegment.plugins.registry.Resolver`, which looks into a registry and makes codecs.
 
 use std::sync::{Arc, OnceLock};
 
@@ -39,7 +39,7 @@ const NO_BUFFER: &str = "what it gave is no buffer of bytes:";
 /// The plugins that a registry names; none for None.
 pub fn of_registry(registry: Option<Bound<'_, PyAny>>) -> PyResult<Plugins> {
     let Some(registry) = registry else { return Ok(Plugins::default()) };
-    let resolver = registry.py().import("logsegment.plugins.selection")?.call_method1("resolver", (registry,))?;
+    let resolver = registry.py().import("logsegment.plugins.registry")?.call_method1("resolver", (registry,))?;
     Ok(of(Some(resolver.unbind())))
 }
 
@@ -90,31 +90,31 @@ impl PluginCodecs for Resolver {
         }
     }
 
-    fn unpack(&self, id: u8, packed: Bytes, most: usize, given: &mut Bytes) -> Result<()> {
+    fn decompress(&self, id: u8, compressed: Bytes, most: usize, given: &mut Bytes) -> Result<()> {
         attached(|py| {
             *given = Bytes::new();
             let (_, decompress) = self.found(py, id)?;
             let failed = |error: PyErr| self.failed(py, id, "it raised", &error);
-            let view = PyMemoryView::from(Bound::new(py, Lent(packed)).map_err(failed)?.as_any()).map_err(failed)?;
-            let plain = decompress.bind(py).call1((view, most)).map_err(failed)?;
-            *given = buffer::bytes_of(&plain).map_err(|error| self.failed(py, id, NO_BUFFER, &error))?;
+            let view = PyMemoryView::from(Bound::new(py, Lent(compressed)).map_err(failed)?.as_any()).map_err(failed)?;
+            let decompressed = decompress.bind(py).call1((view, most)).map_err(failed)?;
+            *given = buffer::bytes_of(&decompressed).map_err(|error| self.failed(py, id, NO_BUFFER, &error))?;
             Ok(())
         })
     }
 
-    fn pack(&self, id: u8, plain: &mut Sink, level: Option<i32>, out: &mut Sink) -> Result<()> {
+    fn compress(&self, id: u8, input: &mut Sink, level: Option<i32>, out: &mut Sink) -> Result<()> {
         attached(|py| {
             let (compress, _) = self.found(py, id)?;
             let failed = |error: PyErr| self.failed(py, id, "it raised", &error);
-            let shown = Bound::new(py, Chunk::new(std::mem::take(plain))).map_err(failed)?;
-            let packed = {
+            let shown = Bound::new(py, Chunk::new(std::mem::take(input))).map_err(failed)?;
+            let compressed = {
                 let view = PyMemoryView::from(shown.as_any()).map_err(failed)?;
                 let given = compress.bind(py).call1((view, level)).map_err(failed)?;
                 buffer::bytes_of(&given).map_err(|error| self.failed(py, id, NO_BUFFER, &error))?
             };
-            out.put(&packed);
-            drop(packed);
-            *plain = shown.get().take_back();
+            out.put(&compressed);
+            drop(compressed);
+            *input = shown.get().take_back();
             Ok(())
         })
     }

@@ -1,4 +1,4 @@
-//! Writers that come back: a caller who encodes piece by piece finds storage and packing contexts warm.
+//! Writers that come back: a caller who encodes piece by piece finds storage and compression contexts warm.
 
 use std::sync::Mutex;
 

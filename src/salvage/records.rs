@@ -1,6 +1,6 @@
 //! What can be read of the records of a batch whose checksum is wrong, written into a batch of its own in which every record says so.
 
-use crate::codec::Packer;
+use crate::codec::Compressor;
 use crate::decode::{DecodeOptions, Decoder, Opened};
 use crate::encode::{BatchBuilder, BatchSettings};
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ const MARK: &[u8] = b"logsegment.salvaged";
 pub struct Rescue {
     decoder: Decoder,
     builder: BatchBuilder,
-    packer: Packer,
+    compressor: Compressor,
 }
 
 impl Rescue {
@@ -25,7 +25,7 @@ impl Rescue {
     /// None that an input causes.
     pub fn new(decode: DecodeOptions) -> Result<Self> {
         let decoder = Decoder::new(DecodeOptions { is_control_wanted: true, ..decode }).trusting_framing();
-        Ok(Self { decoder, builder: BatchBuilder::new(BatchSettings::new(RecordFormat::V2, None))?, packer: Packer::default() })
+        Ok(Self { decoder, builder: BatchBuilder::new(BatchSettings::new(RecordFormat::V2, None))?, compressor: Compressor::default() })
     }
 
     /// Writes the records before the first one that cannot be read; gives how many. Markers of transactions are no one's data.
@@ -46,7 +46,7 @@ impl Rescue {
         // How it ends is of no interest: what was read until then is all there is.
         let _ = walk.advance(&section, walk.left(), &mut taker);
         let count = u64::try_from(self.builder.count()).unwrap_or(0);
-        if self.builder.close(&mut self.packer, aside).is_err() {
+        if self.builder.close(&mut self.compressor, aside).is_err() {
             aside.truncate(start);
             return 0;
         }

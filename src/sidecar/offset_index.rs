@@ -36,6 +36,13 @@ pub fn entries(bytes: &[u8], base_offset: i64) -> Vec<OffsetEntry> {
     parsed
 }
 
+/// The bytes of the leading entries with offsets before an offset.
+pub fn len_before(bytes: &[u8], base_offset: i64, before: i64) -> usize {
+    table::len_while(bytes, |[a, b, c, d, ..]: &&[u8; ENTRY_LEN]| {
+        base_offset.saturating_add(i64::from(u32::from_be_bytes([*a, *b, *c, *d]))) < before
+    })
+}
+
 /// Writes the file. Entries whose relative offset does not fit are left out: such a segment is one that Kafka splits (SEG-13).
 pub fn to_bytes(entries: &[OffsetEntry], base_offset: i64) -> Vec<u8> {
     let relative = |entry: &OffsetEntry| super::index_builder::relative(entry.offset, base_offset).map(|offset| (offset, entry.position));

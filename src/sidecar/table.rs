@@ -20,3 +20,8 @@ pub fn entries<'a, const N: usize>(
     }
     whole.iter().take(used).enumerate().map(|(index, entry)| (as_u64(index * N), entry))
 }
+
+/// The bytes of the leading entries of `N` bytes that a condition keeps.
+pub fn len_while<const N: usize>(bytes: &[u8], keep: impl FnMut(&&[u8; N]) -> bool) -> usize {
+    bytes.as_chunks::<N>().0.iter().take_while(keep).count() * N
+}

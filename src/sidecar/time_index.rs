@@ -29,6 +29,13 @@ pub fn parse(bytes: &[u8], base_offset: i64) -> Parsed<TimeEntry> {
     Parsed { entries, findings: findings.finish() }
 }
 
+/// The bytes of the leading entries with offsets before an offset.
+pub fn len_before(bytes: &[u8], base_offset: i64, before: i64) -> usize {
+    table::len_while(bytes, |[.., a, b, c, d]: &&[u8; ENTRY_LEN]| {
+        base_offset.saturating_add(i64::from(u32::from_be_bytes([*a, *b, *c, *d]))) < before
+    })
+}
+
 /// Writes the file. Entries whose relative offset does not fit are left out (SEG-13).
 pub fn to_bytes(entries: &[TimeEntry], base_offset: i64) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(entries.len() * ENTRY_LEN);

@@ -1,5 +1,6 @@
 use super::Parsed;
 use super::finding::{SidecarFindings, SidecarProblem};
+use super::table;
 use crate::error::Result;
 use crate::wire::{Cursor, as_u64};
 
@@ -38,6 +39,11 @@ pub fn parse(bytes: &[u8]) -> Parsed<AbortedTxn> {
         findings.push(SidecarProblem::CutEntry { bytes: as_u64(rest.len()) }, as_u64(whole.len() * ENTRY_LEN), as_u64(rest.len()));
     }
     Parsed { entries, findings: findings.finish() }
+}
+
+/// The bytes of the leading entries of transactions that ended before an offset.
+pub fn len_before(bytes: &[u8], before: i64) -> usize {
+    table::len_while(bytes, |entry: &&[u8; ENTRY_LEN]| fields(entry).is_ok_and(|(_, txn)| txn.last_offset < before))
 }
 
 /// Writes the file.

@@ -5,7 +5,7 @@ mod text;
 
 pub use producer::ProducerProblem;
 
-use crate::codec::Remark;
+use crate::codec::CodecFinding;
 use crate::error::ErrorKind;
 use crate::internal_topics::Undecoded;
 use crate::model::RecordFormat;
@@ -19,7 +19,7 @@ pub enum FindingKind {
     /// What `decode` would fail with.
     Failure(ErrorKind),
     /// What the codec skipped.
-    Codec(Remark),
+    Codec(CodecFinding),
     /// A finding about a sidecar file.
     Sidecar(SidecarFinding),
     /// EXPERIMENTAL: batches of a format that never shipped were read because it was named.
@@ -113,7 +113,7 @@ impl FindingKind {
     pub fn rule(&self) -> &'static str {
         match self {
             Self::Failure(kind) => kind.rule(),
-            Self::Codec(remark) => remark.rule(),
+            Self::Codec(finding) => finding.rule(),
             Self::Sidecar(finding) => finding.problem.rule(),
             Self::Experimental { .. } => "EXPERIMENTAL",
             Self::DefaultTarget { .. } => "S-C2",

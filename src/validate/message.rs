@@ -6,7 +6,7 @@ use super::rule_counts::RuleCounts;
 use crate::format::v0_v1::parse::Message;
 use crate::model::{BatchHeader, CompressionType, HeaderRef, RecordFormat, RecordRef, RecordSink, Section};
 
-/// Looks at every message of one wrapper, or at a plain one.
+/// Looks at every message of one wrapper, or at an uncompressed one.
 pub struct MessageRules<'a> {
     header: &'a BatchHeader,
     section: Section<'a>,

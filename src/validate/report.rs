@@ -11,7 +11,7 @@ use super::message::wrapper_rules;
 use super::producers::ProducerRules;
 use super::record::RecordRules;
 use super::walk::{cut_set_rule, walk, walk_messages};
-use crate::codec::Remark;
+use crate::codec::CodecFinding;
 use crate::decode::transactions::{is_marker, marker};
 use crate::decode::{
     ChecksumVerifier, DecodeOptions, Decoder, OffsetRange, Stats, UploadCheck, checksummed, ensure_codec, ensure_count, records_at,
@@ -52,7 +52,7 @@ pub struct Validator {
     is_beyond: bool,
     /// The first batch of a format that never shipped is to be told.
     reports_experimental: bool,
-    remarks: Vec<Remark>,
+    codec_findings: Vec<CodecFinding>,
     records: u64,
     totals: Whole,
 }
@@ -110,7 +110,7 @@ impl Validator {
             fresh: Vec::new(),
             is_beyond: false,
             reports_experimental,
-            remarks: Vec::new(),
+            codec_findings: Vec::new(),
             records: 0,
             totals: Whole::Nothing,
         }
@@ -228,15 +228,15 @@ impl Validator {
             return self.visit_metadata(frame, &header).map_err(|error| error.in_batch(header.base_offset).at_byte(frame.position));
         }
         let in_batch = |error: Error| error.in_batch(header.base_offset).at_byte(frame.position);
-        let opened = self.decoder.open_remarked(frame, Some(&mut self.remarks));
+        let opened = self.decoder.open_with_findings(frame, Some(&mut self.codec_findings));
         let resolved = opened.as_ref().ok().and_then(|opened| opened.as_ref().map(|opened| opened.header));
         let header = resolved.unwrap_or(header);
         self.hold(&header, frame.bytes);
         if matches!(header.format, RecordFormat::V0 | RecordFormat::V1) && header.compression() != CompressionType::None {
             wrapper_rules(frame.bytes, &header, &mut self.fresh);
         }
-        for remark in self.remarks.drain(..) {
-            self.fresh.push(Finding::in_batch(FindingKind::Codec(remark), Severity::Warning, &header).at_field("records"));
+        for finding in self.codec_findings.drain(..) {
+            self.fresh.push(Finding::in_batch(FindingKind::Codec(finding), Severity::Warning, &header).at_field("records"));
         }
         let Some(mut opened) = opened? else { return Ok(()) };
         let section = self.decoder.section(&opened, frame.bytes, behind);

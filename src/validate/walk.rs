@@ -45,7 +45,7 @@ pub(super) fn walk_messages(opened: &mut Opened, section: &Section<'_>, findings
     Ok(())
 }
 
-/// L7-21: an decompressed set of Kafka 0.7 may end inside of a message.
+/// L7-21: a decompressed set of Kafka 0.7 may end inside of a message.
 pub(super) fn cut_set_rule(opened: &mut Opened, section: &Section<'_>, findings: &mut Vec<Finding>) -> Result<()> {
     opened.walk.advance(section, usize::MAX, &mut Discard)?;
     let bytes = as_u64(section.len().saturating_sub(opened.walk.position()));

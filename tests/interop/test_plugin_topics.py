@@ -23,7 +23,7 @@ from counting_proxy import counting
 from kraft import Broker, free_ports
 from logsegment.cli import app
 from logsegment.plugins import Entry, Plugin, RegistrationError, Registry, RegistryError, TopicRegistry
-from logsegment.plugins import cluster as clusters
+from logsegment.plugins import topic_registry as clusters
 from logsegment.plugins.rules import registration
 from peers import Peer
 

@@ -20,7 +20,8 @@ import eras
 import logsegment as ls
 import s3_server
 from logsegment import _core, stores
-from logsegment.segment_files.discovery import find_segments, matching, size_of
+from logsegment.segment_files.discovery import find_segments, size_of
+from logsegment.stores.listing import matching
 from s3_server import KEY, SECRET, Fetched, Server
 
 pytestmark = pytest.mark.interop

@@ -15,9 +15,9 @@ import pytest
 import corpus
 import logsegment as ls
 import tiered_corpus as tiered
-from logsegment.analysis.search import Search, Wanted
+from logsegment.analysis.search import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
-from logsegment.stores import filesystems
+from logsegment.stores import files
 from logsegment.tiered.chunks import CACHE
 
 MULTI = corpus.CORPUS / "modern-4.1.0/data/multi-segment-0"
@@ -46,7 +46,7 @@ def polars_rows(directory: Path) -> pl.DataFrame:
 
 
 def search(directory: Path) -> list[Any]:
-    return list(Search(Wanted(keys=[b"none of them"])).places(find_segments(directory)))
+    return list(Search(Conditions(keys=[b"none of them"])).places(find_segments(directory)))
 
 
 READS: dict[str, Callable[[Path], object]] = {
@@ -85,7 +85,7 @@ def test_a_look_up_that_fails_names_its_file(partition: Path):
     for look_up in (
         lambda: ls.Log(partition).records(start_offset=first["baseOffset"]).read_all(),
         lambda: ls.Log(partition).offset_for_timestamp(2**61),
-        lambda: list(Search(Wanted(at=2**61)).places(find_segments(partition))),
+        lambda: list(Search(Conditions(at=2**61)).places(find_segments(partition))),
     ):
         with pytest.raises(ls.RecordBatchError) as caught:
             look_up()
@@ -164,7 +164,7 @@ def test_other_libraries_tell_the_one_file(partition: Path):
 def test_a_store_is_told_without_its_secrets(partition: Path, monkeypatch: pytest.MonkeyPatch):
     from pyarrow import fs
 
-    monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (fs.LocalFileSystem(), str(partition.parent)))
+    monkeypatch.setattr(files, "_file_system", lambda root, process: (fs.LocalFileSystem(), str(partition.parent)))
     damage(partition / BAD, IN_RECORDS)
     with pytest.raises(ls.ChecksumError) as caught:
         ls.Log("s3://key12345:secret12@bucket/orders-0?token=other123").records().read_all()

@@ -74,7 +74,7 @@ def test_fields_say_what_decode_gives(codec: str):
     shown: list[tuple[bytes | None, bytes | None]] = []
     for position in sorted({row["entryPosition"] for row in rows}):
         entry = ls.inspect(data, at=position, records=None, value_bytes=1 << 20)
-        where = "records" if codec == "none" or entry["attributes"].note.startswith("not compressed") else "unpacked"
+        where = "records" if codec == "none" or entry["attributes"].note.startswith("not compressed") else "decompressed"
         records = [field for field in entry[where] if field.name.startswith("record[")]
         assert len(records) == entry["recordsCount"].value
         for record in records:
@@ -150,7 +150,7 @@ def test_lz4_header_checksums_are_told_apart():
     assert "the broken one of Kafka 0.8.2 and 0.9" in broken["records"]["HC"].note
     # Shown all the same, and marked: readers refuse it.
     assert not broken.ok
-    assert broken["unpacked"][0].name == "record[0]"
+    assert broken["decompressed"][0].name == "record[0]"
     assert hostile_entry("v2-lz4-ok")["records"]["HC"].note.startswith("header checksum: the correct one")
     wrong = hostile_entry("v2-lz4-wrong-header-checksum")
     assert "does not match, stored" in wrong["records"]["HC"].note
@@ -185,23 +185,23 @@ def test_codec_frames_have_the_names_of_their_formats():
 
 def test_inner_messages_say_where_their_positions_count():
     entry = hostile_entry("v1-gzip-ok")
-    names = "offset size crc magic attributes timestamp keyLength key valueLength value unpacked"
+    names = "offset size crc magic attributes timestamp keyLength key valueLength value decompressed"
     assert [field.name for field in entry] == names.split()
-    inner = entry["unpacked"][0]
+    inner = entry["decompressed"][0]
     assert inner.start == 0
-    assert inner["offset"].inside == "value, unpacked from gzip"
+    assert inner["offset"].inside == "value, decompressed from gzip"
     assert inner["offset"].note.startswith("relative: offset ")
     assert entry["value"]["member[0]"].inside is None
-    assert hostile_entry("v0-gzip-ok")["unpacked"][0]["offset"].note.startswith("absolute")
+    assert hostile_entry("v0-gzip-ok")["decompressed"][0]["offset"].note.startswith("absolute")
 
 
 def test_nested_sets_of_0_7_are_unpacked_level_by_level():
     data = (hostile.HOSTILE / "0.7/data/nested-gzip-in-snappy.kafka").read_bytes()
     places = ls.batches(data, format="0.7").to_pyarrow().column("position").to_pylist()
     entry = max((ls.inspect(data, at=place, format="0.7") for place in places), key=len)
-    levels = [field for field in entry if field.name == "unpacked"]
+    levels = [field for field in entry if field.name == "decompressed"]
     assert len(levels) >= 2
-    assert {field.inside for field in levels} == {"payload, unpacked from gzip", "payload, unpacked from snappy"}
+    assert {field.inside for field in levels} == {"payload, decompressed from gzip", "payload, decompressed from snappy"}
     ensure_tiled(entry)
 
 

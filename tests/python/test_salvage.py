@@ -46,7 +46,7 @@ def test_a_clean_log_comes_back_as_it_is(order: ls.salvaging.Order) -> None:
     found = ls.salvage(data, order=order)
     assert found.ok
     assert (found.data, found.lost, found.findings) == (data, [], [])
-    assert found.kept == [ls.Kept(0, len(data), 0, 39, 3)]
+    assert found.kept == [ls.KeptRange(0, len(data), 0, 39, 3)]
     assert found.entries == 3
 
 

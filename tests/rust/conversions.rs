@@ -1,7 +1,7 @@
 //! Whatever the records: they come back as they were written, and a way there and back that loses nothing changes nothing.
 
 use bytes::Bytes;
-use logsegment::codec::Packing;
+use logsegment::codec::Compression;
 use logsegment::convert::{ConvertOptions, Converter};
 use logsegment::decode::DecodeOptions;
 use logsegment::encode::{BatchSettings, RecordWriter};
@@ -59,7 +59,7 @@ fn can_hold(format: RecordFormat, codec: CompressionType) -> bool {
 }
 
 fn encode(records: &[Seen], format: RecordFormat, codec: CompressionType, batch_bytes: usize) -> Vec<u8> {
-    let settings = BatchSettings::new(format, Packing::new(codec, None).unwrap());
+    let settings = BatchSettings::new(format, Compression::new(codec, None).unwrap());
     let mut writer = RecordWriter::new(settings, batch_bytes, 0).unwrap();
     for Seen(offset, timestamp, key, value, headers) in records {
         let headers: Vec<_> = headers.iter().map(|(key, value)| NewHeader { key, value: value.as_deref() }).collect();

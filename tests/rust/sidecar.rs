@@ -12,6 +12,9 @@ proptest! {
         offset_index::parse(&bytes, base);
         time_index::parse(&bytes, base);
         txn_index::parse(&bytes);
+        for len in [offset_index::len_before(&bytes, base, base), time_index::len_before(&bytes, base, base), txn_index::len_before(&bytes, base)] {
+            prop_assert!(len <= bytes.len());
+        }
         producer_snapshot::parse(&bytes, base);
         checkpoint::parse_epochs(&bytes);
         checkpoint::parse_offsets(&bytes);
@@ -25,6 +28,19 @@ proptest! {
         bytes[at] ^= 1 << bit;
         prop_assert!(!producer_snapshot::parse(&bytes, 100).is_valid());
     }
+}
+
+#[test]
+fn entries_before_an_offset() {
+    let entry = |offset| OffsetEntry { offset, position: 100 };
+    let bytes = offset_index::to_bytes(&[entry(12), entry(20)], 10);
+    assert_eq!([12, 13, 21].map(|before| offset_index::len_before(&bytes, 10, before)), [0, 8, 16]);
+    let time = |offset| TimeEntry { timestamp: offset, offset };
+    let bytes = time_index::to_bytes(&[time(12), time(20)], 10);
+    assert_eq!([12, 13, 21].map(|before| time_index::len_before(&bytes, 10, before)), [0, 12, 24]);
+    let txn = |last_offset| AbortedTxn { producer_id: 1, first_offset: 0, last_offset, last_stable_offset: 0 };
+    let bytes = txn_index::to_bytes(&[txn(12), txn(20)]);
+    assert_eq!([12, 13, 21].map(|before| txn_index::len_before(&bytes, before)), [0, 34, 68]);
 }
 
 const PRODUCER: ProducerEntry = ProducerEntry {

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from pathlib import Path
 
 from logsegment.plugins import Catalog, Change, Entry
-from logsegment.plugins.stored import Plan, StoredRegistry
+from logsegment.plugins.stored_registry import Plan, StoredRegistry
 
 
 class CountedRegistry(StoredRegistry):

@@ -1,4 +1,4 @@
-/* What a codec in C can do wrong without writing where it must not: the packed bytes say which. */
+/* What a codec in C can do wrong without writing where it must not: the compressed bytes say which. */
 #include <string.h>
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 /* How a function and a thread of Python wait for each other. */
 volatile int is_called = 0, is_seen = 0;
 
-static int64_t unpacked_len(void *context, const uint8_t *from, size_t from_len) {
+static int64_t decompressed_len(void *context, const uint8_t *from, size_t from_len) {
   (void)context;
   switch (from_len ? from[0] : 0) {
     case 'c': return INT64_MAX;
@@ -18,7 +18,7 @@ static int64_t unpacked_len(void *context, const uint8_t *from, size_t from_len)
   }
 }
 
-static int64_t unpack(void *context, const uint8_t *from, size_t from_len, uint8_t *to, size_t to_len, char *fault, size_t fault_len) {
+static int64_t decompress(void *context, const uint8_t *from, size_t from_len, uint8_t *to, size_t to_len, char *fault, size_t fault_len) {
   (void)context;
   if (from_len == 0) return LOGSEGMENT_FAILED;
   switch (from[0]) {
@@ -40,17 +40,17 @@ static int64_t unpack(void *context, const uint8_t *from, size_t from_len, uint8
   }
 }
 
-static int64_t packed_len(void *context, size_t plain_len) {
-  return context ? INT64_MAX : (int64_t)plain_len;
+static int64_t compressed_len(void *context, size_t len) {
+  return context ? INT64_MAX : (int64_t)len;
 }
 
-static int64_t pack(void *context, const uint8_t *from, size_t from_len, int32_t level, uint8_t *to, size_t to_len, char *fault,
+static int64_t compress(void *context, const uint8_t *from, size_t from_len, int32_t level, uint8_t *to, size_t to_len, char *fault,
                     size_t fault_len) {
   (void)context, (void)from, (void)from_len, (void)level, (void)to, (void)fault, (void)fault_len;
   return (int64_t)to_len + 1;
 }
 
-const logsegment_codec faults_codec = {LOGSEGMENT_CODEC_VERSION, NULL, unpacked_len, unpack, packed_len, pack};
-const logsegment_codec boundless_codec = {LOGSEGMENT_CODEC_VERSION, (void *)1, unpacked_len, unpack, packed_len, pack};
-const logsegment_codec later_codec = {2, NULL, unpacked_len, unpack, packed_len, pack};
-const logsegment_codec partial_codec = {LOGSEGMENT_CODEC_VERSION, NULL, NULL, unpack, NULL, pack};
+const logsegment_codec faults_codec = {LOGSEGMENT_CODEC_VERSION, NULL, decompressed_len, decompress, compressed_len, compress};
+const logsegment_codec boundless_codec = {LOGSEGMENT_CODEC_VERSION, (void *)1, decompressed_len, decompress, compressed_len, compress};
+const logsegment_codec later_codec = {2, NULL, decompressed_len, decompress, compressed_len, compress};
+const logsegment_codec partial_codec = {LOGSEGMENT_CODEC_VERSION, NULL, NULL, decompress, NULL, compress};

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from logsegment._options import OnError
-from logsegment.cli.follow import Following
-from logsegment.cli.output.records import JsonLines, Rows
+from logsegment.cli.follow import FollowArguments, Following
+from logsegment.cli.output.records import JsonLines, RowFilter
 
 COLUMNS = ["topic", "partition", "offset", "value"]
 
@@ -19,8 +19,25 @@ class Watched:
 
     def __init__(self, path: str | Path, start: int | None, on_error: OnError, capture: Any) -> None:
         self._path, self._capture = path if isinstance(path, str) else str(path), capture
-        sink = JsonLines(COLUMNS, Rows(None, None, None, None), "auto", 1)
-        self.following = Following(sink, False, None, on_error, False, None, None, False, start)
+        sink = JsonLines(COLUMNS, RowFilter(None, None, None, None), "auto", 1)
+        arguments = FollowArguments(
+            paths=(self._path,),
+            offset=start,
+            columns=COLUMNS,
+            form=None,
+            control=False,
+            values="raw",
+            topic=None,
+            interval=None,
+            idle_exit=None,
+            is_redacted=False,
+            redact_key=None,
+            on_error=on_error,
+            experimental=False,
+            codecs=None,
+            quiet=False,
+        )
+        self.following = Following(arguments, sink)
 
     def look(self) -> tuple[list[int], str]:
         """Offsets that are shown, and what is said."""

@@ -9,14 +9,14 @@ pub type Answer = Result<Option<usize>, String>;
 
 /// A codec without state of its own. Its functions are called from any thread, and from several at a time.
 pub trait Functions {
-    /// Bytes that a packed stream unpacks to, at most, as it says itself.
-    fn unpacked_len(packed: &[u8]) -> Option<usize>;
-    /// Unpacks all of `packed` to the front of `plain`.
-    fn unpack(packed: &[u8], plain: &mut [u8]) -> Answer;
-    /// Bytes that so many plain bytes are packed to, at most: no more than twice as many and 64 KiB.
-    fn packed_len(plain_len: usize) -> usize;
-    /// Packs all of `plain` to the front of `packed`.
-    fn pack(plain: &[u8], level: Option<i32>, packed: &mut [u8]) -> Answer;
+    /// Returns the most bytes that a stream decompresses to, if the stream says so.
+    fn decompressed_len(compressed: &[u8]) -> Option<usize>;
+    /// Decompresses all of `compressed` to the front of `output`.
+    fn decompress(compressed: &[u8], output: &mut [u8]) -> Answer;
+    /// Returns the most bytes that `len` bytes compress to: no more than twice as many and 64 KiB.
+    fn compressed_len(len: usize) -> usize;
+    /// Compresses all of `input` to the front of `compressed`.
+    fn compress(input: &[u8], level: Option<i32>, compressed: &mut [u8]) -> Answer;
 }
 
 /// `logsegment_codec` of logsegment_codec.h.
@@ -24,10 +24,10 @@ pub trait Functions {
 pub struct Codec {
     version: u32,
     context: *mut c_void,
-    unpacked_len: unsafe extern "C" fn(*mut c_void, *const u8, usize) -> i64,
-    unpack: unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut u8, usize, *mut c_char, usize) -> i64,
-    packed_len: unsafe extern "C" fn(*mut c_void, usize) -> i64,
-    pack: unsafe extern "C" fn(*mut c_void, *const u8, usize, i32, *mut u8, usize, *mut c_char, usize) -> i64,
+    decompressed_len: unsafe extern "C" fn(*mut c_void, *const u8, usize) -> i64,
+    decompress: unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut u8, usize, *mut c_char, usize) -> i64,
+    compressed_len: unsafe extern "C" fn(*mut c_void, usize) -> i64,
+    compress: unsafe extern "C" fn(*mut c_void, *const u8, usize, i32, *mut u8, usize, *mut c_char, usize) -> i64,
 }
 
 // SAFETY: nothing in the table changes, and its functions keep no state.
@@ -44,21 +44,21 @@ impl Codec {
         Self {
             version: VERSION,
             context: ptr::null_mut(),
-            unpacked_len: unpacked_len::<F>,
-            unpack: unpack::<F>,
-            packed_len: packed_len::<F>,
-            pack: pack::<F>,
+            decompressed_len: decompressed_len::<F>,
+            decompress: decompress::<F>,
+            compressed_len: compressed_len::<F>,
+            compress: compress::<F>,
         }
     }
 }
 
-unsafe extern "C" fn unpacked_len<F: Functions>(_: *mut c_void, from: *const u8, from_len: usize) -> i64 {
+unsafe extern "C" fn decompressed_len<F: Functions>(_: *mut c_void, from: *const u8, from_len: usize) -> i64 {
     // SAFETY: logsegment gives a slice.
     let from = unsafe { slice::from_raw_parts(from, from_len) };
-    catch_unwind(|| F::unpacked_len(from)).ok().flatten().map_or(TOO_SMALL, number)
+    catch_unwind(|| F::decompressed_len(from)).ok().flatten().map_or(TOO_SMALL, number)
 }
 
-unsafe extern "C" fn unpack<F: Functions>(
+unsafe extern "C" fn decompress<F: Functions>(
     _: *mut c_void,
     from: *const u8,
     from_len: usize,
@@ -70,16 +70,16 @@ unsafe extern "C" fn unpack<F: Functions>(
     // SAFETY: logsegment gives three slices that do not overlap, all of whose bytes are initialised.
     unsafe {
         let from = slice::from_raw_parts(from, from_len);
-        let answer = catch_unwind(|| F::unpack(from, slice::from_raw_parts_mut(to, to_len)));
+        let answer = catch_unwind(|| F::decompress(from, slice::from_raw_parts_mut(to, to_len)));
         told(answer, slice::from_raw_parts_mut(fault.cast(), fault_len))
     }
 }
 
-unsafe extern "C" fn packed_len<F: Functions>(_: *mut c_void, plain_len: usize) -> i64 {
-    catch_unwind(|| F::packed_len(plain_len)).map_or(FAILED, number)
+unsafe extern "C" fn compressed_len<F: Functions>(_: *mut c_void, len: usize) -> i64 {
+    catch_unwind(|| F::compressed_len(len)).map_or(FAILED, number)
 }
 
-unsafe extern "C" fn pack<F: Functions>(
+unsafe extern "C" fn compress<F: Functions>(
     _: *mut c_void,
     from: *const u8,
     from_len: usize,
@@ -90,10 +90,10 @@ unsafe extern "C" fn pack<F: Functions>(
     fault_len: usize,
 ) -> i64 {
     let level = (level != NO_LEVEL).then_some(level);
-    // SAFETY: as in `unpack`.
+    // SAFETY: as in `decompress`.
     unsafe {
         let from = slice::from_raw_parts(from, from_len);
-        let answer = catch_unwind(|| F::pack(from, level, slice::from_raw_parts_mut(to, to_len)));
+        let answer = catch_unwind(|| F::compress(from, level, slice::from_raw_parts_mut(to, to_len)));
         told(answer, slice::from_raw_parts_mut(fault.cast(), fault_len))
     }
 }

@@ -15,38 +15,38 @@ const SIZE: usize = 4;
 struct Lz4Sized;
 
 impl Functions for Lz4Sized {
-    fn unpacked_len(packed: &[u8]) -> Option<usize> {
-        split(packed).map(|(size, _)| size)
+    fn decompressed_len(compressed: &[u8]) -> Option<usize> {
+        split(compressed).map(|(size, _)| size)
     }
 
-    fn unpack(packed: &[u8], plain: &mut [u8]) -> Answer {
-        let (size, block) = split(packed).ok_or("the size is cut short")?;
+    fn decompress(compressed: &[u8], output: &mut [u8]) -> Answer {
+        let (size, block) = split(compressed).ok_or("the size is cut short")?;
         // What the stream says is a claim. Logsegment gives more room where its limits allow it, and asks again.
-        let Some(plain) = plain.get_mut(..size) else { return Ok(None) };
-        match decompress_into(block, plain) {
+        let Some(output) = output.get_mut(..size) else { return Ok(None) };
+        match decompress_into(block, output) {
             Ok(len) if len == size => Ok(Some(len)),
             Ok(len) => Err(format!("the block holds {len} bytes, not {size}")),
             Err(error) => Err(error.to_string()),
         }
     }
 
-    fn packed_len(plain_len: usize) -> usize {
-        SIZE + get_maximum_output_size(plain_len)
+    fn compressed_len(len: usize) -> usize {
+        SIZE + get_maximum_output_size(len)
     }
 
-    fn pack(plain: &[u8], level: Option<i32>, packed: &mut [u8]) -> Answer {
+    fn compress(input: &[u8], level: Option<i32>, compressed: &mut [u8]) -> Answer {
         if level.is_some() {
             return Err("there are no levels".to_owned());
         }
-        let size = u32::try_from(plain.len()).map_err(|_| "the size takes four bytes")?;
-        let Some((head, block)) = packed.split_first_chunk_mut::<SIZE>() else { return Ok(None) };
+        let size = u32::try_from(input.len()).map_err(|_| "the size takes four bytes")?;
+        let Some((head, block)) = compressed.split_first_chunk_mut::<SIZE>() else { return Ok(None) };
         *head = size.to_le_bytes();
-        compress_into(plain, block).map(|len| Some(SIZE + len)).map_err(|error| error.to_string())
+        compress_into(input, block).map(|len| Some(SIZE + len)).map_err(|error| error.to_string())
     }
 }
 
-fn split(packed: &[u8]) -> Option<(usize, &[u8])> {
-    let (size, block) = packed.split_first_chunk::<SIZE>()?;
+fn split(compressed: &[u8]) -> Option<(usize, &[u8])> {
+    let (size, block) = compressed.split_first_chunk::<SIZE>()?;
     Some((usize::try_from(u32::from_le_bytes(*size)).ok()?, block))
 }
 

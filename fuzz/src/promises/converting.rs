@@ -12,11 +12,11 @@ use super::reading::{Asked, are_same, options, read};
 
 /// Four bytes of choices, then the input.
 pub fn check(bytes: &[u8]) {
-    use CompressionType::{Gzip, Lz4, None as Plain, Snappy, Zstd};
+    use CompressionType::{Gzip, Lz4, None as Uncompressed, Snappy, Zstd};
     let mut choices = Choices(bytes);
     let from = choices.formats();
     let to = choices.one_of([RecordFormat::V2, RecordFormat::V3, RecordFormat::V1, RecordFormat::V0]);
-    let compression = choices.one_of([None, Some(Plain), Some(Gzip), Some(Snappy), Some(Lz4), Some(Zstd)]);
+    let compression = choices.one_of([None, Some(Uncompressed), Some(Gzip), Some(Snappy), Some(Lz4), Some(Zstd)]);
     let flags = choices.byte();
     let wanted = ConvertOptions {
         decode: options(from),

@@ -1,4 +1,4 @@
-//! Codecs that a caller brings: good ones give what plain batches give, and bad ones do no harm.
+//! Codecs that a caller brings: good ones give the records of uncompressed batches, and bad ones do no harm.
 #![allow(unsafe_code, reason = "a plugin of C functions is made by hand")]
 
 use std::ffi::{c_char, c_void};
@@ -26,13 +26,13 @@ const NATIVE_GROWS: u8 = 5;
 const NATIVE_LIES: u8 = 6;
 const NATIVE_HALF: u8 = 7;
 
-/// Bytes as batches of magic 2, plain and with plugins.
+/// Bytes as batches of magic 2, uncompressed and with plugins.
 pub fn check(bytes: &[u8]) {
     let plugged = plugged();
     reading::check(bytes, &plugged);
     let columns = Asked::of(&[Column::Offset, Column::TimestampMs, Column::Key, Column::Value, Column::HeadersRaw]);
-    let plain = with_codec(bytes, 0);
-    let expected = read(&plain, &plugged, &columns);
+    let uncompressed = with_codec(bytes, 0);
+    let expected = read(&uncompressed, &plugged, &columns);
     for id in [SAME, NATIVE, NATIVE_GROWS] {
         let found = read(&with_codec(bytes, plugin(id)), &plugged, &columns);
         if expected.error.is_none() {
@@ -56,7 +56,7 @@ fn plugin(id: u8) -> u16 {
     u16::from(id) << 8 | 5
 }
 
-/// The same batches, said to be packed by another codec.
+/// The same batches, marked as compressed by another codec.
 fn with_codec(bytes: &[u8], codec: u16) -> Vec<u8> {
     const HEADER: usize = 61;
     const BITS: u16 = 0x0f07;
@@ -84,10 +84,10 @@ impl Toys {
             let table = Table {
                 version: 1,
                 context: std::ptr::without_provenance_mut(usize::from(id)),
-                unpacked_len: tells_len.then_some(native_len),
-                unpack: Some(native_unpack),
-                packed_len: Some(native_packed_len),
-                pack: Some(native_pack),
+                decompressed_len: tells_len.then_some(native_len),
+                decompress: Some(native_decompress),
+                compressed_len: Some(native_compressed_len),
+                compress: Some(native_compress),
             };
             // SAFETY: the table has the layout of `CodecTable`, and the functions are this program's.
             unsafe { NativeCodec::new((&raw const table).cast::<CodecTable>(), Box::new(())) }.expect("a whole table")
@@ -113,18 +113,18 @@ impl PluginCodecs for Toys {
         Ok(id.checked_sub(NATIVE).and_then(|at| self.0.get(usize::from(at))))
     }
 
-    fn unpack(&self, id: u8, packed: Bytes, most: usize, given: &mut Bytes) -> Result<()> {
+    fn decompress(&self, id: u8, compressed: Bytes, most: usize, given: &mut Bytes) -> Result<()> {
         *given = match id {
             FAILS => return Err(ErrorKind::Plugin { plugin: self.describe(id), problem: "it always does".to_owned() }.into()),
             TOO_MUCH => Bytes::from(vec![0; most + 1]),
-            HALF => packed.slice(..packed.len() / 2),
-            _ => packed,
+            HALF => compressed.slice(..compressed.len() / 2),
+            _ => compressed,
         };
         Ok(())
     }
 
-    fn pack(&self, _: u8, plain: &mut Sink, _: Option<i32>, out: &mut Sink) -> Result<()> {
-        out.put(plain.bytes());
+    fn compress(&self, _: u8, input: &mut Sink, _: Option<i32>, out: &mut Sink) -> Result<()> {
+        out.put(input.bytes());
         Ok(())
     }
 
@@ -138,10 +138,10 @@ impl PluginCodecs for Toys {
 struct Table {
     version: u32,
     context: *mut c_void,
-    unpacked_len: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize) -> i64>,
-    unpack: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut u8, usize, *mut c_char, usize) -> i64>,
-    packed_len: Option<unsafe extern "C" fn(*mut c_void, usize) -> i64>,
-    pack: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize, i32, *mut u8, usize, *mut c_char, usize) -> i64>,
+    decompressed_len: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize) -> i64>,
+    decompress: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut u8, usize, *mut c_char, usize) -> i64>,
+    compressed_len: Option<unsafe extern "C" fn(*mut c_void, usize) -> i64>,
+    compress: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize, i32, *mut u8, usize, *mut c_char, usize) -> i64>,
 }
 
 unsafe extern "C" fn native_len(context: *mut c_void, _: *const u8, len: usize) -> i64 {
@@ -149,7 +149,7 @@ unsafe extern "C" fn native_len(context: *mut c_void, _: *const u8, len: usize) 
     if id == NATIVE_LIES { i64::MAX } else { len as i64 }
 }
 
-unsafe extern "C" fn native_unpack(
+unsafe extern "C" fn native_decompress(
     context: *mut c_void,
     from: *const u8,
     len: usize,
@@ -170,11 +170,11 @@ unsafe extern "C" fn native_unpack(
     if id == NATIVE_LIES { room as i64 + 1 } else { given as i64 }
 }
 
-unsafe extern "C" fn native_packed_len(_: *mut c_void, len: usize) -> i64 {
+unsafe extern "C" fn native_compressed_len(_: *mut c_void, len: usize) -> i64 {
     len as i64
 }
 
-unsafe extern "C" fn native_pack(
+unsafe extern "C" fn native_compress(
     _: *mut c_void,
     from: *const u8,
     len: usize,
@@ -187,7 +187,7 @@ unsafe extern "C" fn native_pack(
     if len > room {
         return -1;
     }
-    // SAFETY: as in `native_unpack`.
+    // SAFETY: as in `native_decompress`.
     unsafe { slice::from_raw_parts_mut(to, len).copy_from_slice(slice::from_raw_parts(from, len)) };
     len as i64
 }

@@ -1,6 +1,6 @@
 //! Records that an input makes up, written by the library.
 
-use logsegment::codec::Packing;
+use logsegment::codec::Compression;
 use logsegment::encode::{BatchSettings, RecordWriter};
 use logsegment::model::{CompressionType, Formats, NewHeader, NewRecord, RecordFormat, TimestampType};
 
@@ -62,13 +62,13 @@ impl<'a> Written<'a> {
 
     /// The bytes of all batches.
     pub fn encode(&self) -> Vec<u8> {
-        let packing = Packing::new(self.compression, None).expect("a codec of Kafka");
+        let compression = Compression::new(self.compression, None).expect("a codec of Kafka");
         let timestamp_type = if self.has_append_time { TimestampType::LogAppendTime } else { TimestampType::CreateTime };
         let settings = BatchSettings {
             is_metadata_first: self.is_metadata_first,
             timestamp_type,
             log_append_time: self.has_append_time.then_some(APPENDED),
-            ..BatchSettings::new(self.format, packing)
+            ..BatchSettings::new(self.format, compression)
         };
         let mut writer = RecordWriter::new(settings, self.batch_bytes, 0).expect("legal settings");
         for record in &self.records {

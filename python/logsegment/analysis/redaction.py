@@ -8,14 +8,17 @@ from __future__ import annotations
 import base64
 import hmac
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from logsegment._core import Finding, RecordBatchError
+    from logsegment._inspect import Field, Problem
 
 #: Columns that say nothing of a payload. A list of its own, not what is left of all columns: a new one is held back until it is named here.
-OPEN = frozenset(
+OPEN_COLUMNS = frozenset(
     {
         "topic",
         "partition",
@@ -68,15 +71,15 @@ class Redactor:
         }
 
     def hash(self, payload: bytes) -> str:
-        """The keyed hash, in hexadecimal digits."""
+        """Return the keyed hash in hexadecimal digits."""
         return hmac.digest(self._key, payload, "sha256")[:HASH_BYTES].hex()
 
     def sealed(self, payload: bytes | None) -> Sealed | None:
-        """What stands for a payload."""
+        """Return the length and the hash of a payload."""
         return None if payload is None else {"length": len(payload), "hash": self.hash(payload)}
 
     def json_lines(self, lines: bytes) -> bytes:
-        """Lines of `to_jsonl("base64")` without their payloads.
+        """Return lines of `to_jsonl("base64")` without their payloads.
 
         Raises:
             ValueError: for a column that nobody has looked at.
@@ -84,7 +87,7 @@ class Redactor:
         return b"".join(self._line(json.loads(line)) for line in lines.splitlines())
 
     def arrow_batch(self, batch: Any) -> Any:
-        """A `pyarrow.RecordBatch` without its payloads.
+        """Return a `pyarrow.RecordBatch` without its payloads.
 
         Raises:
             ValueError: for a column that nobody has looked at.
@@ -95,17 +98,17 @@ class Redactor:
         return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
     def error(self, error: RecordBatchError) -> str:
-        """An error in words: its rule, its place, its kind."""
+        """Return an error as text: its rule, its place and its kind."""
         record = "" if error.record_index is None else f", record {error.record_index}"
         place = "" if error.position is None else f" at byte {error.position:,}{record}"
         return f"{_rule(error)}{place}: {error.code} ({WITHHELD})"
 
     def finding(self, finding: Finding) -> str:
-        """What a finding says besides its rule and its place."""
+        """Return the text for the message of a finding."""
         return WITHHELD
 
     def finding_fields(self, finding: Finding) -> dict[str, Any]:
-        """`Finding.to_dict` without its words, and without offsets: they stand in the header of what is damaged, if it is one."""
+        """Return `Finding.to_dict` without the message and the offsets, which come from the header of what is damaged."""
         return finding.to_dict() | {"message": WITHHELD, "baseOffset": None, "lastOffset": None}
 
     def _line(self, record: Mapping[str, Any]) -> bytes:
@@ -135,7 +138,7 @@ class Redactor:
 
 
 def _is_open(name: str) -> bool:
-    if name in OPEN:
+    if name in OPEN_COLUMNS:
         return True
     if name not in ("key", "value", "headers", "headersRaw", "internal"):
         raise ValueError(f"the column {name} cannot be redacted")
@@ -143,7 +146,7 @@ def _is_open(name: str) -> bool:
 
 
 def _named(encoded: str | None) -> str | dict[str, str] | None:
-    """The name of a header as `to_jsonl` writes bytes: as text where it is some."""
+    """Return the name of a header as `to_jsonl` writes bytes: as text if it is UTF-8."""
     try:
         return None if encoded is None else base64.b64decode(encoded).decode()
     except UnicodeDecodeError:
@@ -151,5 +154,106 @@ def _named(encoded: str | None) -> str | dict[str, str] | None:
 
 
 def _rule(error: RecordBatchError) -> str:
-    """The rule that an error is about."""
     return "damaged" if error.rule is None else f"[{error.rule}]"
+
+
+#: Fields of a batch and of a message that stand at a fixed place, in front of keys and values.
+HEADER = frozenset(
+    {
+        "baseOffset",
+        "batchLength",
+        "partitionLeaderEpoch",
+        "magic",
+        "crc",
+        "attributes",
+        "lastOffsetDelta",
+        "baseTimestamp",
+        "maxTimestamp",
+        "maxTimestampDelta",
+        "producerId",
+        "producerEpoch",
+        "baseSequence",
+        "recordsCount",
+        "offset",
+        "size",
+        "timestamp",
+        "length",
+    }
+)
+#: Fields whose bytes are shown where the entry is intact.
+OPEN_FIELDS = HEADER | frozenset(
+    {
+        "timestampDelta",
+        "offsetDelta",
+        "keyLength",
+        "valueLength",
+        "headersCount",
+        "headerKeyLength",
+        "headerValueLength",
+        "headerKey",
+    }
+)
+#: Fields that are payloads.
+PAYLOADS = ("key", "value", "payload", "headerValue")
+CHECKSUM = "crc"
+
+
+def redacted(root: Field, redactor: Redactor) -> Field:
+    """Return the entry without its payloads; of a damaged entry, at most the header."""
+    return _shown(root, redactor) if is_intact(root) else _header_of(root)
+
+
+def is_intact(root: Field) -> bool:
+    """Return whether the entry has no errors and a checksum that matches. A torn entry has no checksum."""
+    return root.ok and is_proven(root)
+
+
+def is_proven(root: Field) -> bool:
+    """Return whether a checksum matches, so that the fields of the header are what the writer wrote."""
+    return any(field.name == CHECKSUM and field.note.endswith(": matches") for field in root.children)
+
+
+def begins_entry(rows: Iterable[dict[str, Any]], position: int) -> bool:
+    """Return whether an entry starts here: at the start of the source, or at the end of a batch whose checksum matches."""
+    return position == 0 or any(row["isValid"] and row["position"] + row["size"] == position for row in rows)
+
+
+def _shown(field: Field, redactor: Redactor) -> Field:
+    problems, note = _withheld(field.problems), _note(field)
+    if field.children:
+        children = tuple(_shown(child, redactor) for child in field.children)
+        return replace(field, value=None, raw=b"", note=note, problems=problems, children=children)
+    if field.name in PAYLOADS and isinstance(field.value, bytes):
+        note = f"hash {redactor.hash(field.raw)}" if len(field.raw) == field.length else note
+        return replace(field, value=None, raw=b"", note=note, problems=problems)
+    return _number(field)
+
+
+def _header_of(root: Field) -> Field:
+    # Without a checksum that matches, any field may hold what was cut or written to this place.
+    proven = root.children if is_proven(root) else ()
+    header = [_number(field) for field in takewhile(lambda field: field.name in HEADER and not field.children, proven)]
+    rest = root.children[len(header) :]
+    if rest:
+        problems = [problem for field in rest for _, below in field.walk() for problem in below.problems]
+        length = root.start + root.length - rest[0].start
+        note = "not shown by --redact: the entry is damaged"
+        header.append(
+            replace(rest[0], name="notShown", value=None, length=length, note=note, problems=_withheld(problems), raw=b"", children=())
+        )
+    return replace(root, note=root.note if proven else "", problems=_withheld(root.problems), children=tuple(header))
+
+
+def _number(field: Field) -> Field:
+    """Return a field without children, with its bytes if they are no payload."""
+    told = replace(field, note=_note(field), problems=_withheld(field.problems))
+    return told if field.name in OPEN_FIELDS and field.name != CHECKSUM else replace(told, value=None, raw=b"")
+
+
+def _note(field: Field) -> str:
+    """Return the note of a field without checksums that do not match."""
+    return field.note.partition(", stored")[0]
+
+
+def _withheld(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    return tuple(problem._replace(message=WITHHELD) for problem in problems)

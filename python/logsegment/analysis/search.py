@@ -1,26 +1,27 @@
-"""Where records are: the partitions, segments and batches that hold wanted offsets, times, keys or headers."""
+"""Find the partitions, segments and batches that contain given offsets, times, keys or headers."""
 
 from __future__ import annotations
 
 import json
+import os
 from base64 import b64encode
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
-from logsegment._core import ArrowBatch, FileSource, Finding
-from logsegment._decode import decode
+from logsegment._core import ArrowBatch, FileSource, Finding, RecordBatchError
+from logsegment._decode import decoded
 from logsegment._errors import naming_file
-from logsegment._options import Format, OnError
-from logsegment._validate import validate
-from logsegment.analysis.counted_segment import CountedSegment, Counters
+from logsegment._options import ReadOptions
+from logsegment._text import camel_case
+from logsegment._validate import validated
 from logsegment.log.faults import TORN, error_of, faults_of
 from logsegment.log.reader import arranged, in_range
+from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
+from logsegment.stores.uri import is_stored, shown
+from logsegment.tiered.errors import ChunkError
 
 #: Where a record is; the names are those of `decode`.
 _COLUMNS = ("topic", "partition", "offset", "timestampMs", "controlType", "batchBaseOffset", "entryPosition", "indexInEntry")
@@ -30,7 +31,7 @@ _NOWHERE = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Conditions:
     """What is looked for; all that is said must hold.
 
     Attributes:
@@ -58,7 +59,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecordPlace:
     """Where a record is.
 
     Attributes:
@@ -82,6 +83,40 @@ class Place:
     entry_position: int
     index_in_entry: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counters by name."""
+        return {camel_case(name): value for name, value in asdict(self).items()} | {"path": shown(self.path)}
+
+
+@dataclass(slots=True)
+class Counters:
+    """What a search has read.
+
+    Attributes:
+        partitions: that were asked.
+        segments: in them.
+        segments_read: of which a log or an index was opened; the names told of the others.
+        index_bytes: of the indexes, which are read whole.
+        batch_bytes: of the batches that were read for their records.
+        batches_read: how many they are; those left out by their headers too, where no look-up led.
+        records_read: in them, as far as offsets did not exclude them.
+        bytes_walked: of the logs that were passed header by header, since no index led the way. What a look-up reads from the entry of an
+            index on is not counted: a few headers, and the batch that proves the entry.
+    """
+
+    partitions: int = 0
+    segments: int = 0
+    segments_read: int = 0
+    index_bytes: int = 0
+    batch_bytes: int = 0
+    batches_read: int = 0
+    records_read: int = 0
+    bytes_walked: int = 0
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the counters by name."""
+        return asdict(self)
+
 
 @dataclass
 class Search:
@@ -93,10 +128,7 @@ class Search:
 
     Args:
         wanted: what is looked for.
-        on_error: as in `decode`.
-        format: as in `decode`.
-        experimental: as in `decode`.
-        codecs: as in `decode`.
+        read: options of the read.
 
     Attributes:
         counters (Counters): what was read so far.
@@ -105,9 +137,9 @@ class Search:
         findings (list of (str, Finding)): what was left out with `on_error="skip"`, and tails, each with the path of its segment.
 
     Example:
-        >>> from logsegment.analysis.search import Search, Wanted
+        >>> from logsegment.analysis.search import Search, Conditions
         >>> from logsegment.segment_files.discovery import find_segments
-        >>> search = Search(Wanted(start_offset=100, end_offset=101))
+        >>> search = Search(Conditions(start_offset=100, end_offset=101))
         >>> [(place.offset, place.entry_position) for place in search.places(find_segments("orders-0"))]
         [(100, ...)]
         >>> search.counters.batches_read
@@ -116,17 +148,14 @@ class Search:
     Source: `LogSegment.translateOffset` and `LogSegment.findOffsetByTimestamp` in Kafka.
     """
 
-    wanted: Wanted
-    on_error: OnError = "raise"
-    format: Format = "auto"
-    experimental: bool = False
-    codecs: Registry | None = None
+    wanted: Conditions
+    read: ReadOptions = field(default_factory=ReadOptions)
     counters: Counters = field(default_factory=Counters)
     path: str = ""
     misnamed: list[tuple[str, Finding]] = field(default_factory=list)
     findings: list[tuple[str, Finding]] = field(default_factory=list)
 
-    def places(self, files: Sequence[SegmentFile]) -> Generator[Place]:
+    def places(self, files: Sequence[SegmentFile]) -> Generator[RecordPlace]:
         """Find what is wanted in one partition.
 
         Args:
@@ -153,7 +182,7 @@ class Search:
             yield from self._scan(segment, start, end)
 
     def _bounds(self, segments: Sequence[CountedSegment]) -> tuple[int | None, int | None]:
-        """The offsets of the times, with those that were given."""
+        """Return the offsets to read from and to read before, with the times looked up."""
         start, end = self.wanted.start_offset, self.wanted.end_offset
         if self.wanted.since is not None:
             first = self._first_at(segments, self.wanted.since)
@@ -163,8 +192,8 @@ class Search:
             end = end if behind is None else behind.offset if end is None else min(behind.offset, end)
         return start, end
 
-    def _first_at(self, segments: Sequence[CountedSegment], timestamp: int) -> Place | None:
-        """The first record of a time or later, markers too, as a broker answers."""
+    def _first_at(self, segments: Sequence[CountedSegment], timestamp: int) -> RecordPlace | None:
+        """Return the first record at or after a time, markers included, as a broker answers."""
         rows = {"since": timestamp, "until": None, "keys": None, "limit": 1}
         for segment in segments:
             self.path = segment.path
@@ -174,10 +203,10 @@ class Search:
                         return first
         return None
 
-    def _scan(self, segment: CountedSegment, start: int | None, end: int | None) -> Iterator[Place]:
+    def _scan(self, segment: CountedSegment, start: int | None, end: int | None) -> Iterator[RecordPlace]:
         self.path = segment.path
-        begin, behind = segment.range_of_offsets(start, end, is_skipping=self.on_error == "skip")
-        if start is not None and self.on_error == "raise" and (bytes_of := segment.passed_over(start)):
+        begin, behind = segment.range_of_offsets(start, end, is_skipping=self.read.skips_damage)
+        if start is not None and not self.read.skips_damage and (bytes_of := segment.passed_over(start)):
             met = self._look_through(segment, bytes_of)
             self.findings += ((segment.path, finding) for finding in met if finding.rule == TORN)
         if behind is not None and begin >= behind:
@@ -193,27 +222,17 @@ class Search:
         rows: dict[str, Any],
         *,
         control: bool,
-    ) -> Generator[Place]:
+    ) -> Generator[RecordPlace]:
         segment.is_read()
         needed = ["key"] * (rows["keys"] is not None) + ["headers"] * bool(self.wanted.headers)
-        stream = decode(
-            replace(segment._file, finding=None).source(*bytes_of),
-            columns=[*_COLUMNS, *needed],
-            start_offset=offsets[0],
-            end_offset=offsets[1],
-            control=control,
-            topic=segment.topic,
-            partition=segment.partition,
-            on_error=self.on_error,
-            format=self.format,
-            experimental=self.experimental,
-            codecs=self.codecs,
-        )
+        read = replace(self.read, columns=[*_COLUMNS, *needed], start_offset=offsets[0], end_offset=offsets[1], control=control)
+        source = replace(segment._file, finding=None).source(*bytes_of)
+        stream = decoded(source, replace(read, topic=segment.topic, partition=segment.partition))
         try:
             with naming_file(segment.path), stream:
                 for batch in stream:
                     yield from self._chosen(segment, batch, rows)
-            if self.on_error == "raise" and (torn := next((one for one in stream.findings if one.rule == TORN), None)):
+            if not self.read.skips_damage and (torn := next((one for one in stream.findings if one.rule == TORN), None)):
                 self._look_through(segment, (torn.position, None))
         finally:
             stats = stream.io_stats
@@ -230,18 +249,18 @@ class Search:
             OSError: when the file cannot be read.
         """
         source = FileSource(segment.path, *bytes_of)
-        report = validate(source, depth="headers", format=self.format, experimental=self.experimental, codecs=self.codecs)
+        report = validated(source, "headers", self.read)
         self.counters.batch_bytes += report.io_stats["bytes_read"]
         for fault in faults_of(report)[:1]:
-            raise error_of(segment.path, fault, format=self.format, experimental=self.experimental)
+            raise error_of(segment.path, fault, format=self.read.format, experimental=self.read.experimental)
         return report.findings
 
-    def _chosen(self, segment: CountedSegment, batch: ArrowBatch, rows: dict[str, Any]) -> Iterator[Place]:
+    def _chosen(self, segment: CountedSegment, batch: ArrowBatch, rows: dict[str, Any]) -> Iterator[RecordPlace]:
         fields = [*_FIELDS, _HEADERS] if self.wanted.headers else _FIELDS
         for line in batch.to_jsonl("base64", fields=fields, rows=rows).splitlines():
             row = json.loads(line)
             if self._has_headers(row.pop("headers", None)):
-                yield Place(segment.path, *(row[name] for name in _COLUMNS))
+                yield RecordPlace(segment.path, *(row[name] for name in _COLUMNS))
 
     def _has_headers(self, headers: list[dict[str, str | None]] | None) -> bool:
         found = headers or []
@@ -249,3 +268,110 @@ class Search:
             any(one["key"] == name and (value is None or one["value"] == b64encode(value).decode()) for one in found)
             for name, value in self.wanted.headers
         )
+
+
+class CountedSegment(Segment):
+    """A segment whose look-ups are counted."""
+
+    def __init__(self, file: SegmentFile, counters: Counters) -> None:
+        super().__init__(file)
+        self._counters = counters
+        self._is_read = False
+        self._index_bytes: int | None = None
+        self._found: tuple[int, int, tuple[int, int, int] | None] | None = None
+
+    def is_read(self) -> None:
+        """Count it, once."""
+        self._counters.segments_read += not self._is_read
+        self._is_read = True
+
+    def range_of_offsets(self, start: int | None, end: int | None, *, is_skipping: bool) -> tuple[int, int | None]:
+        """Return the bytes of the batches that may contain the offsets; an empty range if no batch reaches the first of them."""
+        if self._is_kafka_07 or start is end is None:
+            return 0, None
+        self._looked_up_index()
+        if is_skipping:
+            return self.intact_range(start, end)
+        begin = 0
+        try:
+            begin, is_there = (0, True) if start is None else self._position(start)
+            if not is_there:
+                return begin, begin
+            behind = None if end is None else self._behind(end - 1)
+        except ChunkError:
+            return begin or self.intact_range(start)[0], None
+        except RecordBatchError:
+            return begin, None
+        return begin, None if behind is None else max(begin, behind)
+
+    def passed_over(self, offset: int) -> tuple[int, int | None] | None:
+        """The bytes in which a batch with an offset is, if there is one although no header tells it; None where one does.
+
+        From the last intact batch before it to which the index leads, to the first one behind it, or the end of the file.
+        """
+        if self._is_kafka_07:
+            return None
+        try:
+            position, batch = self._find(offset)
+        except RecordBatchError:
+            # Decoding tells what is wrong.
+            return None
+        if batch is not None and batch[1] <= offset:
+            return None
+        return min(position, self.intact_range(offset)[0]), None if batch is None else position
+
+    def ranges_of_time(self, timestamp: int) -> Iterator[tuple[int, int | None]]:
+        """Yield the bytes of the batch that has a record of this time or later by its header, then all bytes after it.
+
+        Where no header says so, what stands behind the last one.
+        """
+        if self._is_kafka_07:
+            return
+        self.is_read()
+        try:
+            position, batch = self._find_timestamp(timestamp)
+        except RecordBatchError:
+            # Decoding tells what is wrong, or skips it.
+            yield 0, None
+            return
+        self._walked(position, by_index=False)
+        if batch is not None:
+            yield position, position + batch[0]
+            yield position + batch[0], None
+        elif position < self.size:
+            yield position, None
+
+    def _position(self, offset: int) -> tuple[int, bool]:
+        position, batch = self._find(offset)
+        return position, batch is not None
+
+    def _behind(self, offset: int) -> int | None:
+        position, batch = self._find(offset)
+        return position + batch[0] if batch else None
+
+    def _find(self, offset: int) -> tuple[int, tuple[int, int, int] | None]:
+        """Look up the batch that reaches an offset; a search for one offset asks twice for the same."""
+        if self._found is None or self._found[0] != offset:
+            position, batch, by_index = self._index.find_offset(offset)
+            self._walked(position, by_index=by_index)
+            self._found = offset, position, batch
+        return self._found[1:]
+
+    def _walked(self, position: int, *, by_index: bool) -> None:
+        self._counters.bytes_walked += 0 if by_index else position
+
+    def _looked_up_index(self) -> None:
+        """Count the bytes of the index, once."""
+        self.is_read()
+        if self._index_bytes is None:
+            self._index_bytes = self._bytes_of_index()
+            self._counters.index_bytes += self._index_bytes
+
+    def _bytes_of_index(self) -> int:
+        if is_stored(self.path):
+            # A size would be a question more to the store; the entries are there after the look-up anyway.
+            return 8 * len(self._index.offset_index())
+        try:
+            return os.stat(self._beside(".index")).st_size
+        except OSError:
+            return 0

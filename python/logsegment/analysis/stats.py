@@ -1,9 +1,65 @@
-"""Counters of bounded size, whatever the length of the logs."""
+"""Statistics of logs: `stats`, and `Collector`, which counts in bounded memory."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
+
+from logsegment._core import BatchCounter, Finding
+from logsegment._decode import batch_stream
+from logsegment._inspect import Field, inspect
+from logsegment._log_paths import is_of_0_7
+from logsegment._options import EntryKeywords
+from logsegment._validate import UNOPENED, is_experimental
+from logsegment.analysis.results import LogSource, partitions_of
+from logsegment.analysis.v3_savings import V3Savings, v3_savings
+from logsegment.log.reader import arranged
+from logsegment.plugins.registry import is_given
+from logsegment.stores.uri import shown
+from logsegment.tiered.keys import Keys
+
+if TYPE_CHECKING:
+    from logsegment.plugins import Registry
+
+WhatIf: TypeAlias = Literal["v3"]
+
+
+def stats(
+    source: LogSource,
+    *,
+    what_if: WhatIf | None = None,
+    ratios: bool = True,
+    decryption_keys: Keys | None = None,
+    **options: Unpack[EntryKeywords],
+) -> Stats:
+    """Count what the headers of all batches say, past every damage, in bounded memory.
+
+    Args:
+        source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; or several of these.
+        what_if: "v3" also computes the sizes of the batches in the proposed format v3 (KIP-931): everything is compressed again.
+        ratios: decompress some batches of each codec for its ratio.
+        decryption_keys: private keys of tiered storage by their ids.
+        options: options of entries; see `decode`.
+
+    Returns:
+        `Stats`.
+
+    Raises:
+        FileNotFoundError: if a path does not exist, or contains no segments.
+        OSError: if a file cannot be read.
+
+    Example:
+        >>> import logsegment as ls
+        >>> counted = ls.stats("orders-0")
+        >>> counted.records, counted.first_offset, sorted(counted.formats)
+        (240, 0, ['v2'])
+    """
+    collector = Collector(is_sampling=ratios, what_if=what_if)
+    for name, files in partitions_of(source, decryption_keys):
+        for file in arranged(files, reports=True):
+            collector.add(file.source(), shown(file.path), name, is_repeatable=True, **options)
+    return collector.stats
 
 
 @dataclass(frozen=True)
@@ -122,6 +178,7 @@ class Stats:
         markers: control records by type.
         damage: the first findings of what was stepped over: severity, rule, file, position, message.
         damage_counts: all of them, by severity.
+        what_if: the sizes of the batches in format v3, if they were asked for.
     """
 
     files: int = 0
@@ -155,17 +212,11 @@ class Stats:
     markers: dict[str, int] = field(default_factory=dict)
     damage: list[dict[str, Any]] = field(default_factory=list)
     damage_counts: dict[str, int] = field(default_factory=dict)
+    what_if: V3Savings | None = None
 
     @classmethod
-    def of(
-        cls,
-        counts: dict[str, Any],
-        sampled: dict[str, Sampled],
-        files: int,
-        markers: dict[str, int],
-        damage: tuple[list[dict[str, Any]], dict[str, int]],
-    ) -> Stats:
-        """What `BatchCounter.counts` gives, and what looking into batches has shown."""
+    def of(cls, counts: dict[str, Any], sampled: dict[str, Sampled], **seen: Any) -> Stats:
+        """Return the statistics of what `BatchCounter.counts` returns, of the samples of each codec, and of other attributes."""
         codecs = {}
         for name, (batches, records, size) in counts["codecs"]:
             sample = sampled.get(name, Sampled())
@@ -179,17 +230,59 @@ class Stats:
             "by_offset": _series(*counts["by_offset"]),
             "by_time": _series(*counts["by_time"]),
         }
-        told_damage = {"damage": list(damage[0]), "damage_counts": dict(damage[1])}
-        return cls(**counts | parts | told_damage, files=files, markers=dict(markers))
+        return cls(**counts | parts | seen)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python, ready for JSON."""
+        """Return everything as plain Python, ready for JSON."""
         told = asdict(self)
+        del told["what_if"]
         for point in told["by_time"]["points"]:
             del point["first_time"], point["last_time"], point["late"]
         for name, codec in self.codecs.items():
             told["codecs"][name]["ratio"] = codec.ratio
-        return told
+        return told if self.what_if is None else told | {"what_if_v3": self.what_if.to_dict()}
+
+    def to_arrow(self) -> Any:
+        """Return a `pyarrow.Table` of one row with the fields of `to_dict`; what is counted by name is a list of structs.
+
+        Raises:
+            ImportError: if pyarrow is not installed.
+        """
+        import pyarrow as pa
+
+        told = self.to_dict()
+        rows = {
+            name: [{key_name: key} | one for key, one in told[name].items()]
+            for name, key_name in (("codecs", "codec"), ("producers", "producer_id"))
+        }
+        histograms = {name: told[name] | {"counts": list(told[name]["counts"].items())} for name in ("sizes", "counts")}
+        return pa.Table.from_pylist([told | rows | histograms], _arrow_schema(pa))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+def _arrow_schema(pa: Any) -> Any:
+    """Return the schema of `Stats.to_arrow`."""
+    number, text = pa.int64(), pa.string()
+
+    def struct(*names: str, **others: Any) -> Any:
+        return pa.struct([*((name, kind) for name, kind in others.items()), *((name, number) for name in names)])
+
+    point = struct("start", "bytes", "records"), struct("start", "bytes", "records", "first_time", "last_time", "late")
+    types = {
+        **dict.fromkeys(("formats", "timestamp_types", "markers", "damage_counts"), pa.map_(text, number)),
+        **dict.fromkeys(("sizes", "counts"), struct("total", "sum", "least", "most", counts=pa.map_(number, number))),
+        "codecs": pa.list_(struct(*(one.name for one in fields(CodecStats)), codec=text, ratio=pa.float64())),
+        "producers": pa.list_(struct("producer_id", "batches", "records", "transactional", "epoch", is_open=pa.bool_())),
+        "by_offset": struct("width", points=pa.list_(point[1])),
+        "by_time": struct("width", points=pa.list_(point[0])),
+        "gaps": pa.list_(struct("first", "last", log=text)),
+        "damage": pa.list_(struct("position", "length", severity=text, rule=text, file=text, message=text)),
+        "what_if_v3": pa.struct([(one.name, number if one.type == "int" else pa.float64()) for one in fields(V3Savings)]),
+    }
+    names = [one.name for one in fields(Stats) if one.name != "what_if"] + ["what_if_v3"]
+    return pa.schema([(name, types.get(name, number)) for name in names])
 
 
 def _histogram(counts: list[tuple[int, int]], total: int, sum_: int, least: int | None, most: int | None) -> Histogram:
@@ -202,3 +295,120 @@ def _series(width: int, points: list[tuple[int, int, int, tuple[int, int] | None
         first, last = times or (None, None)
         told.append(Point(start, size, records, first, last, late))
     return Series(width, told)
+
+
+#: Batches of each codec that are unpacked for its ratio.
+SAMPLE = 32
+#: Findings that are kept.
+MOST_DAMAGE = 100
+
+
+class Collector:
+    """Counts batches, file after file. Files of one partition must come in the order of their offsets, one after the other.
+
+    Headers are counted in Rust; here the few batches are looked into that it names.
+
+    Args:
+        is_sampling: decompress some batches of each codec for its ratio, where a source can be read twice.
+        what_if: as in `stats`; then every source must be readable twice.
+    """
+
+    def __init__(self, *, is_sampling: bool = True, what_if: WhatIf | None = None) -> None:
+        self._counter = BatchCounter()
+        self._is_sampling = is_sampling
+        self._partition: object = None
+        self._files = 0
+        self._sampled: dict[str, Sampled] = {}
+        self._markers: dict[str, int] = {}
+        self._damage: list[dict[str, Any]] = []
+        self._damage_counts: dict[str, int] = {}
+        self._has_experimental = False
+        self._saved = None if what_if is None else V3Savings()
+
+    @property
+    def stats(self) -> Stats:
+        """Return what was counted so far."""
+        damage = {"damage": list(self._damage), "damage_counts": dict(self._damage_counts)}
+        seen = {"files": self._files, "markers": dict(self._markers), "what_if": self._saved}
+        return Stats.of(self._counter.counts(), self._sampled, **damage, **seen)
+
+    def add(self, source: Any, name: str, partition: object, *, is_repeatable: bool, **options: Unpack[EntryKeywords]) -> None:
+        """Count the batches of one file.
+
+        Args:
+            source: as in `logsegment.batches`.
+            name: the path of the file, whose ending says whether it is a segment of Kafka 0.7.
+            partition: what tells its partition apart from others.
+            is_repeatable: the source can be read twice.
+            options: options of entries; see `logsegment.decode`.
+
+        Raises:
+            UnsupportedError: if the sizes in v3 are asked for and a batch cannot be converted.
+            OSError: if the file cannot be read.
+        """
+        if is_of_0_7(name) and options.get("format", "auto") == "auto":
+            options["format"] = "0.7"
+        self._counter.enter(name, options.get("format") == "0.7", partition != self._partition)
+        self._partition = partition
+        self._files += 1
+        with batch_stream(source, check_crc=False, on_error="skip", **options) as stream:
+            for rows in stream:
+                looks = self._counter.add(rows)
+                for position, codec, is_control in looks if is_repeatable else ():
+                    if is_control:
+                        self._look_for_type(position, source, options)
+                    elif self._is_sampling:
+                        self._sample(position, codec, name, source, options)
+            self._add_findings(stream.findings, name)
+        if self._saved is not None:
+            self._saved += v3_savings(source, **options)
+
+    def _add_findings(self, findings: Sequence[Finding], name: str) -> None:
+        """Keep the findings of a file, and those about v3 once."""
+        has_refused = False
+        for finding in findings:
+            if finding.rule == "EXPERIMENTAL":
+                if self._has_experimental:
+                    continue
+                self._has_experimental = True
+            if is_experimental(finding) and has_refused:
+                _add(self._damage_counts, finding.severity)
+                continue
+            has_refused |= is_experimental(finding)
+            self._tell(finding, name, {"position": finding.position, "length": finding.length, "message": finding.message})
+
+    def _look_for_type(self, position: int, source: Any, options: EntryKeywords) -> None:
+        entry = inspect(source, at=position, records=1, value_bytes=0, **options)
+        kinds = [field.note for _, field in entry.walk() if field.name == "type"]
+        _add(self._markers, kinds[0] if kinds else "EMPTY")
+
+    def _sample(self, position: int, codec: str, name: str, source: Any, options: EntryKeywords) -> None:
+        """Unpack one batch for the ratio of its codec."""
+        sampled = self._sampled.setdefault(codec, Sampled())
+        if sampled.batches >= SAMPLE:
+            return
+        entry = inspect(source, at=position, records=0, value_bytes=0, **options)
+        parts = {part.name: part for part in entry}
+        if "decompressed" in parts and entry.ok:
+            packed = next(parts[part] for part in ("records", "value", "payload") if part in parts)
+            sampled.batches += 1
+            sampled.packed += packed.length
+            sampled.plain += parts["decompressed"].length
+        elif is_given(cast("Registry | None", options.get("codecs"))):
+            self._blame_plugin(position, name, entry)
+
+    def _blame_plugin(self, position: int, name: str, entry: Field) -> None:
+        """Tell why a plugin of the registry that was given has no ratio; other damage is for `validate`."""
+        for problem in (problem for _, part in entry.walk() for problem in part.problems):
+            if problem.rule in UNOPENED:
+                self._tell(problem, name, {"position": position, "length": entry.length, "message": problem.message})
+                return
+
+    def _tell(self, found: Any, name: str, place: dict[str, Any]) -> None:
+        _add(self._damage_counts, found.severity)
+        if len(self._damage) < MOST_DAMAGE:
+            self._damage.append({"severity": found.severity, "rule": found.rule, "file": name} | place)
+
+
+def _add(counts: dict[str, int], name: str) -> None:
+    counts[name] = counts.get(name, 0) + 1

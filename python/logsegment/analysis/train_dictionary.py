@@ -9,11 +9,12 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from logsegment._convert import convert
 from logsegment._text import count
-from logsegment.plugins.wanted import Plugin
+from logsegment.plugins.entry import Plugin
 
 if TYPE_CHECKING:
     from logsegment.plugins.registry import Registry
@@ -91,7 +92,7 @@ def train_dictionary(
         >>> orders = pa.table({"value": [f'{{"order": {n}, "customer": {n * 7919 % 97}, "state": "paid"}}' for n in range(9000)]})
         >>> trained = ls.train_dictionary([ls.encode(orders, batch_bytes=1000)])
         >>> trained.samples, trained.held_out, trained.dictionary_bytes < trained.zstd_bytes
-        (320, 80, True)
+        (424, 106, True)
         >>> entry = trained.plugin("orders", "org.example.OrdersZstd").entry("python", 0)
         >>> packed = ls.encode(orders, batch_bytes=1000, compression="orders", codecs=MemoryRegistry([entry]))
         >>> len(packed) < len(ls.encode(orders, batch_bytes=1000, compression="zstd"))
@@ -172,8 +173,6 @@ class _Samples:
 def _trained(records: list[bytes], size: int | None, level: int) -> TrainedDictionary:
     import zstandard
 
-    from logsegment.plugins.ready.zstd import ZstdDictionary
-
     held_out = records[HELD_OUT - 1 :: HELD_OUT]
     samples: list[bytes | bytearray | memoryview] = [one[:_MOST_SAMPLE] for number, one in enumerate(records, 1) if number % HELD_OUT]
     total = sum(map(len, samples))
@@ -186,7 +185,8 @@ def _trained(records: list[bytes], size: int | None, level: int) -> TrainedDicti
         dictionary = zstandard.train_dictionary(most, samples, level=level).as_bytes()
     except zstandard.ZstdError as error:
         raise ValueError(f"no dictionary of {count(most, 'byte')} can be made from {given}: {error}") from None
-    packer, codec = zstandard.ZstdCompressor(level=level), ZstdDictionary(dictionary)
+    module, _, name = CLASS_NAME.partition(":")
+    packer, codec = zstandard.ZstdCompressor(level=level), getattr(import_module(module), name)(dictionary)
     return TrainedDictionary(
         dictionary,
         len(samples),

@@ -78,7 +78,7 @@ class V3Savings:
         return (self.plain - self.plain_main - self.header_bytes) / self.records if self.records else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python, ready for JSON."""
+        """Return everything as plain Python, ready for JSON."""
         told = asdict(self) | {"per_batch": self.per_batch, "per_record": self.per_record}
         return {name: round(value, 6) for name, value in told.items()}
 
@@ -116,7 +116,7 @@ def v3_savings(source: Any, **options: Any) -> V3Savings:
 
 
 def v3_header_len(batch: dict[str, Any]) -> int:
-    """Bytes of the header that a batch would have in v3 (S-V1, S-V12 to S-V14).
+    """Return the length of the header that a batch would have in v3 (S-V1, S-V12 to S-V14).
 
     Args:
         batch: its row of `logsegment.batches`.
@@ -133,7 +133,7 @@ def v3_header_len(batch: dict[str, Any]) -> int:
 
 
 def _pieces(source: Any, options: dict[str, Any]) -> Iterator[Any]:
-    """The source in pieces that begin and end between entries."""
+    """Yield the source in pieces that start and end between entries."""
     start = 0
     for _, end in _places(source, options):
         if end - start >= PIECE:
@@ -143,14 +143,14 @@ def _pieces(source: Any, options: dict[str, Any]) -> Iterator[Any]:
 
 
 def _places(source: Any, options: dict[str, Any]) -> Iterator[tuple[int, int]]:
-    """First byte of each entry, and the one behind it."""
+    """Yield the start and the end of each entry."""
     reading = _only(options, "format", "experimental", "base_position", "codecs", "limits")
     for row in _rows(source, "position", "size", on_error="skip", **reading):
         yield row["position"], row["position"] + row["size"]
 
 
 def _rows(source: Any, *names: str, **options: Any) -> Iterator[dict[str, Any]]:
-    """Columns of `logsegment.batches`, without pyarrow."""
+    """Yield rows of `logsegment.batches`, without pyarrow."""
     for rows in batch_stream(source, check_crc=False, **options):
         for line in rows.to_jsonl(fields=[(name, name) for name in names]).splitlines():
             yield json.loads(line)
@@ -163,7 +163,7 @@ def _part(source: Any, start: int, end: int | None) -> Any:
 
 
 def _of_intact(data: bytes, options: dict[str, Any]) -> V3Savings:
-    """The savings of entries whose checksums are right; of those with bad records only how many bytes they have."""
+    """Return the savings of valid entries; entries with malformed records count as left out."""
     try:
         return _savings(data, options)
     except RecordBatchError:
@@ -207,7 +207,7 @@ def _converted(data: bytes, options: dict[str, Any], **into: Any) -> bytes:
 
 
 def _validated(data: bytes, options: dict[str, Any]) -> tuple[int, float]:
-    """Bytes unpacked by a validation of the metadata, and its seconds."""
+    """Return the bytes that a validation of the metadata decompresses, and its seconds."""
     least, unpacked = float("inf"), 0
     for _ in range(TIMES):
         start = time.perf_counter()

@@ -9,6 +9,7 @@ click (arguments) and rich (colour, progress) come with the extra `cli` and are 
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 
@@ -38,8 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
         )
         return 2
     try:
-        from logsegment.cli.app import run
-
-        return run(sys.argv[1:] if arguments is None else arguments)
+        # click is there by now.
+        code: int = importlib.import_module("logsegment.cli.app").run(sys.argv[1:] if arguments is None else arguments)
+        return code
     except KeyboardInterrupt:
         return 130

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from importlib import import_module
 
 import click
 
@@ -11,9 +12,27 @@ from logsegment._core import __version__
 from logsegment.cli.exit_codes import UNREADABLE, Ended, stop_on_signals
 from logsegment.cli.messages import printable, say
 from logsegment.cli.options import examples
-from logsegment.cli.verbs import Verbs
 
 PROGRAM = "logsegment"
+
+
+#: A verb is a command of its name in a module of its name.
+VERBS = ("batches", "cat", "convert", "diff", "explain", "find", "follow", "lz4", "plugins", "restore", "salvage", "stats", "txn", "verify")
+
+
+class Verbs(click.Group):
+    """A group of the verbs that there are."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the verbs."""
+        return sorted(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return the command of this name, or None."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(import_module(f"logsegment.cli.{cmd_name}"), cmd_name)
+        return command
 
 
 @click.group(

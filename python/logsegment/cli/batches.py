@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import click
 
 from logsegment._core import ArrowBatch, RecordBatchError, RecordStream
 from logsegment._decode import batch_stream
-from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.inputs import InputSegment, in_range, segments_of
-from logsegment.cli.messages import count, say
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
+from logsegment.cli.inputs import InputSegment, in_range, opened, segments_of
+from logsegment.cli.messages import count, say, show_json_lines
 from logsegment.cli.options import (
+    Output,
+    Reading,
     examples,
-    experimental_option,
     file_options,
-    format_option,
     json_option,
     on_error_option,
     output_of,
     paths_argument,
     quiet_option,
-    registry_option,
+    reading_options,
+    taking,
 )
-from logsegment.cli.output.batch_rows import BatchLines, BatchTable, BatchText
-from logsegment.cli.output.files import ensure_output
+from logsegment.cli.output.files import TableFile, ensure_output, pyarrow_for
 from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.plugin_registries import noted, told
-from logsegment.cli.sources import opened
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
+from logsegment.cli.output.text import Paper, instant
+from logsegment.cli.plugin_registries import code_after, noting_errors
 
 
 class BatchSink(Protocol):
@@ -49,10 +50,25 @@ class BatchSink(Protocol):
     invalid: int
 
     def begin(self, name: str, stream: RecordStream) -> None:
-        """The rows that come are of this file."""
+        """Start with the rows of this file."""
 
     def write(self, batch: ArrowBatch) -> None:
         """Take some rows."""
+
+
+@dataclass(frozen=True)
+class BatchesArguments:
+    """The arguments of `batches`."""
+
+    paths: tuple[str, ...]
+    is_json: bool
+    arrow: str | None
+    parquet: str | None
+    overwrite: bool
+    no_crc: bool
+    on_error: str
+    reading: Reading
+    quiet: bool
 
 
 @click.command(
@@ -68,48 +84,35 @@ class BatchSink(Protocol):
 @file_options
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums; only headers are looked at.")
 @on_error_option
-@format_option
-@experimental_option
-@registry_option
+@reading_options
 @quiet_option
 @ending
-def batches(
-    paths: tuple[str, ...],
-    is_json: bool,
-    arrow: str | None,
-    parquet: str | None,
-    overwrite: bool,
-    no_crc: bool,
-    on_error: str,
-    entry_format: str,
-    experimental: bool,
-    codecs: Registry | None,
-    quiet: bool,
-) -> int:
+@taking(BatchesArguments)
+def batches(options: BatchesArguments) -> int:
     """Write one row for every batch of every PATH; nothing is decompressed."""
-    output = output_of(arrow, parquet, overwrite, is_json=is_json)
-    segments = in_range(segments_of(paths), None, None)
+    output = output_of(options.arrow, options.parquet, options.overwrite, is_json=options.is_json)
+    segments = in_range(segments_of(options.paths), None, None)
     with ExitStack() as stack:
         sink: BatchSink
         if output.kind:
-            ensure_output(output.path, segments, overwrite)
+            ensure_output(output.path, segments, options.overwrite)
             sink = BatchTable(output, stack)
         else:
-            sink = BatchLines() if is_json else BatchText()
-        progress = stack.enter_context(Progress(segments, is_wanted=not quiet and sink.leaves_terminal))
-        noting = noted(codecs)
-        options = {"check_crc": not no_crc, "on_error": on_error, "format": entry_format, "experimental": experimental, "codecs": noting}
-        codes = [_write(segment, sink, progress, options, quiet=quiet) for segment in segments]
-    if output.kind and not quiet:
+            sink = BatchLines() if options.is_json else BatchText()
+        progress = stack.enter_context(Progress(segments, is_wanted=not options.quiet and sink.leaves_terminal))
+        reading = noting_errors(options.reading)
+        how = {"check_crc": not options.no_crc, "on_error": options.on_error} | reading
+        codes = [_write(segment, sink, progress, how, quiet=options.quiet) for segment in segments]
+    if output.kind and not options.quiet:
         say(f"wrote {count(sink.written, 'row')} to {output.path}")
     _tell_invalid(sink.invalid)
-    return told(noting, FOUND if sink.invalid or FOUND in codes else CLEAN)
+    return code_after(reading, FOUND if sink.invalid or FOUND in codes else CLEAN)
 
 
-def _write(segment: InputSegment, sink: BatchSink, progress: Progress, options: dict[str, Any], *, quiet: bool) -> int:
+def _write(segment: InputSegment, sink: BatchSink, progress: Progress, how: dict[str, Any], *, quiet: bool) -> int:
     progress.begin(segment)
     with opened(segment) as source:
-        stream = batch_stream(source, **options)
+        stream = batch_stream(source, **how)
         with stream:
             sink.begin(segment.name, stream)
             try:
@@ -117,10 +120,132 @@ def _write(segment: InputSegment, sink: BatchSink, progress: Progress, options: 
                     sink.write(batch)
                     progress.seen(stream.io_stats.bytes_read)
             except RecordBatchError as error:
-                raise Damaged(segment.name, error) from None
+                raise DamagedInput(segment.name, error) from None
         return FOUND if tell(stream.findings, segment.name, progress, quiet=quiet) else CLEAN
 
 
 def _tell_invalid(invalid: int) -> None:
     if invalid:
         say(f"{count(invalid, 'batch')} with a wrong checksum")
+
+
+Row = dict[str, Any]
+
+
+class BatchLines:
+    """JSON lines on stdout: `file`, then the batch columns."""
+
+    def __init__(self) -> None:
+        self.leaves_terminal = not sys.stdout.isatty()
+        self.written = 0
+        self.invalid = 0
+        self._constants: list[tuple[str, str]] = []
+
+    def begin(self, name: str, stream: RecordStream) -> None:
+        """Start with the rows of this file."""
+        self._constants = [("file", name)]
+
+    def write(self, batch: ArrowBatch) -> None:
+        """Write some rows."""
+        lines = batch.to_jsonl(constants=self._constants)
+        # Quotation marks inside of a string are escaped, so this is never part of one.
+        self.invalid += lines.count(b'"isValid":false')
+        self.written += batch.num_rows
+        show_json_lines(lines)
+
+
+class BatchTable:
+    """A table in a file, through pyarrow: `file`, then the batch columns."""
+
+    leaves_terminal = True
+
+    def __init__(self, output: Output, stack: ExitStack) -> None:
+        self.written = 0
+        self.invalid = 0
+        self._pa = pyarrow_for(output)
+        self._table = TableFile(output, stack)
+        self._name = ""
+
+    def begin(self, name: str, stream: RecordStream) -> None:
+        """Start with the rows of this file."""
+        self._name = name
+        fields = [self._pa.field("file", self._pa.string()), *self._pa.schema(stream.schema)]
+        self._schema = self._pa.schema(fields)
+        self._table.begin(self._schema)
+
+    def write(self, batch: ArrowBatch) -> None:
+        """Write some rows."""
+        rows = batch.to_pyarrow()
+        names = self._pa.repeat(self._pa.scalar(self._name, self._pa.string()), rows.num_rows)
+        self._table.write(self._pa.record_batch([names, *rows.columns], schema=self._schema))
+        self.invalid += self._pa.compute.sum(self._pa.compute.invert(rows["isValid"])).as_py() or 0
+        self.written += rows.num_rows
+
+
+class BatchText:
+    """A table for people. Its columns have fixed widths, so that it can be written while it is read."""
+
+    leaves_terminal = False
+
+    def __init__(self) -> None:
+        self.written = 0
+        self.invalid = 0
+        self._paper = Paper()
+
+    def begin(self, name: str, stream: RecordStream) -> None:
+        """Start with the rows of this file."""
+        self._paper.line(name, "bold")
+        self._paper.line("  ".join(_cell(title, width) for title, width, _ in COLUMNS).rstrip(), "dim")
+
+    def write(self, batch: ArrowBatch) -> None:
+        """Write some rows."""
+        for line in batch.to_jsonl().splitlines():
+            row = json.loads(line)
+            is_invalid = row["isValid"] is False
+            self.invalid += is_invalid
+            text = "  ".join(_cell(value(row), width) for _, width, value in COLUMNS).rstrip()
+            self._paper.line(text, "red" if is_invalid else None)
+        self.written += batch.num_rows
+
+
+def _cell(text: object, width: int) -> str:
+    """Align numbers to the right and words (negative widths) to the left."""
+    return f"{text:<{-width}}" if width < 0 else f"{text:>{width}}"
+
+
+def _producer(row: Row) -> str:
+    return "-" if row["producerId"] == -1 else f"{row['producerId']}:{row['producerEpoch']}"
+
+
+def _sequence(row: Row) -> str:
+    return "-" if row["baseSequence"] == -1 else f"{row['baseSequence']}"
+
+
+def _checksum(row: Row) -> str:
+    return {True: "ok", False: "WRONG", None: "-"}[row["isValid"]]
+
+
+def _flags(row: Row) -> str:
+    flags = ["transactional"] if row["isTransactional"] else []
+    flags += ["control"] if row["isControl"] else []
+    flags += ["LogAppendTime"] if row["timestampType"] == "LogAppendTime" else []
+    # No broker wrote it: whoever reads the table should not have to know the switch that let it through.
+    flags += ["EXPERIMENTAL v3"] if row["magic"] == 3 else []
+    return " ".join(flags)
+
+
+#: Title, width, text of a row.
+COLUMNS: list[tuple[str, int, Callable[[Row], object]]] = [
+    ("position", 11, lambda row: row["position"]),
+    ("size", 8, lambda row: row["size"]),
+    ("baseOffset", 12, lambda row: "-" if row["baseOffset"] is None else row["baseOffset"]),
+    ("lastOffset", 12, lambda row: row["lastOffset"]),
+    ("count", 7, lambda row: "-" if row["count"] is None else row["count"]),
+    ("codec", -6, lambda row: row["compression"]),
+    ("maxTimestamp", -24, lambda row: instant(row["maxTimestamp"])),
+    ("producer", -9, _producer),
+    ("sequence", 8, _sequence),
+    ("epoch", 5, lambda row: row["partitionLeaderEpoch"]),
+    ("crc", -5, _checksum),
+    ("flags", -1, _flags),
+]

@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
-from logsegment._convert import Converted
+from logsegment._convert import Converted, MapTaker
 from logsegment._convert import convert as convert_source
 from logsegment._core import Finding, LossError, RecordBatchError
-from logsegment.cli.exit_codes import CLEAN, LOST, Damaged, ending
-from logsegment.cli.inputs import STDIN, InputSegment, segments_of
+from logsegment.cli.exit_codes import CLEAN, LOST, DamagedInput, ending
+from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import (
     CodecType,
+    Reading,
     examples,
-    experimental_option,
-    format_option,
     overwrite_option,
     paths_argument,
     quiet_option,
-    registry_option,
+    reading_options,
+    taking,
 )
 from logsegment.cli.output.directories import begun_directory, ensure_own_directories, file_name, rebuild_beside, whole_directory
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.findings import tell
-from logsegment.cli.output.offset_map import OffsetMap, offset_map
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.sources import opened
 from logsegment.log.reader import ensure_named
 from logsegment.tiered import SegmentKeyError
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 #: What is so of every segment is told once.
 ONCE = frozenset({"EXPERIMENTAL", "S-C2"})
@@ -46,7 +44,7 @@ TARGET = "nothing was written; what failed is the plugin of the target, not the 
 
 
 @dataclass
-class Job:
+class Conversion:
     """What all segments of a conversion share."""
 
     options: dict[str, Any]
@@ -65,11 +63,11 @@ class Job:
         return file_name(segment)
 
     def is_of_0_7(self, segment: InputSegment) -> bool:
-        """Whether a segment is read as one of Kafka 0.7."""
+        """Return whether a segment is read as one of Kafka 0.7."""
         return self.options["format"] == "0.7" or (self.options["format"] == "auto" and segment.is_of_0_7)
 
     def options_of(self, segment: InputSegment) -> dict[str, Any]:
-        """The options for one segment: what its name tells of Kafka 0.7 stands among them, as a pipe has no name."""
+        """Return the options for one segment, with what its name says about Kafka 0.7."""
         if not self.is_of_0_7(segment):
             return self.options
         own: dict[str, Any] = {"format": "0.7"}
@@ -80,7 +78,7 @@ class Job:
         return self.options | own
 
     def untold(self, findings: Sequence[Finding]) -> list[Finding]:
-        """Findings without those that were told of another segment already."""
+        """Return the findings without those that were reported for another segment."""
         fresh = [finding for finding in findings if finding.rule not in self.told]
         self.told |= ONCE & {finding.rule for finding in fresh}
         return fresh
@@ -95,6 +93,31 @@ class Job:
             at = converted.stopped_at
             where = f"{segment.name}: ended before the {at.compression} batch at byte {at.position}, offset {at.base_offset}"
             self.stopped.append(f"{where}; name a codec that the older format has with --compression")
+
+
+@dataclass(frozen=True)
+class ConvertArguments:
+    """The arguments of `convert`."""
+
+    paths: tuple[str, ...]
+    output: str
+    overwrite: bool
+    to: str | None
+    metadata_first: bool
+    compression: str | None
+    level: int | None
+    reading: Reading
+    first_offset: int | None
+    map_path: str | None
+    base_position: int | None
+    batch_bytes: int
+    lz4_in_07: bool
+    ignore_lz4_header_checksum: bool
+    allow_dependent_lz4_blocks: bool
+    dictionaries: tuple[BinaryIO, ...]
+    no_crc: bool
+    allow_loss: bool
+    quiet: bool
 
 
 @click.command(
@@ -113,9 +136,7 @@ class Job:
 @click.option("--metadata-first", is_flag=True, help="To v3: the metadata of all records before their payloads.")
 @click.option("--compression", type=CodecType(), help="Codec to write, by Kafka's name or a plugin's; each entry's own without it.")
 @click.option("--level", type=int, help="Level of that codec.")
-@format_option
-@experimental_option
-@registry_option
+@reading_options
 @click.option("--first-offset", type=click.IntRange(min=0), help="Offset of the first message, from Kafka 0.7.")
 @click.option("--offset-map", "map_path", metavar="FILE", help="From Kafka 0.7: where each message went, as CSV.")
 @click.option("--base-position", type=click.IntRange(min=0), help="From Kafka 0.7: where PATH starts in its partition; else as named.")
@@ -130,29 +151,8 @@ class Job:
 @click.option("--allow-loss", is_flag=True, help="Convert although something has no room in the target; say what, exit code 3.")
 @quiet_option
 @ending
-def convert(
-    paths: tuple[str, ...],
-    output: str,
-    overwrite: bool,
-    to: str | None,
-    metadata_first: bool,
-    compression: str | None,
-    level: int | None,
-    entry_format: str,
-    experimental: bool,
-    codecs: Registry | None,
-    first_offset: int | None,
-    map_path: str | None,
-    base_position: int | None,
-    batch_bytes: int,
-    lz4_in_07: bool,
-    ignore_lz4_header_checksum: bool,
-    allow_dependent_lz4_blocks: bool,
-    dictionaries: tuple[BinaryIO, ...],
-    no_crc: bool,
-    allow_loss: bool,
-    quiet: bool,
-) -> int:
+@taking(ConvertArguments)
+def convert(options: ConvertArguments) -> int:
     """Write the segments of PATH in another format or codec.
 
     A directory becomes a directory with the same names, with indexes, snapshots and epochs made anew. The output appears when it is
@@ -160,39 +160,37 @@ def convert(
 
     Exit codes: 0 nothing lost, 1 bad data or a loss that is not allowed, 2 usage, 3 finished but something was lost.
     """
-    options = {
-        "to": to,
-        "metadata_first": metadata_first,
-        "compression": compression,
-        "level": level,
-        "format": entry_format,
-        "experimental": experimental,
-        "codecs": codecs,
-        "first_offset": first_offset,
-        "base_position": base_position,
-        "batch_bytes": batch_bytes,
-        "lz4_in_07": lz4_in_07,
-        "ignore_lz4_header_checksum": ignore_lz4_header_checksum,
-        "allow_dependent_lz4_blocks": allow_dependent_lz4_blocks,
-        "zstd_dictionaries": [file.read() for file in dictionaries] or None,
-        "check_crc": not no_crc,
-        "allow_loss": allow_loss,
+    how = {
+        "to": options.to,
+        "metadata_first": options.metadata_first,
+        "compression": options.compression,
+        "level": options.level,
+        "first_offset": options.first_offset,
+        "base_position": options.base_position,
+        "batch_bytes": options.batch_bytes,
+        "lz4_in_07": options.lz4_in_07,
+        "ignore_lz4_header_checksum": options.ignore_lz4_header_checksum,
+        "allow_dependent_lz4_blocks": options.allow_dependent_lz4_blocks,
+        "zstd_dictionaries": [file.read() for file in options.dictionaries] or None,
+        "check_crc": not options.no_crc,
+        "allow_loss": options.allow_loss,
+        **options.reading,
     }
-    segments = segments_of(paths)
+    segments = segments_of(options.paths)
     _ensure_named(segments)
-    job = Job(options, overwrite, quiet=quiet)
-    _ensure_map(map_path, output, segments, job)
-    with offset_map(map_path, overwrite) as job.map, Progress(segments, is_wanted=not quiet) as progress:
+    job = Conversion(how, options.overwrite, quiet=options.quiet)
+    _ensure_map(options.map_path, options.output, segments, job)
+    with offset_map(options.map_path, options.overwrite) as job.map, Progress(segments, is_wanted=not options.quiet) as progress:
         if any(segment.is_listed for segment in segments):
-            _to_directory(segments, output, job, progress)
+            _to_directory(segments, options.output, job, progress)
         else:
-            _to_file(segments, output, job, progress)
-    if output != STDIN and not quiet:
-        say(f"wrote {count(len(segments), 'segment')} to {output}")
+            _to_file(segments, options.output, job, progress)
+    if options.output != STDIN and not options.quiet:
+        say(f"wrote {count(len(segments), 'segment')} options.to {options.output}")
     return _told(job)
 
 
-def _ensure_map(path: str | None, output: str, segments: Sequence[InputSegment], job: Job) -> None:
+def _ensure_map(path: str | None, output: str, segments: Sequence[InputSegment], job: Conversion) -> None:
     """Refuse a map that would be empty, or that is an input or the output.
 
     Raises:
@@ -207,7 +205,7 @@ def _ensure_map(path: str | None, output: str, segments: Sequence[InputSegment],
     ensure_output(path, segments, job.overwrite)
 
 
-def _to_file(segments: Sequence[InputSegment], output: str, job: Job, progress: Progress) -> None:
+def _to_file(segments: Sequence[InputSegment], output: str, job: Conversion, progress: Progress) -> None:
     if len(segments) > 1:
         raise click.UsageError("several files cannot become one; give a directory, or one file at a time")
     if output == STDIN:
@@ -218,7 +216,7 @@ def _to_file(segments: Sequence[InputSegment], output: str, job: Job, progress: 
         _convert(segments[0], file, job, progress)
 
 
-def _to_directory(segments: Sequence[InputSegment], output: str, job: Job, progress: Progress) -> None:
+def _to_directory(segments: Sequence[InputSegment], output: str, job: Conversion, progress: Progress) -> None:
     ensure_own_directories(segments)
     asked = dict(job.options)
     with whole_directory(output) as hidden:
@@ -237,15 +235,15 @@ def _to_directory(segments: Sequence[InputSegment], output: str, job: Job, progr
         rebuild_beside(hidden)
 
 
-def _convert(segment: InputSegment, file: Any, job: Job, progress: Progress) -> None:
+def _convert(segment: InputSegment, file: Any, job: Conversion, progress: Progress) -> None:
     progress.begin(segment)
     with opened(segment, seen=progress.seen if progress.is_shown else None) as source:
         try:
             converted = convert_source(source, out=file, **job.options_of(segment))
         except LossError as refused:
-            raise Damaged(segment.name, refused, "--allow-loss converts all the same, and tells what was lost") from refused
+            raise DamagedInput(segment.name, refused, "--allow-loss converts all the same, and tells what was lost") from refused
         except RecordBatchError as error:
-            raise Damaged(segment.name, error, _advice(error)) from error
+            raise DamagedInput(segment.name, error, _advice(error)) from error
         except SegmentKeyError:
             raise
         except ValueError as mistake:
@@ -260,17 +258,56 @@ def _ensure_named(segments: Sequence[InputSegment]) -> None:
         ensure_named([segment.file for segment in segments if segment.file and segment.is_listed])
     except RecordBatchError as error:
         advice = "nothing was written; `logsegment salvage` writes segments under the names that their offsets prove"
-        raise Damaged(error.path or "", error, advice) from None
+        raise DamagedInput(error.path or "", error, advice) from None
 
 
 def _advice(error: RecordBatchError) -> str:
-    is_target = error.code == "packing" or (error.code == "plugin_missing" and error.position is None)
+    is_target = error.code == "compression" or (error.code == "plugin_missing" and error.position is None)
     return TARGET if is_target else ADVICE
 
 
-def _told(job: Job) -> int:
+def _told(job: Conversion) -> int:
     for line in job.stopped:
         say(line)
     if job.losses and not job.quiet:
         say("lost: " + ", ".join(f"{name} ({count(number, 'time')})" for name, number in job.losses.items()))
     return LOST if job.losses or job.stopped else CLEAN
+
+
+#: `position` counts in the partition, as offsets of Kafka 0.7 do: a consumer that stopped there goes on at the `offset` beside it.
+COLUMNS = ("file", "position", "index", "offset")
+
+
+class OffsetMap:
+    """Rows of a map, written as they come."""
+
+    def __init__(self, file: io.TextIOBase) -> None:
+        self._lines = csv.writer(file, lineterminator="\n")
+        self._lines.writerow(COLUMNS)
+
+    def of(self, segment: InputSegment, base_position: int | None) -> MapTaker:
+        """Return a function that takes the rows of one segment.
+
+        Args:
+            segment: a segment of Kafka 0.7.
+            base_position: where its first byte stands in the partition; None for what its name tells.
+        """
+        start = (segment.base_offset or 0) if base_position is None and segment.is_of_0_7 else base_position or 0
+
+        def take(rows: list[tuple[int, int, int]]) -> None:
+            self._lines.writerows((segment.name, start + position, index, offset) for position, index, offset in rows)
+
+        return take
+
+
+@contextmanager
+def offset_map(path: str | None, overwrite: bool) -> Iterator[OffsetMap | None]:
+    """Open a map that is complete or absent; None without a path."""
+    if path is None:
+        yield None
+        return
+    with whole_file(path, overwrite) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
+        yield OffsetMap(text)
+        text.flush()
+        text.detach()

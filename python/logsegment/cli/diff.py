@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import click
 
 from logsegment._core import RecordBatchError
 from logsegment._validate import is_unopened
-from logsegment.analysis.diff import Comparison, Damage, Difference
-from logsegment.analysis.diff import diff as compared
+from logsegment.analysis.diff import Comparison
+from logsegment.analysis.diff import diff as compare
+from logsegment.analysis.diff_sides import Difference
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.inputs import STDIN, tell_gaps
 from logsegment.cli.messages import count, say, show, show_json
 from logsegment.cli.options import (
+    Reading,
     examples,
-    experimental_option,
-    format_option,
     json_option,
     key_file_option,
     keyed,
     quiet_option,
-    registry_option,
+    reading_options,
+    redact_messages_option,
+    taking,
+    withholding,
 )
 from logsegment.cli.output.findings import more_like_it
-from logsegment.cli.redact import redact_messages_option, withholding
 from logsegment.segment_files.discovery import is_gap
 from logsegment.stores.uri import shown
 from logsegment.tiered import SegmentKeyError
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 PATH = click.Path(exists=False, allow_dash=True)
 VERDICTS = {
@@ -43,6 +41,22 @@ VERDICTS = {
     "unopened": "NOT UNPACKED, and else the same",
     "damaged": "DAMAGED, and else the same",
 }
+
+
+@dataclass(frozen=True)
+class DiffArguments:
+    """The arguments of `diff`."""
+
+    a: str
+    b: str
+    with_batches: bool
+    deep: bool
+    no_crc: bool
+    limit: int | None
+    is_redacted: bool
+    reading: Reading
+    is_json: bool
+    quiet: bool
 
 
 @click.command(
@@ -61,84 +75,118 @@ VERDICTS = {
 @click.option("--no-crc", is_flag=True, help="Believe the checksums that are stored, and where they agree read headers alone.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Tell N differences of a partition at most; all are counted.")
 @redact_messages_option
-@format_option
-@experimental_option
-@registry_option
+@reading_options
 @json_option("JSON lines: differences, damage, and a summary of each partition.")
 @quiet_option
 @ending
-def diff(
-    a: str,
-    b: str,
-    with_batches: bool,
-    deep: bool,
-    no_crc: bool,
-    limit: int | None,
-    is_redacted: bool,
-    entry_format: str,
-    experimental: bool,
-    codecs: Registry | None,
-    is_json: bool,
-    quiet: bool,
-) -> int:
+@taking(DiffArguments)
+def diff(options: DiffArguments) -> int:
     """Compare the records of A with those of B: segments, partition directories, or trees of them.
 
-    InputSegment borders, batches, codecs and formats do not count. With --quiet only partitions that are not the same are told.
+    Segment borders, batches, codecs and formats do not count. With --quiet only partitions that are not the same are reported.
     """
-    if STDIN in (a, b):
+    if STDIN in (options.a, options.b):
         raise click.UsageError("diff reads its inputs twice: standard input can be read only once")
-    options: dict[str, Any] = {"batches": with_batches, "deep": deep, "check_crc": not no_crc}
-    options |= {"format": entry_format, "experimental": experimental, "codecs": codecs}
     ctx = click.get_current_context()
-    redactor = withholding(is_redacted)
-    write = partial(_write_json if is_json else _write_text, limit=limit, redactor=redactor, quiet=quiet)
+    how: dict[str, Any] = {"batches": options.with_batches, "deep": options.deep, "check_crc": not options.no_crc, **options.reading}
+    redactor = withholding(options.is_redacted)
     try:
-        partitions = compared(keyed(ctx, a), keyed(ctx, b), **options)
-        states = [_told(partition, write) for partition in partitions]
+        states = [_written(one, options, redactor) for one in compare(keyed(ctx, options.a), keyed(ctx, options.b), **how)]
     except RecordBatchError as error:
-        raise Damaged(error.path or f"{a} or {b}", error, "`logsegment verify` tells what is lost", redactor) from None
+        name = error.path or f"{options.a} or {options.b}"
+        raise DamagedInput(name, error, "`logsegment verify` tells what is lost", redactor) from None
     except SegmentKeyError:
         raise
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    if len(states) > 1 and not quiet:
+    if len(states) > 1 and not options.quiet:
         say(f"{count(len(states), 'partition')}: " + ", ".join(f"{states.count(state)} {state}" for state in VERDICTS))
     return CLEAN if set(states) == {"same"} else FOUND
 
 
-def _told(partition: Comparison, write: Callable[[Comparison], str]) -> str:
-    """Its state; what is missing since an upload is not read is told before it."""
+def _written(partition: Comparison, options: DiffArguments, redactor: Redactor | None) -> str:
+    """Write a partition after the gaps of its uploads; return its state."""
     tell_gaps(filter(is_gap, partition.left_out))
-    return write(partition)
-
-
-def _write_text(partition: Comparison, limit: int | None, redactor: Redactor | None, quiet: bool) -> str:
-    name = partition.name
-    told = 0
-    first: dict[tuple[str, str, str], Damage] = {}
-    alike: Counter[tuple[str, str, str]] = Counter()
-    for found in partition:
-        if isinstance(found, Difference):
-            told += 1
-            if limit is not None and told > limit:
-                continue
-            line = _line(found)
-        elif is_unopened(found.finding):
-            # Every batch of a plugin has the same to say: at the end, once.
-            key = (found.side, found.finding.rule, found.finding.message)
-            first.setdefault(key, found)
-            alike[key] += 1
+    shown_differences = 0
+    lines = JsonDifferences(partition, redactor) if options.is_json else TextDifferences(partition, redactor)
+    for found in partition.once():
+        if found.kind == "damage":
+            lines.damage(found)
             continue
-        else:
-            line = _damage_line(found, redactor)
-        show(f"{name}: {line}")
-    for kind, batches in alike.items():
-        show(f"{name}: {_damage_line(first[kind], redactor)}{more_like_it(batches)}")
-    if limit is not None and told > limit:
-        show(f"{name}: and {told - limit:,} more")
-    if not (quiet and partition.state == "same"):
-        show(f"{name}: {VERDICTS[partition.state]}. {_summary(partition)}")
+        shown_differences += 1
+        if options.limit is None or shown_differences <= options.limit:
+            lines.difference(found)
+    lines.end(0 if options.limit is None else shown_differences - options.limit)
+    if not (options.quiet and partition.state == "same"):
+        lines.summary()
     return partition.state
+
+
+class JsonDifferences:
+    """Writes the differences of a partition as JSON lines."""
+
+    def __init__(self, partition: Comparison, redactor: Redactor | None) -> None:
+        self._partition = partition
+        self._place = {"topic": partition.topic, "partition": partition.partition}
+        self._redactor = redactor
+
+    def difference(self, found: Difference) -> None:
+        """Write a difference."""
+        fields = found.to_dict()
+        show_json({"type": fields.pop("type"), **self._place, **fields})
+
+    def damage(self, found: Difference) -> None:
+        """Write a damaged place."""
+        fields = found.to_dict()
+        if self._redactor is not None and found.finding is not None:
+            fields |= self._redactor.finding_fields(found.finding)
+        show_json({"type": fields.pop("type"), **self._place, **fields})
+
+    def end(self, hidden: int) -> None:
+        """Write nothing: the summary has the counts."""
+
+    def summary(self) -> None:
+        """Write the counts."""
+        show_json({"type": "summary"} | self._partition.summary())
+
+
+class TextDifferences:
+    """Writes the differences of a partition as text."""
+
+    def __init__(self, partition: Comparison, redactor: Redactor | None) -> None:
+        self._partition = partition
+        self._redactor = redactor
+        self._first: dict[tuple[str, str, str], str] = {}
+        self._alike: Counter[tuple[str, str, str]] = Counter()
+
+    def difference(self, found: Difference) -> None:
+        """Write a difference."""
+        show(f"{self._partition.name}: {_line(found)}")
+
+    def damage(self, found: Difference) -> None:
+        """Write a damaged place; batches that a plugin could not decompress are counted and written once, at the end."""
+        if (finding := found.finding) is None:
+            return
+        words = finding.message if self._redactor is None else self._redactor.finding(finding)
+        side = (found.side or "").upper()
+        line = f"{side} {shown(found.path)}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}"
+        if is_unopened(finding):
+            key = (side, finding.rule, finding.message)
+            self._first.setdefault(key, line)
+            self._alike[key] += 1
+        else:
+            show(f"{self._partition.name}: {line}")
+
+    def end(self, hidden: int) -> None:
+        """Write what was counted."""
+        for key, batches in self._alike.items():
+            show(f"{self._partition.name}: {self._first[key]}{more_like_it(batches)}")
+        if hidden > 0:
+            show(f"{self._partition.name}: and {hidden:,} more")
+
+    def summary(self) -> None:
+        """Write the verdict and the counts."""
+        show(f"{self._partition.name}: {VERDICTS[self._partition.state]}. {_summary(self._partition)}")
 
 
 def _line(found: Difference) -> str:
@@ -154,13 +202,6 @@ def _line(found: Difference) -> str:
     return f"{kind}: {where} ({', '.join(found.fields)})"
 
 
-def _damage_line(found: Damage, redactor: Redactor | None) -> str:
-    finding = found.finding
-    path = shown(found.path)
-    words = finding.message if redactor is None else redactor.finding(finding)
-    return f"{found.side.upper()} {path}: {finding.severity} [{finding.rule}] at byte {finding.position:,}: {words}"
-
-
 def _summary(partition: Comparison) -> str:
     totals = partition.totals
     for side, files in (("A", partition.a), ("B", partition.b)):
@@ -174,25 +215,3 @@ def _summary(partition: Comparison) -> str:
     if totals.unopened:
         told.append(f"{count(totals.unopened, 'batch')} not unpacked")
     return ", ".join([*told, count(totals.damage, "damaged place")] if totals.damage else told)
-
-
-def _write_json(partition: Comparison, limit: int | None, redactor: Redactor | None, quiet: bool) -> str:
-    place = {"topic": partition.topic, "partition": partition.partition}
-    told = 0
-    for found in partition:
-        if isinstance(found, Difference):
-            told += 1
-            if limit is None or told <= limit:
-                fields = found.to_dict()
-                show_json({"type": fields.pop("type"), **place, **fields})
-        else:
-            fields = found.finding.to_dict() if redactor is None else redactor.finding_fields(found.finding)
-            show_json({"type": "damage", **place, "side": found.side, "file": shown(found.path), **fields})
-    if not (quiet and partition.state == "same"):
-        totals = partition.totals
-        counts = {"sameRecords": totals.same_records, "sameBatches": totals.same_batches, "missingInA": totals.missing_a}
-        counts |= {"missingInB": totals.missing_b, "changed": totals.changed, "unreadable": totals.unreadable}
-        counts |= {"batchStretches": totals.batches, "damaged": totals.damage, "unopened": totals.unopened}
-        sides = {"inA": bool(partition.a), "inB": bool(partition.b)}
-        show_json({"type": "summary", **place, "name": partition.name, "state": partition.state, **sides, **counts})
-    return partition.state

@@ -35,7 +35,7 @@ class Ended(BaseException):
         self.code = code
 
 
-class Damaged(Exception):
+class DamagedInput(Exception):
     """Bad bytes that end a verb, with the name of their file and what to do about them."""
 
     SKIPPING = "`--on-error skip` goes on past damage, `logsegment verify` tells what is lost"
@@ -93,7 +93,7 @@ def _code_of(verb: Callable[[], int]) -> int:
         return CLEAN
     except KeyboardInterrupt:
         return Ended.INTERRUPTED
-    except Damaged as damaged:
+    except DamagedInput as damaged:
         say(str(damaged))
         say(damaged.advice)
         return FOUND
@@ -110,7 +110,7 @@ def _code_of(verb: Callable[[], int]) -> int:
 
 
 def words_of(error: OSError | SegmentKeyError) -> str:
-    """An error as people read it: the file, then what is wrong."""
+    """Return the text of an error: the file, then the problem."""
     if isinstance(error, SegmentKeyError):
         return f"{error} (--key-file ID=FILE)"
     reason = error.strerror or str(error)
@@ -118,13 +118,13 @@ def words_of(error: OSError | SegmentKeyError) -> str:
 
 
 def _without_place(words: str, name: str) -> str:
-    """Words about a file, or about one that lies beside it, without what its own name says already."""
+    """Return a text without the name of its file or directory, which is printed before it."""
     directory, slash, _ = name.rpartition("/")
     return words.removeprefix(f"{name}: ").removeprefix(directory + slash)
 
 
 def _forget_stdout() -> None:
-    """Nothing more can be written, also not by Python at its end."""
+    """Replace a closed stdout, so that Python does not write to it at its end."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

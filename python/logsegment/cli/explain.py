@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, NamedTuple, cast
 
 import click
 
-from logsegment._core import RecordBatchError
-from logsegment._inspect import RECORDS, Field, html_page, inspect, text_lines
-from logsegment.analysis.redacted_fields import begins_entry, is_intact, is_proven, redacted
-from logsegment.analysis.redaction import Redactor
-from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.inputs import STDIN, InputSegment, segments_of
-from logsegment.cli.intact import Intact, next_intact
+from logsegment._core import FileSource, Finding, RecordBatchError
+from logsegment._decode import batch_stream
+from logsegment._inspect import RECORDS, VALUE_BYTES, Field, html_page, inspect, text_lines
+from logsegment._options import Depth
+from logsegment.analysis.redaction import Redactor, begins_entry, is_intact, is_proven, redacted
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
+from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
 from logsegment.cli.messages import count, say, show_json
 from logsegment.cli.options import (
     ParamType,
+    Reading,
     examples,
-    experimental_option,
-    format_option,
     json_option,
     overwrite_option,
     path_argument,
-    registry_option,
+    reading_options,
+    redact_options,
+    redactor_of,
+    taking,
 )
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.text import Paper
-from logsegment.cli.plugin_registries import noted, told
-from logsegment.cli.redact import redact_options, redactor_of
-from logsegment.cli.sources import opened
+from logsegment.cli.plugin_registries import code_after, noting_errors
 from logsegment.log.segment import Segment
 from logsegment.tiered import SegmentKeyError
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
 
 #: How the pieces of a line look on a terminal.
 STYLES = {
@@ -50,8 +48,6 @@ STYLES = {
     "problem-info": "magenta",
 }
 
-#: Options that say what the bytes are.
-READING = ("format", "experimental", "codecs")
 ADVICE = "--at POSITION shows what stands at a byte, `logsegment verify` what is damaged"
 
 
@@ -69,6 +65,23 @@ class CountType(ParamType):
         if not value.isascii() or not value.isdigit() or len(value) > 18:
             self.fail(f"{value!r} is neither a number nor all")
         return int(value)
+
+
+@dataclass(frozen=True)
+class ExplainArguments:
+    """The arguments of `explain`."""
+
+    path: str
+    at: int | None
+    offset: int | None
+    depth: Depth
+    records: int
+    html: str | None
+    overwrite: bool
+    is_redacted: bool
+    redact_key: str | None
+    reading: Reading
+    is_json: bool
 
 
 @click.command(
@@ -94,64 +107,48 @@ class CountType(ParamType):
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page instead: it folds, and needs no network.")
 @overwrite_option
 @redact_options
-@format_option
-@experimental_option
-@registry_option
+@reading_options
 @json_option("One JSON object: a tree of fields.")
 @ending
-def explain(
-    path: str,
-    at: int | None,
-    offset: int | None,
-    depth: str,
-    records: int,
-    html: str | None,
-    overwrite: bool,
-    is_redacted: bool,
-    redact_key: str | None,
-    entry_format: str,
-    experimental: bool,
-    codecs: Registry | None,
-    is_json: bool,
-) -> int:
+@taking(ExplainArguments)
+def explain(options: ExplainArguments) -> int:
     """Show one batch of PATH field by field: position, bytes, name, value and what it means, the damage marked where it is.
 
     PATH is a log segment, - for standard input, or a partition directory when --offset tells the segment. Without --at and --offset the
     first batch is shown, and when no intact one stands there, the next one that is. Fields have Kafka's names; packed records follow
-    unpacked, and their positions count in the unpacked bytes.
+    decompressed, and their positions count in the decompressed bytes.
 
     The exit code is 1 when the batch is damaged, or the offset may have been in damage before it; other damage is passed by.
     """
-    if at is not None and offset is not None:
+    if options.at is not None and options.offset is not None:
         raise click.UsageError("only one of --at and --offset can be given")
-    if html is not None and is_json:
+    if options.html is not None and options.is_json:
         raise click.UsageError("only one of --json and --html can be given")
-    redactor = redactor_of(is_redacted, redact_key)
-    segment = _segment(path, offset)
-    if html is not None:
-        ensure_output(html, [segment], overwrite)
-    noting = noted(codecs)
-    options = {"depth": depth, "records": records, "format": entry_format, "experimental": experimental, "codecs": noting}
-    explaining = Explaining(segment, options, redactor)
+    redactor = redactor_of(options.is_redacted, options.redact_key)
+    segment = _segment(options.path, options.offset)
+    if options.html is not None:
+        ensure_output(options.html, [segment], options.overwrite)
+    reading = noting_errors(options.reading)
+    explaining = Explaining(segment, options, reading, redactor)
     try:
-        root = explaining.batch_of(offset) if offset is not None else explaining.shown(at)
-        behind = explaining.behind(root) if at is None and offset is None else None
+        root = explaining.batch_of(options.offset) if options.offset is not None else explaining.shown(options.at)
+        behind = explaining.behind(root) if options.at is None and options.offset is None else None
     except RecordBatchError as error:
-        raise Damaged(segment.name, error, ADVICE, redactor) from None
+        raise DamagedInput(segment.name, error, ADVICE, redactor) from None
     except SegmentKeyError:
         # It names the segment by itself.
         raise
     except ValueError as mistake:
         raise click.UsageError(f"{segment.name}: {mistake}") from None
-    if html is not None:
-        with whole_file(html, overwrite) as out:
+    if options.html is not None:
+        with whole_file(options.html, options.overwrite) as out:
             out.write(html_page(root, f"{segment.name}, byte {root.start}", behind).encode())
-    elif is_json:
+    elif options.is_json:
         tree = {"file": segment.name, **root.to_dict()} | ({"next": behind.to_dict()} if behind else {})
         show_json(tree)
     else:
         _print(segment.name, root, behind)
-    return told(noting, CLEAN if root.ok and not explaining.is_damaged else FOUND)
+    return code_after(reading, CLEAN if root.ok and not explaining.is_damaged else FOUND)
 
 
 def _print(name: str, root: Field, behind: Field | None) -> None:
@@ -171,18 +168,26 @@ class Explaining:
     """
 
     segment: InputSegment
-    options: dict[str, Any]
+    options: ExplainArguments
+    reading: Reading
     redactor: Redactor | None
     is_damaged: bool = False
 
     def shown(self, at: int | None, offset: int | None = None) -> Field:
-        """What stands at a position, or the batch of an offset."""
+        """Return the fields at a position, or of the batch of an offset."""
         if self.redactor is None:
-            return _inspected(self.segment, at, offset, self.options)
-        return _redacted(self.segment, at, offset, self.options, self.redactor)
+            return self._inspected(at, offset)
+        # The hash of a payload covers all its bytes.
+        root = self._inspected(at, offset, value_bytes=sys.maxsize)
+        if not is_intact(root) and not begins_entry(self._batches(), root.start):
+            raise click.UsageError(
+                f"{self.segment.name}: byte {root.start:,} holds no intact batch, and none that is intact ends there, so that what stands "
+                "there may be a piece of a value: not shown with --redact"
+            )
+        return redacted(root, self.redactor)
 
     def batch_of(self, offset: int) -> Field:
-        """The batch of an offset, or the first one behind it. Damage in which the offset may have been is told, other is passed by."""
+        """Return the batch of an offset, or the first one after it; report damage that may have contained the offset."""
         try:
             root = self.shown(None, offset)
         except SegmentKeyError:
@@ -197,7 +202,7 @@ class Explaining:
         return root if found is None else self.shown(found)
 
     def _holder(self, offset: int) -> int | None:
-        """Where the intact batch of an offset stands, or the first one behind it; tells the damage before it."""
+        """Return the position of the valid batch of an offset, or of the first one after it; report the damage before it."""
         found = self._next(lambda row: row["lastOffset"] >= offset)
         if found is None:
             return None
@@ -206,7 +211,7 @@ class Explaining:
         return found.position
 
     def behind(self, root: Field) -> Field | None:
-        """The next intact batch, when what is shown is not proven to be one."""
+        """Return the next valid batch, if no checksum proves the batch that is shown."""
         if is_proven(root) or not self._is_read_again:
             return None
         found = self._next(lambda row: row["position"] > root.start)
@@ -221,45 +226,33 @@ class Explaining:
     def _is_read_again(self) -> bool:
         return self.segment.file is not None and self.segment.is_regular
 
-    def _next(self, is_wanted: Callable[[Mapping[str, Any]], bool]) -> Intact | None:
+    def _next(self, is_wanted: Callable[[Mapping[str, Any]], bool]) -> NextBatch | None:
         if not self._is_read_again:
             return None
-        return next_intact(self.segment, is_wanted, {name: self.options[name] for name in READING})
+        return next_intact(self.segment, is_wanted, self.reading)
+
+    def _inspected(self, at: int | None, offset: int | None, value_bytes: int = VALUE_BYTES) -> Field:
+        how = {"depth": self.options.depth, "records": self.options.records, "value_bytes": value_bytes, **self.reading}
+        if self.segment.file is not None and self.segment.is_regular:
+            return Segment(self.segment.file).inspect(at=at, offset=offset, **how)
+        with opened(self.segment) as source:
+            return inspect(source, at=at, offset=offset, **cast(Any, how))
+
+    def _batches(self) -> list[dict[str, Any]]:
+        """Return the rows of all valid batches; none of a stream, which was read already."""
+        if self.segment.file is None or not self._is_read_again:
+            return []
+        return Segment(self.segment.file).batches(on_error="skip", **self.reading).to_pylist()
 
 
 def _claims_to_hold(root: Field, offset: int) -> bool:
-    """Whether the first offset of a batch, or that of a message, is not behind `offset`."""
+    """Return whether the first offset of a batch or message is at or before `offset`."""
     first = next((field.value for field in root.children if field.name in ("baseOffset", "offset")), None)
     return isinstance(first, int) and first <= offset
 
 
-def _inspected(segment: InputSegment, at: int | None, offset: int | None, options: dict[str, Any]) -> Field:
-    if segment.file is not None and segment.is_regular:
-        return Segment(segment.file).inspect(at=at, offset=offset, **options)
-    with opened(segment) as source:
-        return inspect(source, at=at, offset=offset, **cast(Any, options))
-
-
-def _redacted(segment: InputSegment, at: int | None, offset: int | None, options: dict[str, Any], redactor: Redactor) -> Field:
-    """The batch without its payloads, which are hashed whole."""
-    root = _inspected(segment, at, offset, options | {"value_bytes": sys.maxsize})
-    if not is_intact(root) and not begins_entry(_batches(segment, options), root.start):
-        raise click.UsageError(
-            f"{segment.name}: byte {root.start:,} holds no intact batch, and none that is intact ends there, so that what stands there "
-            "may be a piece of a value: not shown with --redact"
-        )
-    return redacted(root, redactor)
-
-
-def _batches(segment: InputSegment, options: dict[str, Any]) -> list[dict[str, Any]]:
-    """All batches that are intact; none of a stream, which is behind."""
-    if segment.file is None or not segment.is_regular:
-        return []
-    return Segment(segment.file).batches(on_error="skip", **{name: options[name] for name in READING}).to_pylist()
-
-
 def _segment(path: str, offset: int | None) -> InputSegment:
-    """The one segment that is meant."""
+    """Return the one segment to explain."""
     if path == STDIN and sys.stdin.isatty():
         raise click.BadParameter("standard input is no pipe and no file; - reads a log segment from one")
     found = segments_of([path])
@@ -270,3 +263,36 @@ def _segment(path: str, offset: int | None) -> InputSegment:
     if len(partitions) > 1 or offset is None:
         raise click.UsageError(f"{path} holds {count(len(found), 'segment')}: name one file, or a partition directory and --offset")
     return max(before or found[:1], key=lambda segment: segment.base_offset or 0)
+
+
+#: Headers that are looked at together: one of the first few is what is searched for, or none.
+_BATCH_SIZE = 64
+_FIELDS = [(name, name) for name in ("isValid", "position", "lastOffset")]
+
+
+class NextBatch(NamedTuple):
+    """Where a batch begins whose checksum matches, and what is wrong before it."""
+
+    position: int
+    damage: list[Finding]
+
+
+def next_intact(segment: InputSegment, is_wanted: Callable[[Mapping[str, Any]], bool], options: Reading) -> NextBatch | None:
+    """Return the first valid batch of a file that is wanted.
+
+    Args:
+        segment: the file, which can be read more than once.
+        is_wanted: asked with `position` and `lastOffset` of each intact batch.
+        options: what `logsegment.batch_stream` is told of formats and plugins.
+
+    Raises:
+        RecordBatchError: when the format is none that is read.
+        OSError: when the file cannot be read.
+    """
+    with batch_stream(FileSource(segment.path), on_error="skip", batch_size=_BATCH_SIZE, **options) as stream:
+        for rows in stream:
+            for line in rows.to_jsonl(fields=_FIELDS).splitlines():
+                row = json.loads(line)
+                if row["isValid"] and is_wanted(row):
+                    return NextBatch(row["position"], [one for one in stream.findings if one.position < row["position"]])
+    return None

@@ -5,16 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from logsegment._core import RecordBatchError
-from logsegment.analysis.counted_segment import Counters
+from logsegment._options import OnError, ReadOptions
 from logsegment.analysis.redaction import Redactor
-from logsegment.analysis.search import Place, Search, Wanted
-from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, Damaged, ending, words_of
+from logsegment.analysis.results import grouped
+from logsegment.analysis.search import Conditions, Counters, RecordPlace, Search
+from logsegment.cli.exit_codes import CLEAN, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
 from logsegment.cli.inputs import InputSegment, segments_of
 from logsegment.cli.messages import count, say, show, show_json
 from logsegment.cli.options import (
@@ -23,23 +25,20 @@ from logsegment.cli.options import (
     Offsets,
     OffsetsType,
     ParamType,
+    Reading,
     examples,
-    experimental_option,
-    format_option,
     json_option,
     on_error_option,
     paths_argument,
     quiet_option,
-    registry_option,
+    reading_options,
+    redact_messages_option,
+    taking,
+    withholding,
 )
-from logsegment.cli.output.batch_rows import instant
 from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.redact import redact_messages_option, withholding
-from logsegment.cli.txn import partitions
-
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
+from logsegment.cli.output.text import instant
 
 #: As grep has it.
 NOT_FOUND = 1
@@ -56,6 +55,26 @@ class HeaderType(ParamType):
             return value
         name, equals, wanted = value.partition("=")
         return name, wanted.encode("utf-8", "surrogateescape") if equals else None
+
+
+@dataclass(frozen=True)
+class FindArguments:
+    """The arguments of `find`."""
+
+    paths: tuple[str, ...]
+    offsets: Offsets | None
+    at: int | None
+    since: int | None
+    until: int | None
+    keys: tuple[str, ...]
+    raw_keys: tuple[bytes, ...]
+    headers: tuple[tuple[str, bytes | None], ...]
+    limit: int | None
+    is_redacted: bool
+    on_error: OnError
+    reading: Reading
+    is_json: bool
+    quiet: bool
 
 
 @click.command(
@@ -78,48 +97,30 @@ class HeaderType(ParamType):
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Stop after N records.")
 @redact_messages_option
 @on_error_option
-@format_option
-@experimental_option
-@registry_option
+@reading_options
 @json_option("JSON lines.")
 @quiet_option
 @ending
-def find(
-    paths: tuple[str, ...],
-    offsets: Offsets | None,
-    at: int | None,
-    since: int | None,
-    until: int | None,
-    keys: tuple[str, ...],
-    raw_keys: tuple[bytes, ...],
-    headers: tuple[tuple[str, bytes | None], ...],
-    limit: int | None,
-    is_redacted: bool,
-    on_error: str,
-    entry_format: str,
-    experimental: bool,
-    codecs: Registry | None,
-    is_json: bool,
-    quiet: bool,
-) -> int:
+@taking(FindArguments)
+def find(options: FindArguments) -> int:
     """Tell where the records are that meet all conditions: partition, segment, batch.
 
     Offsets and times go through the indexes; for keys and headers all within them is read. What was read is told on stderr. The exit
     code is 0 when there was such a record, 1 when there is none, and 2 when something could not be read.
     """
     begun = time.perf_counter()
-    bounds = offsets or Offsets()
-    wanted_keys = [key.encode("utf-8", "surrogateescape") for key in keys] + list(raw_keys)
-    wanted = Wanted(bounds.start, bounds.end, at, since, until, wanted_keys or None, headers)
+    bounds = options.offsets or Offsets()
+    wanted_keys = [key.encode("utf-8", "surrogateescape") for key in options.keys] + list(options.raw_keys)
+    wanted = Conditions(bounds.start, bounds.end, options.at, options.since, options.until, wanted_keys or None, options.headers)
     _ensure_wanted(wanted)
-    segments = segments_of(paths)
+    segments = segments_of(options.paths)
     for segment in segments:
         if segment.file is None or not segment.is_regular:
             raise click.UsageError(f"find reads by position: {segment.name} can be read only once; `logsegment cat` takes it")
-    search = Search(wanted, on_error, entry_format, experimental, codecs)  # type: ignore[arg-type]
-    lines = Lines(segments, limit, is_json=is_json)
-    is_whole = _search(search, segments, lines, withholding(is_redacted), quiet=quiet)
-    if not quiet:
+    search = Search(wanted, ReadOptions(on_error=options.on_error, **options.reading))
+    lines = Lines(segments, options.limit, is_json=options.is_json)
+    is_whole = _search(search, segments, lines, withholding(options.is_redacted), quiet=options.quiet)
+    if not options.quiet:
         say(counted(search.counters, lines.written, time.perf_counter() - begun))
     return UNREADABLE if not is_whole else CLEAN if lines.written else NOT_FOUND
 
@@ -131,63 +132,52 @@ class Lines:
         self.names = {segment.path: segment.name for segment in segments}
         self.written = 0
         self._limit = limit
-        self._show: Callable[[Place, str], None] = show_object if is_json else show_text
+        self._show: Callable[[RecordPlace, str], None] = show_object if is_json else show_text
 
     @property
     def is_full(self) -> bool:
         """No more are wanted."""
         return self._limit is not None and self.written >= self._limit
 
-    def write(self, place: Place) -> None:
+    def write(self, place: RecordPlace) -> None:
         """Write one."""
         self._show(place, self.names[place.path])
         self.written += 1
 
 
-def show_text(place: Place, name: str) -> None:
+def show_text(place: RecordPlace, name: str) -> None:
     """Write a place for people."""
     what = f"{place.control_type} marker" if place.control_type else f"record {place.index_in_entry}"
     batch = f"the batch at byte {place.entry_position:,} (base offset {place.batch_base_offset})"
     show(f"{name}: offset {place.offset}, {instant(place.timestamp)}, {what} of {batch}")
 
 
-def show_object(place: Place, name: str) -> None:
+def show_object(place: RecordPlace, name: str) -> None:
     """Write a place as an object, with the names that `cat` and `batches` have."""
-    row = {field: getattr(place, attribute) for attribute, field in JSON_FIELDS}
+    row = place.to_dict()
+    del row["path"]
     show_json({"file": name} | row)
 
 
-JSON_FIELDS = (
-    ("topic", "topic"),
-    ("partition", "partition"),
-    ("offset", "offset"),
-    ("timestamp", "timestamp"),
-    ("control_type", "controlType"),
-    ("batch_base_offset", "batchBaseOffset"),
-    ("entry_position", "entryPosition"),
-    ("index_in_entry", "indexInEntry"),
-)
-
-
 def counted(counters: Counters, found: int, seconds: float) -> str:
-    """What was found, and what was read for it."""
+    """Return a line about what was found and what was read for it."""
     where = f"{counters.segments_read:,} of {count(counters.segments, 'segment')} in {count(counters.partitions, 'partition')}"
     read = f"read {count(counters.batch_bytes, 'byte')} of batches and {counters.index_bytes:,} of indexes"
     walked = f", walked {count(counters.bytes_walked, 'byte')} by headers" if counters.bytes_walked else ""
     return f"{count(found, 'place')}; looked into {where}, {read}{walked}, in {seconds * 1000:,.1f} ms"
 
 
-def _ensure_wanted(wanted: Wanted) -> None:
-    if wanted == Wanted():
+def _ensure_wanted(wanted: Conditions) -> None:
+    if wanted == Conditions():
         raise click.UsageError("say what to find: --offset, --time, --since, --until, --key or --header")
-    if wanted.at is not None and wanted != Wanted(at=wanted.at):
+    if wanted.at is not None and wanted != Conditions(at=wanted.at):
         raise click.UsageError("--time finds the first record of a time by itself; --since goes with other conditions")
 
 
 def _search(search: Search, segments: list[InputSegment], lines: Lines, redactor: Redactor | None, *, quiet: bool) -> bool:
     """Write the places of every partition; false when something could not be read. Damage of one does not hide the others."""
     is_whole = True
-    for _, files in partitions(segments):
+    for _, files in grouped((one.file, one.is_listed) for one in segments if one.file):
         try:
             with closing(search.places(files)) as places:
                 for place in places:
@@ -200,7 +190,7 @@ def _search(search: Search, segments: list[InputSegment], lines: Lines, redactor
             say(words_of(error))
             is_whole = False
         except RecordBatchError as error:
-            damaged = Damaged(lines.names[search.path], error, redactor=redactor)
+            damaged = DamagedInput(lines.names[search.path], error, redactor=redactor)
             say(str(damaged))
             say(damaged.advice)
             is_whole = False

@@ -17,8 +17,7 @@ from logsegment._core import Finding, RecordBatchError
 from logsegment._decode import decode
 from logsegment._options import OnError, Values
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.decoding import ensure_topics, json_columns, say_others, values_option
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, Damaged, ending, words_of
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, DamagedInput, ending, words_of
 from logsegment.cli.inputs import STDIN, ensure_topic, tell_gaps
 from logsegment.cli.messages import say
 from logsegment.cli.options import (
@@ -28,15 +27,18 @@ from logsegment.cli.options import (
     on_error_option,
     paths_argument,
     quiet_option,
+    redact_options,
+    redactor_of,
     registry_option,
+    taking,
+    values_option,
 )
 from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
-from logsegment.cli.output.records import Form, JsonLines, Rows
-from logsegment.cli.redact import redact_options, redactor_of
+from logsegment.cli.output.records import Form, JsonLines, RowFilter, ensure_topics, json_columns, say_others
 from logsegment.log.follow import Follower, Piece
-from logsegment.segment_files.discovery import SegmentFile, directory_of, find_segments, found_in, is_gap
-from logsegment.stores.uri import here, is_stored, shown
+from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, is_gap
+from logsegment.stores.uri import directory_of, here, is_stored, shown
 from logsegment.tiered import SegmentKeyError
 
 if TYPE_CHECKING:
@@ -48,6 +50,27 @@ STORE_INTERVAL = 10.0
 BETWEEN = f"Seconds between two looks; {INTERVAL} by default, {STORE_INTERVAL:g} where a PATH is in a store."
 
 
+@dataclass(frozen=True)
+class FollowArguments:
+    """The arguments of `follow`."""
+
+    paths: tuple[str, ...]
+    offset: int | None
+    columns: list[str] | None
+    form: Form | None
+    control: bool
+    values: Values
+    topic: str | None
+    interval: float | None
+    idle_exit: float | None
+    is_redacted: bool
+    redact_key: str | None
+    on_error: OnError
+    experimental: bool
+    codecs: Registry | None
+    quiet: bool
+
+
 @dataclass
 class Following:
     """What is followed, and how it is written.
@@ -56,15 +79,9 @@ class Following:
         code: exit code, as far as it is known.
     """
 
+    options: FollowArguments
     sink: JsonLines
-    control: bool
-    topic: str | None
-    on_error: OnError
-    experimental: bool
-    codecs: Registry | None
-    redactor: Redactor | None
-    quiet: bool
-    start: int | None
+    redactor: Redactor | None = None
     code: int = CLEAN
     followers: dict[str, Follower] = field(default_factory=dict)
     uploaded: set[str] = field(default_factory=set)
@@ -74,7 +91,7 @@ class Following:
         """Write what is new; true when there was something."""
         is_first = not self.followers
         # A partition that comes later is new from its first record on.
-        start = self.start if is_first else self.start or 0
+        start = self.options.offset if is_first else self.options.offset or 0
         found = [self._look_at(path, start) for path in paths]
         return any(found)
 
@@ -91,8 +108,10 @@ class Following:
         return any(found)
 
     def _look(self, directory: str, segments: Sequence[SegmentFile], start: int | None, left_out: Sequence[Finding]) -> bool:
-        ensure_topics(self.sink.columns, [(directory, segments[0].topic or self.topic)], control=self.control)
-        follower = self.followers.setdefault(directory, Follower(start, experimental=self.experimental, on_error=self.on_error))
+        ensure_topics(self.sink.columns, [(directory, segments[0].topic or self.options.topic)], control=self.options.control)
+        follower = self.followers.setdefault(
+            directory, Follower(start, experimental=self.options.experimental, on_error=self.options.on_error)
+        )
         self._tell_gaps([one for one in left_out if directory_of(one.path) == shown(segments[0].directory)], follower)
         found = False
         try:
@@ -103,7 +122,7 @@ class Following:
         except FileNotFoundError:
             return found  # renamed or deleted since it was listed; the next look lists it again
         except SegmentKeyError as error:
-            if self.on_error == "raise":
+            if self.options.on_error == "raise":
                 raise
             self._tell(directory, error)
         return found
@@ -128,25 +147,25 @@ class Following:
             self._say_once(words_of(one))
             self.code = UNREADABLE
             return False
-        if not self.quiet:
+        if not self.options.quiet:
             say(f"{directory}: {one}")
         return False
 
-    def _damaged(self, name: str, error: RecordBatchError) -> Damaged:
-        return Damaged(error.path or shown(name), error, redactor=self.redactor)
+    def _damaged(self, name: str, error: RecordBatchError) -> DamagedInput:
+        return DamagedInput(error.path or shown(name), error, redactor=self.redactor)
 
     def _write(self, piece: Piece) -> None:
         stream = decode(
             piece.segment.source(piece.position, piece.stop),
             columns=self.sink.columns,
-            on_error=self.on_error,
-            control=self.control,
+            on_error=self.options.on_error,
+            control=self.options.control,
             start_offset=piece.start,
             end_offset=piece.end,
-            topic=self.topic if piece.segment.topic is None else piece.segment.topic,
+            topic=self.options.topic if piece.segment.topic is None else piece.segment.topic,
             partition=piece.segment.partition,
-            experimental=self.experimental,
-            codecs=self.codecs,
+            experimental=self.options.experimental,
+            codecs=self.options.codecs,
         )
         try:
             with stream:
@@ -156,7 +175,7 @@ class Following:
         finally:
             sys.stdout.buffer.flush()
         own = [one for one in stream.findings if piece.known is None or one.position <= piece.known]
-        if tell(own, shown(piece.segment.path), Progress([], is_wanted=False), quiet=self.quiet, redactor=self.redactor):
+        if tell(own, shown(piece.segment.path), Progress([], is_wanted=False), quiet=self.options.quiet, redactor=self.redactor):
             self.code = max(self.code, FOUND)
 
 
@@ -166,7 +185,7 @@ class Following:
         "logsegment follow /var/lib/kafka/data/orders-0",
         "logsegment follow orders-0 --offset 1042 --columns offset,key,value",
         "logsegment follow orders-0 --idle-exit 10 | wc -l",
-        "logsegment follow __consumer_offsets-1 --decode",
+        "logsegment follow __consumer_offsets-1 --values internal",
     ),
 )
 @paths_argument
@@ -184,44 +203,29 @@ class Following:
 @registry_option
 @quiet_option
 @ending
-def follow(
-    paths: tuple[str, ...],
-    offset: int | None,
-    columns: list[str] | None,
-    form: Form | None,
-    control: bool,
-    values: Values,
-    topic: str | None,
-    interval: float | None,
-    idle_exit: float | None,
-    is_redacted: bool,
-    redact_key: str | None,
-    on_error: OnError,
-    experimental: bool,
-    codecs: Registry | None,
-    quiet: bool,
-) -> int:
+@taking(FollowArguments)
+def follow(options: FollowArguments) -> int:
     """Write the records that come to the logs of every PATH, as soon as their batches are complete, until Ctrl-C.
 
     PATH is a partition directory, a tree of them, or a segment, here or in a store. Rolled segments are followed into the next one. That a
     log was cut below what was shown is told on stderr, and what stands there now is shown. Of tiered storage, and of what is copied to a
     store, whole segments come: a record is shown once its segment was closed and uploaded.
     """
-    if STDIN in paths:
+    if STDIN in options.paths:
         raise click.UsageError(f"{STDIN}: a pipe is read once, and does not grow; `logsegment cat` reads it")
-    listed = [segment for path in paths for segment in find_segments(path)]
-    ensure_topic(topic, (segment.topic for segment in listed))
-    chosen = json_columns(columns, control=control, values=values)
-    ensure_topics(chosen, ((segment.path, segment.topic or topic) for segment in listed), control=control)
-    say_others(chosen, (segment.topic or topic for segment in listed), control=control, quiet=quiet)
-    redactor = redactor_of(is_redacted, redact_key, quiet=quiet)
-    if redactor and form:
+    listed = [segment for path in options.paths for segment in find_segments(path)]
+    ensure_topic(options.topic, (segment.topic for segment in listed))
+    chosen = json_columns(options.columns, control=options.control, values=options.values)
+    ensure_topics(chosen, ((segment.path, segment.topic or options.topic) for segment in listed), control=options.control)
+    say_others(chosen, (segment.topic or options.topic for segment in listed), control=options.control, quiet=options.quiet)
+    redactor = redactor_of(options.is_redacted, options.redact_key, quiet=options.quiet)
+    if redactor and options.form:
         raise click.UsageError("--bytes is about bytes, of which --redact shows none")
-    sink = JsonLines(chosen, Rows(None, None, None, None), form or "auto", 1, redactor)
-    following = Following(sink, control, topic, on_error, experimental, codecs, redactor, quiet, offset)
-    usual = STORE_INTERVAL if any(here(path) is None for path in paths) else INTERVAL
+    sink = JsonLines(chosen, RowFilter(None, None, None, None), options.form or "auto", 1, redactor)
+    following = Following(options, sink, redactor)
+    usual = STORE_INTERVAL if any(here(path) is None for path in options.paths) else INTERVAL
     with suppress(KeyboardInterrupt):
-        _until_idle(following, paths, interval or usual, idle_exit)
+        _until_idle(following, options.paths, options.interval or usual, options.idle_exit)
     return following.code
 
 
@@ -237,7 +241,7 @@ def _until_idle(following: Following, paths: Sequence[str], interval: float, idl
 
 
 def by_partition(path: str, files: Sequence[SegmentFile]) -> Iterator[tuple[str, list[SegmentFile]]]:
-    """The partitions of a path, each once, with their segments; a file that is named is one of its own."""
+    """Yield the partitions of a path with their segments; a file that is named is a partition of its own."""
     for directory, group in groupby(files, key=lambda segment: segment.directory):
         segments = list(group)
         is_named = len(segments) == 1 and segments[0].path == path

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import stat
-from collections.abc import Iterable, Sequence
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import click
 
-from logsegment._core import Finding
+from logsegment._core import FileSource, Finding
+from logsegment._log_paths import is_of_0_7
 from logsegment.cli.messages import say
 from logsegment.log import reader
 from logsegment.log.reader import alone, arranged
-from logsegment.segment_files.discovery import SegmentFile, directory_of, found_in, is_directory, is_gap, segments_beside, size_of
-from logsegment.stores.uri import is_stored, shown
+from logsegment.segment_files.discovery import SegmentFile, found_in, is_gap, segments_beside, size_of
+from logsegment.stores.listing import is_directory
+from logsegment.stores.uri import directory_of, is_stored, shown
 from logsegment.tiered.errors import SegmentKeyError
 
 STDIN = "-"
@@ -52,7 +60,7 @@ class InputSegment:
     @property
     def is_of_0_7(self) -> bool:
         """Named as a segment of Kafka 0.7 is."""
-        return self.path.endswith(".kafka")
+        return is_of_0_7(self.path)
 
     @property
     def directory(self) -> str:
@@ -76,7 +84,7 @@ class InputSegment:
 
 
 def segments_of(paths: Iterable[str], left_out: list[Finding] | None = None) -> list[InputSegment]:
-    """All segments that the paths name, in their order; of a directory in the order of topic, partition and offset.
+    """Return the segments that the paths name; those of a directory in the order of topic, partition and offset.
 
     Args:
         paths: as they were given.
@@ -113,7 +121,7 @@ def ensure_topic(topic: str | None, told: Iterable[str | None]) -> None:
 
 
 def whole_partition(segment: InputSegment) -> list[SegmentFile]:
-    """The segments of the partition that a segment belongs to: its neighbours if its directory is a partition's, else itself."""
+    """Return the segments of the partition that a segment belongs to, or only itself if its directory is no partition's."""
     if segment.file is None:
         return []
     if segment.partition is None or not segment.is_regular or segment.base_offset is None:
@@ -156,8 +164,83 @@ def _input(file: SegmentFile, is_listed: bool) -> InputSegment:
 
 
 def _size(file: SegmentFile) -> int:
-    """Bytes of a stored file; 0 of one that nobody can open without a key: who reads it is told."""
+    """Return the bytes of a stored file; 0 if its key is missing, which its reader reports."""
     try:
         return size_of(file)
     except SegmentKeyError:
         return 0
+
+
+#: Told how many bytes of the input are behind.
+Seen = Callable[[int], None]
+
+
+class Flow:
+    """A pipe or another file that is read front to back, piece by piece as it comes.
+
+    What a signal raises inside of `read` comes out of native code as an OSError; `reraise` brings it back.
+    """
+
+    def __init__(self, raw: Any, seen: Seen | None = None) -> None:
+        self._raw = raw
+        self._seen = seen
+        self._raised: BaseException | None = None
+        self._position = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read up to `size` bytes; none at the end."""
+        try:
+            given: bytes = self._raw.read(size) or b""
+        except BaseException as raised:
+            self._raised = raised
+            raise
+        self._position += len(given)
+        if self._seen:
+            self._seen(self._position)
+        return given
+
+    @contextlib.contextmanager
+    def reraising(self) -> Iterator[Flow]:
+        """Raise again what `read` raised, as it was."""
+        try:
+            yield self
+        except Exception:
+            if self._raised is not None:
+                raise self._raised from None
+            raise
+
+
+@contextlib.contextmanager
+def opened(
+    segment: InputSegment, *, is_read_twice: bool = False, seen: Seen | None = None, bytes_of: tuple[int, int | None] = (0, None)
+) -> Iterator[Any]:
+    """Open the source of a segment.
+
+    Args:
+        segment: what to read.
+        is_read_twice: copy what goes by once to a temporary file.
+        seen: read a regular file of this machine front to back too, and tell this how far.
+        bytes_of: what is wanted of a file that is read by position: its first byte, and the one behind the last.
+    """
+    if segment.is_regular and (seen is None or segment.is_stored):
+        yield FileSource(segment.path, *bytes_of) if segment.file is None else segment.file.source(*bytes_of)
+        return
+    with _raw(segment) as raw, Flow(raw, seen).reraising() as flow:
+        if not is_read_twice:
+            yield flow
+            return
+        with tempfile.TemporaryDirectory(prefix="logsegment-") as directory:
+            spool = Path(directory) / "stream.log"
+            with spool.open("xb") as copy:
+                shutil.copyfileobj(flow, copy, 1 << 20)
+            yield FileSource(str(spool))
+
+
+@contextlib.contextmanager
+def _raw(segment: InputSegment) -> Iterator[BinaryIO]:
+    if segment.path == STDIN:
+        # The core asks for large pieces; a buffer in between would only copy them.
+        yield getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+        return
+    with open(segment.path, "rb", buffering=0) as file:
+        yield file

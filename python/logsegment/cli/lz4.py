@@ -10,14 +10,13 @@ import click
 
 from logsegment._core import Lz4Rewriter, RecordBatchError
 from logsegment._lz4 import Lz4Frames, check_lz4
-from logsegment.cli.exit_codes import CLEAN, FOUND, Damaged, ending
-from logsegment.cli.inputs import InputSegment, segments_of
+from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
+from logsegment.cli.inputs import InputSegment, opened, segments_of
 from logsegment.cli.messages import count, say
 from logsegment.cli.options import examples, overwrite_option, path_argument, paths_argument, quiet_option
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.text import Paper
-from logsegment.cli.sources import opened
 
 #: At damage: a new checksum would hide it.
 ADVICE = "nothing is rewritten around damage; `logsegment verify` tells what is damaged"
@@ -97,7 +96,7 @@ def _survey(segment: InputSegment, source: Any) -> list[Lz4Frames]:
     try:
         return check_lz4(source)
     except RecordBatchError as error:
-        raise Damaged(segment.name, error, ADVICE) from error
+        raise DamagedInput(segment.name, error, ADVICE) from error
 
 
 def _write(segment: InputSegment, frames: list[Lz4Frames], paper: Paper, *, quiet: bool) -> None:
@@ -145,7 +144,7 @@ def _pieces(segment: InputSegment, source: Any, form: str) -> Iterator[bytes]:
     try:
         yield from Lz4Rewriter(source, form, None, False)
     except RecordBatchError as error:
-        raise Damaged(segment.name, error, ADVICE) from error
+        raise DamagedInput(segment.name, error, ADVICE) from error
 
 
 def _pour(pieces: Iterable[bytes], file: Any) -> int:

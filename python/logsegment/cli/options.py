@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
+import os
 import re
+import secrets
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import click
 from click.shell_completion import CompletionItem
 
+from logsegment._options import INTERNAL, EntryKeywords, Format
+from logsegment.analysis.redaction import LEAST_KEY_BYTES, Redactor
+from logsegment.cli.messages import say
 from logsegment.cli.plugin_registries import chosen, codecs_options
+from logsegment.tiered.keys import is_bare_key
+from logsegment.tiered.uri import tiered
 
+A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., Any])
+#: The options of entries that a verb reads with: format, experimental, codecs.
+Reading: TypeAlias = EntryKeywords
 
 if TYPE_CHECKING:
     from logsegment.plugins import Registry
@@ -174,7 +186,7 @@ class Output:
 
 
 def examples(*lines: str) -> str:
-    """The end of a help text: commands as they are typed, none of them wrapped."""
+    """Return the end of a help text: commands as they are typed, not wrapped."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
@@ -198,12 +210,10 @@ def key_file_option(function: F) -> F:
 
 
 def keyed(ctx: click.Context, path: str) -> str:
-    """A path that brings the keys that were given along."""
+    """Return a path with the keys that were given."""
     keys = ctx.meta.get(_KEYS)
     if not keys or path == "-":
         return path
-    from logsegment.tiered.uri import tiered
-
     return tiered(path, keys)
 
 
@@ -255,8 +265,35 @@ def registry_option(function: F) -> F:
     return codecs_options(function)
 
 
+def reading_options(function: F) -> F:
+    """Add --format, --experimental and the options of a registry; the verb gets `reading`."""
+
+    @functools.wraps(function)
+    def named(*, entry_format: Format, experimental: bool, codecs: Registry | None, **values: Any) -> Any:
+        return function(reading={"format": entry_format, "experimental": experimental, "codecs": codecs}, **values)
+
+    return format_option(experimental_option(registry_option(cast("F", named))))
+
+
+def taking(kind: type[A]) -> Callable[[Callable[[A], int]], Callable[..., int]]:
+    """Call a verb with one object of its arguments, made of the values that click parsed.
+
+    Args:
+        kind: a dataclass with a field for each parameter of the command.
+    """
+
+    def adapted(verb: Callable[[A], int]) -> Callable[..., int]:
+        @functools.wraps(verb)
+        def called(**values: Any) -> int:
+            return verb(kind(**values))
+
+        return called
+
+    return adapted
+
+
 def output_of(arrow: str | None, parquet: str | None, overwrite: bool, *, is_json: bool) -> Output:
-    """The one output that was asked for.
+    """Return the output that was asked for.
 
     Raises:
         click.UsageError: when there are several.
@@ -285,8 +322,6 @@ def _keyed_path(ctx: click.Context, param: click.Parameter, path: str) -> str:
 def _kept_keys(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> None:
     if not given:
         return
-    from logsegment.tiered.keys import is_bare_key
-
     keys = {}
     for text in given:
         key_id, equals, path = text.partition("=")
@@ -307,3 +342,65 @@ def _offset(kind: ParamType, text: str) -> int:
 
 _MICROSECOND = datetime.resolution
 _KEYS = "logsegment.keys"
+
+
+#: Where a key is looked for that no file gives.
+VARIABLE = "LOGSEGMENT_REDACT_KEY"
+
+
+def redact_options(function: F) -> F:
+    """Add --redact and --redact-key; the verb makes a `Redactor` of both by `redactor_of`."""
+    text = f"The key of the hashes, at least {LEAST_KEY_BYTES} bytes; or set {VARIABLE}. Random if there is none. Implies --redact."
+    key = click.option("--redact-key", type=click.Path(), metavar="FILE", help=text)
+    flag = "Keys, values and header values as their length and a keyed hash."
+    return click.option("--redact", "is_redacted", is_flag=True, help=flag)(key(function))
+
+
+def redact_messages_option(function: F) -> F:
+    """Add --redact to a verb that shows where records are, and of them nothing but what it met in damaged ones; see `withholding`."""
+    text = "Messages about damage without what was met there, which may be a piece of a payload."
+    return click.option("--redact", "is_redacted", is_flag=True, help=text)(function)
+
+
+def withholding(is_redacted: bool) -> Redactor | None:
+    """Return a redactor that hides messages. Nothing is hashed, so its key does not matter."""
+    return Redactor(secrets.token_bytes(LEAST_KEY_BYTES)) if is_redacted else None
+
+
+def redactor_of(is_redacted: bool, path: str | None, *, quiet: bool = False) -> Redactor | None:
+    """Return what replaces payloads, or None if they are shown.
+
+    Raises:
+        OSError: when the file cannot be read.
+        click.UsageError: when the key is too short.
+    """
+    if not is_redacted and path is None:
+        return None
+    place, key = _key(path)
+    if key is None:
+        if not quiet:
+            say("a random key for this run: hashes agree within this output alone; --redact-key FILE gives the same ones again")
+        key = secrets.token_bytes(32)
+    try:
+        return Redactor(key)
+    except ValueError as mistake:
+        raise click.UsageError(f"{place}: {mistake}") from None
+
+
+def _key(path: str | None) -> tuple[str, bytes | None]:
+    """Return the name of the place of the key, and the key without its line end."""
+    if path is not None:
+        return f"--redact-key {path}", _line(Path(path).read_bytes())
+    text = os.environ.get(VARIABLE)
+    return VARIABLE, None if text is None else _line(os.fsencode(text))
+
+
+def _line(key: bytes) -> bytes:
+    return key.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def values_option(function: F) -> F:
+    """Add --values."""
+    text = "Show values as raw bytes, or the fields of records of Kafka's internal topics.  [default: raw]"
+    option = click.option("--values", type=click.Choice(["raw", INTERNAL]), default="raw", metavar="KIND", help=text)
+    return option(function)

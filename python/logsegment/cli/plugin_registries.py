@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from logsegment._options import EntryKeywords
 from logsegment.cli.exit_codes import FOUND, UNREADABLE, Ended, words_of
 from logsegment.cli.messages import say
-from logsegment.plugins.absent import Absent, is_given
+from logsegment.plugins import Entry, FileRegistry, RegistrationError, Registry, TopicRegistry
+from logsegment.plugins.registry import Absent, is_given
+from logsegment.plugins.rules import COMPATIBLE
 
 if TYPE_CHECKING:
-    from logsegment.plugins import Entry, Registry
-    from logsegment.plugins.stored import StoredRegistry
+    from logsegment.plugins.stored_registry import StoredRegistry
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -43,7 +45,7 @@ class OpenRegistry:
 
     @contextmanager
     def opened(self, *, quiet: bool = False) -> Iterator[StoredRegistry]:
-        """The registry. What breaks its rules is told here, and ends the program.
+        """Open the registry. What breaks its rules is reported and ends the program.
 
         Raises:
             click.UsageError: for a setting that cannot be used.
@@ -55,9 +57,7 @@ class OpenRegistry:
             raise click.UsageError(str(mistake)) from None
 
     def made(self) -> StoredRegistry:
-        """The registry, of which nothing was read."""
-        from logsegment.plugins import FileRegistry, TopicRegistry
-
+        """Build the registry without reading it."""
         if self.file is not None:
             return FileRegistry(self.file, allow=self.allow)
         return TopicRegistry.of_settings(
@@ -67,10 +67,7 @@ class OpenRegistry:
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Inside of it, what breaks the rules of a registry is told, and ends the program."""
-    from logsegment.plugins import RegistrationError
-    from logsegment.plugins.rules import COMPATIBLE
-
+    """Report what breaks the rules of a registry, and end the program."""
     try:
         yield
     except RegistrationError as refused:
@@ -81,14 +78,15 @@ def refusing() -> Iterator[None]:
         raise Ended(FOUND) from None
 
 
-def noted(registry: Registry | None) -> Registry | None:
-    """The registry of a verb that goes on without it."""
-    return Noting(registry) if registry is not None and is_given(registry) else registry
+def noting_errors(reading: EntryKeywords) -> EntryKeywords:
+    """Return the options of a verb that continues without its registry if that fails."""
+    codecs = cast("Registry | None", reading["codecs"])
+    return {**reading, "codecs": Noting(codecs)} if codecs is not None and is_given(codecs) else reading
 
 
-def told(registry: Registry | None, code: int) -> int:
-    """The exit code of a verb that is done: another one when the registry that it was given was of no use."""
-    noting = registry
+def code_after(reading: EntryKeywords, code: int) -> int:
+    """Return the exit code of a verb: `code`, or `UNREADABLE` if the registry of `noting_errors` failed, which is reported."""
+    noting = reading["codecs"]
     if not isinstance(noting, Noting) or noting.fault is None:
         return code
     say(f"the plugin registry failed: {type(noting.fault).__name__}: {words_of(noting.fault)}")
@@ -177,7 +175,7 @@ def allow_option(function: F) -> F:
 
 
 def chosen(context: click.Context) -> StoredRegistry | None:
-    """The registry that the options of `codecs_options` name, the same whenever it is asked for; None without one.
+    """Return the registry that the options of `codecs_options` name, one for each run; None without one.
 
     Raises:
         click.UsageError: for options that do not fit each other.
@@ -193,7 +191,7 @@ def chosen(context: click.Context) -> StoredRegistry | None:
 def settings_of(
     registry: str | None, servers: str | None, config: str | None, settings: tuple[str, ...] | None, timeout: float | None
 ) -> dict[str, str]:
-    """The settings of librdkafka that options name.
+    """Return the settings of librdkafka that the options name.
 
     Raises:
         click.UsageError: for two registries, or settings without servers; for a property that is none.

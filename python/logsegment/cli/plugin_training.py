@@ -6,26 +6,49 @@ import json
 import sys
 from collections.abc import Generator
 from contextlib import closing, redirect_stdout
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from logsegment._core import RecordBatchError
 from logsegment.analysis.train_dictionary import LEAST_SAMPLES, LEAST_SIZE, TrainedDictionary, train_dictionary
-from logsegment.cli.exit_codes import CLEAN, Damaged, ending
-from logsegment.cli.inputs import STDIN, InputSegment, segments_of
+from logsegment.cli.exit_codes import CLEAN, DamagedInput, ending
+from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
 from logsegment.cli.messages import count, say
-from logsegment.cli.options import examples, overwrite_option, paths_argument, quiet_option, registry_option
+from logsegment.cli.options import (
+    examples,
+    overwrite_option,
+    paths_argument,
+    quiet_option,
+    registry_option,
+    taking,
+)
 from logsegment.cli.output.files import ensure_output, whole_file
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.text import Paper
 from logsegment.cli.plugin_registries import refusing
-from logsegment.cli.sources import opened
 from logsegment.plugins import Catalog, Plugin, Registry
 from logsegment.plugins.rules import registration
 from logsegment.tiered import SegmentKeyError
 
 ADVICE = "name other segments: a dictionary is made of whole ones"
+
+
+@dataclass(frozen=True)
+class TrainArguments:
+    """The arguments of `train`."""
+
+    paths: tuple[str, ...]
+    output: str
+    overwrite: bool
+    size: int | None
+    samples: int
+    level: int
+    alias: str | None
+    java_class: str | None
+    codecs: Registry | None
+    quiet: bool
 
 
 @click.command(
@@ -55,29 +78,19 @@ ADVICE = "name other segments: a dictionary is made of whole ones"
 @registry_option
 @quiet_option
 @ending
-def train_(
-    paths: tuple[str, ...],
-    output: str,
-    overwrite: bool,
-    size: int | None,
-    samples: int,
-    level: int,
-    alias: str | None,
-    java_class: str | None,
-    codecs: Registry | None,
-    quiet: bool,
-) -> int:
+@taking(TrainArguments)
+def train_(options: TrainArguments) -> int:
     """Make a zstd dictionary from the batches of every PATH, and tell what it gains on batches that it was not made of.
 
     FILE gets the dictionary itself, or with --alias what `logsegment plugins register` takes, with the codec that uses it. FILE appears
     when it is complete. The same input gives the same dictionary. Exit code 1 when a batch is bad, or the alias breaks a rule.
     """
-    segments = segments_of(paths)
-    _ensure_output(output, segments, overwrite, is_text=alias is not None)
+    segments = segments_of(options.paths)
+    _ensure_output(options.output, segments, options.overwrite, is_text=options.alias is not None)
     try:
-        _ensure_plugin(alias, java_class)
-        trained = _trained(segments, size, samples, level, codecs, quiet=quiet)
-        content = trained.dictionary if alias is None else _listed(trained, alias, str(java_class))
+        _ensure_plugin(options.alias, options.java_class)
+        trained = _trained(segments, options)
+        content = trained.dictionary if options.alias is None else _listed(trained, options.alias, str(options.java_class))
     except SegmentKeyError:
         raise
     except ValueError as mistake:
@@ -86,9 +99,9 @@ def train_(
         if missing.name != "zstandard":
             raise
         raise click.UsageError("training needs zstandard: pip install 'logsegment[codecs]'") from None
-    _write(content, output, overwrite)
-    if not quiet:
-        _tell(trained, output)
+    _write(content, options.output, options.overwrite)
+    if not options.quiet:
+        _tell(trained, options.output)
     return CLEAN
 
 
@@ -116,11 +129,9 @@ def _write(content: bytes, output: str, overwrite: bool) -> None:
         file.write(content)
 
 
-def _trained(
-    segments: list[InputSegment], size: int | None, samples: int, level: int, codecs: Registry | None, *, quiet: bool
-) -> TrainedDictionary:
+def _trained(segments: list[InputSegment], options: TrainArguments) -> TrainedDictionary:
     read: list[InputSegment] = []
-    with Progress(segments, is_wanted=not quiet) as progress:
+    with Progress(segments, is_wanted=not options.quiet) as progress:
 
         def sources() -> Generator[Any]:
             for segment in segments:
@@ -131,9 +142,9 @@ def _trained(
 
         with closing(sources()) as each:
             try:
-                return train_dictionary(each, size=size, samples=samples, level=level, codecs=codecs)
+                return train_dictionary(each, size=options.size, samples=options.samples, level=options.level, codecs=options.codecs)
             except RecordBatchError as error:
-                raise Damaged(read[-1].name, error, ADVICE) from error
+                raise DamagedInput(read[-1].name, error, ADVICE) from error
 
 
 def _listed(trained: TrainedDictionary, alias: str, java_class: str) -> bytes:
@@ -143,7 +154,7 @@ def _listed(trained: TrainedDictionary, alias: str, java_class: str) -> bytes:
 
 
 def _tell(trained: TrainedDictionary, output: str) -> None:
-    """On stdout, unless that has the dictionary."""
+    """Write the sizes to stdout, unless the dictionary is written there."""
     if output != STDIN:
         _show(trained)
     elif sys.stderr is not None:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import click
 
 from logsegment._core import Finding
 from logsegment.cli.exit_codes import CLEAN, FOUND, ending
 from logsegment.cli.messages import count, say, show_json
-from logsegment.cli.options import examples, quiet_option
+from logsegment.cli.options import examples, quiet_option, taking
 from logsegment.cli.output.text import Paper
-from logsegment.cli.plugin_answers import ask_plugins
-from logsegment.cli.plugin_files import plugins_of
 from logsegment.cli.plugin_registries import OpenRegistry, allow_option, registry_options
 from logsegment.cli.plugin_training import train_
-from logsegment.plugins import Catalog, Change, Entry
+from logsegment.plugins import Catalog, Change, Entry, EntryError, Plugin
 from logsegment.plugins.catalog import found
 from logsegment.plugins.loading import PluginNotInstalled, load
-from logsegment.plugins.rules import judge, registration, removal
-from logsegment.plugins.stored import StoredRegistry
+from logsegment.plugins.rules import alias_error, is_language, judge, registration, removal
+from logsegment.plugins.stored_registry import StoredRegistry
 
 CANNOT_READ = "Batches that were compressed with them can no longer be read, and their ids may be given to other plugins."
 
@@ -71,7 +75,7 @@ def list_(registry: OpenRegistry, is_json: bool) -> int:
 @quiet_option
 @ending
 def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, quiet: bool) -> int:
-    """Hold all rules against what is registered, and look at the settings of the topics."""
+    """Check all rules against what is registered, and the settings of the topics."""
     with registry.opened() as opened:
         findings = opened.check()
         if installed:
@@ -90,6 +94,18 @@ def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, 
     return FOUND if any(finding.severity in failing for finding in findings) else CLEAN
 
 
+@dataclass(frozen=True)
+class RegisterArguments:
+    """The arguments of `register`."""
+
+    registry: OpenRegistry
+    file: str | None
+    compatible: bool
+    partial: bool
+    dry_run: bool
+    quiet: bool
+
+
 @plugins.command(
     epilog=examples(
         "logsegment plugins register --bootstrap-servers broker:9092 plugins.yaml",
@@ -104,24 +120,25 @@ def check(registry: OpenRegistry, fail_on: str, installed: bool, is_json: bool, 
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 @quiet_option
 @ending
-def register(registry: OpenRegistry, file: str | None, compatible: bool, partial: bool, dry_run: bool, quiet: bool) -> int:
+@taking(RegisterArguments)
+def register(options: RegisterArguments) -> int:
     """Register the plugins of FILE (.yaml, .toml or .json), all or none; without FILE, ask for them.
 
     FILE holds a list (in TOML, tables [[plugins]]) of pluginAlias, pluginVersion and pluginClassName, which names a class for each
     language. Ids are given by the registry. Exit code 1 when a rule would be broken; nothing is written then.
     """
-    if file is None and not (sys.stdin is not None and sys.stdin.isatty()):
+    if options.file is None and not (sys.stdin is not None and sys.stdin.isatty()):
         raise click.UsageError("FILE is missing, and standard input is no terminal to ask at")
-    with registry.opened(quiet=quiet) as opened:
-        wanted = plugins_of(file) if file is not None else ask_plugins(opened.planned(lambda catalog: catalog))
+    with options.registry.opened(quiet=options.quiet) as opened:
+        wanted = plugins_of(options.file) if options.file is not None else ask_plugins(opened.planned(lambda catalog: catalog))
 
         def plan(catalog: Catalog) -> list[Change]:
-            return registration(catalog, wanted, compatible=compatible, partial=partial)
+            return registration(catalog, wanted, compatible=options.compatible, partial=options.partial)
 
-        if dry_run:
+        if options.dry_run:
             _show_changes(opened.planned(plan))
             return CLEAN
-        return _write(opened, plan, "Write this?" if file is None else None, quiet=quiet)
+        return _write(opened, plan, "Write this?" if options.file is None else None, quiet=options.quiet)
 
 
 @plugins.command(epilog=examples("logsegment plugins remove --registry plugins.json fast"))
@@ -217,3 +234,113 @@ def _tell(findings: list[Finding]) -> int:
     for finding in findings:
         say(f"{finding.path}: {finding.severity} [{finding.rule}] {finding.message}")
     return FOUND if findings else CLEAN
+
+
+def ask_plugins(catalog: Catalog) -> list[Plugin]:
+    """Ask for plugins until there are no more. What is registered already is offered as the answer."""
+    asked = [_plugin(catalog)]
+    while click.confirm("Another plugin?", err=True):
+        asked.append(_plugin(catalog))
+    return asked
+
+
+def _plugin(catalog: Catalog) -> Plugin:
+    alias = _asked("Alias (what `compression` is set to)", alias_error)
+    there = catalog.of(alias)
+    if there:
+        say(f"{alias} is registered with id {next(iter(there.values())).plugin_id} for {', '.join(there)}; this is an update")
+    version = _asked("Version", default=next((entry.version for entry in there.values()), "v1.0"))
+    class_names = {language: _class(language, there) for language in dict.fromkeys(("java", *there))}
+    while language := _language(class_names):
+        class_names[language] = _class(language, there)
+    return Plugin(alias, class_names, version)
+
+
+def _class(language: str, there: dict[str, Entry]) -> str:
+    form = "package.module:Class" if language == "python" else "its class" if language != "java" else "package.Class"
+    default = there[language].class_name if language in there else None
+    answer = _asked(f"Class for {language} ({form})", partial(_class_fault, language), default)
+    return answer.removeprefix(f"{language}=").strip()
+
+
+def _class_fault(language: str, answer: str) -> str | None:
+    """Return what is wrong with a class name. `LANGUAGE=` before it is ignored if it names the language that was asked for."""
+    named, equals, name = answer.partition("=")
+    if equals and named == language:
+        return None if name.strip() else f"the class is missing after {named}="
+    return f"answer with the class for {language}, not for {named}" if equals and is_language(named) else None
+
+
+def _language(named: dict[str, str]) -> str | None:
+    text = click.prompt("Another language, such as python (empty: no more)", default="", show_default=False, err=True).strip()
+    if text in named:
+        say(f"{text} has its class")
+        return _language(named)
+    if text and not is_language(text):
+        say(f"{text!r} is no name of a language: lower-case letters, digits, '.', '_' and '-'")
+        return _language(named)
+    return text or None
+
+
+def _asked(question: str, fault: object = None, default: str | None = None) -> str:
+    while True:
+        answer = str(click.prompt(question, default=default, err=True)).strip()
+        told = fault(answer) if callable(fault) and answer else None
+        if answer and not told:
+            try:
+                answer.encode()
+            except UnicodeEncodeError:
+                told = "that is not UTF-8"
+            else:
+                return answer
+        say(told or "an answer is needed")
+
+
+def plugins_of(path: str) -> list[Plugin]:
+    """Read the plugins of a file.
+
+    Raises:
+        click.UsageError: when it is none of the three, or holds something else.
+        OSError: when it cannot be read.
+    """
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in READERS:
+        raise click.UsageError(f"{path} must end in {', '.join(READERS)}")
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        found = READERS[suffix](content)
+    except (ValueError, RecursionError) as error:
+        told = " ".join(str(error).split()) or type(error).__name__
+        raise click.UsageError(f"{path} cannot be read: {told}") from None
+    listed = found.get("plugins") if isinstance(found, dict) else found
+    if not isinstance(listed, list) or not listed:
+        raise click.UsageError(f"{path} holds no list of plugins")
+    return [_listed_plugin(path, number, fields) for number, fields in enumerate(listed, 1)]
+
+
+def _listed_plugin(path: str, number: int, fields: Any) -> Plugin:
+    try:
+        return Plugin.from_dict(fields)
+    except EntryError as error:
+        advice = '; in YAML and TOML "1.0" needs its quotes' if error.field == "pluginVersion" else ""
+        raise click.UsageError(f"{path}, plugin {number}: {error}{advice}") from None
+
+
+def _yaml(content: bytes) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise click.UsageError("YAML needs pyyaml: pip install 'logsegment[plugins]' (JSON and TOML do not)") from None
+    try:
+        return yaml.safe_load(content)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from None
+
+
+def _toml(content: bytes) -> Any:
+    return tomllib.loads(content.decode())
+
+
+#: By suffix.
+READERS: dict[str, Callable[[bytes], Any]] = {".yaml": _yaml, ".yml": _yaml, ".toml": _toml, ".json": json.loads}

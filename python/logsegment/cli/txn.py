@@ -5,24 +5,27 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from logsegment._core import Finding, UnsupportedError
-from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, Damaged, ending, words_of
-from logsegment.cli.inputs import InputSegment, segments_of
+from logsegment.analysis.results import grouped
+from logsegment.analysis.transactions import placed_transactions
+from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, DamagedInput, ending, words_of
+from logsegment.cli.inputs import segments_of
 from logsegment.cli.messages import say, show, show_json
-from logsegment.cli.options import InstantType, examples, experimental_option, json_option, paths_argument
-from logsegment.cli.output.batch_rows import instant
+from logsegment.cli.options import InstantType, examples, experimental_option, json_option, paths_argument, taking
 from logsegment.cli.output.findings import tell
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.stats_text import duration
-from logsegment.log.transactions import LONGEST_MS, Transaction, transactions_of
-from logsegment.segment_files.discovery import SegmentFile, directory_of
+from logsegment.cli.output.text import instant
+from logsegment.log.transactions import LONGEST_MS, Transaction
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown
 
-#: Damaged places of a partition that are told one by one.
+#: DamagedInput places of a partition that are told one by one.
 SHOWN = 100
 HOUR_MS = 3_600_000
 WIDTHS = (("state", 9), ("producer", 10), ("epoch", 5), ("first", 12), ("last", 12), ("marker", 12), ("batches", 7), ("records", 9))
@@ -35,6 +38,18 @@ class NowType(InstantType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Parse the text."""
         return time.time_ns() // 1_000_000 if value == "wall" else super().convert(value, param, ctx)
+
+
+@dataclass(frozen=True)
+class TxnArguments:
+    """The arguments of `txn`."""
+
+    paths: tuple[str, ...]
+    is_all: bool
+    longest_ms: int
+    now: int | None
+    experimental: bool
+    is_json: bool
 
 
 @click.command(
@@ -65,73 +80,51 @@ class NowType(InstantType):
 @experimental_option
 @json_option("JSON lines.")
 @ending
-def txn(paths: tuple[str, ...], is_all: bool, longest_ms: int, now: int | None, experimental: bool, is_json: bool) -> int:
+@taking(TxnArguments)
+def txn(options: TxnArguments) -> int:
     """Tell which transactions of every partition of PATH are open, hang or were aborted: producer, offsets, size, duration.
 
     Nothing is decompressed. The exit code is 1 when a transaction hangs, or something is damaged: how transactions ended that were open
     there, nobody knows. It is 2 when a partition cannot be read; the others are told all the same.
     """
-    segments = segments_of(paths)
+    segments = segments_of(options.paths)
     for segment in segments:
         if segment.file is None or not segment.is_regular:
             raise click.UsageError(f"txn reads its input twice: {segment.name} can be read only once")
-    is_sound = is_read = True
-    for name, files in partitions(segments):
-        damage = _Damage()
-        found = transactions_of(files, longest_ms=longest_ms, now=now, experimental=experimental, told=damage.add)
-        try:
-            counts = write_json(found, name, files, is_all) if is_json else write_text(found, name, is_all)
-        except BrokenPipeError:
-            raise
-        except UNREADABLES as error:
-            say(words_of(error))
-            is_read = False
-            continue
-        except UnsupportedError as error:
-            refused = Damaged(name, error)
-            say(f"{refused}; {refused.advice}")
-            is_sound = False
-            continue
-        with Progress(segments, is_wanted=False) as progress:
-            damage.tell(name, progress)
-        is_sound &= not counts["hanging"] and not damage.count
-    return UNREADABLE if not is_read else CLEAN if is_sound else FOUND
+    codes = [_write(name, files, options) for name, files in grouped((one.file, one.is_listed) for one in segments if one.file)]
+    return UNREADABLE if UNREADABLE in codes else max(codes)
 
 
-class _Damage:
-    """What is damaged in a partition: the first of it, and how much there is."""
+def _write(name: str, files: Sequence[SegmentFile], options: TxnArguments) -> int:
+    """Write the transactions of a partition; return the exit code for it."""
+    first: list[tuple[SegmentFile, Finding]] = []
+    damaged = 0
 
-    def __init__(self) -> None:
-        self.count = 0
-        self._first: list[tuple[SegmentFile, Finding]] = []
+    def add(file: SegmentFile, finding: Finding) -> None:
+        nonlocal damaged
+        damaged += 1
+        if len(first) < SHOWN:
+            first.append((file, finding))
 
-    def add(self, file: SegmentFile, finding: Finding) -> None:
-        self.count += 1
-        if len(self._first) < SHOWN:
-            self._first.append((file, finding))
-
-    def tell(self, name: str, progress: Progress) -> None:
-        for file, finding in self._first:
+    how = {"longest_ms": options.longest_ms, "now": options.now, "experimental": options.experimental}
+    found = placed_transactions(name, files, told=add, **how)
+    try:
+        counts = write_json(found, options.is_all) if options.is_json else write_text(found, name, options.is_all)
+    except BrokenPipeError:
+        raise
+    except UNREADABLES as error:
+        say(words_of(error))
+        return UNREADABLE
+    except UnsupportedError as error:
+        refused = DamagedInput(name, error)
+        say(f"{refused}; {refused.advice}")
+        return FOUND
+    with Progress([], is_wanted=False) as progress:
+        for file, finding in first:
             tell([finding], shown(file.path), progress, quiet=False)
-        if self.count > len(self._first):
-            say(f"{name}: and {self.count - len(self._first):,} damaged places more; `logsegment verify` lists them")
-
-
-def partitions(segments: Sequence[InputSegment]) -> Iterator[tuple[str, list[SegmentFile]]]:
-    """The segments that belong together in the order of their offsets, with the name of what holds them: a directory or a file.
-
-    They may be given in any order; who comes first is first.
-    """
-    places: dict[str, dict[str, SegmentFile]] = {}
-    for segment in segments:
-        if segment.file is not None:
-            places.setdefault(_place(segment), {})[segment.file.path] = segment.file
-    for name, files in places.items():
-        yield name, sorted(files.values(), key=lambda file: file.base_offset or 0)
-
-
-def _place(segment: InputSegment) -> str:
-    return segment.name if segment.partition is None and not segment.is_listed else directory_of(segment.name)
+    if damaged > len(first):
+        say(f"{name}: and {damaged - len(first):,} damaged places more; `logsegment verify` lists them")
+    return FOUND if damaged or counts["hanging"] else CLEAN
 
 
 def write_text(found: Iterator[Transaction], name: str, is_all: bool) -> Counter[str]:
@@ -150,19 +143,18 @@ def write_text(found: Iterator[Transaction], name: str, is_all: bool) -> Counter
     return counts
 
 
-def write_json(found: Iterator[Transaction], name: str, files: Sequence[SegmentFile], is_all: bool) -> Counter[str]:
+def write_json(found: Iterator[Transaction], is_all: bool) -> Counter[str]:
     """Write an object for each transaction."""
     counts: Counter[str] = Counter()
-    place = {"path": name, "topic": files[0].topic, "partition": files[0].partition}
     for one in found:
         counts[one.state] += 1
         if is_all or one.state != "committed":
-            show_json(place | one.to_dict())
+            show_json(one.to_dict())
     return counts
 
 
 def line(one: Transaction) -> str:
-    """A transaction as a row of the table."""
+    """Return a transaction as a row of the table."""
     marker = "-" if one.marker_offset is None else str(one.marker_offset)
     cells = (one.state, one.producer_id, one.producer_epoch, one.first_offset, one.last_offset, marker, one.batches, one.records)
     row = "  ".join(f"{cell!s:>{width}}" for cell, (_, width) in zip(cells, WIDTHS, strict=True))
@@ -171,6 +163,6 @@ def line(one: Transaction) -> str:
 
 
 def _lasted(ms: int) -> str:
-    """Seconds, exactly; of an hour and more also in the unit in which people count it."""
+    """Return a duration in seconds, and one of an hour or more in a larger unit too."""
     seconds = f"{ms / 1000:,.3f} s"
     return f"{seconds} ({duration(ms)})" if ms >= HOUR_MS else seconds

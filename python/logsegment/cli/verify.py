@@ -2,39 +2,58 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import chain, groupby, pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import click
 
 from logsegment._core import FileSource, Finding
 from logsegment._options import Depth, ReadOptions
-from logsegment._validate import Report, validated
+from logsegment._salvage import LostRange
+from logsegment._text import camel_case
+from logsegment._validate import Report, Why, is_unopened, validated, why
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
-from logsegment.cli.inputs import InputSegment, in_range, segments_of
-from logsegment.cli.messages import count, say
-from logsegment.cli.options import examples, experimental_option, format_option, json_option, paths_argument, quiet_option, registry_option
+from logsegment.cli.inputs import InputSegment, in_range, opened, segments_of
+from logsegment.cli.messages import count, say, show_json, show_json_lines
+from logsegment.cli.options import (
+    Reading,
+    examples,
+    json_option,
+    paths_argument,
+    quiet_option,
+    reading_options,
+    taking,
+)
+from logsegment.cli.output.findings import folded, more_like_it
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.text import Paper
-from logsegment.cli.sources import opened
-from logsegment.cli.verify_borders import border_findings
-from logsegment.cli.verify_survey import Survey, survey
-from logsegment.cli.verify_verdict import Verdict, write_json, write_words
+from logsegment.cli.verify_survey import Survey, ValidRun, border_findings, survey
+from logsegment.log.faults import SWALLOWED, TORN
 from logsegment.log.neighbours import validate_files
-from logsegment.segment_files.discovery import directory_of
-from logsegment.stores.uri import shown
+from logsegment.stores.uri import directory_of, shown
 from logsegment.tiered import SegmentKeyError
 
-if TYPE_CHECKING:
-    from logsegment.plugins import Registry
-
-#: Options without which a file may not be read as it was validated.
-READING = ("format", "experimental", "codecs")
 _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflated": 0}
+
+
+@dataclass(frozen=True)
+class VerifyArguments:
+    """The arguments of `verify`."""
+
+    paths: tuple[str, ...]
+    depth: Depth
+    fail_on: str
+    strict_tail: bool
+    no_crc: bool
+    reading: Reading
+    is_json: bool
+    quiet: bool
 
 
 @click.command(
@@ -56,24 +75,12 @@ _NOTHING_READ = {"entries_read": 0, "records": 0, "bytes_read": 0, "bytes_inflat
 @click.option("--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True, help="Exit with 1 from here on.")
 @click.option("--strict-tail", is_flag=True, help="A file that ends inside a batch is an error, not usual.")
 @click.option("--no-crc", is_flag=True, help="Do not compare checksums.")
-@format_option
-@experimental_option
-@registry_option
+@reading_options
 @json_option("JSON lines: findings, and a summary of each file.")
 @quiet_option
 @ending
-def verify(
-    paths: tuple[str, ...],
-    depth: str,
-    fail_on: str,
-    strict_tail: bool,
-    no_crc: bool,
-    entry_format: str,
-    experimental: bool,
-    codecs: Registry | None,
-    is_json: bool,
-    quiet: bool,
-) -> int:
+@taking(VerifyArguments)
+def verify(options: VerifyArguments) -> int:
     """Validate every PATH, past every damage.
 
     Of a directory, the indexes and other files beside the logs are held against them.
@@ -81,22 +88,14 @@ def verify(
     With --quiet only files with findings are told.
     """
     left_out: list[Finding] = []
-    found, missing = _found(paths, left_out)
+    found, missing = _found(options.paths, left_out)
     segments = in_range(found, None, None)
-    options = {
-        "depth": cast(Depth, depth),
-        "check_crc": not no_crc,
-        "strict_tail": strict_tail,
-        "format": entry_format,
-        "experimental": experimental,
-        "codecs": codecs,
-    }
     before = _before(segments)
     followed = set(before.values())
     surveys: dict[str, Survey | None] = {}
-    paper = None if is_json else Paper()
+    paper = None if options.is_json else Paper()
     seen: Counter[str] = Counter(unreadable=missing)
-    with Progress(segments, is_wanted=not quiet) as progress:
+    with Progress(segments, is_wanted=not options.quiet) as progress:
         for segment in segments:
             progress.begin(segment)
             try:
@@ -111,21 +110,21 @@ def verify(
             seen.update(verdict.counts)
             seen[verdict.state] += 1
             seen["cut"] += verdict.is_cut_short
-            if not (quiet and verdict.state == "clean"):
+            if not (options.quiet and verdict.state == "clean"):
                 with progress.aside():
                     _write(verdict, paper)
         for verdict in chain(_beside(segments), _uploads(left_out)):
             seen.update(verdict.counts)
-            if not (quiet and verdict.state == "clean"):
+            if not (options.quiet and verdict.state == "clean"):
                 with progress.aside():
                     _write(verdict, paper)
-    if len(segments) + missing > 1 and not quiet:
+    if len(segments) + missing > 1 and not options.quiet:
         say(_total(seen, len(segments) + missing))
-    return _code(seen, fail_on)
+    return _code(seen, options.fail_on)
 
 
 def _found(paths: tuple[str, ...], left_out: list[Finding]) -> tuple[list[InputSegment], int]:
-    """The segments of all paths that are there, and how many are not."""
+    """Return the segments of the paths that exist, and the number of those that do not."""
     segments: list[InputSegment] = []
     missing = 0
     for path in paths:
@@ -138,13 +137,13 @@ def _found(paths: tuple[str, ...], left_out: list[Finding]) -> tuple[list[InputS
 
 
 def _unreadable(segment: InputSegment, error: OSError | SegmentKeyError) -> str:
-    """Why a segment cannot be read, with its name once: what is wrong with keys may name it by itself."""
+    """Return why a segment cannot be read, with its name once."""
     words = words_of(error) if isinstance(error, SegmentKeyError) else error.strerror or words_of(error)
     return words if words.startswith(segment.name) else f"{segment.name}: {words}"
 
 
 def _before(segments: list[InputSegment]) -> dict[str, str]:
-    """The path of the segment before each that follows another one in its directory: a broker writes the last one only."""
+    """Return the path of the segment before each segment that follows another one in its directory."""
     ordered = sorted((one for one in segments if one.base_offset is not None), key=lambda one: (one.directory, one.base_offset))
     return {
         behind.path: one.path
@@ -154,39 +153,39 @@ def _before(segments: list[InputSegment]) -> dict[str, str]:
 
 
 def _at_border(before: Survey | None, segment: InputSegment, own: Survey | None) -> list[Finding]:
-    """Offsets of Kafka 0.7 are bytes, which follow from the names."""
+    """Return the findings between two segments. Offsets of Kafka 0.7 are positions, which follow from the names."""
     if before is None or own is None or segment.is_of_0_7:
         return []
     return list(border_findings(before, segment, own))
 
 
-def _verify(segment: InputSegment, options: dict[str, Any], progress: Progress, *, is_followed: bool) -> Verdict:
-    if segment.is_of_0_7 and options["format"] == "auto":
+def _verify(segment: InputSegment, options: VerifyArguments, progress: Progress, *, is_followed: bool) -> FileVerdict:
+    reading = options.reading
+    if segment.is_of_0_7 and reading["format"] == "auto":
         # Read front to back for its progress, a source has no name that says so.
-        options = options | {"format": "0.7", "base_position": segment.base_offset}
-    depth, entries = options["depth"], ReadOptions(**{name: option for name, option in options.items() if name != "depth"})
+        reading = {**reading, "format": "0.7", "base_position": segment.base_offset}
+    read = ReadOptions(check_crc=not options.no_crc, strict_tail=options.strict_tail, **reading)
     # The batches of a segment that contradicts its name are valid: its finding comes after the survey of what is lost.
     plain = None if segment.file is None else replace(segment.file, finding=None)
     file = None if plain is None else plain.source()
     with opened(replace(segment, file=plain), seen=progress.seen if progress.is_shown else None) as source:
-        report = validated(source, depth, entries, file=file, is_followed=is_followed)
+        report = validated(source, options.depth, read, file=file, is_followed=is_followed)
     if not segment.is_regular:
         # Headers are looked at a second time, which a stream does not allow.
-        return Verdict(segment.name, report, None)
+        return FileVerdict(segment.name, report, None)
 
     def validate_from(start: int) -> Report:
-        return validated(FileSource(segment.path, start), depth, entries, is_followed=is_followed)
+        return validated(FileSource(segment.path, start), options.depth, read, is_followed=is_followed)
 
-    # The name of a segment of Kafka 0.7 tells how it is read.
-    reading = {} if segment.is_of_0_7 else {name: options[name] for name in READING}
-    found = survey(segment.path, report, validate_from, **reading)
+    # The name of a segment of Kafka 0.7 says how it is read.
+    found = survey(segment.path, report, validate_from, **({} if segment.is_of_0_7 else options.reading))
     if segment.file is not None and segment.file.finding is not None:
         report.findings.append(segment.file.finding)
-    return Verdict(segment.name, report, found)
+    return FileVerdict(segment.name, report, found)
 
 
-def _beside(segments: list[InputSegment]) -> Iterator[Verdict]:
-    """What is wrong with the files beside the logs, for each directory that was named or found in one."""
+def _beside(segments: list[InputSegment]) -> Iterator[FileVerdict]:
+    """Yield the findings about the sidecar files of each directory."""
     listed = [segment.file for segment in segments if segment.is_listed and segment.file]
     for directory, files in groupby(listed, lambda file: file.directory):
         try:
@@ -199,16 +198,16 @@ def _beside(segments: list[InputSegment]) -> Iterator[Verdict]:
             say(f"{directory}: files beside the logs not looked at: {words_of(error)}")
             continue
         if report.findings:
-            yield Verdict(shown(directory), report, None, is_beside=True)
+            yield FileVerdict(shown(directory), report, None, is_beside=True)
 
 
-def _uploads(left_out: list[Finding]) -> Iterator[Verdict]:
-    """What is told of uploads in tiered storage that are not read, for each directory."""
+def _uploads(left_out: list[Finding]) -> Iterator[FileVerdict]:
+    """Yield the findings about uploads in tiered storage that are not read, by directory."""
     for directory, findings in groupby(left_out, lambda finding: directory_of(finding.path)):
-        yield Verdict(directory, Report(list(findings), _NOTHING_READ), None, is_beside=True)
+        yield FileVerdict(directory, Report(list(findings), _NOTHING_READ), None, is_beside=True)
 
 
-def _write(verdict: Verdict, paper: Paper | None) -> None:
+def _write(verdict: FileVerdict, paper: Paper | None) -> None:
     if paper:
         write_words(verdict, paper)
     else:
@@ -227,3 +226,193 @@ def _code(seen: Counter[str], fail_on: str) -> int:
     if seen["unreadable"]:
         return UNREADABLE
     return FOUND if seen["error"] or seen["cut"] or (fail_on == "warning" and seen["warning"]) else CLEAN
+
+
+#: Findings, runs and places of a file that people are shown; JSON lines have all.
+SHOWN = 20
+_REASONS: dict[Why, str] = {
+    "wanting": "for want of a plugin",
+    "failed": "for a plugin that failed",
+    "experimental": "of the experimental format v3 (--experimental reads them)",
+}
+#: Rules of tiered storage: what breaks them was an upload, and says why nothing is read of it.
+TIERED = "TS-"
+STYLES = {"clean": "green", "readable": "yellow", "unopened": "yellow", "damaged": "bold red"}
+
+
+@dataclass(frozen=True)
+class FileVerdict:
+    """A validated file. The survey is None for a stream, which cannot be looked at twice, and for the files beside logs."""
+
+    name: str
+    report: Report
+    survey: Survey | None
+    is_beside: bool = False
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Findings by severity."""
+        return self.report.counts
+
+    @cached_property
+    def unopened(self) -> int:
+        """Batches that nobody looked into, for want of a plugin or of the switch of v3: errors, and no damage."""
+        return len(self.report.unopened)
+
+    @property
+    def state(self) -> str:
+        """`clean`, `readable` (warnings), `unopened` (all that is wrong is that nobody looked into some batches) or `damaged` (errors)."""
+        if self.counts["error"]:
+            return "damaged" if self.counts["error"] > self.unopened else "unopened"
+        return "readable" if self.counts["warning"] else "clean"
+
+    @property
+    def is_cut_short(self) -> bool:
+        """True when the end of it is lost, which no read raises an error for."""
+        return any(finding.rule == TORN and finding.severity == "warning" for finding in self.report.findings)
+
+    @property
+    def batches(self) -> int:
+        """Batches that are intact."""
+        return self.survey.batches if self.survey and self.survey.is_complete else self.report.io_stats["entries_read"]
+
+    @property
+    def records(self) -> int | None:
+        """Records of these; None when nobody counted them."""
+        if self.survey and self.survey.is_complete:
+            return self.survey.records
+        return self.report.io_stats["records"] or None
+
+
+def write_words(verdict: FileVerdict, paper: Paper) -> None:
+    """Say it in words; findings follow as a table."""
+    paper.line(f"{verdict.name}: {_headline(verdict)}", STYLES[verdict.state])
+    if verdict.state == "damaged" or (verdict.survey and verdict.survey.lost):
+        for line in _damage(verdict):
+            paper.line(f"  {line}")
+    for line in _ends(verdict.report.findings):
+        paper.line(f"  {line}")
+    findings = folded(verdict.report.findings)
+    if findings:
+        paper.table(("severity", "rule", "byte", "offset", "what"), [_row(*finding) for finding in findings[:SHOWN]])
+    if len(findings) > SHOWN:
+        paper.line(f"  and {count(len(findings) - SHOWN, 'finding')} more; --json has all of them")
+
+
+def write_json(verdict: FileVerdict) -> None:
+    """Write a line for each finding, then one for the file."""
+    constants = [("type", "finding"), ("file", verdict.name)]
+    for batch in verdict.report.to_arrow().to_batches():
+        show_json_lines(batch.to_jsonl(constants=constants))
+    show_json(_summary(verdict))
+
+
+def _summary(verdict: FileVerdict) -> dict[str, Any]:
+    survey = verdict.survey
+    is_known = survey is not None and survey.is_complete
+    return {
+        "type": "summary",
+        "file": verdict.name,
+        "state": verdict.state,
+        "ok": verdict.report.ok,
+        **{f"{severity}s" if severity != "info" else "infos": number for severity, number in verdict.counts.items()},
+        "unopened": verdict.unopened,
+        "batches": verdict.batches,
+        "records": verdict.records,
+        "bytesRead": verdict.report.io_stats["bytes_read"],
+        "bytesInflated": verdict.report.io_stats["bytes_inflated"],
+        "safe": [{camel_case(name): value for name, value in asdict(run).items()} for run in survey.intact]
+        if survey and is_known
+        else None,
+        "lost": [place.to_dict() for place in survey.lost] if survey else None,
+    }
+
+
+def _headline(verdict: FileVerdict) -> str:
+    if verdict.is_beside:
+        return f"files beside the logs, {count(len(verdict.report.findings), 'finding')}"
+    whole = count(verdict.batches, "batch")
+    whole += f" with {count(verdict.records, 'record')}" if verdict.records is not None else ""
+    whole += _offsets(verdict.survey.intact) if verdict.survey and verdict.survey.intact else ""
+    if verdict.state == "damaged":
+        return f"DAMAGED, {count(verdict.counts['error'] - verdict.unopened, 'error')}. Intact: {whole}"
+    if verdict.state == "unopened":
+        return f"NOT UNPACKED, {_unopened(verdict.report.unopened)}; no damage found. Intact: {whole}"
+    if verdict.state == "readable" and verdict.survey and verdict.survey.lost:
+        hides = any(finding.rule == SWALLOWED for finding in verdict.report.findings)
+        return f"{'HIDES DATA' if hides else 'CUT SHORT'}, {count(verdict.counts['warning'], 'warning')}. Intact: {whole}"
+    if verdict.state == "readable":
+        return f"readable, {count(verdict.counts['warning'], 'warning')}. {whole}"
+    return f"clean. {whole}"
+
+
+def _unopened(findings: Sequence[Finding]) -> str:
+    batches = Counter(map(why, findings))
+    return ", ".join(f"{count(batches[reason], 'batch')} {words}" for reason, words in _REASONS.items() if batches[reason])
+
+
+def _offsets(runs: list[ValidRun]) -> str:
+    first, last = min(run.first_offset for run in runs), max(run.last_offset for run in runs)
+    return f", offsets {first:,} to {last:,}" if len(runs) == 1 else f", offsets between {first:,} and {last:,}"
+
+
+def _damage(verdict: FileVerdict) -> Iterable[str]:
+    survey = verdict.survey
+    if survey is None:
+        yield "Which offsets are safe is told for files only: this was a stream, and is gone."
+        return
+    doubtful = sum(map(is_unopened, verdict.report.findings)) - verdict.unopened
+    if doubtful:
+        yield f"Of {count(doubtful, 'batch')} the plugin failed: with --no-crc nobody knows whether they are damaged."
+    if survey.lost:
+        yield f"Lost: {count(survey.lost_bytes, 'byte')} in {count(len(survey.lost), 'place')}"
+    yield from _shown([_place(place) for place in survey.lost], "place")
+    if not survey.is_complete:
+        yield "Too many places to list what is safe between them; cat --on-error skip reads all of it."
+    elif survey.intact:
+        yield "Safe offsets:"
+        yield from _shown([f"{run.first_offset:,} to {run.last_offset:,} ({count(run.batches, 'batch')})" for run in survey.intact], "run")
+    elif not doubtful and not any(one.rule.startswith(TIERED) for one in verdict.report.findings):
+        yield "No batch is intact. Is this a log segment at all?"
+
+
+def _ends(findings: Sequence[Finding]) -> Iterable[str]:
+    """Yield what an end means that is no error."""
+    for finding in findings:
+        if finding.rule == TORN and finding.severity == "warning":
+            size = count(finding.length, "byte")
+            yield f"It ends with {size} of an unfinished batch, and another segment follows: the copy is incomplete."
+        elif finding.rule == TORN and finding.severity == "info" and not finding.position:
+            yield "No batch is whole. Is this a log segment at all?"
+        elif finding.rule == TORN and finding.severity == "info":
+            size = count(finding.length, "byte")
+            yield f"It ends with {size} of an unfinished batch: usual while a broker writes the file, otherwise the copy is incomplete."
+        elif finding.rule == SWALLOWED:
+            yield f"The length at byte {finding.position:,} is a lie at which readers end, without an error; cat --on-error skip reads on."
+
+
+def _place(place: LostRange) -> str:
+    where = f"bytes {place.position:,} to {place.position + place.length - 1:,}"
+    if place.after_offset is not None and place.before_offset is not None:
+        return f"{where}: what stood between offsets {place.after_offset:,} and {place.before_offset:,}"
+    if place.after_offset is not None:
+        return f"{where}: what stood after offset {place.after_offset:,}"
+    if place.before_offset is not None:
+        return f"{where}: what stood before offset {place.before_offset:,}"
+    return f"{where}: no intact batch tells which offsets stood there"
+
+
+def _shown(lines: list[str], noun: str) -> Iterable[str]:
+    yield from (f"  {line}" for line in lines[:SHOWN])
+    if len(lines) > SHOWN:
+        yield f"  and {count(len(lines) - SHOWN, noun)} more; --json has all of them"
+
+
+def _row(finding: Finding, batches: int = 1) -> tuple[str, ...]:
+    offset = "-" if finding.base_offset is None else str(finding.base_offset)
+    where = f" ({finding.field})" if finding.field else ""
+    record = f"record {finding.record_index}: " if finding.record_index is not None else ""
+    # Findings of several files name theirs.
+    path, at, _ = finding.path.rpartition("@")
+    file = f"{os.path.basename(path)}: " if at and not finding.path.startswith("entry@") else ""
+    return (finding.severity, finding.rule, str(finding.position), offset, f"{file}{record}{finding.message}{where}{more_like_it(batches)}")

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 from logsegment._core import FileSource, Finding, header_totals
 from logsegment._decode import batch_stream, decode
+from logsegment._log_paths import object_name
+from logsegment._salvage import LostRange
 from logsegment._validate import Report, is_experimental
+from logsegment.cli.inputs import InputSegment
 from logsegment.log.faults import SWALLOWED, TORN
+from logsegment.stores.uri import uncut_name
 
-#: Damaged places after which the intact batches between them are no longer listed; each costs a look at the file.
+#: DamagedInput places after which the intact batches between them are no longer listed; each costs a look at the file.
 MOST_PLACES = 10_000
 #: Entries that are swallowed after which nobody looks further; each costs a validation of what follows.
 MOST_SWALLOWED = 8
+#: First byte, the byte after the last one, and the rule of the first finding.
+Place: TypeAlias = tuple[int, int, str]
 HEADER_FIELDS = [("position", "position"), ("size", "size"), ("baseOffset", "first"), ("lastOffset", "last"), ("count", "records")]
 
 
 @dataclass
-class Intact:
+class ValidRun:
     """Batches that follow each other without damage; offsets are those of the first and of the last record's place."""
 
     first_offset: int
@@ -29,27 +36,17 @@ class Intact:
     records: int = 0
 
 
-@dataclass(frozen=True)
-class Lost:
-    """Bytes that cannot be read, and the offsets between which their records stood (None: at the beginning or the end)."""
-
-    position: int
-    length: int
-    after_offset: int | None = None
-    before_offset: int | None = None
-
-
 @dataclass
 class Survey:
     """The whole of a segment. `is_complete` is False when there was too much damage to look at every place."""
 
-    intact: list[Intact] = field(default_factory=list)
-    lost: list[Lost] = field(default_factory=list)
+    intact: list[ValidRun] = field(default_factory=list)
+    lost: list[LostRange] = field(default_factory=list)
     is_complete: bool = True
 
     @property
     def batches(self) -> int:
-        """Intact batches."""
+        """ValidRun batches."""
         return sum(run.batches for run in self.intact)
 
     @property
@@ -74,25 +71,25 @@ def survey(path: str, report: Report, validate_from: Callable[[int], Report], **
     """
     places, is_complete = _damaged(report, validate_from)
     if not is_complete or len(places) > MOST_PLACES:
-        return Survey(lost=[Lost(start, end - start) for start, end in places], is_complete=False)
+        return Survey(lost=[LostRange(start, end - start, rule, None, None) for start, end, rule in places], is_complete=False)
     if any(map(is_experimental, report.findings)):
         # Their headers tell offsets all the same, and were not added up.
         reading = reading | {"experimental": True}
     elif not places and report._totals:
-        return Survey(intact=[Intact(*report._totals)])
+        return Survey(intact=[ValidRun(*report._totals)])
     found = Survey()
     begin = 0
-    for start, end in places:
+    for start, end, rule in places:
         _look(found, path, begin, start, reading)
-        found.lost.append(Lost(start, end - start, _last(found)))
+        found.lost.append(LostRange(start, end - start, rule, _last(found), None))
         begin = end
     _look(found, path, begin, None, reading)
     return found
 
 
-def _damaged(report: Report, validate_from: Callable[[int], Report]) -> tuple[list[tuple[int, int]], bool]:
-    """Byte ranges that cannot be read, those that touch joined; and whether these are all."""
-    places: list[tuple[int, int]] = []
+def _damaged(report: Report, validate_from: Callable[[int], Report]) -> tuple[list[Place], bool]:
+    """Return the byte ranges that cannot be read, adjacent ranges joined, and whether these are all."""
+    places: list[Place] = []
     for _ in range(MOST_SWALLOWED):
         # What nobody looked into is whole.
         suspects = [found for found in report.findings if _is_damage(report, found)]
@@ -100,7 +97,7 @@ def _damaged(report: Report, validate_from: Callable[[int], Report]) -> tuple[li
         is_complete = all(found.length for found in suspects)
         swallowed = next((found for found in suspects if found.rule == SWALLOWED and found.length), None)
         end = swallowed.position + swallowed.length if swallowed else None
-        places += [(found.position, found.position + found.length) for found in suspects if end is None or found.position < end]
+        places += [(one.position, one.position + one.length, one.rule) for one in suspects if end is None or one.position < end]
         if end is None or not is_complete:
             return _joined(places), is_complete
         # What stands behind an entry that claims all the rest is no error to a reader that ends there, so it is asked for anew.
@@ -109,18 +106,19 @@ def _damaged(report: Report, validate_from: Callable[[int], Report]) -> tuple[li
 
 
 def _is_damage(report: Report, found: Finding) -> bool:
-    """A last entry that is not whole is an information where somebody may still write the rest of it."""
+    """Return whether a finding is damage. A torn last entry is not, while a broker may still write the rest of it."""
     is_error = found.severity == "error" and not report._is_unopened(found)
     return is_error or found.rule == SWALLOWED or (found.rule == TORN and found.severity == "warning")
 
 
-def _joined(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted(ranges):
+def _joined(ranges: Sequence[Place]) -> list[Place]:
+    joined: list[Place] = []
+    for start, end, rule in sorted(ranges):
         if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+            first, last, own = joined[-1]
+            joined[-1] = (first, max(end, last), own)
         else:
-            joined.append((start, end))
+            joined.append((start, end, rule))
     return joined
 
 
@@ -128,10 +126,10 @@ def _look(found: Survey, path: str, start: int, end: int | None, reading: dict[s
     """Add what stands in a range that begins and ends where an entry does."""
     if start == end:
         return
-    run: Intact | None = None
+    run: ValidRun | None = None
     for first, last, batches, records in _headers(path, start, end, reading):
         if run is None:
-            run = Intact(first, last)
+            run = ValidRun(first, last)
             found.intact.append(run)
             _bound_lost(found, first)
         run.first_offset = min(run.first_offset, first)
@@ -145,7 +143,7 @@ def _bound_lost(found: Survey, first: int) -> None:
         place = found.lost[index]
         if place.before_offset is not None:
             return
-        found.lost[index] = Lost(place.position, place.length, place.after_offset, first)
+        found.lost[index] = replace(place, before_offset=first)
 
 
 def _last(found: Survey) -> int | None:
@@ -153,7 +151,7 @@ def _last(found: Survey) -> int | None:
 
 
 def _headers(path: str, start: int, end: int | None, reading: dict[str, Any]) -> Iterator[tuple[int, int, int, int]]:
-    """First and last offset, entries, and how many records they hold, of some entries after the other."""
+    """Yield the first and last offset, the number of entries and of records of consecutive entries."""
     with batch_stream(FileSource(path, start, end), check_crc=False, on_error="skip", **reading) as stream:
         for batch in stream:
             totals = header_totals(batch)
@@ -169,7 +167,7 @@ def _headers(path: str, start: int, end: int | None, reading: dict[str, Any]) ->
 
 
 def _unpacked(path: str, row: dict[str, int | None], reading: dict[str, Any]) -> tuple[int, int, int]:
-    """The same of a compressed message of a format whose headers do not tell it (L8-28)."""
+    """Return the offsets and the count of a compressed message whose header does not contain them (L8-28)."""
     begin, last = row["position"] or 0, row["last"] or 0
     source = FileSource(path, begin, begin + (row["size"] or 0))
     offsets = [
@@ -179,3 +177,22 @@ def _unpacked(path: str, row: dict[str, int | None], reading: dict[str, Any]) ->
     ]
     first = row["first"] if row["first"] is not None else min(offsets, default=last)
     return first, last, len(offsets)
+
+
+def border_findings(before: Survey, segment: InputSegment, survey: Survey) -> Iterator[Finding]:
+    """Yield the findings between a segment and the one before it, if both are valid there.
+
+    Kafka uploads no segment of a compacted topic, so that offsets which are missing between two uploads are a warning.
+    """
+    is_known = before.intact and survey.intact and not any(place.before_offset is None for place in before.lost)
+    if segment.base_offset is None or not is_known or (survey.lost and survey.lost[0].position == 0):
+        return
+    last, first = before.intact[-1].last_offset, survey.intact[0].first_offset
+    if first <= last:
+        yield Finding("ORD-1", "warning", f"the segment before ends at offset {last}", "baseOffset", 0, 0, base_offset=first)
+    elif last + 1 < segment.base_offset:
+        is_upload = object_name(os.path.basename(uncut_name(segment.path))) is not None
+        why = "an upload is gone" if is_upload else "usual where a topic is compacted, otherwise a segment is gone"
+        text = f"offsets {last + 1} to {segment.base_offset - 1} are missing before the segment: {why}"
+        severity = "warning" if is_upload else "info"
+        yield Finding("ORD-3", severity, text, "baseOffset", 0, 0, base_offset=last + 1, last_offset=segment.base_offset - 1)

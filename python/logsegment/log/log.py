@@ -19,17 +19,10 @@ from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import arranged, in_range
 from logsegment.log.segment import Segment
 from logsegment.log.time_lookup import bounds, first_offset_at
-from logsegment.segment_files.discovery import (
-    SegmentFile,
-    absolute,
-    directory_of,
-    found_in,
-    is_directory,
-    is_gap,
-    names_in,
-    segments_beside,
-)
+from logsegment.segment_files.discovery import SegmentFile, found_in, is_gap, segments_beside
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
+from logsegment.stores.listing import is_directory, names_in
+from logsegment.stores.uri import absolute, directory_of
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 

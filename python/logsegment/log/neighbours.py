@@ -103,7 +103,7 @@ def with_lost_indexes(findings: list[Finding], logs: Sequence[str]) -> list[Find
     uploads = [log for log in logs if is_tiered(log)]
     if not uploads:
         return findings
-    from logsegment.tiered.lost_indexes import with_lost_indexes
+    from logsegment.tiered.objects import with_lost_indexes
 
     return with_lost_indexes(findings, uploads)
 

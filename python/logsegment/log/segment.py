@@ -32,9 +32,9 @@ from logsegment.log.ranges import Ranges
 from logsegment.log.reader import alone
 from logsegment.log.time_lookup import bounds
 from logsegment.log.valid_times import first_late, time_columns
-from logsegment.segment_files.discovery import SegmentFile, absolute, find_segments, segments_beside
+from logsegment.segment_files.discovery import SegmentFile, find_segments, segments_beside
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
-from logsegment.stores.uri import is_stored, shown
+from logsegment.stores.uri import absolute, is_stored, shown
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 

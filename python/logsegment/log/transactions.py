@@ -10,6 +10,7 @@ from typing import Any, Literal
 from logsegment._core import FileSource, Finding, scan_markers
 from logsegment._decode import batch_stream
 from logsegment._options import Timestamp, milliseconds
+from logsegment._text import camel_case
 from logsegment.log.faults import SWALLOWED, TORN
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
@@ -47,6 +48,7 @@ class Transaction:
         bytes: of them, as they are stored.
         first_timestamp: ms, of its first batch; -1 for none.
         duration_ms: from there to its marker, or while it is open to `now` of `transactions_of`.
+        path, topic, partition: where it is, if the caller knows: the directory or file, and what the name of the directory says.
     """
 
     state: State
@@ -60,10 +62,14 @@ class Transaction:
     bytes: int = 0
     first_timestamp: int = NONE
     duration_ms: int = 0
+    path: str = ""
+    topic: str | None = None
+    partition: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The attributes, with Kafka's spelling of their names."""
-        return {_camel(name): value for name, value in asdict(self).items()}
+        """Return the attributes by their names in JSON, the place first."""
+        place = {"path": self.path, "topic": self.topic, "partition": self.partition}
+        return place | {camel_case(name): value for name, value in asdict(self).items()}
 
 
 def transactions_of(
@@ -241,8 +247,3 @@ class _Follower:
 
 def _between(begun: int, ended: int | None) -> int:
     return 0 if begun == NONE or ended is None else max(ended - begun, 0)
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)

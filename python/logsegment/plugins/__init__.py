@@ -1,23 +1,21 @@
-"""Plugin codecs (KIP-984): compression by code that is installed beside logsegment, named by entries of a registry.
+"""Plugin codecs (KIP-984): compression by code of other packages, which entries of a registry name.
 
 >>> from logsegment.plugins import Entry, MemoryRegistry
 >>> registry = MemoryRegistry([Entry(3, "fast", "example.fast:Codec", "v1.0")])
 >>> registry.by_alias("fast").plugin_id, registry.by_id(4)
 (3, None)
 
-A batch says only a number from 0 to 15. What stands behind it is told by entries, which Kafka keeps in a topic for each language of
-clients. This package holds entries, the places where they are kept, and the rules for them; the numbers on the wire are the native core's.
+A batch has a number from 0 to 15. The entries of a registry, which Kafka keeps in a topic for each language of clients, name the codec of
+a number. This package has the entries, the registries and the rules between entries.
 """
 
-from logsegment.plugins.catalog import Catalog, Change
+from logsegment.plugins.catalog import Catalog, Change, RegistryError
 from logsegment.plugins.codec import Codec
-from logsegment.plugins.entries import Entry, EntryError
+from logsegment.plugins.entry import Entry, EntryError, Plugin
 from logsegment.plugins.file_registry import FileRegistry
-from logsegment.plugins.known import RegistryError
 from logsegment.plugins.registry import MemoryRegistry, Registry
 from logsegment.plugins.rules import RegistrationError
 from logsegment.plugins.topic_registry import TopicRegistry
-from logsegment.plugins.wanted import Plugin
 
 __all__ = [
     "Catalog",

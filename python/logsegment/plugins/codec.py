@@ -1,4 +1,4 @@
-"""What a plugin is: an object that packs and unpacks the records of one batch."""
+"""The protocol of a plugin codec, which compresses and decompresses the records of a batch."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Codec(Protocol):
-    """The records of a batch to packed bytes and back. Both methods are called once per batch.
+    """Compresses and decompresses the records of a batch. Each method is called once per batch.
 
-    What `decompress` gives must be the bytes that `compress` was given: no framing is added to either (S-P6). The same object may be
-    called from several threads, one after the other. Whatever it raises ends that batch with a `CodecError`, which names the plugin; the
-    next batch is still read. There is no time limit.
+    `decompress` must return the bytes that `compress` was given: no framing is added to either (S-P6). The same object may be called from
+    several threads, one after the other. An exception ends the batch with a `CodecError`, which names the plugin; the next batch is still
+    read. There is no time limit.
 
-    A class may have a class method `from_entry(entry)`, which is called with its `Entry`, to be set up by the fields that stand there
-    beside the usual ones. Without it, the class is called without arguments.
+    A class may have a class method `from_entry(entry)`, which is called with its `Entry` and may use its extra fields. Without it, the
+    class is called without arguments.
 
     Example:
         >>> import zlib
@@ -34,11 +34,11 @@ class Codec(Protocol):
     """
 
     def compress(self, data: memoryview, level: int | None = None) -> Buffer:
-        """Pack the plain records of a batch.
+        """Compress the records of a batch.
 
         Args:
-            data: the plain bytes, read-only, not a copy. It may be kept: it keeps what it shows in memory.
-            level: what the caller gave, which means what the plugin says; None for its default.
+            data: the bytes, read-only, not a copy. They stay in memory as long as the plugin keeps `data`.
+            level: the level of the caller, whose meaning the plugin defines; None for its default.
 
         Returns:
             Any buffer (bytes, bytearray, memoryview, numpy array).
@@ -46,13 +46,13 @@ class Codec(Protocol):
         ...
 
     def decompress(self, data: memoryview, max_output: int) -> Buffer:
-        """Unpack the records of a batch.
+        """Decompress the records of a batch.
 
         Args:
-            data: the packed bytes as they stand in the batch, read-only, not a copy. It may be kept, as above.
-            max_output: the most bytes that are taken, by the limits of the caller; who unpacks more fails the batch.
+            data: the compressed bytes in the batch, read-only, not a copy.
+            max_output: most bytes that the limits of the caller allow; more bytes end the batch with an error.
 
         Returns:
-            Any buffer. A read-only one (bytes) is taken without a copy and must not change as long as it is held; others are copied.
+            Any buffer. A read-only buffer (bytes) is not copied and must not change; others are copied.
         """
         ...

@@ -1,6 +1,6 @@
-"""The registry in a JSON file: what stands in the topics of a cluster, for those who have none.
+"""The registry in a JSON file, for users without a Kafka cluster.
 
-The file holds an object of topics, each an object of aliases, each with the value that its record would have:
+The file holds an object of topics, each an object of aliases, each with the value of its record:
 
     {
       "plugin-java-topic": {
@@ -11,13 +11,15 @@ The file holds an object of topics, each an object of aliases, each with the val
       }
     }
 
-A change is a new file under the old name, so that readers see all of it or nothing; writers wait for each other at PATH.lock, which stays.
+A change is a new file under the old name, so that readers see all of it or nothing. Writers wait for each other at PATH.lock, which stays.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
@@ -25,15 +27,13 @@ from copy import copy
 from typing import Any, Self
 
 from logsegment._output import OutputFile
-from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change, language_of, topic_of
-from logsegment.plugins.entries import refuse_constant
-from logsegment.plugins.known import Known, RegistryError
-from logsegment.plugins.locking import lock
-from logsegment.plugins.stored import Plan, StoredRegistry, T
+from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change, KnownEntries, RegistryError, language_of, topic_of
+from logsegment.plugins.entry import refuse_constant
+from logsegment.plugins.stored_registry import Plan, StoredRegistry, T
 
 
 class NotHere(RegistryError):
-    """There is no such file on this machine, or whoever works here may not read it."""
+    """Raised if there is no such file on this machine, or if it may not be read."""
 
 
 class FileRegistry(StoredRegistry):
@@ -46,7 +46,7 @@ class FileRegistry(StoredRegistry):
             codecs of logsegment and those that installed packages offer as entry points of the group `logsegment.codecs` are loaded.
 
     Raises:
-        ValueError: for a language that is no name.
+        ValueError: if `language` is not a name of a language.
         TypeError: if `allow` is not a list of strings.
 
     Example:
@@ -72,12 +72,12 @@ class FileRegistry(StoredRegistry):
         return f"FileRegistry({self.path!r}, {self.language!r})"
 
     def settled(self) -> Self:
-        """The same registry with its entries read, and a path that does not hang on the current directory.
+        """Return the registry with its entries read, and with an absolute path.
 
-        Where the file is not, an unknown name is one that was not registered when it was read here.
+        On a machine without the file, an unknown name is a name that was not registered when the file was read.
 
         Raises:
-            RegistryError: when the file cannot be read.
+            RegistryError: if the file cannot be read.
         """
         settled = copy(self)
         settled.path = os.path.abspath(self.path)
@@ -86,24 +86,24 @@ class FileRegistry(StoredRegistry):
         return settled
 
     def place(self) -> Hashable:
-        """None: to read a file costs nothing, and under the same path another machine may have another one."""
+        """Return None: another machine may have another file under the same path."""
         return None
 
     def planned(self, plan: Callable[[Catalog], T]) -> T:
-        """Tell what a plan makes of the catalog, and write nothing. Without a file the catalog is empty."""
+        """Return the result of a plan without writing it. Without a file the catalog is empty."""
         return plan(self.catalog() if os.path.lexists(self.path) else Catalog())
 
     def change(self, plan: Plan) -> list[Change]:
-        """Write what a plan makes of the catalog, while no other administrator writes.
+        """Write the changes of a plan, while no other administrator writes.
 
         Args:
-            plan: gives the changes for a catalog; what it raises leaves the file as it was.
+            plan: returns the changes for a catalog; if it raises, nothing is written.
 
         Returns:
-            What was written.
+            The changes that were written.
 
         Raises:
-            RegistryError: when the file cannot be read or written.
+            RegistryError: if the file cannot be read or written.
         """
         if not os.path.lexists(self.path):
             # What is refused leaves nothing behind, no lock either.
@@ -117,7 +117,7 @@ class FileRegistry(StoredRegistry):
         self._learn(catalog.after(changes))
         return changes
 
-    def _again(self, name: int | str) -> Known:
+    def _again(self, name: int | str) -> KnownEntries:
         try:
             return super()._again(name)
         except NotHere:
@@ -139,26 +139,26 @@ class FileRegistry(StoredRegistry):
             kind = NotHere if isinstance(error, PermissionError | NotADirectoryError) else RegistryError
             raise kind(f"the registry {self.path} cannot be read: {error.strerror}") from error
         if len(content) > _MAX_BYTES:
-            raise RegistryError(f"{self.path} is no registry: it has more than {_MAX_BYTES:,} bytes")
+            raise RegistryError(f"{self.path} is not a registry: it has more than {_MAX_BYTES:,} bytes")
         try:
             topics = json.loads(content, object_pairs_hook=_without_doubles, parse_constant=refuse_constant)
         except (ValueError, RecursionError) as error:
-            raise RegistryError(f"{self.path} is no registry: it is not JSON ({error})") from None
+            raise RegistryError(f"{self.path} is not a registry: it is not JSON ({error})") from None
         return self._checked(topics)
 
     def _checked(self, topics: Any) -> dict[str, dict[str, Any]]:
         if not isinstance(topics, dict):
-            raise RegistryError(f"{self.path} is no registry: it holds no object")
+            raise RegistryError(f"{self.path} is not a registry: it holds no object")
         for name, entries in topics.items():
             if language_of(name) is None:
-                raise RegistryError(f"{self.path} is no registry: {name!r} is not plugin-LANGUAGE-topic")
+                raise RegistryError(f"{self.path} is not a registry: {name!r} is not plugin-LANGUAGE-topic")
             if not isinstance(entries, dict):
-                raise RegistryError(f"{self.path} is no registry: {name} holds no object of aliases")
+                raise RegistryError(f"{self.path} is not a registry: {name} holds no object of aliases")
         return topics
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Hold the lock that every writer of this file takes. The system frees it, however the writer ends."""
+        """Hold the lock of all writers of this file. The system frees it, however the writer ends."""
         try:
             descriptor = os.open(f"{os.path.realpath(self.path)}.lock", os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
@@ -190,7 +190,7 @@ def _catalog(topics: dict[str, dict[str, Any]]) -> Catalog:
 
 
 def _changed(topics: dict[str, dict[str, Any]], changes: list[Change]) -> dict[str, dict[str, Any]]:
-    """The topics with these changes; what is no entry stays where it is."""
+    """Return the topics with these changes; an invalid entry stays where it is."""
     changed = {name: dict(entries) for name, entries in topics.items()}
     for change in changes:
         entries = changed.setdefault(topic_of(change.language), {})
@@ -204,9 +204,31 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         name, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise ValueError(f"{name!r} stands twice")
+        raise ValueError(f"{name!r} is there twice")
     return found
 
 
 #: A registry has at most 16 plugins; a file of many megabytes is a segment that was named by mistake.
 _MAX_BYTES = 16 << 20
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def lock(descriptor: int) -> None:
+        """Wait for the lock. Windows locks bytes, also such as are not there: the first one stands for the file."""
+        while True:
+            try:
+                # Gives up by itself after ten seconds.
+                msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+            except OSError as error:
+                if error.errno not in (errno.EACCES, errno.EDEADLK):
+                    raise
+            else:
+                return
+else:
+    import fcntl
+
+    def lock(descriptor: int) -> None:
+        """Wait for the lock."""
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,12 +1,14 @@
-"""Find the code of a plugin by the name in its entry, and make a codec of it.
+"""Import the class that an entry names, and make a codec of it.
 
-Whoever writes an entry names a module that each reader of the registry imports. So an entry may name an entry point of the group
-`logsegment.codecs`, a codec that comes with logsegment, or a module that the caller allows.
+Each reader of a registry imports the modules of its entries. So an entry may name only an entry point of the group `logsegment.codecs`,
+a codec of logsegment, or a module that the caller allows.
 """
 
 from __future__ import annotations
 
 import importlib
+import signal
+import traceback
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -15,18 +17,17 @@ from operator import attrgetter
 from typing import Any, cast
 
 from logsegment.plugins.codec import Codec
-from logsegment.plugins.entries import Entry
+from logsegment.plugins.entry import Entry
 from logsegment.plugins.ready import READY
-from logsegment.plugins.stopping import is_stop
 
-#: Packages offer codecs under this group of entry points; the name is the one that an entry says as its class or as its alias.
+#: The group of entry points of codecs; the name is the class or the alias of an entry.
 GROUP = "logsegment.codecs"
-#: The patterns that allow every module.
+#: Patterns that allow every module.
 ANY = ("*",)
 
 
 class PluginNotInstalled(ImportError):
-    """The code of a registered plugin is not here, or is no codec."""
+    """Raised if the code of a registered plugin is not installed, or is not a codec."""
 
 
 def patterns(allow: Iterable[str]) -> tuple[str, ...]:
@@ -43,10 +44,10 @@ def patterns(allow: Iterable[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def load(entry: Entry, allow: tuple[str, ...] = ()) -> Codec:
-    """Make the codec of an entry. One is made for the same entry, and used for all batches.
+    """Return the codec of an entry, which is made once and used for all batches.
 
-    The class is looked for as `package.module:Class`, else among the entry points of the group `logsegment.codecs` by the name of the
-    class and by the alias. Nothing is imported that the entry may not name.
+    The class is `package.module:Class`, or an entry point of the group `logsegment.codecs` with the name of the class or the alias. Only
+    allowed modules are imported.
 
     Args:
         entry: of the registry of the language "python".
@@ -54,11 +55,11 @@ def load(entry: Entry, allow: tuple[str, ...] = ()) -> Codec:
             the package and all modules in it, `*` every module.
 
     Returns:
-        A codec: ``Class.from_entry(entry)`` where there is such a method, else ``Class()``.
+        A codec: ``Class.from_entry(entry)`` if there is such a method, else ``Class()``.
 
     Raises:
-        PluginNotInstalled: when the entry may not name its class, there is no such class, it cannot be imported or made, or what it makes
-            has neither `compress` and `decompress` nor a table of C functions. The text says why.
+        PluginNotInstalled: if the class is not allowed, does not exist, cannot be imported or called, or makes an object without `compress`
+            and `decompress` and without a table of C functions. The text says why.
 
     Example:
         >>> from logsegment.plugins import Entry
@@ -75,11 +76,11 @@ def load(entry: Entry, allow: tuple[str, ...] = ()) -> Codec:
     except PluginNotInstalled:
         raise
     except ImportError as error:
-        # Those that come along have their libraries by an extra.
+        # The libraries of the codecs of logsegment are an extra.
         advice = "; pip install 'logsegment[codecs]'" if entry.class_name in READY else ""
         raise PluginNotInstalled(f"{error}{advice}") from error
     except BaseException as error:
-        # A module that ends its process when it is imported is no plugin, and ends nothing else.
+        # A module that raises SystemExit is not a plugin, and does not end this process.
         if is_stop(error):
             raise
         raise PluginNotInstalled(f"{entry.class_name} cannot be made: {type(error).__name__}: {error}") from error
@@ -127,3 +128,22 @@ def _matches(module: str, pattern: str) -> bool:
 
 def _offered(name: str) -> EntryPoint | None:
     return next(iter(entry_points(group=GROUP, name=name)), None)
+
+
+def is_stop(error: BaseException) -> bool:
+    """Return True if a signal raised an exception, which then ends the program.
+
+    Ctrl-C does, and handlers of signals, such as a SystemExit at SIGTERM. A SystemExit of a plugin does not.
+
+    Args:
+        error: the exception with its traceback.
+
+    Example:
+        >>> from logsegment.plugins.loading import is_stop
+        >>> is_stop(KeyboardInterrupt()), is_stop(SystemExit(3))
+        (True, False)
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return True
+    handlers = {getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()} - {None}
+    return any(frame.f_code in handlers for frame, _ in traceback.walk_tb(error.__traceback__))

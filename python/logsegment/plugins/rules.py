@@ -1,7 +1,7 @@
-"""What entries must be to each other (rules S-P11 to S-P16), and the changes that a registration or removal makes.
+"""The rules between entries (S-P11 to S-P16), and the changes of a registration or removal.
 
-Goes in: a `Catalog` and what an administrator wants. Comes out: the changes in the order in which they are to be written, or a
-`RegistrationError` with everything that is wrong; nothing is written here. Source: KIP-984, "Constraints for registering plugins".
+A `Catalog` and plugins go in. The changes come out in the order in which they are written, or a `RegistrationError` with all broken
+rules. Nothing is written here. Source: KIP-984, "Constraints for registering plugins".
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from typing import Any
 from logsegment._core import Finding
 from logsegment._text import count
 from logsegment.plugins.catalog import Catalog, Change, found, java_first, topic_of
-from logsegment.plugins.entries import MAX_ID, Entry
-from logsegment.plugins.wanted import Plugin
+from logsegment.plugins.entry import MAX_ID, Entry, Plugin
 
-#: Names that are tried before any alias, so that an alias of this name could never be chosen (S-P14).
+#: Built-in names, which come before aliases (S-P14).
 BUILT_IN = ("none", "gzip", "snappy", "lz4", "zstd", "producer", "uncompressed")
-#: How a plugin without an entry is shown.
+#: The name of a plugin without an entry.
 _NUMBERED = re.compile(r"plugin:\d*")
 #: Kafka's longest topic name is 249 characters; topics whose languages differ in case would be two registries.
 _LANGUAGE = re.compile(r"[a-z0-9._-]{1,200}")
@@ -30,10 +29,10 @@ _MAJOR = re.compile(r"\s*[vV]?(\d{1,9})(?!\d)")
 
 
 class RegistrationError(ValueError):
-    """A registration or removal that breaks rules; nothing was written.
+    """Raised if a registration or removal breaks rules; nothing was written.
 
     Attributes:
-        findings: everything that is wrong.
+        findings: of all broken rules.
     """
 
     def __init__(self, findings: Sequence[Finding]) -> None:
@@ -47,29 +46,29 @@ class RegistrationError(ValueError):
 
 
 def is_language(name: str) -> bool:
-    """Tell whether this may be the name of a language."""
+    """Return True for the name of a language."""
     return _LANGUAGE.fullmatch(name) is not None
 
 
-def alias_fault(alias: str) -> str | None:
-    """Tell why this can be no alias; None when it can (S-P14)."""
+def alias_error(alias: str) -> str | None:
+    """Return why an alias is invalid; None if it is valid (S-P14)."""
     if alias.lower() in BUILT_IN:
         return f"{alias!r} is a built-in name, which is tried before any alias"
     if _NUMBERED.fullmatch(alias):
         return f"{alias!r} is how a plugin without an entry is shown"
     if not alias.isprintable() or any(char.isspace() for char in alias) or len(alias) > 200:
-        return f"{alias!r} is no name: at most 200 printable characters without spaces"
+        return f"{alias!r} is not a name: at most 200 printable characters without spaces"
     return None
 
 
 def judge(catalog: Catalog) -> list[Finding]:
-    """Hold all rules against a catalog.
+    """Check all rules on a catalog.
 
     Args:
-        catalog: what is registered.
+        catalog: the registered entries.
 
     Returns:
-        A finding for each rule that is broken: errors, and warnings where some clients may not read what others write.
+        A finding for each broken rule: errors, and warnings if some clients may not read what others write.
     """
     findings = _broken(catalog)
     for alias in catalog.aliases():
@@ -81,19 +80,19 @@ def judge(catalog: Catalog) -> list[Finding]:
 
 
 def registration(catalog: Catalog, plugins: Iterable[Plugin], *, compatible: bool = False, partial: bool = False) -> list[Change]:
-    """Plan the registration of plugins, all of them or none.
+    """Return the changes that register plugins, all or none.
 
     Args:
-        catalog: what is registered now.
-        plugins: what is to be registered. An alias that is registered keeps its id; a new one gets the lowest that is free.
-        compatible: whether a new major version is known to read and write the same bytes as the old one.
-        partial: whether a new alias may lack languages that others have.
+        catalog: the registered entries.
+        plugins: the plugins. A registered alias keeps its id; a new alias gets the lowest free id.
+        compatible: accept a new major version that reads and writes the same bytes as the old one.
+        partial: accept a new alias without an entry for a language of other aliases.
 
     Returns:
-        What has to be written, Java's entries first; nothing when all is registered already.
+        The changes, Java's first; none if all plugins are registered already.
 
     Raises:
-        RegistrationError: when any rule would be broken.
+        RegistrationError: if a rule would be broken.
     """
     wanted = list(plugins)
     findings = _twice(wanted)
@@ -115,18 +114,18 @@ def registration(catalog: Catalog, plugins: Iterable[Plugin], *, compatible: boo
 
 
 def removal(catalog: Catalog, aliases: Iterable[str], language: str | None = None) -> list[Change]:
-    """Plan the removal of aliases, all of them or none.
+    """Return the changes that remove aliases, all or none.
 
     Args:
-        catalog: what is registered now.
-        aliases: what is to be removed; entries that are damaged can be removed too.
-        language: the only language to remove them from; None for all.
+        catalog: the registered entries.
+        aliases: the aliases, also of damaged entries.
+        language: the language to remove them from; None for all.
 
     Returns:
-        What has to be written, Java's entries last.
+        The changes, Java's last.
 
     Raises:
-        RegistrationError: when an alias is not registered, or Java's entry would go while another stays.
+        RegistrationError: if an alias is not registered, or if Java's entry would be removed and another one kept.
     """
     changes: list[Change] = []
     findings: list[Finding] = []
@@ -145,7 +144,7 @@ def removal(catalog: Catalog, aliases: Iterable[str], language: str | None = Non
 
 
 def _broken(catalog: Catalog) -> list[Finding]:
-    """What no registration may leave behind."""
+    """Return findings of the rules that no registration may break."""
     findings = [one.finding for one in catalog.damaged]
     for alias in catalog.aliases():
         findings += _judge_alias(alias, catalog.of(alias))
@@ -154,7 +153,7 @@ def _broken(catalog: Catalog) -> list[Finding]:
 
 def _judge_alias(alias: str, entries: dict[str, Entry]) -> Iterator[Finding]:
     first = min(entries, key=java_first)
-    text = alias_fault(alias)
+    text = alias_error(alias)
     if text:
         yield found("S-P14", text, first, field="pluginAlias")
     if "java" not in entries:
@@ -167,7 +166,7 @@ def _judge_alias(alias: str, entries: dict[str, Entry]) -> Iterator[Finding]:
             text = f"{alias!r} has id {entry.plugin_id}, but {own}: an alias has one id in all languages"
             yield found("S-P11", text, language, field="pluginID")
         if not is_language(language):
-            text = f"{language!r} is no name of a language: lower-case letters, digits, '.', '_' and '-'"
+            text = f"{language!r} is not a name of a language: lower-case letters, digits, '.', '_' and '-'"
             yield found("S-P9", text, language)
 
 
@@ -183,10 +182,10 @@ def _shared_ids(catalog: Catalog) -> Iterator[Finding]:
 
 
 def _missing(catalog: Catalog, alias: str, severity: str) -> Iterator[Finding]:
-    """The languages that have entries, and none of this alias (S-P13, 1)."""
+    """Yield a finding for each language with entries, but without an entry of this alias (S-P13, 1)."""
     there = catalog.of(alias)
     for language in sorted(catalog.languages, key=java_first):
-        # That Java lacks one is an error of its own.
+        # A missing entry of Java is another error.
         if catalog.languages[language] and language not in there and language != "java":
             text = f"{alias!r} has no entry for {language}: its clients can neither write nor read such batches"
             yield found("S-P13", text, language, severity=severity)
@@ -194,22 +193,22 @@ def _missing(catalog: Catalog, alias: str, severity: str) -> Iterator[Finding]:
 
 def _twice(wanted: list[Plugin]) -> list[Finding]:
     counts = Counter(plugin.alias for plugin in wanted)
-    return [found("S-P15", f"{alias!r} stands {count} times in the list", "java") for alias, count in counts.items() if count > 1]
+    return [found("S-P15", f"{alias!r} is {count} times in the list", "java") for alias, count in counts.items() if count > 1]
 
 
 def _ids(catalog: Catalog, wanted: list[Plugin], findings: list[Finding]) -> dict[str, int]:
-    """The id of each alias (S-P11)."""
+    """Return the id of each alias (S-P11)."""
     ids = {plugin.alias: given for plugin in wanted if (given := _given_id(catalog, plugin, findings)) is not None}
     free = [number for number in range(MAX_ID + 1) if number not in catalog.ids() | set(ids.values())]
     new = [plugin.alias for plugin in wanted if plugin.alias not in ids]
     if len(new) > len(free):
-        told = f"{count(len(new), 'new plugin')}, and {count(len(free), 'free id')}"
-        findings.append(found("S-P11", f"{told}: a cluster has at most {MAX_ID + 1} plugins, remove some", "java", field="pluginID"))
+        text = f"{count(len(new), 'new plugin')}, and {count(len(free), 'free id')}"
+        findings.append(found("S-P11", f"{text}: a cluster has at most {MAX_ID + 1} plugins, remove some", "java", field="pluginID"))
     return ids | dict(zip(new, free, strict=False))
 
 
 def _given_id(catalog: Catalog, plugin: Plugin, findings: list[Finding]) -> int | None:
-    """The id that an alias has, or that is asked for it; None when it has to get one."""
+    """Return the id of a registered alias, or the requested id; None for neither."""
     entries = catalog.of(plugin.alias)
     if not entries:
         return plugin.plugin_id
@@ -229,7 +228,7 @@ def _changes(catalog: Catalog, plugin: Plugin, plugin_id: int) -> Iterator[Chang
 
 
 def _incompatible(changes: list[Change], after: Catalog) -> Iterator[Finding]:
-    """Updates that say of themselves that they are incompatible, and languages that differ so (S-P13, 3 and 4)."""
+    """Yield findings of incompatible updates, and of languages with incompatible entries (S-P13, 3 and 4)."""
     for change in changes:
         if change.entry and change.before:
             for field in _differences(change.entry, change.before):
@@ -243,7 +242,7 @@ def _incompatible(changes: list[Change], after: Catalog) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class _Disagreement:
-    """Two languages whose entries of an alias say that they are incompatible (S-P13, 3): in which field, and in words."""
+    """Two languages with incompatible entries of an alias (S-P13, 3): the second language, the field, and a text."""
 
     language: str
     field: str
@@ -261,9 +260,9 @@ def _disagreements(alias: str, entries: dict[str, Entry]) -> Iterator[_Disagreem
 
 
 def _differences(one: Entry, other: Entry) -> Iterator[str]:
-    """The fields by which entries say that they are incompatible: major numbers and dictionaries, where both have one.
+    """Yield the fields that make two entries incompatible: major versions, and dictionaries if both have one.
 
-    A dictionary does not stand in the batches (COD-Z5), so another one under the same id makes all that was written unreadable.
+    The batches do not contain the dictionary (COD-Z5), so with another dictionary under the same id they cannot be read.
     """
     first, second = _MAJOR.match(one.version), _MAJOR.match(other.version)
     if first and second and int(first[1]) != int(second[1]):
@@ -273,7 +272,7 @@ def _differences(one: Entry, other: Entry) -> Iterator[str]:
 
 
 def _dictionary(entry: Entry) -> Any:
-    """The bytes of its dictionary, or what stands there instead."""
+    """Return the bytes of a dictionary, or the value of an invalid one."""
     given = entry.extra[_DICTIONARY]
     try:
         return b64decode(given, validate=True)
@@ -281,9 +280,9 @@ def _dictionary(entry: Entry) -> Any:
         return given
 
 
-#: What is to be done when no more than the version says that an update is incompatible; the command line names its option instead.
+#: The advice if only the version makes an update incompatible; the command line names its option instead.
 COMPATIBLE = "say that it is compatible"
 _SAY_SO = f" (if it reads and writes the same bytes, {COMPATIBLE})"
 _DICTIONARY = "dictionary"
-#: Of what is registered: versions may differ by somebody's word, which nobody keeps; dictionaries that differ never agree.
+#: Severity by field, for registered entries: an administrator may have declared two versions compatible, but never two dictionaries.
 _SEVERITIES = {"pluginVersion": "warning", _DICTIONARY: "error"}

@@ -1,50 +1,51 @@
 """The registry in a cluster's compacted topics, one for each language of clients (KIP-984).
 
-One administrator writes at a time, without a lock that a crash could leave behind. All have the same transactional id: the broker fences
-whoever held it before, so of several only the newest commits, and it has read what the others committed. The entries of one registration,
-in all topics, are one transaction. See docs/decisions/0021-plugin-registry-in-topics.md.
+One administrator writes at a time, without a lock that a crash could leave behind. All have the same transactional id, and the broker
+fences its earlier owner. So only the newest administrator commits, after it has read what the others committed. The entries of one
+registration, in all topics, are one transaction. See docs/decisions/0021-plugin-registry-in-topics.md.
 """
 
 from __future__ import annotations
 
+import logging
 import random
+import re
 import time
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from logsegment._core import Finding
 from logsegment.plugins import rules
-from logsegment.plugins.catalog import Catalog, Change, topic_of
-from logsegment.plugins.cluster import TRANSACTIONAL_ID, Cluster, library
-from logsegment.plugins.known import RegistryError
-from logsegment.plugins.stored import Plan, StoredRegistry
-from logsegment.plugins.topic_settings import judge_topics, make_topics
+from logsegment.plugins.catalog import Catalog, CatalogBuilder, Change, RegistryError, found, java_first, language_of, topic_of
+from logsegment.plugins.stored_registry import Plan, StoredRegistry
 
-#: What the registry is made of besides settings of librdkafka, which has none with these names.
+#: Arguments of the registry, none of which is a setting of librdkafka.
 _OWN = frozenset({"bootstrap_servers", "language", "timeout", "replication_factor", "allow"})
-#: Administrators that may come in between before one gives up.
+#: Tries of one administrator while others write.
 TRIES = 10
 
 
 class TopicRegistry(StoredRegistry):
     """Plugins registered in the topics of a Kafka cluster.
 
-    The topic of its language is read when the first plugin is asked for, and again when an unknown id or alias turns up. No connection
-    stays open. It pickles with its settings, passwords among them, and with what it has read.
+    The topic of its language is read for the first plugin, and again for an unknown id or alias. No connection stays open. It is pickled
+    with its settings, which may have passwords, and with the entries that it has read.
 
     Args:
         bootstrap_servers: addresses of brokers, `host:port` with commas between them.
-        language: whose topic is read: `plugin-LANGUAGE-topic`.
-        timeout: how long an answer of the brokers is waited for, in seconds.
+        language: the topic is `plugin-LANGUAGE-topic`.
+        timeout: seconds to wait for an answer of the brokers.
         replication_factor: of topics that `register` makes; None for 3, or as many as there are brokers.
         allow: patterns of Python modules that entries may name: `package.*` is the package and all modules in it. Without it only
             codecs of logsegment and those that installed packages offer as entry points of the group `logsegment.codecs` are loaded.
         settings: settings of librdkafka, such as `security_protocol="SASL_SSL"` (or `**{"security.protocol": "SASL_SSL"}`).
 
     Raises:
-        ImportError: when confluent-kafka is not installed (`pip install "logsegment[plugins]"`).
-        ValueError: for a language that is no name; at the first look-up for settings that librdkafka does not take, or whose files are not
-            there.
+        ImportError: if confluent-kafka is not installed (`pip install "logsegment[plugins]"`).
+        ValueError: if `language` is not a name of a language; at the first look-up if librdkafka refuses a setting, or a file of one is
+            missing.
 
     Example:
         >>> from logsegment.plugins import TopicRegistry
@@ -82,10 +83,10 @@ class TopicRegistry(StoredRegistry):
         replication_factor: int | None = None,
         allow: Iterable[str] = (),
     ) -> TopicRegistry:
-        """Make a registry of settings that were read from somewhere.
+        """Make a registry of settings.
 
         Raises:
-            ValueError: for one that librdkafka does not have, but the registry as an argument.
+            ValueError: if a setting has the name of an argument of the registry.
         """
         for name in sorted(_OWN & settings.keys()):
             raise ValueError(f'No such configuration property: "{name}"')
@@ -96,47 +97,47 @@ class TopicRegistry(StoredRegistry):
         return f"TopicRegistry({self._cluster.servers!r}, {self.language!r})"
 
     def place(self) -> Hashable:
-        """What two registries have in common that ask the same brokers in the same name."""
+        """Return a key that is equal for registries of the same brokers with the same settings."""
         cluster = self._cluster
         return type(self), cluster.servers, self.language, cluster.timeout, tuple(sorted(cluster.settings.items()))
 
     def ensure_there(self) -> None:
-        """Refuse a cluster without any topic of a registry, before a producer makes others.
+        """Raise an error if a cluster has no topic of a registry, before a producer creates one.
 
         Raises:
-            RegistryError: when it is refused, or the brokers do not answer.
+            RegistryError: then, or if the brokers do not answer.
         """
         if self._cluster.topics().keys() == {""}:
             text = f"there is no topic {topic_of('java')} at {self._cluster.servers}"
             raise RegistryError(f"{text}; `logsegment plugins register` makes it")
 
     def check(self) -> list[Finding]:
-        """Hold all rules against what is registered, and look at the settings of the topics.
+        """Check all rules on the registered entries, and the settings of the topics.
 
         Raises:
-            RegistryError: when the brokers do not answer.
+            RegistryError: if the brokers do not answer.
         """
         return judge_topics(self._cluster) + super().check()
 
     def change(self, plan: Plan) -> list[Change]:
-        """Write what a plan makes of the catalog, in one transaction.
+        """Write the changes of a plan in one transaction.
 
         Args:
-            plan: gives the changes for a catalog. It is called again when another administrator came in between; what it raises leaves
-                the registry as it was.
+            plan: returns the changes for a catalog. It is called again if another administrator wrote meanwhile; if it raises, nothing is
+                written.
 
         Returns:
-            What was written.
+            The changes that were written.
 
         Raises:
-            RegistrationError: when the settings of a topic would lose entries.
-            RegistryError: when the topics cannot be read or written, or others came in between again and again.
+            RegistrationError: if the settings of a topic would lose entries.
+            RegistryError: if the topics cannot be read or written, or other administrators write all the time.
         """
         for tried in range(TRIES):
             try:
                 return self._change(plan)
             except _Fenced:
-                # Whoever came later may finish first.
+                # The later administrator may finish first.
                 time.sleep(random.uniform(0, 0.2 * (tried + 1)))
         raise RegistryError(f"{TRIES} times another administrator registered at the same moment; nothing was written")
 
@@ -159,7 +160,7 @@ class TopicRegistry(StoredRegistry):
         return changes
 
     def _ensured(self, expected: Catalog) -> Catalog:
-        """Read what was written, and whether somebody wrote meanwhile who does not ask for the transactional id."""
+        """Read what was written; raise an error if a client without the transactional id wrote meanwhile."""
         stands = self.catalog()
         foreign = [finding for finding in rules.judge(stands) if finding.severity == "error" and finding not in rules.judge(expected)]
         if foreign:
@@ -169,17 +170,17 @@ class TopicRegistry(StoredRegistry):
 
 
 class _Fenced(Exception):
-    """Another administrator has taken the transactional id."""
+    """Raised if another administrator has taken the transactional id."""
 
 
 class _Transaction:
-    """A producer that holds the transactional id from here on; whoever held it before can no longer commit."""
+    """A producer that takes the transactional id. Its earlier owner can no longer commit."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._kafka = library()
-        self._told: list[str] = []
-        options = {"transactional.id": TRANSACTIONAL_ID, **cluster.options(self._told), "enable.idempotence": True, "linger.ms": 0}
+        self._errors: list[str] = []
+        options = {"transactional.id": TRANSACTIONAL_ID, **cluster.options(self._errors), "enable.idempotence": True, "linger.ms": 0}
         self._producer = cluster.made(self._kafka.Producer, options)
         self._call(self._producer.init_transactions, 3 * cluster.timeout)
 
@@ -196,7 +197,7 @@ class _Transaction:
             raise RegistryError(f"{error}; whether all was written or nothing, `logsegment plugins list` tells") from None
 
     def _call(self, function: Any, *arguments: Any) -> None:
-        """Call, again while the error says so."""
+        """Call a function, and again while its error is retriable."""
         deadline = time.monotonic() + 3 * self._cluster.timeout
         while True:
             try:
@@ -210,17 +211,280 @@ class _Transaction:
                 self._producer.poll(0)
                 if error.txn_requires_abort():
                     self._abort()
-                raise self._told_as(error) from None
+                raise self._error_of(error) from None
 
     def _abort(self) -> None:
         try:
             self._producer.abort_transaction(self._cluster.timeout)
         except self._kafka.KafkaException:
-            # The broker does it when the transaction's time is over, or when the next administrator comes.
+            # The broker aborts it at its timeout, or for the next administrator.
             self._producer.purge()
 
-    def _told_as(self, error: Any) -> Exception:
+    def _error_of(self, error: Any) -> Exception:
         kafka = self._kafka.KafkaError
         if error.code() in (kafka._FENCED, kafka.PRODUCER_FENCED, kafka.INVALID_PRODUCER_EPOCH):
             return _Fenced()
-        return self._cluster.error(error, self._told)
+        return self._cluster.error(error, self._errors)
+
+
+#: Every administrator's producer has this id, so that the broker lets only the newest of them commit.
+TRANSACTIONAL_ID = "logsegment-plugins"
+_QUIET = logging.getLogger("logsegment.plugins.librdkafka")
+_QUIET.addHandler(logging.NullHandler())
+_QUIET.propagate = False
+#: Settings with secret values.
+_SECRET = re.compile(r"password|passphrase|secret|token|key\.pem|oauthbearer\.config|jaas", re.IGNORECASE)
+#: A shorter piece of such a value occurs in ordinary words.
+_LEAST_HIDDEN = 4
+
+
+class Cluster:
+    """The brokers of a cluster. A connection is opened for each question.
+
+    Args:
+        servers: `bootstrap.servers`.
+        settings: librdkafka's, by their names, with dots or underscores.
+        timeout: seconds to wait for an answer.
+    """
+
+    def __init__(self, servers: str, settings: Mapping[str, Any], timeout: float) -> None:
+        self.servers = servers
+        self.settings = {_dotted(name): _text(value) for name, value in settings.items()}
+        self.timeout = timeout
+
+    def __repr__(self) -> str:
+        # Settings may hold passwords.
+        return f"Cluster({self.servers!r})"
+
+    def read(self, language: str | None) -> Catalog:
+        """Read the committed records of the topic of a language, or of all languages, to the end.
+
+        Raises:
+            RegistryError: if the brokers do not answer, the language has no topic, or a topic is not that of a registry.
+        """
+        with self.consumer() as (consumer, errors):
+            topics = self._topics(consumer, language)
+            return self._consumed(consumer, topics, errors)
+
+    def topics(self) -> dict[str, Any]:
+        """Return the metadata of the topics by language, and the number of brokers as ""."""
+        with self.consumer() as (consumer, _):
+            found = self._metadata(consumer)
+            return {language_of(name) or "": topic for name, topic in found.topics.items() if language_of(name)} | {"": len(found.brokers)}
+
+    @contextmanager
+    def consumer(self) -> Iterator[tuple[Any, list[str]]]:
+        """Open a consumer of committed records without a group; yield it with a list of its errors."""
+        kafka = library()
+        errors: list[str] = []
+        options = {
+            "group.id": TRANSACTIONAL_ID,
+            **self.options(errors),
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+            "allow.auto.create.topics": False,
+            "fetch.wait.max.ms": 50,
+        }
+        consumer = self.made(kafka.Consumer, options)
+        try:
+            yield consumer, errors
+        except kafka.KafkaException as error:
+            # Callbacks run in `poll`.
+            consumer.poll(0)
+            raise self.error(error.args[0], errors) from None
+        finally:
+            consumer.close()
+
+    def options(self, errors: list[str]) -> dict[str, Any]:
+        """Return the settings of any client. Its errors are added to a list."""
+        callbacks: dict[str, Any] = {"error_cb": lambda error: errors.append(error.str()), "logger": _QUIET}
+        return {"client.id": "logsegment", **self.settings, "bootstrap.servers": self.servers, **callbacks}
+
+    def made(self, client: Any, options: dict[str, Any]) -> Any:
+        """Make a client.
+
+        Raises:
+            ValueError: if librdkafka refuses a setting or its value, or a file is missing.
+        """
+        try:
+            return client(options)
+        except library().KafkaException as error:
+            raise ValueError(self._without_secrets(f"settings of Kafka at {self.servers}: {error.args[0].str()}")) from None
+
+    def error(self, error: Any, errors: list[str]) -> RegistryError:
+        """Return an error of librdkafka in one sentence, with earlier errors."""
+        return self._refusal(f"Kafka at {self.servers}: {error.str()}", errors)
+
+    def _refusal(self, text: str, errors: list[str]) -> RegistryError:
+        more = f" ({'; '.join(dict.fromkeys(errors[-_MAX_ERRORS:]))})" if errors else ""
+        return RegistryError(self._without_secrets(text + more))
+
+    def _without_secrets(self, text: str) -> str:
+        """Return a text without the words of secret settings: librdkafka quotes values, or parts of them."""
+        secret = " ".join(value for name, value in self.settings.items() if _SECRET.search(name) and isinstance(value, str))
+        for word in sorted(re.split(r"[\s=,;]+", secret), key=len, reverse=True):
+            if len(word) >= _LEAST_HIDDEN:
+                text = text.replace(word, "[hidden]")
+        return text
+
+    def _topics(self, consumer: Any, language: str | None) -> dict[str, str]:
+        """Return the topics to read, by name, with their languages."""
+        found = self._metadata(consumer, topic_of(language) if language else None).topics
+        topics = {name: one for name in found if (one := language_of(name)) and language in (None, one)}
+        for name in topics:
+            self._ensure_readable(name, found[name])
+        return topics
+
+    def _ensure_readable(self, name: str, topic: Any) -> None:
+        kafka = library()
+        if topic.error is not None and topic.error.code() == kafka.KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise RegistryError(f"there is no topic {name} at {self.servers}; `logsegment plugins register` makes it")
+        if topic.error is not None:
+            raise RegistryError(f"topic {name} at {self.servers}: {topic.error.str()}")
+        if len(topic.partitions) != 1:
+            text = f"topic {name} at {self.servers} has {len(topic.partitions)} partitions and must have 1"
+            raise RegistryError(f"{text}: clients of different languages would put an alias into different ones")
+
+    def _metadata(self, consumer: Any, topic: str | None = None) -> Any:
+        return consumer.list_topics(topic, timeout=self.timeout) if topic else consumer.list_topics(timeout=self.timeout)
+
+    def _consumed(self, consumer: Any, topics: dict[str, str], errors: list[str]) -> Catalog:
+        kafka = library()
+        builder = CatalogBuilder()
+        for language in topics.values():
+            builder.language(language)
+        waiting = set(topics)
+        if waiting:
+            consumer.assign([kafka.TopicPartition(name, 0, kafka.OFFSET_BEGINNING) for name in topics])
+        deadline = time.monotonic() + self.timeout
+        while waiting:
+            for message in consumer.consume(_MESSAGES, timeout=0.1):
+                error = message.error()
+                if error is None:
+                    builder.add(topics[message.topic()], message.key(), message.value(), message.offset())
+                elif error.code() == kafka.KafkaError._PARTITION_EOF:
+                    waiting.discard(message.topic())
+                    builder.end(topics[message.topic()], message.offset() or 0)
+                else:
+                    raise self.error(error, errors)
+            if waiting and time.monotonic() > deadline:
+                raise self._refusal(f"{min(waiting)} at {self.servers} could not be read to its end in {self.timeout:g} s", errors)
+        return builder.finish()
+
+
+def library() -> Any:
+    """Import confluent-kafka.
+
+    Raises:
+        ImportError: if it is not installed.
+    """
+    try:
+        import confluent_kafka
+    except ImportError:
+        raise ImportError("a registry in topics needs confluent-kafka: pip install 'logsegment[plugins]'") from None
+    return confluent_kafka
+
+
+def _dotted(name: str) -> str:
+    """Return the name of a setting in librdkafka."""
+    return name if "." in name or name == "log_level" or name.endswith("_cb") else name.replace("_", ".")
+
+
+def _text(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+#: Messages that are read at once, and most earlier errors in a message.
+_MESSAGES = 500
+_MAX_ERRORS = 3
+
+
+#: Replicas of a topic, if there are as many brokers.
+REPLICAS = 3
+
+
+def judge_topics(cluster: Cluster, languages: Iterable[str] | None = None) -> list[Finding]:
+    """Check the settings of the topics that exist.
+
+    Args:
+        cluster: the cluster.
+        languages: of the topics; None for all.
+
+    Raises:
+        RegistryError: if the brokers do not answer, or refuse to.
+    """
+    topics = cluster.topics()
+    brokers = topics.pop("")
+    asked = sorted(topics if languages is None else topics.keys() & set(languages), key=java_first)
+    policies = _policies(cluster, asked)
+    findings = []
+    for language in asked:
+        policy, replicas = policies[language], _replicas(topics[language])
+        if policy != "compact":
+            text = f"cleanup.policy of {topic_of(language)} is {policy!r} and must be 'compact': entries would be deleted for their age"
+            findings.append(found("S-P12", text, language, field="cleanup.policy"))
+        if replicas < min(REPLICAS, brokers):
+            text = f"{topic_of(language)} has {replicas} of {min(REPLICAS, brokers)} possible replicas: a lost broker takes it along"
+            findings.append(found("S-P9", text, language, severity="warning", field="replication.factor"))
+    return findings
+
+
+def make_topics(cluster: Cluster, languages: Iterable[str], replicas: int | None) -> None:
+    """Create the topics that are missing.
+
+    Args:
+        cluster: the cluster.
+        languages: of the topics.
+        replicas: of each; None for three, or as many as there are brokers.
+
+    Raises:
+        RegistryError: if a topic cannot be created.
+    """
+    topics = cluster.topics()
+    brokers = topics.pop("")
+    missing = sorted(set(languages) - topics.keys(), key=java_first)
+    if not missing:
+        return
+    kafka, admin = _admin(cluster)
+    new = [
+        admin.NewTopic(
+            topic_of(language),
+            num_partitions=1,
+            replication_factor=replicas or min(REPLICAS, brokers),
+            config={"cleanup.policy": "compact"},
+        )
+        for language in missing
+    ]
+    errors: list[str] = []
+    client = cluster.made(admin.AdminClient, cluster.options(errors))
+    for made in client.create_topics(new, operation_timeout=cluster.timeout, request_timeout=cluster.timeout).values():
+        try:
+            made.result(2 * cluster.timeout)
+        except kafka.KafkaException as error:
+            # Another administrator was faster.
+            if error.args[0].code() != kafka.KafkaError.TOPIC_ALREADY_EXISTS:
+                raise cluster.error(error.args[0], errors) from None
+
+
+def _policies(cluster: Cluster, languages: list[str]) -> dict[str, str]:
+    """Return the `cleanup.policy` of each topic."""
+    if not languages:
+        return {}
+    kafka, admin = _admin(cluster)
+    errors: list[str] = []
+    client = cluster.made(admin.AdminClient, cluster.options(errors))
+    resources = {language: admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic_of(language)) for language in languages}
+    answers = client.describe_configs(list(resources.values()), request_timeout=cluster.timeout)
+    try:
+        return {language: answers[one].result(2 * cluster.timeout)["cleanup.policy"].value for language, one in resources.items()}
+    except kafka.KafkaException as error:
+        raise cluster.error(error.args[0], errors) from None
+
+
+def _replicas(topic: Any) -> int:
+    return min((len(partition.replicas) for partition in topic.partitions.values()), default=0)
+
+
+def _admin(cluster: Cluster) -> tuple[Any, Any]:
+    return library(), import_module("confluent_kafka.admin")

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from logsegment._core import ArrowBatch, Finding, decode, decode_files
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
+from logsegment._log_paths import is_of_0_7
 from logsegment._options import COLUMNS, INTERNAL, Isolation, ReadKeywords, ReadOptions
 from logsegment.log.log import Log, parts_of
 from logsegment.log.segment import Segment
 from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
-from logsegment.segment_files.discovery import absolute, is_gap
-from logsegment.stores.uri import shown
+from logsegment.segment_files.discovery import is_gap
+from logsegment.stores.uri import absolute, shown
 from logsegment.tiered.keys import Keys
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class _Source:
 
 def _is_of_0_7(segments: list[Segment], options: ReadOptions) -> bool:
     """Return True for Kafka 0.7, whose offsets are positions after messages, by which nothing can be looked up."""
-    return options.format in ("0.7", "sniff") or any(one.path.endswith(".kafka") for one in segments)
+    return options.format in ("0.7", "sniff") or any(is_of_0_7(one.path) for one in segments)
 
 
 def _range(segment: Segment, bounds: Bounds, options: ReadOptions) -> tuple[int, int | None] | None:

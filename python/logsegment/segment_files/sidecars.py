@@ -1,4 +1,4 @@
-"""Entries of the files that Kafka keeps beside a log: rows with names, which any Arrow library takes too."""
+"""Entries of the sidecar files of a log: named tuples that any Arrow library can import."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from logsegment._core import Finding
+from logsegment._text import camel_case
 
 
 class OffsetEntry(NamedTuple):
@@ -16,16 +17,16 @@ class OffsetEntry(NamedTuple):
 
 
 class TimeEntry(NamedTuple):
-    """An entry of a `.timeindex`: the largest timestamp (ms) so far, and the last offset of the batch that has it."""
+    """An entry of a `.timeindex`: the largest timestamp (ms) so far, and the last offset of its batch."""
 
     timestamp: int
     offset: int
 
 
 class AbortedTransaction(NamedTuple):
-    """An aborted transaction: its producer, its first offset, the offset of its marker, and where committed data ended then.
+    """An aborted transaction: its producer, its first offset, the offset of its marker, and the last stable offset at that time.
 
-    The last is None when it was not read from a `.txnindex`.
+    The last stable offset is None if it was not read from a `.txnindex`.
     """
 
     producer_id: int
@@ -35,7 +36,7 @@ class AbortedTransaction(NamedTuple):
 
 
 class ProducerState(NamedTuple):
-    """What a `.snapshot` keeps of a producer; -1 stands for none, timestamp in ms."""
+    """The state of a producer in a `.snapshot`; -1 for none, timestamp in ms."""
 
     producer_id: int
     producer_epoch: int
@@ -48,7 +49,7 @@ class ProducerState(NamedTuple):
 
 
 class LeaderEpoch(NamedTuple):
-    """A line of a `leader-epoch-checkpoint`: the number of a leader's term, and the first offset that it wrote."""
+    """A line of a `leader-epoch-checkpoint`: the leader epoch, and its first offset."""
 
     epoch: int
     start_offset: int
@@ -58,10 +59,10 @@ Row = TypeVar("Row", bound=tuple[Any, ...])
 
 
 class Rows(Sequence[Row], Generic[Row]):
-    """Entries of one file in its order, as a sequence of named tuples.
+    """The entries of one file in its order, as a sequence of named tuples.
 
     Attributes:
-        findings (list[Finding]): what is wrong with the file.
+        findings (list[Finding]): the findings of the file.
 
     Example:
         >>> import logsegment as ls
@@ -101,17 +102,12 @@ class Rows(Sequence[Row], Generic[Row]):
         return repr(list(self))
 
     def to_pyarrow(self) -> Any:
-        """The rows as a `pyarrow.Table` of int64 columns."""
+        """Return the rows as a `pyarrow.Table` of int64 columns."""
         import pyarrow as pa
 
-        names = [_camel(name) for name in self._kind._fields]  # type: ignore[attr-defined]
+        names = [camel_case(name) for name in self._kind._fields]  # type: ignore[attr-defined]
         columns = list(zip(*self._rows, strict=True)) or [()] * len(names)
         return pa.table([pa.array(column, pa.int64()) for column in columns], names=names)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_pyarrow().__arrow_c_stream__(requested_schema)
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)

@@ -1,4 +1,4 @@
-"""What a store says, as OSErrors that a user can read: the kind, one sentence, the URI without its secrets."""
+"""Errors of stores as OSErrors with one clear sentence, and with the URI without its secrets."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from contextlib import contextmanager
 
 from logsegment.stores.uri import parts_of, scrubbed, shown
 
-#: Words in which pyarrow hands on what the store answered.
+#: Words of the answers of stores in the errors of pyarrow.
 _REFUSED = re.compile(r"ACCESS_DENIED|HTTP status 40[13]|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH|Forbidden|Unauthorized|[Pp]ermission")
 _MISSING = re.compile(r"NO_SUCH_(?:BUCKET|KEY)|HTTP status 404|Path does not exist|not found|does not exist")
 _DOWN = re.compile(r"NETWORK_CONNECTION|REQUEST_TIMEOUT|curlCode|[Cc]onnection|[Tt]imed? ?out|resolve host|UnknownHost")
 _NO_LIBRARY = re.compile(r"Unable to load (lib\w+)")
 #: Letters of a message that are shown.
-MOST = 400
+_MAX_LETTERS = 400
 
 
 class ShortReadError(OSError):
-    """A store gave fewer bytes than it has in that place."""
+    """Raised when a file gives fewer bytes than it has at a position."""
 
 
 class ChangedError(OSError):
-    """A file of a store was written anew while it was read."""
+    """Raised when a file was replaced while it was read."""
 
 
 @contextmanager
-def told(uri: str) -> Iterator[None]:
-    """Turn what pyarrow raises inside of it into one clear OSError."""
+def clear_errors(uri: str) -> Iterator[None]:
+    """Turn the errors of pyarrow into one clear OSError."""
     try:
         yield
     except (ShortReadError, ChangedError, MemoryError, KeyboardInterrupt):
@@ -54,15 +54,15 @@ def _clear(error: Exception, uri: str) -> OSError:
 
 
 def _sentence(text: str) -> str:
-    """One line of it, without where in Arrow's code it was raised."""
+    """Return one line of a message, without the place in Arrow's code."""
     if found := _NO_LIBRARY.search(text):
         return f"pyarrow finds no {found[1]}: HDFS needs a Hadoop client with JAVA_HOME, HADOOP_HOME and CLASSPATH set (see the guide)"
     line = " ".join(text.split(". Detail:")[0].split())
-    return line if len(line) <= MOST else f"{line[:MOST]}..."
+    return line if len(line) <= _MAX_LETTERS else f"{line[:_MAX_LETTERS]}..."
 
 
 def no_directory(uri: str) -> OSError:
-    """That something is a file where a directory is wanted, or the other way round, is for the caller; this is for nothing at all."""
+    """Return the error for a URI of which there is neither a file nor a directory."""
     parts = parts_of(uri)
     text = os.strerror(errno.ENOENT) if parts.path else "the URI names no bucket, container or directory"
     return FileNotFoundError(errno.ENOENT, text, shown(uri))

@@ -1,170 +1,321 @@
-"""What there is in a store: the files of a directory, or of everything below it."""
+"""Files and directories, on this machine and in stores: listings, trees and patterns."""
 
 from __future__ import annotations
 
 import errno
 import fnmatch
+import glob
 import os
 import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from logsegment.stores.errors import no_directory, told
-from logsegment.stores.files import count
-from logsegment.stores.filesystems import located
-from logsegment.stores.schemes import served
-from logsegment.stores.uri import StoreUri, below, parts_of, shown
+from logsegment.stores.errors import clear_errors, no_directory
+from logsegment.stores.files import count, implementation, located
+from logsegment.stores.uri import StoreUri, below, is_stored, join_path, parts_of, placed, shown
 
 _MAGIC = re.compile(r"[*?\[]")
-#: File systems that rename, and have directories that must be there: HDFS.
+#: File systems that rename files, and in which a directory must exist: HDFS.
 RENAMING = ("hdfs", "viewfs")
 
 
-class Entry(NamedTuple):
-    """One file or directory."""
+class Status(NamedTuple):
+    """Bytes of a file, and the time of its last write in seconds since the epoch, where it is known."""
 
-    uri: StoreUri
-    name: str
-    is_directory: bool
     size: int
-    #: Seconds since the epoch, where the store tells them.
     modified: float | None = None
 
 
-def entries(uri: str) -> list[Entry]:
-    """What lies in a directory, by name.
+class DirectoryEntry:
+    """A file or directory. The status of a local entry is read when it is first used.
+
+    Args:
+        path: a path of this machine, or a `StoreUri`.
+        name: the last part of the path.
+        is_directory: True for a directory.
+        status: size and time, or the entry of `os.scandir` that has them.
+    """
+
+    __slots__ = ("_status", "is_directory", "name", "path")
+
+    def __init__(self, path: str, name: str, is_directory: bool, status: Status | os.DirEntry[str]) -> None:
+        self.path = path
+        self.name = name
+        self.is_directory = is_directory
+        self._status = status
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file.
+
+        Raises:
+            OSError: if a local file was removed since it was listed.
+        """
+        return self._known.size
+
+    @property
+    def modified(self) -> float | None:
+        """The time of the last write in seconds since the epoch, where it is known."""
+        return self._known.modified
+
+    @property
+    def version(self) -> tuple[str, int, float | None]:
+        """Path, size and time, which tell the file from another one."""
+        return self.path[:], self.size, self.modified
+
+    @property
+    def _known(self) -> Status:
+        if isinstance(self._status, os.DirEntry):
+            self._status = _status(self._status.stat())
+        return self._status
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The entries of a directory. Links are followed.
+
+    Attributes:
+        files: regular files.
+        directories: directories.
+        special: FIFOs, sockets and devices: a read of one may wait forever.
+        broken: links that cannot be followed, each with the reason.
+    """
+
+    files: list[DirectoryEntry] = field(default_factory=list)
+    directories: list[DirectoryEntry] = field(default_factory=list)
+    special: list[DirectoryEntry] = field(default_factory=list)
+    broken: list[tuple[DirectoryEntry, str]] = field(default_factory=list)
+
+
+def list_directory(path: str) -> Listing:
+    """List a directory, by name.
 
     Raises:
-        FileNotFoundError: when there is no such directory.
-        OSError: when it cannot be listed.
+        FileNotFoundError: if there is no such directory.
+        OSError: if the directory cannot be listed.
     """
-    found = other.entries(uri) if (other := served(uri)) else _listed(uri, recursive=False)
-    return sorted(found, key=lambda entry: entry.name)
+    listing = Listing()
+    if is_stored(path):
+        for entry in _stored_entries(path):
+            (listing.directories if entry.is_directory else listing.files).append(entry)
+        return listing
+    with os.scandir(path) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for local in found:
+        try:
+            _add(local, listing)
+        except OSError as error:
+            listing.broken.append((DirectoryEntry(local.path, local.name, False, local), error.strerror or str(error)))
+    return listing
 
 
-def walk(uri: str) -> Iterator[Entry]:
-    """All files below a directory, in one listing where the store can.
+def entries(path: str) -> list[DirectoryEntry]:
+    """Return the files and directories in a directory, by name.
 
     Raises:
-        FileNotFoundError: when there is no such directory.
-        OSError: when it cannot be listed.
+        FileNotFoundError: if there is no such directory.
+        OSError: if the directory cannot be listed.
     """
-    if other := served(uri):
-        found: Iterator[Entry] = other.walk(uri)
-        return found
-    return (entry for entry in _listed(uri, recursive=True) if not entry.is_directory)
+    listing = list_directory(path)
+    return sorted([*listing.directories, *listing.files], key=lambda entry: entry.name)
 
 
-def entry_of(uri: str) -> Entry:
-    """The file or directory itself.
+def names_in(path: str) -> list[str]:
+    """Return the names in a directory, in order.
 
     Raises:
-        FileNotFoundError: when there is none.
-        OSError: when the store does not answer.
+        OSError: if the directory cannot be listed.
     """
-    if other := served(uri):
-        entry: Entry = other.entry_of(uri)
+    return [entry.name for entry in entries(path)] if is_stored(path) else sorted(os.listdir(path))
+
+
+def walk_directories(path: str, is_skipped: Callable[[str], bool] = lambda name: False) -> Iterator[tuple[str, Listing]]:
+    """Yield a directory and each directory below it with its listing. A store is listed once, and its listings have files only.
+
+    Args:
+        path: the directory.
+        is_skipped: True for the name of a directory below that is not listed.
+
+    Raises:
+        OSError: if a directory cannot be listed.
+    """
+    if not is_stored(path) or implementation(path):
+        yield from _walk_each(path, frozenset(), is_skipped)
+        return
+    directories: dict[str, Listing] = {}
+    for file in _listed(path, recursive=True):
+        directory = os.path.dirname(file.path[:])
+        if not file.is_directory and not any(map(is_skipped, directory.removeprefix(path[:]).split("/"))):
+            directories.setdefault(directory, Listing()).files.append(file)
+    for directory, listing in directories.items():
+        yield StoreUri(directory), listing
+
+
+def walk(path: str) -> Iterator[DirectoryEntry]:
+    """Yield the files below a directory.
+
+    Raises:
+        FileNotFoundError: if there is no such directory.
+        OSError: if a directory cannot be listed.
+    """
+    return (file for _, listing in walk_directories(path) for file in listing.files)
+
+
+def entry_of(path: str) -> DirectoryEntry:
+    """Return the entry of a path.
+
+    Raises:
+        FileNotFoundError: if there is no such file or directory.
+        OSError: if the store does not answer.
+    """
+    if not is_stored(path):
+        status = os.stat(path)
+        return DirectoryEntry(path, os.path.basename(path), stat.S_ISDIR(status.st_mode), _status(status))
+    if other := implementation(path):
+        entry: DirectoryEntry = other.entry_of(path)
         return entry
-    system, path = located(uri)
+    system, inside = located(path)
     from pyarrow import fs
 
     count(listings=1)
-    with told(uri):
-        found = system.get_file_info(path)
+    with clear_errors(path):
+        found = system.get_file_info(inside)
     if found.type == fs.FileType.NotFound:
-        _ensure_answering(system, uri)
-        raise no_directory(uri)
-    return _entry(uri, path, found)
+        _ensure_answering(system, path)
+        raise no_directory(path)
+    return _entry(path, inside, found)
 
 
-def _ensure_answering(system: Any, uri: str) -> None:
-    """Of every failure of a look-up in HDFS pyarrow says that there is no file. When the root is not there either, nobody answers."""
-    from pyarrow import fs
-
-    if parts_of(uri).scheme in RENAMING and system.get_file_info("/").type == fs.FileType.NotFound:
-        raise ConnectionError(errno.ECONNREFUSED, "the store does not answer", shown(uri))
-
-
-def is_directory(uri: str) -> bool:
-    """True for a directory; a file, and nothing at all, are none.
+def is_directory(path: str | os.PathLike[str]) -> bool:
+    """Return True for a directory; False for a file, and if there is nothing.
 
     Raises:
-        OSError: when the store does not answer.
+        OSError: if the store does not answer.
     """
+    place = placed(path)
+    if not is_stored(place):
+        return os.path.isdir(place)
     try:
-        return entry_of(uri).is_directory
+        return entry_of(place).is_directory
     except FileNotFoundError:
         return False
 
 
-def exists(uri: str) -> bool:
-    """True when there is a file or a directory.
+def exists(path: str) -> bool:
+    """Return True if there is a file or a directory.
 
     Raises:
-        OSError: when the store does not answer.
+        OSError: if the store does not answer.
     """
     try:
-        entry_of(uri)
+        entry_of(path)
     except FileNotFoundError:
         return False
     return True
 
 
-def glob(pattern: str) -> list[StoreUri]:
-    """The files and directories whose URI fits a pattern, by name. `*`, `?` and `[...]` do not reach over a `/`.
+def matching(pattern: str | os.PathLike[str]) -> list[str]:
+    """Return the paths that match a pattern (`orders-*`), by name. `*`, `?` and `[...]` do not match a `/`.
+
+    A local path that exists as it is written matches itself.
 
     Raises:
-        FileNotFoundError: when nothing fits.
-        OSError: when a directory cannot be listed.
+        FileNotFoundError: if nothing matches.
+        OSError: if a store does not answer.
     """
-    parts = parts_of(pattern)
-    # A `?` that means one character cannot be told from the query's.
-    names = [name for name in parts.path.split("/") if name]
-    found = [below(pattern, "")]
-    for name in names:
-        found = [match for place in found for match in _matching(place, name)]
-    if names and not _MAGIC.search(names[-1]):
-        found = [place for place in found if exists(place)]
+    place = placed(pattern)
+    if is_stored(place):
+        found = _matching_uris(place) if _MAGIC.search(parts_of(place).path) else [entry_of(place).path]
+    elif not os.path.lexists(place) and glob.has_magic(place):
+        found = sorted(glob.glob(place))
+    else:
+        os.stat(place)
+        return [place]
     if not found:
-        raise FileNotFoundError(errno.ENOENT, "no file or directory matches", shown(pattern))
+        raise FileNotFoundError(errno.ENOENT, "no file or directory matches", shown(place))
     return found
 
 
-def has_magic(uri: str) -> bool:
-    """True when a URI is a pattern."""
-    return _MAGIC.search(parts_of(uri).path) is not None
+def _matching_uris(pattern: str) -> list[str]:
+    # A `?` that means one character cannot be told from the query's.
+    names = [name for name in parts_of(pattern).path.split("/") if name]
+    found: list[str] = [below(pattern, "")]
+    for name in names:
+        found = [match for place in found for match in _matching_in(place, name)]
+    return found if not names or _MAGIC.search(names[-1]) else [place for place in found if exists(place)]
 
 
-def _matching(place: StoreUri, name: str) -> list[StoreUri]:
+def _matching_in(place: str, name: str) -> list[str]:
     if not _MAGIC.search(name):
-        return [below(place, _path(place, name))]
+        return [join_path(place, name)]
     try:
-        return [entry.uri for entry in entries(place) if fnmatch.fnmatchcase(entry.name, name)]
+        return [entry.path for entry in entries(place) if fnmatch.fnmatchcase(entry.name, name)]
     except (FileNotFoundError, NotADirectoryError):
         return []
 
 
-def _path(place: str, name: str) -> str:
-    path = parts_of(place).path.rstrip("/")
-    return f"{path}/{name}" if path else name
+def _walk_each(path: str, above: frozenset[object], is_skipped: Callable[[str], bool]) -> Iterator[tuple[str, Listing]]:
+    """Yield directories; `above` identifies those on the way here, so that a link cannot lead in a circle."""
+    here: object = path
+    if not is_stored(path):
+        status = os.stat(path)
+        here = status.st_dev, status.st_ino
+    if here in above:
+        return
+    listing = list_directory(path)
+    yield path, listing
+    for entry in listing.directories:
+        if not is_skipped(entry.name):
+            yield from _walk_each(entry.path, above | {here}, is_skipped)
 
 
-def _listed(uri: str, *, recursive: bool) -> list[Entry]:
+def _add(local: os.DirEntry[str], listing: Listing) -> None:
+    entry = DirectoryEntry(local.path, local.name, local.is_dir(), local)
+    if entry.is_directory:
+        listing.directories.append(entry)
+    elif local.is_file():
+        listing.files.append(entry)
+    else:
+        # `stat` fails for a link without a target, and for an entry that was removed meanwhile.
+        local.stat()
+        listing.special.append(entry)
+
+
+def _status(status: os.stat_result) -> Status:
+    return Status(status.st_size, status.st_mtime_ns / 1e9)
+
+
+def _stored_entries(uri: str) -> list[DirectoryEntry]:
+    other = implementation(uri)
+    return sorted(other.entries(uri) if other else _listed(uri, recursive=False), key=lambda entry: entry.name)
+
+
+def _listed(uri: str, *, recursive: bool) -> list[DirectoryEntry]:
     system, path = located(uri)
     from pyarrow import fs
 
     count(listings=1)
-    with told(uri):
+    with clear_errors(uri):
         found = system.get_file_info(fs.FileSelector(path, recursive=recursive))
     return [_entry(uri, path, info) for info in found]
 
 
-def _entry(uri: str, path: str, info: Any) -> Entry:
-    """An entry at or below the path that `uri` means."""
+def _entry(uri: str, path: str, info: Any) -> DirectoryEntry:
+    """Return an entry at or below the path of `uri`."""
     from pyarrow import fs
 
     inside = os.path.relpath(info.path, path) if info.path.strip("/") != path.strip("/") else ""
     own = parts_of(uri).path.strip("/")
     full = "/".join(part for part in (own, inside) if part)
-    modified = info.mtime_ns / 1e9 if info.mtime_ns else None
-    return Entry(below(uri, full), os.path.basename(info.path), info.type == fs.FileType.Directory, info.size or 0, modified)
+    status = Status(info.size or 0, info.mtime_ns / 1e9 if info.mtime_ns else None)
+    return DirectoryEntry(below(uri, full), os.path.basename(info.path), info.type == fs.FileType.Directory, status)
+
+
+def _ensure_answering(system: Any, uri: str) -> None:
+    """Raise an error if HDFS does not answer: pyarrow reports every failed look-up there as a missing file. The root always exists."""
+    from pyarrow import fs
+
+    if parts_of(uri).scheme in RENAMING and system.get_file_info("/").type == fs.FileType.NotFound:
+        raise ConnectionError(errno.ECONNREFUSED, "the store does not answer", shown(uri))

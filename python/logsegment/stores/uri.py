@@ -1,8 +1,8 @@
-"""URIs of files in a store.
+"""Paths and URIs of files.
 
-Users write settings where pyarrow takes them: `s3://key:secret@bucket/dir/file.log?endpoint_override=host:1234&scheme=http`. Inside, the
-query moves in front of the host, `s3://key:secret!endpoint_override=host%3A1234&scheme=http@bucket/dir/file.log`, so that everything which
-takes a path apart or puts a name behind it (`os.path`, Rust's `Path`) works on a URI as well. Both forms are taken everywhere.
+Users write settings where pyarrow takes them: `s3://key:secret@bucket/dir/file.log?endpoint_override=host:1234&scheme=http`. Inside the
+package the query is before the host, `s3://key:secret!endpoint_override=host%3A1234&scheme=http@bucket/dir/file.log`, so that code that
+splits and joins paths (`os.path`, Rust's `Path`) works on a URI as well. All functions take both forms.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from logsegment._log_paths import ID
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 #: Hadoop's names of the same stores.
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
-#: In front of the scheme: uploaded segments, seen as log directories (`logsegment.tiered`).
+#: Begins the scheme of uploaded segments, which are read as log directories (`logsegment.tiered`).
 TIERED = "tiered+"
-#: In the place of a host: the path counts from the current directory, and is shown as it was given.
+#: The host of a path that is relative to the current directory.
 _FROM_HERE = "here"
-#: In the name of an upload that is not read to its end: the first offset that is not.
+#: In the name of an upload that is not read to its end: the first offset that is not read.
 _CUT = re.compile(rf"(?<=[0-9]{{20}}-{ID})-before-([0-9]{{20}})(?=\.[a-z_-]+\Z)")
-#: The user part names the container there.
+#: Schemes with the name of a container as the user.
 _AZURE = ("abfs", "abfss")
-#: Settings that tell where a store is, not who may read it.
+#: Settings that are no secrets.
 _HARMLESS = ("endpoint_override", "scheme", "region")
 #: A password with a bare slash, as keys of S3 have them; a port is none.
 _BARE_SLASH = re.compile(r"[^/@?:]*:(?![0-9]+/)[^@?]*@")
@@ -34,9 +34,7 @@ _QUERY = re.compile(r"(?:[^=&]+=[^=&]*(?:&|$))*")
 
 
 class StoreUri(str):
-    """A URI with all of its settings that shows no secret: printed or formatted, it has neither user nor settings.
-
-    As a string it is whole, so that it can be handed on, pickled and opened.
+    """A URI that is printed and formatted without user and settings, which may be secret. As a string it is whole.
 
     Example:
         >>> from logsegment.stores import placed
@@ -58,7 +56,7 @@ class StoreUri(str):
 
 
 class Parts(NamedTuple):
-    """A URI taken apart. User and query are as written, the path is what the store knows."""
+    """The parts of a URI. User and query are as written, and the path is decoded."""
 
     scheme: str
     user: str
@@ -68,14 +66,14 @@ class Parts(NamedTuple):
 
     @property
     def root(self) -> str:
-        """The URI of the place that the path counts from, as pyarrow takes it."""
+        """Return the URI without the path, as pyarrow takes it."""
         user = f"{self.user}@" if self.user else ""
         query = f"?{self.query}" if self.query else ""
         return f"{self.scheme}://{user}{self.host}/{query}"
 
     @property
     def secrets(self) -> list[str]:
-        """What must not be printed, as written and as meant."""
+        """Return the words that must not be printed, as written and decoded."""
         settings = [setting.partition("=") for setting in self.query.split("&")]
         values = [value for name, _, value in settings if name not in _HARMLESS]
         words = [*self.user.split(":"), self.user, *values]
@@ -83,22 +81,22 @@ class Parts(NamedTuple):
 
 
 def is_stored(path: str | os.PathLike[str]) -> bool:
-    """True for a URI of a store; False for a path of this machine, `file:` URIs too."""
+    """Return True for a URI of a store; False for a path of this machine and a `file:` URI."""
     match = _SCHEME.match(os.fspath(path))
     return match is not None and match[1].lower() != "file"
 
 
 def placed(path: str | os.PathLike[str]) -> str:
-    """A path or URI in the form that is used inside.
+    """Return a path or URI in the form that is used inside the package.
 
     Args:
         path: a path of this machine, a `file:` URI or a URI of a store.
 
     Returns:
-        A `StoreUri`, or a path of this machine as it was given.
+        A `StoreUri`, or a path of this machine as given.
 
     Raises:
-        ValueError: for a `file:` URI of another machine.
+        ValueError: if a `file:` URI names another machine.
     """
     text = os.fspath(path)
     match = _SCHEME.match(text)
@@ -110,7 +108,7 @@ def placed(path: str | os.PathLike[str]) -> str:
 
 
 def parts_of(uri: str) -> Parts:
-    """Take a URI apart, in either form."""
+    """Split a URI, in either form."""
     scheme, _, rest = uri[:].partition("://")
     scheme = scheme.lower()
     authority, slash, behind = _cut(rest)
@@ -125,19 +123,19 @@ def parts_of(uri: str) -> Parts:
 
 
 def joined(parts: Parts) -> StoreUri:
-    """The URI of parts, in the form that is used inside."""
+    """Return the URI of parts, in the form that is used inside the package."""
     front = parts.user + (f"!{quote(parts.query, safe='=&')}" if parts.query or "!" in parts.user else "")
     path = "/".join(quote(name, safe=" ~!$'()*+,;=:") for name in parts.path.split("/"))
     return StoreUri(f"{parts.scheme}://{front + '@' if front else ''}{parts.host}/{path}".rstrip("/"))
 
 
 def is_tiered(path: str) -> bool:
-    """True for a URI of uploaded segments, seen as log directories."""
+    """Return True for a URI of uploaded segments that are read as log directories."""
     return path[: len(TIERED)].lower() == TIERED
 
 
 def untiered(uri: str) -> str:
-    """Where uploaded segments lie: a path of this machine or a URI, without the keys, and without the offset before which one ends."""
+    """Return the path or URI of uploaded objects, without the keys and without the offset at which a segment ends."""
     parts = parts_of(uri)
     parts = parts._replace(path=_CUT.sub("", parts.path))
     scheme = parts.scheme.removeprefix(TIERED)
@@ -148,39 +146,56 @@ def untiered(uri: str) -> str:
 
 
 def file_uri(path: str) -> StoreUri:
-    """The `file:` URI of a path of this machine, under which it can be `tiered+`; a relative one stays so."""
+    """Return the `file:` URI of a path, to which `tiered+` can be added; a relative path stays relative."""
     if os.path.isabs(path):
         return joined(Parts("file", "", "", "", os.path.abspath(path).lstrip("/")))
     return joined(Parts("file", "", "", _FROM_HERE, path))
 
 
-def settled(uri: str) -> StoreUri:
-    """A URI that means the same from every directory."""
-    parts = parts_of(uri)
-    if parts.host == _FROM_HERE and parts.scheme == f"{TIERED}file":
-        parts = parts._replace(host="", path=os.path.abspath(parts.path).lstrip("/"))
-    return joined(parts)
-
-
 def cut_name(name: str, before: int | None) -> str:
-    """The name of a file of an upload of which nothing is read from an offset on; None for one that is read whole."""
+    """Return the name of a file of an upload that is read before an offset only; None for an upload that is read whole."""
     stem, dot, suffix = name.partition(".")
     return name if before is None else f"{stem}-before-{before:020d}{dot}{suffix}"
 
 
 def uncut_name(name: str) -> str:
-    """The name of the object itself."""
+    """Return the name of the object of a file."""
     return _CUT.sub("", name)
 
 
 def cut_of(uri: str) -> int | None:
-    """The offset before which an uploaded segment ends; None when it is read whole."""
+    """Return the offset before which an uploaded segment ends; None if it is read whole."""
     match = _CUT.search(parts_of(uri).path) if is_tiered(uri) else None
     return int(match[1]) if match else None
 
 
+def absolute(path: str | os.PathLike[str]) -> str:
+    """Return a path or URI that means the same in every directory."""
+    place = placed(path)
+    if not is_tiered(place):
+        return place if is_stored(place) else os.path.abspath(place)
+    parts = parts_of(place)
+    if parts.host == _FROM_HERE and parts.scheme == f"{TIERED}file":
+        parts = parts._replace(host="", path=os.path.abspath(parts.path).lstrip("/"))
+    return joined(parts)
+
+
+def directory_of(path: str) -> str:
+    """Return the path or URI of the directory of a file."""
+    above = os.path.dirname(path[:])
+    return StoreUri(above) if is_stored(path) else above or "."
+
+
+def join_path(directory: str, name: str) -> str:
+    """Return the path or URI of a file in a directory."""
+    if not is_stored(directory):
+        return os.path.join(directory, name)
+    path = parts_of(directory).path.rstrip("/")
+    return below(directory, f"{path}/{name}" if path else name)
+
+
 def here(path: str) -> str | None:
-    """The path of a file of this machine, of an uploaded one too; None for what is in a store."""
+    """Return the path of a file of this machine, or of an object of tiered storage here; None for a file in a store."""
     if is_tiered(path):
         place = untiered(path)
         return None if is_stored(place) else place
@@ -188,7 +203,7 @@ def here(path: str) -> str | None:
 
 
 def below(uri: str, path: str) -> StoreUri:
-    """The URI of another path in the same store."""
+    """Return the URI of another path in the same store."""
     return joined(parts_of(uri)._replace(path=path))
 
 
@@ -207,14 +222,14 @@ def shown(path: str) -> str:
 
 
 def scrubbed(text: str, uri: str) -> str:
-    """A message of somebody else's without the secrets of a URI."""
+    """Return a message without the secrets of a URI."""
     for secret in parts_of(uri).secrets:
         text = text.replace(secret, "***")
     return text
 
 
 def _cut(rest: str) -> tuple[str, str, str]:
-    """Authority, slash and what follows. A query may stand right behind the authority."""
+    """Return authority, slash and the rest. A query may follow the authority directly."""
     if match := _BARE_SLASH.match(rest):
         rest = match[0].replace("/", "%2F") + rest[match.end() :]
     at = min((place for place in (rest.find("/"), rest.find("?")) if place >= 0), default=len(rest))

@@ -1,41 +1,50 @@
-"""Opened chunks that were used last: a look-up and the read behind it, or two small reads, want the same one."""
+"""A cache of what was read of objects: an object under a name never changes, and time and size reveal tests and copies that do."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
 
-#: Of all segments together; a chunk has 4 MiB as a rule, and one alone may have more.
-MOST_BYTES = 64 << 20
+V = TypeVar("V")
 
 
-class ChunkCache:
-    """Bytes by their keys; those that were used least recently go first. Any thread may use it."""
+class LruCache(Generic[V]):
+    """Values by key, of which those least recently used are removed first. Any thread may use it.
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        self._most = most_bytes
-        self._kept: OrderedDict[Hashable, bytes] = OrderedDict()
-        self._bytes = 0
+    Args:
+        capacity: most values, or most of what `cost` counts. One value is always kept.
+        cost: what a value counts; 1 by default.
+    """
+
+    def __init__(self, capacity: int, cost: Callable[[V], int] = lambda value: 1) -> None:
+        self._capacity = capacity
+        self._cost = cost
+        self._kept: OrderedDict[Hashable, V] = OrderedDict()
+        self._used = 0
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable) -> bytes | None:
-        """What was kept."""
+    def get(self, key: Hashable) -> V | None:
+        """Return the value of a key; None if there is none."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
-    def put(self, key: Hashable, data: bytes) -> None:
-        """Keep it, and let others go."""
+    def put(self, key: Hashable, value: V) -> V:
+        """Keep a value and return it."""
         with self._lock:
-            self._bytes += len(data) - len(self._kept.pop(key, b""))
-            self._kept[key] = data
-            while self._bytes > self._most and len(self._kept) > 1:
-                self._bytes -= len(self._kept.popitem(last=False)[1])
+            if key in self._kept:
+                self._used -= self._cost(self._kept.pop(key))
+            self._kept[key] = value
+            self._used += self._cost(value)
+            while self._used > self._capacity and len(self._kept) > 1:
+                self._used -= self._cost(self._kept.popitem(last=False)[1])
+        return value
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all values."""
         with self._lock:
             self._kept.clear()
-            self._bytes = 0
+            self._used = 0

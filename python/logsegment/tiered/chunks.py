@@ -1,4 +1,7 @@
-"""A segment by its chunks: range reads of the original bytes that fetch and open only the chunks that hold them (TS-42)."""
+"""The chunks of a segment, decrypted and decompressed: range reads that fetch only the chunks they need (TS-42).
+
+A chunk is AES-256-GCM over a zstd frame (TS-25 to TS-28), either of which may be missing.
+"""
 
 from __future__ import annotations
 
@@ -8,105 +11,108 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
-from logsegment._core import Finding
+from logsegment._core import Finding, RecordBatchError, decompress_zstd, index_positions
 from logsegment._text import count
-from logsegment.tiered.cache import ChunkCache
-from logsegment.tiered.chunk_table import Chunk, ChunkTable
-from logsegment.tiered.damage import told
+from logsegment.tiered.cache import LruCache
 from logsegment.tiered.errors import ChunkError, ManifestError
-from logsegment.tiered.sealing import Opener
+from logsegment.tiered.manifest import Chunk, ChunkTable
+from logsegment.tiered.valid_batches import ValidBatch, valid_batches
 
-#: Stored bytes that are asked for at once, and opened before the next are: a chunk is asked for whole all the same.
-MOST_FETCHED = 8 << 20
-#: No entry begins with it: its length would be negative.
+#: Most stored bytes that are fetched with one request. One chunk is always fetched whole.
+_MAX_FETCHED = 8 << 20
+#: No entry begins with this byte: its length would be negative.
 _FILLER = b"\xff"
-CACHE = ChunkCache()
+_IV_BYTES = 12
+#: IV and tag.
+SEAL_BYTES = 28
+#: A block of zstd has at least four bytes, and holds at most 128 KiB. A chunk that claims more is refused before it is decompressed.
+_MAX_RATIO = (128 << 10) // 4
+#: Most damaged chunks that are skipped in a row for the offsets of one; with more, the reported offsets are a wider range.
+_MAX_DAMAGED = 64
+#: Decrypted and decompressed chunks of all segments. A chunk has 4 MiB as a rule, and one alone may have more.
+CACHE: LruCache[bytes] = LruCache(64 << 20, len)
+
+#: The bytes of the `.index`, if any, and the first and last offset of a segment.
+Hints = Callable[[], tuple[bytes, int | None, int | None]]
 
 
 class ChunkedFile:
-    """The bytes of a segment as they were before its upload. Any thread may read it.
+    """The bytes of a segment as they were before the upload. Any thread may read it.
 
     Args:
-        name: of the object, as people may see it.
+        name: of the object, without secrets.
         stored: the object.
-        table: where the chunks are in it.
-        opener: opens them; None when the object holds the bytes as they are.
-        hints: the bytes of the `.index`, if any, and the first and last offset of the segment, for the story of a damaged chunk.
+        table: the positions of the chunks.
+        opener: decrypts and decompresses chunks; None if the object holds the bytes as they are.
+        hints: what helps to report the offsets of a damaged chunk.
 
     Attributes:
         size: bytes.
 
     Raises:
-        ManifestError: when the object is longer than its manifest says.
+        ManifestError: if the object is longer than its manifest says.
     """
 
-    def __init__(
-        self,
-        name: str,
-        stored: Any,
-        table: ChunkTable,
-        opener: Opener | None,
-        hints: Callable[[], tuple[bytes, int | None, int | None]],
-    ) -> None:
+    def __init__(self, name: str, stored: Any, table: ChunkTable, opener: Opener | None, hints: Hints) -> None:
         if stored.size > table.object_size:
             text = f"{name} has {count(stored.size, 'byte')}, but its manifest tells of {table.object_size:,}: they do not belong together"
             raise ManifestError(text, "TS-18")
-        self._name = name
+        self.name = name
+        self.size = table.file_size
+        self.version = (self.size, stored.version)
+        self.hints = hints
         self._stored = stored
         self._table = table
         self._opener = opener
-        self._hints = hints
-        self._faults: dict[int, ChunkError] = {}
+        self._errors: dict[int, ChunkError] = {}
         self._findings: list[Finding] = []
         self._lock = threading.Lock()
         # Up to here the bytes are those of the object, whatever chunks they are in.
-        self._plain = stored.size if opener is None and (table.is_identity or stored.size == table.file_size) else 0
-        self.size = table.file_size
-        self.version = (self.size, stored.version)
+        self._plain_end = stored.size if opener is None and (table.is_identity or stored.size == table.file_size) else 0
 
     def read_at(self, position: int, length: int) -> bytes:
-        """The bytes from `position` on, `length` of them or as many as there are in front of a damaged chunk.
+        """Return the bytes from `position` on: `length` of them, or fewer before a damaged chunk and at the end.
 
         Raises:
-            ChunkError: when the first of them are in a damaged chunk.
-            OSError: when the store does not answer.
+            ChunkError: if the first of them is in a damaged chunk.
+            OSError: if the store does not answer.
         """
         return self._read(position, length, skips=False)
 
     def read_past_damage(self, position: int, length: int) -> bytes:
-        """The same; for a chunk that is damaged its number of bytes 0xff, which are no entries, and a finding.
+        """Return the bytes from `position` on, with bytes 0xff, which begin no entry, in place of a damaged chunk. Keep a finding of it.
 
         Raises:
-            OSError: when the store does not answer.
+            OSError: if the store does not answer.
         """
         return self._read(position, length, skips=True)
 
     def ensure_same(self) -> None:
-        """Fail when the object was written anew since it was opened.
+        """Raise an error if the object was replaced since it was opened.
 
         Raises:
-            ChangedError: when it was.
+            ChangedError: then.
         """
         self._stored.ensure_same()
 
     def taken(self) -> tuple[int, int, list[Finding]]:
-        """Requests, bytes and findings since this was asked last."""
+        """Return the requests, bytes and findings since the last call."""
         requests, fetched, _ = self._stored.taken()
         with self._lock:
             findings, self._findings = self._findings, []
         return requests, fetched, findings
 
-    def intact(self, position: int, length: int) -> bytes:
-        """Bytes from `position` on as far as chunks are intact, and at most to the end of one; none where one is damaged."""
-        if position < self._plain:
+    def valid_bytes(self, position: int, length: int) -> bytes:
+        """Return bytes from `position` on, at most to the end of its chunk; no bytes if that is damaged."""
+        if position < self._plain_end:
             return bytes(self._stored.read_at(position, length))
         for chunk in self._chunks(position, position + 1):
-            (data,) = self._found([chunk])
+            (data,) = self._fetched([chunk])
             return b"" if data is None else data[position - chunk.position :][:length]
         return b""
 
     def end_of_chunk(self, position: int) -> int:
-        """Where the chunk ends that holds a position of the segment; of one that the object lacks, where the segment does."""
+        """Return the end of the chunk at a position of the segment; the end of the segment after the end of a cut object."""
         chunk = next(self._chunks(position, position + 1), None)
         return self.size if chunk is None or self._is_cut_off(chunk) else chunk.position + chunk.size
 
@@ -115,47 +121,44 @@ class ChunkedFile:
         if position >= end:
             return b""
         pieces: list[bytes] = []
-        if position < self._plain:
-            pieces.append(bytes(self._stored.read_at(position, min(end, self._plain) - position)))
-            position = min(end, self._plain)
+        if position < self._plain_end:
+            pieces.append(bytes(self._stored.read_at(position, min(end, self._plain_end) - position)))
+            position = min(end, self._plain_end)
         for run in self._runs(position, end):
-            for chunk, found in zip(run, self._found(run), strict=True):
+            for chunk, found in zip(run, self._fetched(run), strict=True):
                 if found is None and pieces and not skips:
-                    # Whoever asks for more than is wanted gets what is in front of the damage.
+                    # A caller that asks for more than it needs gets the bytes before the damage.
                     return b"".join(pieces)
                 first, last = max(position - chunk.position, 0), min(end - chunk.position, chunk.size)
                 if found is None:
-                    self._tell_damage(chunk, skips=skips)
-                    # Only what was asked for: the size of a chunk that is not there is a claim.
+                    self._report(chunk, skips=skips)
+                    # Only as many bytes as were asked for: the size of a missing chunk is a claim.
                     pieces.append(_FILLER * (last - first))
                 else:
                     pieces.append(found if last - first == chunk.size else found[first:last])
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _chunks(self, start: int, end: int) -> Iterator[Chunk]:
-        """The chunks that hold a range of what is not plain; of one that is cut the rest."""
+        """Yield the chunks of a range after the plain bytes; of a chunk that is cut there the rest."""
         for index in self._table.holding(start, end):
             chunk = self._table[index]
-            missing = min(chunk.position + chunk.size - self._plain, chunk.size)
-            yield chunk if missing == chunk.size else Chunk(chunk.number, self._plain, missing, self._plain, missing)
+            missing = min(chunk.position + chunk.size - self._plain_end, chunk.size)
+            yield chunk if missing == chunk.size else Chunk(chunk.number, self._plain_end, missing, self._plain_end, missing)
 
     def _runs(self, start: int, end: int) -> Iterator[list[Chunk]]:
-        """Neighbours that are fetched with one request."""
+        """Yield runs of neighbouring chunks that are fetched with one request each."""
         run: list[Chunk] = []
         for chunk in self._chunks(start, end):
-            if run and chunk.stored_position + chunk.stored_size - run[0].stored_position > MOST_FETCHED:
+            if run and chunk.stored_position + chunk.stored_size - run[0].stored_position > _MAX_FETCHED:
                 yield run
                 run = []
             run.append(chunk)
         if run:
             yield run
 
-    def _found(self, run: list[Chunk]) -> list[bytes | None]:
-        """The bytes of neighbouring chunks; None for one that is damaged.
-
-        What nobody kept is fetched with one request, from the first such chunk to the last.
-        """
-        found = {chunk.number: CACHE.get((self._name, self.version, chunk.number)) for chunk in run}
+    def _fetched(self, run: list[Chunk]) -> list[bytes | None]:
+        """Return the bytes of neighbouring chunks, None for a damaged one. Fetch those missing in the cache with one request."""
+        found = {chunk.number: CACHE.get((self.name, self.version, chunk.number)) for chunk in run}
         missing = [chunk for chunk in run if found[chunk.number] is None and not self._is_lost(chunk)]
         if missing:
             begin, end = missing[0].stored_position, missing[-1].stored_position + missing[-1].stored_size
@@ -165,59 +168,202 @@ class ChunkedFile:
         return [found[chunk.number] for chunk in run]
 
     def _opened(self, chunk: Chunk, stored: memoryview) -> bytes | None:
-        """The bytes of a chunk; None when it is damaged."""
+        """Decrypt and decompress a chunk; return None if it is damaged."""
         try:
             if len(stored) < chunk.stored_size:
-                raise ChunkError(f"the object ends at its byte {self._stored.size}, in front of the end of the chunk")
+                raise ChunkError(f"the object ends at its byte {self._stored.size}, before the end of the chunk")
             data = self._opener.opened(stored, chunk.size) if self._opener else bytes(stored)
             if len(data) != chunk.size:
                 raise ChunkError(f"it holds {count(len(data), 'byte')} instead of {chunk.size:,}")
-        except ChunkError as fault:
-            self._faults[chunk.number] = fault
+        except ChunkError as error:
+            self._errors[chunk.number] = error
             return None
-        CACHE.put((self._name, self.version, chunk.number), data)
-        return data
+        return CACHE.put((self.name, self.version, chunk.number), data)
 
     def _is_lost(self, chunk: Chunk) -> bool:
-        return chunk.number in self._faults or self._is_cut_off(chunk)
+        return chunk.number in self._errors or self._is_cut_off(chunk)
 
     def _is_cut_off(self, chunk: Chunk) -> bool:
-        """The object ends in front of its end."""
+        """Return True if the object ends before the end of a chunk."""
         return chunk.stored_position + chunk.stored_size > int(self._stored.size)
 
-    def _tell_damage(self, chunk: Chunk, *, skips: bool) -> None:
+    def _report(self, chunk: Chunk, *, skips: bool) -> None:
         """Keep the finding of a damaged chunk.
 
         Raises:
-            ChunkError: when it is not skipped.
+            ChunkError: if it is not skipped.
         """
-        fault = self._cut_off if self._is_cut_off(chunk) else self._faults[chunk.number]
-        if fault.chunk is None:
-            fault = self._faults[chunk.number] = told(self, self._name, chunk, str(fault), self._hints)
+        error = self._cut_off if self._is_cut_off(chunk) else self._errors[chunk.number]
+        if error.chunk is None:
+            error = self._errors[chunk.number] = lost_chunk(self, chunk, str(error))
         if not skips:
-            raise _again(fault)
+            raise _without_traceback(error)
         with self._lock:
-            if (finding := _finding(fault, self._name)) not in self._findings:
+            if (finding := _finding(error, self.name)) not in self._findings:
                 self._findings.append(finding)
 
     @cached_property
     def _cut_off(self) -> ChunkError:
-        """The error of all chunks that the object lacks."""
+        """The error of all chunks after the end of a cut object."""
         number = bisect_right(range(len(self._table)), self._stored.size, key=lambda index: sum(self._table[index][3:]))
-        first = next(self._chunks(max(self._table[number].position, self._plain), self.size))
+        first = next(self._chunks(max(self._table[number].position, self._plain_end), self.size))
         rest = first._replace(size=self.size - first.position)
-        fault = f"the object ends at its byte {self._stored.size}, in front of its end at {self._table.object_size}"
-        return told(self, self._name, rest, fault, self._hints, last=len(self._table) - 1)
+        text = f"the object ends at its byte {self._stored.size}, before its end at {self._table.object_size}"
+        return lost_chunk(self, rest, text, last=len(self._table) - 1)
 
 
-def _again(fault: ChunkError) -> ChunkError:
-    """The same error without the story of where it was raised before."""
-    other = ChunkError(*fault.args)
-    other.__dict__.update(fault.__dict__)
+def _without_traceback(error: ChunkError) -> ChunkError:
+    other = ChunkError(*error.args)
+    other.__dict__.update(error.__dict__)
     return other
 
 
-def _finding(fault: ChunkError, name: str) -> Finding:
-    position, length = fault.position or 0, fault.length or 0
-    first, last = fault.base_offset, fault.last_offset
-    return Finding("TS-45", "error", str(fault).removeprefix(f"{name}: "), f"{name}@{position}", position, length, first, last)
+def _finding(error: ChunkError, name: str) -> Finding:
+    position, length = error.position or 0, error.length or 0
+    first, last = error.base_offset, error.last_offset
+    return Finding("TS-45", "error", str(error).removeprefix(f"{name}: "), f"{name}@{position}", position, length, first, last)
+
+
+class Opener:
+    """Decrypts and decompresses the chunks of one segment. Any thread may use it.
+
+    Args:
+        data_key: of an encrypted segment.
+        aad: the associated data of its chunks.
+        is_compressed: each chunk is a zstd frame.
+    """
+
+    def __init__(self, data_key: bytes | None, aad: bytes = b"", *, is_compressed: bool = False) -> None:
+        self._cipher: Any = None if data_key is None else _cipher(data_key)
+        self._aad = aad
+        self._is_compressed = is_compressed
+
+    def opened(self, stored: bytes | bytearray | memoryview, size: int) -> bytes:
+        """Return the bytes of the segment in a stored chunk.
+
+        Args:
+            stored: the chunk as it is in the object.
+            size: the bytes that it must hold.
+
+        Raises:
+            ChunkError: if the chunk is damaged; the text does not say which chunk.
+        """
+        data = self._decrypted(stored) if self._cipher else bytes(stored)
+        if self._is_compressed:
+            if size > len(data) * _MAX_RATIO:
+                raise ChunkError(f"its zstd frame of {count(len(data), 'byte')} cannot hold {size:,}")
+            try:
+                data = decompress_zstd(data, size)
+            except ValueError as error:
+                raise ChunkError(f"its zstd frame is bad: {error}") from None
+        if len(data) != size:
+            raise ChunkError(f"it holds {count(len(data), 'byte')} instead of {size:,}")
+        return data
+
+    def _decrypted(self, stored: bytes | bytearray | memoryview) -> bytes:
+        from cryptography.exceptions import InvalidTag
+
+        if len(stored) < SEAL_BYTES:
+            raise ChunkError(f"{count(len(stored), 'byte')} cannot hold an IV and a tag")
+        try:
+            data: bytes = self._cipher.decrypt(bytes(stored[:_IV_BYTES]), bytes(stored[_IV_BYTES:]), self._aad)
+        except InvalidTag:
+            raise ChunkError("its AES-GCM tag does not fit its bytes") from None
+        return data
+
+
+def _cipher(data_key: bytes) -> Any:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return AESGCM(data_key)
+
+
+def lost_chunk(file: ChunkedFile, chunk: Chunk, reason: str, *, last: int | None = None) -> ChunkError:
+    """Return the error of a damaged chunk, or of several, with the offsets that the valid batches around it leave.
+
+    Args:
+        file: the segment.
+        chunk: the chunk; of several the first, with the bytes of all.
+        reason: what is wrong with it.
+        last: the number of the last of several.
+    """
+    index, start, end = file.hints()
+    begin = _first_lost(file, chunk, index, start)
+    end = _last_lost(file, chunk, end)
+    if begin is not None and end is not None:
+        end = max(begin, end)
+    offsets = f"offsets {'?' if begin is None else begin} to {'?' if end is None else end}"
+    place = f"bytes {chunk.position} to {chunk.position + chunk.size - 1} of the segment, {offsets}"
+    is_single = last is None or last == chunk.number
+    chunks = f"chunk {chunk.number} ({place}) is" if is_single else f"chunks {chunk.number} to {last} ({place}) are"
+    error = ChunkError(f"{file.name}: {chunks} lost: {reason}")
+    error.__dict__.update(code="lost_bytes", rule="TS-45", chunk=chunk.number, position=chunk.position, length=chunk.size)
+    error.__dict__.update(base_offset=begin, last_offset=end)
+    return error
+
+
+def _first_lost(file: ChunkedFile, chunk: Chunk, index: bytes, start: int | None) -> int | None:
+    """Return the offset after the last valid batch that ends before a chunk, and before damaged chunks directly before it."""
+    end = chunk.position
+    for _ in range(_MAX_DAMAGED):
+        begin = _indexed_position(index, end)
+        last: int | None = None
+        for source, check_crc in _undamaged(file, begin, end):
+            for batch in _batches(source, check_crc=check_crc):
+                last = batch.last_offset
+        if last is not None:
+            return last + 1
+        if not begin:
+            break
+        end = begin
+    return start
+
+
+def _last_lost(file: ChunkedFile, chunk: Chunk, last: int | None) -> int | None:
+    """Return the offset before the first valid batch that begins after a chunk, and after damaged chunks directly after it."""
+    for source, _ in _undamaged(file, chunk.position + chunk.size, file.size):
+        for batch in _batches(source, resolve=True, batch_size=1):
+            return batch.base_offset - 1
+    return last
+
+
+def _undamaged(file: ChunkedFile, start: int, end: int) -> Iterator[tuple[_ChunkReader, bool]]:
+    """Yield the bytes between two positions in pieces without damaged chunks, and True after a damaged chunk.
+
+    There only a checksum tells a batch from the rest of one.
+    """
+    is_after_damage = False
+    for _ in range(_MAX_DAMAGED):
+        source = _ChunkReader(file, start, end)
+        yield source, is_after_damage
+        if source.at >= end:
+            return
+        start, is_after_damage = file.end_of_chunk(source.at), True
+
+
+def _batches(source: _ChunkReader, *, check_crc: bool = True, resolve: bool = False, batch_size: int = 65536) -> Iterator[ValidBatch]:
+    try:
+        yield from valid_batches(source, check_crc=check_crc, resolve=resolve, batch_size=batch_size)
+    except RecordBatchError:
+        return
+
+
+class _ChunkReader:
+    """A file object of the bytes between two positions of a segment, which ends at a damaged chunk."""
+
+    def __init__(self, file: ChunkedFile, start: int, end: int) -> None:
+        self._file = file
+        self._end = end
+        self.at = start
+
+    def read(self, size: int = -1, /) -> bytes:
+        wanted = self._end - self.at if size < 0 else min(size, self._end - self.at)
+        data = self._file.valid_bytes(self.at, wanted) if wanted > 0 else b""
+        self.at += len(data)
+        return data
+
+
+def _indexed_position(index: bytes, position: int) -> int:
+    """Return the start of a batch before a position, by the entries of an `.index`; 0 if it has no such entry or is damaged."""
+    before = [one for one in index_positions(index) if one < position]
+    return before[-2] if len(before) > 1 else 0

@@ -1,4 +1,4 @@
-"""What is wrong with an uploaded segment, each kind as one exception: its keys, its manifest, one of its chunks."""
+"""Errors of uploaded segments: of their keys, their manifests and their chunks."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from logsegment._core import CorruptError
 
 
 class SegmentKeyError(ValueError):
-    """The data key of an encrypted segment cannot be had: no private key of that id was given, or the given one does not fit.
+    """Raised if an encrypted segment cannot be decrypted: there is no private key of its id, or the key is the wrong one.
 
-    The text names the segment and the id, and nothing of a key. Why a key does not fit is not told: nobody could mend the one or the
-    other fault in another way.
+    The text names the segment and the id. It contains no part of a key, and not why the key is wrong.
     """
 
 
 class ManifestError(CorruptError):
-    """A manifest that says what no manifest may say, or that does not fit the objects beside it.
+    """Raised if a manifest is invalid, or contradicts its objects.
 
     Attributes:
         rule (str): the rule of tiered storage that is broken.
-        position, length (int): the bytes of the segment that cannot be read because of it, from a read of one: all of them.
-        base_offset, last_offset (int): its first offset, and the last one before the next segment; None when nobody can tell.
+        position, length (int): the bytes of the segment that cannot be read: all of them.
+        base_offset, last_offset (int): the first offset of the segment, and the last one before the next segment; None if not known.
     """
 
     length: int | None = None
@@ -32,16 +31,16 @@ class ManifestError(CorruptError):
 
 
 class ChunkError(CorruptError):
-    """A chunk of a segment whose bytes cannot be had back: the text names it, its bytes of the segment, and the offsets it held.
+    """Raised if the bytes of a chunk cannot be restored. The text has its number, its bytes in the segment, and its offsets.
 
-    Those that an object lacks, which was cut, are one.
+    All chunks after the end of a cut object are one error.
 
     Attributes:
-        chunk (int): which one, or the first of those that an object lacks; counted from 0.
-        position (int): its first byte in the segment.
-        length (int): its bytes, or those of all that the object lacks.
-        base_offset (int): the first offset that is not in an intact batch before it; None when nobody can tell.
-        last_offset (int): the last offset before the next intact batch; None when nobody can tell.
+        chunk (int): number of the chunk, or of the first after the end of the object; counted from 0.
+        position (int): first byte in the segment.
+        length (int): bytes of the chunk, or of all chunks after the end of the object.
+        base_offset (int): the first offset that is not in a valid batch before it; None if not known.
+        last_offset (int): the last offset before the next valid batch; None if not known.
     """
 
     chunk: int | None = None

@@ -1,11 +1,12 @@
-"""The private keys that a user gives, by the id that a manifest names (TS-32), and the data keys that they open (TS-29, TS-30).
+"""Private keys by the id that a manifest names (TS-32), and the data keys that they decrypt (TS-29 to TS-31).
 
-Nothing of a key is ever in a text: neither in errors, nor where a ring is printed.
+No error and no printed ring contains a part of a key.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import re
@@ -13,35 +14,35 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
+from logsegment.stores.files import read_file
 from logsegment.stores.uri import is_stored, placed, shown
 from logsegment.tiered.errors import SegmentKeyError
-from logsegment.tiered.manifest import Sealed
-from logsegment.tiered.oaep import unpadded
+from logsegment.tiered.manifest import Encryption
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
-#: For each id a file (PEM or DER, PKCS#8), here or in a store, or what stands in it.
+#: For each id a file (PEM or DER, PKCS#8), here or in a store, or the content of such a file.
 Keys: TypeAlias = Mapping[str, str | os.PathLike[str] | bytes]
 
 _PEM = "-----BEGIN"
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+=*")
-_LEAST_LETTERS = 64
-_MOST_NAME = 200
+_MIN_LETTERS = 64
+_MAX_NAME = 200
 #: AES-256.
 _DATA_KEY_BYTES = 32
 
 
 class KeyRing:
-    """Private keys by their ids. They are read when a segment needs one.
+    """Private keys by their ids. A key is read when a segment needs it.
 
     Args:
         keys: for each id a path, or the key itself as PEM text or as bytes (PEM, DER).
 
     Raises:
-        TypeError: when it is no mapping of ids to these.
-        ValueError: when a text is a key without its PEM lines. The text is not told.
+        TypeError: if `keys` is not such a mapping.
+        ValueError: if a text is a key without its PEM lines. The error does not contain the text.
     """
 
     def __init__(self, keys: Keys) -> None:
@@ -51,44 +52,47 @@ class KeyRing:
 
     @property
     def ids(self) -> list[str]:
-        """The ids, in order."""
+        """Return the ids, in order."""
         return sorted(self._keys)
 
-    def data_key(self, sealed: Sealed, name: str) -> bytes:
-        """The key of a segment.
+    def data_key(self, encryption: Encryption, name: str) -> bytes:
+        """Return the data key of a segment.
 
         Args:
-            sealed: what its manifest says.
+            encryption: of the manifest.
             name: of the segment, for the error.
 
         Raises:
-            SegmentKeyError: when there is no key of that id, or it does not fit.
-            OSError: when its file cannot be read.
+            SegmentKeyError: if there is no key of that id, or it is the wrong key.
+            OSError: if its file cannot be read.
         """
-        if sealed.key_id not in self._keys:
+        if encryption.key_id not in self._keys:
             there = f"the given keys are {', '.join(self.ids)}" if self._keys else "no keys were given"
-            raise SegmentKeyError(f"{name} is encrypted under the key {sealed.key_id!r}: {there}")
-        given = self._keys[sealed.key_id]
+            raise SegmentKeyError(f"{name} is encrypted under the key {encryption.key_id!r}: {there}")
+        given = self._keys[encryption.key_id]
         der = given if isinstance(given, bytes) else _read(given)
         try:
-            key = _opened(_private_key(der), sealed.wrapped_key)
+            key = _decrypted(_private_key(der), encryption.wrapped_key)
         except ImportError:
             raise
         except Exception:
-            # What a library says of a key that it cannot take might show some of it.
-            raise SegmentKeyError(f"the key {sealed.key_id!r} is no RSA private key (PKCS#8 in PEM or DER, without a password)") from None
+            # The error of a library might contain a part of the key.
+            raise SegmentKeyError(
+                f"the key {encryption.key_id!r} is not an RSA private key (PKCS#8 in PEM or DER, without a password)"
+            ) from None
         if key is None or len(key) != _DATA_KEY_BYTES:
-            raise SegmentKeyError(f"{name} is encrypted under the key {sealed.key_id!r}: the given key of this id does not open it")
+            text = f"{name} is encrypted under the key {encryption.key_id!r}: the given key of this id does not open it"
+            raise SegmentKeyError(text)
         return key
 
     def to_text(self) -> str:
-        """The ring as letters, digits, `-` and `_`."""
+        """Return the ring as letters, digits, `-` and `_`."""
         members = {key_id: [key] if isinstance(key, str) else base64.b64encode(key).decode() for key_id, key in self._keys.items()}
         return base64.urlsafe_b64encode(json.dumps(members, sort_keys=True).encode()).decode().rstrip("=") if members else ""
 
     @classmethod
     def of_text(cls, text: str) -> KeyRing:
-        """The ring of such letters."""
+        """Return the ring of the text of `to_text`."""
         members = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))) if text else {}
         return cls({key_id: key[0] if isinstance(key, list) else base64.b64decode(key) for key_id, key in members.items()})
 
@@ -103,22 +107,22 @@ def _id(key_id: object) -> str:
 
 
 def is_bare_key(text: str) -> bool:
-    """True for a text that is a key without the lines around it, or part of one, and must not be shown as a path."""
+    """Return True for a text that is a key without its PEM lines, or a part of a key, and must not be printed as a path."""
     letters = "".join(text.split())
     is_base64 = _BASE64.fullmatch(letters) is not None
-    # DER of an RSA key begins with 30 82; a path of so many letters without a dot, from no root, is none.
-    is_key = (len(letters) >= _LEAST_LETTERS and letters.startswith("MI")) or (len(letters) >= _MOST_NAME and not letters.startswith("/"))
+    # DER of an RSA key begins with 30 82; a relative path has not so many letters without a dot.
+    is_key = (len(letters) >= _MIN_LETTERS and letters.startswith("MI")) or (len(letters) >= _MAX_NAME and not letters.startswith("/"))
     return (is_base64 and is_key) or "PRIVATE KEY-----" in text
 
 
 def _given(key_id: str, key: object) -> str | bytes:
-    """The path of a key, absolute, or its bytes."""
+    """Return the absolute path of a key, or its bytes."""
     if isinstance(key, bytes):
         return key
     if isinstance(key, str) and _PEM in key:
         return key.encode()
     if isinstance(key, str) and is_bare_key(key):
-        raise ValueError(f"the key {key_id!r} is no path, and as PEM text it lacks its line -----BEGIN PRIVATE KEY-----")
+        raise ValueError(f"the key {key_id!r} is not a path, and as PEM text it lacks its line -----BEGIN PRIVATE KEY-----")
     if isinstance(key, (str, os.PathLike)):
         place = placed(key)
         return place[:] if is_stored(place) else os.path.abspath(place)
@@ -128,10 +132,8 @@ def _given(key_id: str, key: object) -> str | bytes:
 def _read(path: str) -> bytes:
     if not is_stored(path):
         with open(path, "rb") as file:
-            return file.read(_MOST_BYTES)
-    from logsegment.stores import read_file
-
-    data = read_file(path, _MOST_BYTES)
+            return file.read(_MAX_BYTES)
+    data = read_file(path, _MAX_BYTES)
     if data is None:
         raise FileNotFoundError(2, os.strerror(2), shown(path))
     return bytes(data)
@@ -151,16 +153,48 @@ def _private_key(data: bytes) -> RSAPrivateKey:
     return key
 
 
-def _opened(key: RSAPrivateKey, wrapped: bytes) -> bytes | None:
-    """The message under OAEP; None when there is none."""
+def _decrypted(key: RSAPrivateKey, wrapped: bytes) -> bytes | None:
+    """Decrypt a message with RSA-OAEP; return None if the key or the message is wrong."""
     numbers = key.private_numbers()
     modulus = numbers.public_numbers.n
     length = (modulus.bit_length() + 7) // 8
     value = int.from_bytes(wrapped)
     if len(wrapped) != length or value >= modulus:
         return None
-    # By the Chinese remainder theorem; blinding would guard a secret from who measures time, and nobody does here.
+    # By the Chinese remainder theorem. No blinding: the owner of the key reads a file, and nobody measures the time.
     first = pow(value, numbers.dmp1, numbers.p)
     second = pow(value, numbers.dmq1, numbers.q)
     block = second + numbers.q * (((first - second) * numbers.iqmp) % numbers.p)
-    return unpadded(block.to_bytes(length))
+    return _unpadded(block.to_bytes(length))
+
+
+_HASH = hashlib.sha3_512
+_LENGTH = _HASH().digest_size
+
+
+def _unpadded(block: bytes) -> bytes | None:
+    """Return the message in an encoded block of RFC 8017, section 7.1.2, with an empty label; None if the block is invalid.
+
+    The package `cryptography` refuses OAEP with SHA3-512 (TS-30, TS-31). All errors look alike.
+
+    Args:
+        block: as long as the modulus of the key.
+    """
+    if len(block) < 2 * _LENGTH + 2:
+        return None
+    masked_seed, masked_data = block[1 : 1 + _LENGTH], block[1 + _LENGTH :]
+    seed = _xor(masked_seed, _mask(masked_data, _LENGTH))
+    data = _xor(masked_data, _mask(seed, len(masked_data)))
+    padding, mark, message = data[_LENGTH:].partition(b"\x01")
+    is_good = block[0] == 0 and data[:_LENGTH] == _HASH(b"").digest() and mark == b"\x01" and not any(padding)
+    return message if is_good else None
+
+
+def _mask(seed: bytes, length: int) -> bytes:
+    """Return the mask of MGF1."""
+    blocks = (_HASH(seed + counter.to_bytes(4)).digest() for counter in range(-(-length // _LENGTH)))
+    return b"".join(blocks)[:length]
+
+
+def _xor(one: bytes, other: bytes) -> bytes:
+    return (int.from_bytes(one) ^ int.from_bytes(other)).to_bytes(len(one))

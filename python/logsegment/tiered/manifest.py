@@ -1,4 +1,8 @@
-"""Manifests of Aiven's plug-in (TS-10 to TS-23): JSON goes in, a checked `Manifest` comes out. Unknown members are passed over."""
+"""Manifests of Aiven's plug-in (TS-10 to TS-23), with the table of the chunks of a segment (TS-14 to TS-20).
+
+JSON goes in, a checked `Manifest` comes out. Unknown members are ignored. A count is a claim: positions of chunks of one size are
+multiplied, not listed, and a list of sizes is at most 10 MiB (TS-20).
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,18 @@ import base64
 import binascii
 import json
 import re
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, NamedTuple
 
-from logsegment.tiered.chunk_table import ChunkTable, number, parse_chunk_table
+from logsegment._core import decompress_zstd
+from logsegment._text import count as counted
 from logsegment.tiered.errors import ManifestError
 
-#: Larger ones are no manifests: a list of sizes is 10 MiB at most before base64.
-MOST_BYTES = 32 << 20
+#: A larger object is not a manifest: a list of sizes is 10 MiB at most before base64.
+MAX_BYTES = 32 << 20
 #: Members of `segmentIndexes`, in the order of the object, and the files of a log directory that they are.
 INDEX_SUFFIXES = {
     "offset": "index",
@@ -23,19 +30,19 @@ INDEX_SUFFIXES = {
     "leaderEpoch": "leader-epoch-checkpoint",
     "transaction": "txnindex",
 }
-_MOST_LONG = 2**63 - 1
+_MAX_LONG = 2**63 - 1
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
-class Part(NamedTuple):
-    """Bytes of the object of indexes."""
+class IndexRange(NamedTuple):
+    """A range of bytes in the object of the indexes."""
 
     position: int
     size: int
 
 
-class Sealed(NamedTuple):
-    """How a segment is encrypted: the id of a key pair, the data key under it, and what every chunk is bound to."""
+class Encryption(NamedTuple):
+    """The encryption of a segment: the id of a key pair, the data key encrypted under it, and the associated data of the chunks."""
 
     key_id: str
     wrapped_key: bytes
@@ -44,24 +51,24 @@ class Sealed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What the manifest of an upload says.
+    """The manifest of an upload.
 
     Attributes:
         chunks: where the bytes of the segment are.
         is_compressed: each chunk is a zstd frame.
-        sealed: None when nothing is encrypted.
-        parts: of the object of indexes, by the names of the manifest; None in manifests before October 2023 (TS-52).
-        topic, topic_id, partition, segment_id: None where the manifest does not tell.
-        start_offset, end_offset: the first and the last offset of the segment; None where the manifest does not tell.
-        max_timestamp: the largest of its records, in ms; None where the manifest does not tell.
-        event_timestamp: when it was uploaded, in ms.
-        epochs: first offset of each leader's term in the segment.
+        encryption: None if nothing is encrypted.
+        parts: ranges of the indexes in their object, by name; None in manifests before October 2023 (TS-52).
+        topic, topic_id, partition, segment_id: None if the manifest does not have them.
+        start_offset, end_offset: the first and the last offset of the segment; None if the manifest does not have them.
+        max_timestamp: the largest of its records, in ms; None if the manifest does not have it.
+        event_timestamp: the time of the upload, in ms.
+        epochs: first offset of each leader epoch in the segment.
     """
 
     chunks: ChunkTable
     is_compressed: bool
-    sealed: Sealed | None
-    parts: dict[str, Part] | None
+    encryption: Encryption | None
+    parts: dict[str, IndexRange] | None
     topic: str | None = None
     topic_id: str | None = None
     partition: int | None = None
@@ -74,47 +81,47 @@ class Manifest:
 
     @property
     def is_plain(self) -> bool:
-        """The object of the log is the log (TS-26)."""
-        return not self.is_compressed and self.sealed is None
+        """Return True if the object of the log is the log itself (TS-26)."""
+        return not self.is_compressed and self.encryption is None
 
     def offsets(self, base_offset: int) -> tuple[int, int | None]:
-        """First and last offset of a segment with this base offset in its name; None for a last one that the manifest does not have."""
+        """Return the first and last offset of a segment with this base offset in its name; None for a last offset that is not known."""
         return base_offset if self.start_offset is None else self.start_offset, self.end_offset
 
 
 def parse_manifest(data: bytes) -> Manifest:
-    """Read a manifest.
+    """Parse a manifest.
 
     Raises:
-        ManifestError: when it is none, of another version, or its parts do not fit each other.
+        ManifestError: if it is invalid, of another version, or its parts contradict each other.
 
     Source: `SegmentManifestV1` of Aiven's plug-in.
     """
     try:
         members: object = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ManifestError(f"the manifest is no JSON: {error}") from None
+        raise ManifestError(f"the manifest is not JSON: {error}") from None
     if not isinstance(members, Mapping) or members.get("version") != "1":
         version = members.get("version") if isinstance(members, Mapping) else None
         raise ManifestError(f'the manifest must be of version "1", not {version!r:.40}')
     is_compressed = members.get("compression")
     if not isinstance(is_compressed, bool):
         raise ManifestError(f"compression must be true or false, not {is_compressed!r:.40}", "TS-13")
-    told = _segment_metadata(members.get("remoteLogSegmentMetadata"))
+    metadata = _segment_metadata(members.get("remoteLogSegmentMetadata"))
     return Manifest(
         chunks=parse_chunk_table(members.get("chunkIndex")),
         is_compressed=is_compressed,
-        sealed=_sealed(members["encryption"]) if members.get("encryption") is not None else None,
+        encryption=_encryption(members["encryption"]) if members.get("encryption") is not None else None,
         parts=_parts(members["segmentIndexes"]) if members.get("segmentIndexes") is not None else None,
-        **told,
+        **metadata,
     )
 
 
 def parse_data_key(text: object) -> tuple[str, bytes]:
-    """Take the id of a key pair and a data key apart (TS-29).
+    """Split the id of a key pair and a data key (TS-29).
 
     Raises:
-        ManifestError: when it is malformed.
+        ManifestError: if the text is malformed.
 
     Example:
         >>> from logsegment.tiered.manifest import parse_data_key
@@ -133,7 +140,7 @@ def parse_data_key(text: object) -> tuple[str, bytes]:
     return key_id, key
 
 
-def _sealed(members: object) -> Sealed:
+def _encryption(members: object) -> Encryption:
     if not isinstance(members, Mapping):
         raise ManifestError("encryption must be an object", "TS-21")
     try:
@@ -142,10 +149,10 @@ def _sealed(members: object) -> Sealed:
         aad = b""
     if not aad:
         raise ManifestError("encryption.aad must be base64", "TS-21")
-    return Sealed(*parse_data_key(members.get("dataKey")), aad)
+    return Encryption(*parse_data_key(members.get("dataKey")), aad)
 
 
-def _parts(members: object) -> dict[str, Part]:
+def _parts(members: object) -> dict[str, IndexRange]:
     if not isinstance(members, Mapping):
         raise ManifestError("segmentIndexes must be an object", "TS-35")
     parts = {}
@@ -154,13 +161,13 @@ def _parts(members: object) -> dict[str, Part]:
         if part is None and name == "transaction":
             continue
         if not isinstance(part, Mapping):
-            raise ManifestError(f"segmentIndexes.{name} must tell position and size", "TS-36")
-        parts[name] = Part(number(part, "position", rule="TS-35"), number(part, "size", rule="TS-35"))
+            raise ManifestError(f"segmentIndexes.{name} must have position and size", "TS-36")
+        parts[name] = IndexRange(number(part, "position", rule="TS-35"), number(part, "size", rule="TS-35"))
     return parts
 
 
 def _segment_metadata(members: object) -> dict[str, Any]:
-    """What a manifest tells of its segment, as far as it does (TS-22, TS-23)."""
+    """Parse the metadata of the segment, as far as the manifest has them (TS-22, TS-23)."""
     if not isinstance(members, Mapping):
         return {}
     try:
@@ -171,10 +178,10 @@ def _segment_metadata(members: object) -> dict[str, Any]:
             "topic_id": str(partition["topicId"]),
             "partition": number(partition["topicPartition"], "partition", rule="TS-23"),
             "segment_id": str(ids["id"]),
-            "start_offset": number(members, "startOffset", most=_MOST_LONG, rule="TS-23"),
-            "end_offset": number(members, "endOffset", most=_MOST_LONG, rule="TS-23"),
+            "start_offset": number(members, "startOffset", most=_MAX_LONG, rule="TS-23"),
+            "end_offset": number(members, "endOffset", most=_MAX_LONG, rule="TS-23"),
             "max_timestamp": _time(members.get("maxTimestampMs")),
-            "event_timestamp": number(members, "eventTimestampMs", least=-1, most=_MOST_LONG, rule="TS-23"),
+            "event_timestamp": number(members, "eventTimestampMs", least=-1, most=_MAX_LONG, rule="TS-23"),
             "epochs": {int(epoch): int(start) for epoch, start in members["segmentLeaderEpochs"].items()},
         }
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -188,7 +195,156 @@ def _time(value: object) -> int | None:
 
 
 def _topic(name: object) -> str:
-    """A topic's name becomes that of a directory: nothing else than Kafka takes for one is believed (`Topic.validate`)."""
+    """Check the name of a topic as Kafka does (`Topic.validate`): it becomes the name of a directory."""
     if not isinstance(name, str) or not _TOPIC.fullmatch(name) or name in (".", ".."):
         raise ManifestError("remoteLogSegmentMetadata names a topic that Kafka does not allow", "TS-23")
     return name
+
+
+#: The limit of Aiven's plug-in.
+_MAX_SIZES = 10 << 20
+_MAX_INT = 2**31 - 1
+
+
+class Chunk(NamedTuple):
+    """A chunk: a range of the segment, and the range of the object that holds it."""
+
+    number: int
+    position: int
+    size: int
+    stored_position: int
+    stored_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTable:
+    """The chunks of one segment.
+
+    Attributes:
+        chunk_size: bytes of the segment in each chunk but the last.
+        file_size: bytes of the segment.
+        ends: the end of each chunk in the object; None if all but the last have one size.
+        stored_size: bytes of the object in each chunk but the last.
+        last_stored_size: bytes of the object in the last chunk.
+    """
+
+    chunk_size: int
+    file_size: int
+    ends: array[int] | None = None
+    stored_size: int = 0
+    last_stored_size: int = 0
+
+    def __len__(self) -> int:
+        return -(-self.file_size // self.chunk_size)
+
+    def __getitem__(self, index: int) -> Chunk:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        position = index * self.chunk_size
+        size = min(self.chunk_size, self.file_size - position)
+        if self.ends is None:
+            is_last = index == len(self) - 1
+            return Chunk(index, position, size, index * self.stored_size, self.last_stored_size if is_last else self.stored_size)
+        begin = self.ends[index - 1] if index else 0
+        return Chunk(index, position, size, begin, self.ends[index] - begin)
+
+    @property
+    def object_size(self) -> int:
+        """Return the bytes that the object must have (TS-18)."""
+        if not len(self):
+            return 0
+        last = self[len(self) - 1]
+        return last.stored_position + last.stored_size
+
+    @property
+    def is_identity(self) -> bool:
+        """Return True if each byte of the segment is at its own position in the object (TS-26)."""
+        return self.ends is None and self.object_size == self.file_size and (len(self) < 2 or self.stored_size == self.chunk_size)
+
+    def holding(self, start: int, end: int) -> range:
+        """Return the indexes of the chunks that hold a range of the segment; `end` is exclusive (TS-42)."""
+        end = min(end, self.file_size)
+        return range(start // self.chunk_size, (end - 1) // self.chunk_size + 1) if start < end else range(0)
+
+
+def parse_chunk_table(index: object) -> ChunkTable:
+    """Parse a `chunkIndex`.
+
+    Raises:
+        ManifestError: if it is invalid, or its numbers contradict each other.
+
+    Example:
+        >>> from logsegment.tiered.manifest import parse_chunk_table
+        >>> sizes = {"originalChunkSize": 100, "originalFileSize": 250, "transformedChunkSize": 110, "finalTransformedChunkSize": 30}
+        >>> parse_chunk_table({"type": "fixed", **sizes})[2]
+        Chunk(number=2, position=200, size=50, stored_position=220, stored_size=30)
+
+    Source: `AbstractChunkIndex`, `FixedSizeChunkIndex` and `VariableSizeChunkIndex` of Aiven's plug-in.
+    """
+    if not isinstance(index, Mapping):
+        raise ManifestError("chunkIndex must be an object", "TS-11")
+    chunk_size = number(index, "originalChunkSize", least=1, rule="TS-14")
+    file_size = number(index, "originalFileSize", rule="TS-14")
+    if index.get("type") == "fixed":
+        sizes = [number(index, name, rule="TS-16") for name in ("transformedChunkSize", "finalTransformedChunkSize")]
+        return ChunkTable(chunk_size, file_size, None, *sizes)
+    if index.get("type") != "variable":
+        raise ManifestError(f"chunkIndex.type must be fixed or variable, not {index.get('type')!r}", "TS-14")
+    sizes = parse_sizes(_decompressed(index.get("transformedChunks")))
+    table = ChunkTable(chunk_size, file_size, array("q", accumulate(sizes)))
+    if len(sizes) != len(table):
+        wanted = f"those of the {counted(len(table), 'chunk')} of {counted(file_size, 'byte')}"
+        raise ManifestError(f"transformedChunks has {counted(len(sizes), 'size')}, not {wanted}", "TS-17")
+    return table
+
+
+def parse_sizes(data: bytes) -> list[int]:
+    """Parse a list of sizes of chunks (TS-19).
+
+    Raises:
+        ManifestError: if it is invalid.
+
+    Source: `ChunkSizesBinaryCodec` of Aiven's plug-in.
+    """
+    count = _integer(data, 0)
+    if count < 2:
+        ends = 4 + 4 * count
+        sizes = [_integer(data, 4)] if count else []
+    else:
+        base, width = _integer(data, 4), data[8] if len(data) > 8 else 0
+        ends = 13 + (count - 1) * width
+        if not 1 <= width <= 4 or len(data) != ends:
+            raise ManifestError(
+                f"a list of {counted(count, 'size')} of chunks must have another length than {counted(len(data), 'byte')}", "TS-19"
+            )
+        sizes = [base + int.from_bytes(data[at : at + width]) for at in range(9, ends - 4, width)]
+        sizes.append(_integer(data, ends - 4))
+    if len(data) != ends or any(size > _MAX_INT for size in sizes):
+        raise ManifestError(f"a list of {counted(count, 'size')} of chunks cannot be read: it has {counted(len(data), 'byte')}", "TS-19")
+    return sizes
+
+
+def number(members: Mapping[str, object], name: str, least: int = 0, most: int = _MAX_INT, rule: str = "TS-10") -> int:
+    """Return a whole number of a JSON object.
+
+    Raises:
+        ManifestError: if it is missing, not a whole number, or out of bounds.
+    """
+    value = members.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise ManifestError(f"{name} must be a whole number from {least} to {most}, not {value!r:.40}", rule)
+    return value
+
+
+def _integer(data: bytes, at: int) -> int:
+    value = int.from_bytes(data[at : at + 4], signed=True)
+    if len(data) < at + 4 or value < 0:
+        raise ManifestError("a list of sizes of chunks ends early, or has a negative number", "TS-19")
+    return value
+
+
+def _decompressed(text: object) -> bytes:
+    try:
+        return decompress_zstd(base64.b64decode(text if isinstance(text, str) else "!", validate=True), _MAX_SIZES)
+    except (binascii.Error, ValueError) as error:
+        raise ManifestError(f"transformedChunks must be a zstd frame in base64: {error}", "TS-17") from None

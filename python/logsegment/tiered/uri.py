@@ -1,7 +1,7 @@
-"""URIs of uploaded segments: `tiered+` in front of where the objects lie, and the keys among the settings, which are never shown.
+"""URIs of uploaded segments: `tiered+` before the URI of the objects, and the keys in a setting, which is never printed.
 
-`tiered+s3://user!region=eu&keys=...@bucket/prefix/...` is what stands at `s3://bucket/prefix/...`, seen as log directories;
-`tiered+file:///data/...` the same of a folder here. As any URI inside it can be taken apart and joined like a path.
+`tiered+s3://user!region=eu&keys=...@bucket/prefix/...` reads the objects of `s3://bucket/prefix/...` as log directories, and
+`tiered+file:///data/...` those of a local directory.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _KEYS = "keys"
 
 
 def tiered(path: str | os.PathLike[str], keys: Keys | KeyRing | None = None) -> StoreUri:
-    """The URI of uploaded segments.
+    """Return the URI of uploaded segments.
 
     Args:
-        path: where they lie, a path or URI; one that `tiered` gave keeps its keys if none are given. A relative path stays one.
+        path: path or URI of the objects; a result of `tiered` keeps its keys if none are given. A relative path stays relative.
         keys: the private keys by their ids.
 
     Raises:
-        TypeError: when `keys` is no mapping of ids to keys.
+        TypeError: if `keys` is not a mapping of ids to keys.
     """
     place = placed(path)
     if is_tiered(place):
@@ -40,7 +40,7 @@ def tiered(path: str | os.PathLike[str], keys: Keys | KeyRing | None = None) -> 
 
 
 def ring_of(uri: str) -> KeyRing:
-    """The keys that a URI brings."""
+    """Return the keys in a URI."""
     return _parsed(_setting(uri))
 
 

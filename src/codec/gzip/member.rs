@@ -1,4 +1,4 @@
-//! What stands around the deflated data of a member.
+//! The header and the trailer around the deflated data of a member.
 //!
 //! magic 2 | method 1 | flags 1 | time 4, hints 1, system 1 | [extra: length 2, bytes] | [name 0] | [comment 0] | [header crc 2]
 //! | deflated data | crc 4 | size 4; little-endian.
@@ -8,9 +8,6 @@ use crate::error::{Error, Result};
 
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 const DEFLATE: u8 = 8;
-
-/// What we write: no flag, no time, no hints, no system, as libdeflate has it too.
-pub(super) const HEADER: [u8; 10] = [0x1f, 0x8b, DEFLATE, 0, 0, 0, 0, 0, 0, 0xff];
 
 // Flags. Bits 5 to 7 are reserved; Java does not look at them.
 /// The flag of a checksum of the header.
@@ -22,19 +19,19 @@ pub const NAME: u8 = 0b0_1000;
 /// The flag of a comment.
 pub const COMMENT: u8 = 0b1_0000;
 
-/// Splits the header off: the deflated data and all behind it.
+/// Splits the header off; returns the deflated data and all bytes after it.
 pub(super) fn split_header(input: &[u8]) -> Result<&[u8]> {
-    let (&[first, second, method, flags], behind) = input.split_first_chunk::<4>().ok_or_else(cut)?;
+    let (&[first, second, method, flags], after) = input.split_first_chunk::<4>().ok_or_else(cut)?;
     if [first, second] != MAGIC {
         return Err(fault("COD-G1", "the magic is not that of gzip"));
     }
     if method != DEFLATE {
         return Err(fault("COD-G1", "the method is not deflate"));
     }
-    let mut rest = behind.get(6..).ok_or_else(cut)?;
+    let mut rest = after.get(6..).ok_or_else(cut)?;
     if flags & EXTRA != 0 {
-        let (len, behind) = rest.split_first_chunk::<2>().ok_or_else(cut)?;
-        rest = behind.get(usize::from(u16::from_le_bytes(*len))..).ok_or_else(cut)?;
+        let (len, after) = rest.split_first_chunk::<2>().ok_or_else(cut)?;
+        rest = after.get(usize::from(u16::from_le_bytes(*len))..).ok_or_else(cut)?;
     }
     if flags & NAME != 0 {
         rest = skip_text(rest)?;
@@ -48,24 +45,24 @@ pub(super) fn split_header(input: &[u8]) -> Result<&[u8]> {
     Ok(rest)
 }
 
-/// The deflated data of a further member; nothing when `rest` does not begin with one.
+/// Returns the deflated data of a further member; `None` if `rest` does not begin with a member.
 ///
-/// Java does not look for one in 18 bytes or fewer, since none fits, and takes a bad header for garbage.
+/// Java looks for no member in 18 bytes or fewer, since none fits, and treats an invalid header as garbage.
 pub(super) fn next(rest: &[u8]) -> Option<&[u8]> {
     const TOO_SHORT: usize = 18;
     if rest.len() <= TOO_SHORT { None } else { split_header(rest).ok() }
 }
 
-/// Verifies the trailer against what was unpacked; gives what follows it (COD-G3).
-pub(super) fn verify<'a>(unpacked: &[u8], trailer: &'a [u8]) -> Result<&'a [u8]> {
+/// Verifies the trailer against the decompressed data; returns the bytes after it (COD-G3).
+pub(super) fn verify<'a>(decompressed: &[u8], trailer: &'a [u8]) -> Result<&'a [u8]> {
     let cut = || fault("COD-G3", "the trailer is cut short");
-    let (crc, behind) = trailer.split_first_chunk::<4>().ok_or_else(cut)?;
-    let (size, rest) = behind.split_first_chunk::<4>().ok_or_else(cut)?;
-    let [a, b, c, d, ..] = unpacked.len().to_le_bytes();
+    let (crc, after) = trailer.split_first_chunk::<4>().ok_or_else(cut)?;
+    let (size, rest) = after.split_first_chunk::<4>().ok_or_else(cut)?;
+    let [a, b, c, d, ..] = decompressed.len().to_le_bytes();
     if *size != [a, b, c, d] {
         return Err(fault("COD-G3", "the size in the trailer is not that of the data"));
     }
-    if u32::from_le_bytes(*crc) != crc32fast::hash(unpacked) {
+    if u32::from_le_bytes(*crc) != crc32fast::hash(decompressed) {
         return Err(fault("COD-G3", "the checksum in the trailer is not that of the data"));
     }
     Ok(rest)
@@ -77,15 +74,15 @@ fn skip_text(bytes: &[u8]) -> Result<&[u8]> {
     bytes.get(end + 1..).ok_or_else(cut)
 }
 
-/// Verifies the checksum of the header, which ends where `rest` begins; gives what follows it.
+/// Verifies the checksum of the header, which ends where `rest` begins; returns the bytes after it.
 fn verify_header<'a>(input: &[u8], rest: &'a [u8]) -> Result<&'a [u8]> {
-    let (stored, behind) = rest.split_first_chunk::<2>().ok_or_else(cut)?;
+    let (stored, after) = rest.split_first_chunk::<2>().ok_or_else(cut)?;
     let header = input.get(..input.len() - rest.len()).unwrap_or_default();
     let [low, high, _, _] = crc32fast::hash(header).to_le_bytes();
     if *stored != [low, high] {
         return Err(fault("COD-G2", "the header checksum does not match"));
     }
-    Ok(behind)
+    Ok(after)
 }
 
 #[cold]
@@ -96,13 +93,13 @@ fn cut() -> Error {
 #[cfg(test)]
 mod tests {
     use crate::codec::Codec::Gzip;
-    use crate::codec::Remark;
-    use crate::codec::testing::{Outcome, unpack};
+    use crate::codec::CodecFinding;
+    use crate::codec::testing::{Outcome, decompress};
 
     const HELLO: &[u8] = b"\x1f\x8b\x08\0\0\0\0\0\x02\xff\xcb\x48\xcd\xc9\xc9\x07\0\x86\xa6\x10\x36\x05\0\0\0";
     const WORLD: &[u8] = b"\x1f\x8b\x08\0\0\0\0\0\x02\xff\x53\x28\xcf\x2f\xca\x49\x01\0\xcb\x42\x3b\x4a\x06\0\0\0";
 
-    /// "hello" behind these flags and fields.
+    /// "hello" after these flags and fields.
     fn hello(flags: u8, fields: &[u8]) -> Vec<u8> {
         let (header, body) = HELLO.split_at_checked(10).unwrap_or_default();
         let mut bytes = [header, fields, body].concat();
@@ -112,24 +109,24 @@ mod tests {
         bytes
     }
 
-    fn trailing(plain: &[u8], bytes: u64) -> Outcome {
-        Outcome::Plain(plain.to_vec(), vec![Remark::TrailingBytes { bytes }])
+    fn trailing(decompressed: &[u8], bytes: u64) -> Outcome {
+        Outcome::Decompressed(decompressed.to_vec(), vec![CodecFinding::TrailingBytes { bytes }])
     }
 
     #[test]
     fn cod_g1_not_gzip() {
         for bytes in [b"".as_slice(), b"\x1f", b"\x78\x9c\xcb\x48\xcd\xc9\xc9\x07\0\x06\x2c\x02\x15", b"\x1f\x8b\x07\0\0\0\0\0\0\0\x03\0"] {
-            assert_eq!(unpack(Gzip, bytes), Outcome::Error("COD-G1"), "{bytes:02x?}");
+            assert_eq!(decompress(Gzip, bytes), Outcome::Error("COD-G1"), "{bytes:02x?}");
         }
     }
 
     #[test]
-    fn cod_g2_header_fields_are_passed_over() {
-        assert_eq!(unpack(Gzip, &hello(0x1c, b"\x03\0abcname\0comment\0")), Outcome::plain(b"hello"));
-        assert_eq!(unpack(Gzip, &hello(0xe0, b"")), Outcome::plain(b"hello"));
-        assert_eq!(unpack(Gzip, &hello(0x04, b"\xff\xff")), Outcome::Error("COD-G1"));
+    fn cod_g2_header_fields_are_skipped() {
+        assert_eq!(decompress(Gzip, &hello(0x1c, b"\x03\0abcname\0comment\0")), Outcome::of(b"hello"));
+        assert_eq!(decompress(Gzip, &hello(0xe0, b"")), Outcome::of(b"hello"));
+        assert_eq!(decompress(Gzip, &hello(0x04, b"\xff\xff")), Outcome::Error("COD-G1"));
         let nameless = hello(0x08, b"name").into_iter().map(|byte| byte.max(1)).collect::<Vec<_>>();
-        assert_eq!(unpack(Gzip, &nameless), Outcome::Error("COD-G1"));
+        assert_eq!(decompress(Gzip, &nameless), Outcome::Error("COD-G1"));
     }
 
     #[test]
@@ -137,38 +134,38 @@ mod tests {
         let header = hello(0x02, b"");
         let crc = crc32fast::hash(header.get(..10).unwrap_or_default()).to_le_bytes();
         let [low, high, ..] = crc;
-        assert_eq!(unpack(Gzip, &hello(0x02, &[low, high])), Outcome::plain(b"hello"));
-        assert_eq!(unpack(Gzip, &hello(0x02, &[low, !high])), Outcome::Error("COD-G2"));
+        assert_eq!(decompress(Gzip, &hello(0x02, &[low, high])), Outcome::of(b"hello"));
+        assert_eq!(decompress(Gzip, &hello(0x02, &[low, !high])), Outcome::Error("COD-G2"));
     }
 
     #[test]
     fn cod_g2_members_are_one_stream() {
-        assert_eq!(unpack(Gzip, &[HELLO, WORLD].concat()), Outcome::plain(b"hello world"));
+        assert_eq!(decompress(Gzip, &[HELLO, WORLD].concat()), Outcome::of(b"hello world"));
         // The size of the last member is too small a guess for the first.
-        assert_eq!(unpack(Gzip, &[HELLO, WORLD, HELLO].concat()), Outcome::plain(b"hello worldhello"));
+        assert_eq!(decompress(Gzip, &[HELLO, WORLD, HELLO].concat()), Outcome::of(b"hello worldhello"));
     }
 
     #[test]
-    fn cod_g2_what_is_no_member_is_remarked() {
-        assert_eq!(unpack(Gzip, &[HELLO, b"\x01\x02\x03garbage"].concat()), trailing(b"hello", 10));
-        assert_eq!(unpack(Gzip, &[HELLO, &[0; 100]].concat()), trailing(b"hello", 100));
-        assert_eq!(unpack(Gzip, &[HELLO, WORLD, b"\xff\xff\xff\xff"].concat()), trailing(b"hello world", 4));
-        // A header without room for a member behind it.
+    fn cod_g2_trailing_bytes_are_reported() {
+        assert_eq!(decompress(Gzip, &[HELLO, b"\x01\x02\x03garbage"].concat()), trailing(b"hello", 10));
+        assert_eq!(decompress(Gzip, &[HELLO, &[0; 100]].concat()), trailing(b"hello", 100));
+        assert_eq!(decompress(Gzip, &[HELLO, WORLD, b"\xff\xff\xff\xff"].concat()), trailing(b"hello world", 4));
+        // A header without room for a member after it.
         let cut = WORLD.get(..18).unwrap_or_default();
-        assert_eq!(unpack(Gzip, &[HELLO, cut].concat()), trailing(b"hello", 18));
+        assert_eq!(decompress(Gzip, &[HELLO, cut].concat()), trailing(b"hello", 18));
     }
 
     #[test]
-    fn cod_g3_a_cut_member_behind_a_member_is_an_error() {
+    fn cod_g3_a_cut_member_after_a_member_is_an_error() {
         let cut = WORLD.get(..19).unwrap_or_default();
-        assert_eq!(unpack(Gzip, &[HELLO, cut].concat()), Outcome::Error("COD-G3"));
+        assert_eq!(decompress(Gzip, &[HELLO, cut].concat()), Outcome::Error("COD-G3"));
     }
 
     #[test]
     fn cod_g3_every_cut_is_an_error() {
         for len in 0..HELLO.len() {
             let cut = HELLO.get(..len).unwrap_or_default();
-            assert!(matches!(unpack(Gzip, cut), Outcome::Error("COD-G1" | "COD-G3")), "{len}");
+            assert!(matches!(decompress(Gzip, cut), Outcome::Error("COD-G1" | "COD-G3")), "{len}");
         }
     }
 
@@ -180,7 +177,7 @@ mod tests {
                 if let Some(byte) = bytes.get_mut(byte) {
                     *byte ^= 1 << bit;
                 }
-                assert_eq!(unpack(Gzip, &bytes), Outcome::Error("COD-G3"), "{byte} {bit}");
+                assert_eq!(decompress(Gzip, &bytes), Outcome::Error("COD-G3"), "{byte} {bit}");
             }
         }
     }

@@ -1,28 +1,28 @@
-//! Deflated data unpacked piece by piece by zlib-rs, into room that grows with it.
+//! Deflated data decompressed piece by piece by zlib-rs, into a buffer that grows with it.
 
 use super::fault;
 use crate::codec::output::Output;
 use crate::error::Result;
 use flate2::{Decompress, FlushDecompress, Status};
 
-/// Room asked for at least, and at most on the word of the input's length; the storage doubles by itself.
-const ROOM: (usize, usize) = (1 << 10, 64 << 10);
+/// The least bytes of buffer that are asked for, and the most on the length of the input alone; the storage doubles by itself.
+const WANTED: (usize, usize) = (1 << 10, 64 << 10);
 
-/// Bytes that are unpacked at a time when they may be enough.
+/// Bytes that are decompressed at a time where they may be enough.
 const PIECE: usize = 4 << 10;
 
-/// The streaming context, made when it is needed, which is rare.
+/// The streaming context, made at the first call, which is rare.
 #[derive(Default)]
 pub(super) struct Inflater(Option<Decompress>);
 
 impl Inflater {
-    /// Unpacks the deflated data that `input` begins with, and gives what follows it.
+    /// Decompresses the deflated data that `input` begins with, and returns the bytes after it.
     pub(super) fn inflate<'a>(&mut self, input: &'a [u8], out: &mut Output<'_>) -> Result<&'a [u8]> {
         let all = self.inflate_pieces(input, out, usize::MAX)?;
         all.ok_or_else(|| fault("COD-G3", "the deflated data is cut short"))
     }
 
-    /// The same in small pieces; nothing when no more is wanted.
+    /// Decompresses like `inflate`, in small pieces; `None` once the output is enough.
     pub(super) fn inflate_watched<'a>(&mut self, input: &'a [u8], out: &mut Output<'_>) -> Result<Option<&'a [u8]>> {
         self.inflate_pieces(input, out, PIECE)
     }
@@ -31,11 +31,11 @@ impl Inflater {
         let context = self.0.get_or_insert_with(|| Decompress::new(false));
         context.reset(false);
         loop {
-            let room = out.room(input.len().clamp(ROOM.0, ROOM.1))?;
-            let given = room.len().min(piece);
-            let room = room.get_mut(..given).unwrap_or_default();
-            // The data may end where the budget does, and only one byte more tells.
-            let status = if given == 0 { step(context, &mut input, &mut [0])? } else { step(context, &mut input, room)? };
+            let buffer = out.unfilled(input.len().clamp(WANTED.0, WANTED.1))?;
+            let given = buffer.len().min(piece);
+            let buffer = buffer.get_mut(..given).unwrap_or_default();
+            // The data may end where the budget ends: a byte more would show that it does not.
+            let status = if given == 0 { step(context, &mut input, &mut [0])? } else { step(context, &mut input, buffer)? };
             if given == 0 {
                 out.ensure(status.written)?;
             }
@@ -58,15 +58,15 @@ struct Step {
     has_ended: bool,
 }
 
-/// Unpacks until `input` or `room` is used up or the data ends.
-fn step(context: &mut Decompress, input: &mut &[u8], room: &mut [u8]) -> Result<Step> {
+/// Decompresses until `input` or `output` is used up or the data ends.
+fn step(context: &mut Decompress, input: &mut &[u8], output: &mut [u8]) -> Result<Step> {
     let (read, written) = (context.total_in(), context.total_out());
-    let status = context.decompress(input, room, FlushDecompress::None).map_err(|_| fault("COD-G3", "the deflated data is corrupt"))?;
+    let status = context.decompress(input, output, FlushDecompress::None).map_err(|_| fault("COD-G3", "the deflated data is corrupt"))?;
     *input = input.get(since(context.total_in(), read)..).unwrap_or_default();
     Ok(Step { written: since(context.total_out(), written), has_ended: status == Status::StreamEnd })
 }
 
-/// Bytes between two totals of one step, which are the length of a slice at most.
+/// Returns the bytes between two totals of one step, the length of a slice at most.
 fn since(now: u64, before: u64) -> usize {
     usize::try_from(now - before).unwrap_or(usize::MAX)
 }
@@ -75,8 +75,8 @@ fn since(now: u64, before: u64) -> usize {
 mod tests {
     use super::*;
     use crate::codec::Codec::Gzip;
-    use crate::codec::Plain;
-    use crate::codec::testing::{Outcome, unpack_within};
+    use crate::codec::Decompressed;
+    use crate::codec::testing::{Outcome, decompress_within};
     use crate::limits::{Budget, Limits};
     use flate2::{Compression, write::DeflateEncoder};
     use std::io::Write;
@@ -89,16 +89,16 @@ mod tests {
 
     fn inflate(input: &[u8], allowed: u64) -> Result<usize> {
         let budget = Budget::for_entry(&Limits { max_decompressed_bytes: allowed, ..Limits::default() }, input.len());
-        let (mut plain, mut inflater) = (Plain::default(), Inflater::default());
-        let rest = inflater.inflate(input, &mut Output::new(&mut plain, &budget)?)?.len();
-        assert_eq!(rest, b"behind".len());
-        Ok(plain.len())
+        let (mut buffer, mut inflater) = (Decompressed::default(), Inflater::default());
+        let rest = inflater.inflate(input, &mut Output::new(&mut buffer, &budget)?)?.len();
+        assert_eq!(rest, b"after it".len());
+        Ok(buffer.len())
     }
 
     #[test]
     fn cod_6_ends_at_the_budget_and_not_before() -> std::io::Result<()> {
         for len in [0, 1, 1023, 1024, 100_000, 3_000_000] {
-            let input = [zeros(len)?, b"behind".to_vec()].concat();
+            let input = [zeros(len)?, b"after it".to_vec()].concat();
             let allowed = u64::try_from(len).unwrap_or_default();
             assert_eq!(inflate(&input, allowed), Ok(len));
             if let Some(less) = allowed.checked_sub(1) {
@@ -123,13 +123,13 @@ mod tests {
         // 4 GiB - 1 and 16 MiB from 5 bytes: both read as far as they go, and found wrong.
         for size in [b"\xff\xff\xff\xff", b"\0\0\0\x01"] {
             let member = [b"\x1f\x8b\x08\0\0\0\0\0\0\0\xcb\x48\xcd\xc9\xc9\x07\0\x86\xa6\x10\x36", size.as_slice()].concat();
-            assert_eq!(unpack_within(&Limits::default(), Gzip, &member), Outcome::Error("COD-G3"));
+            assert_eq!(decompress_within(&Limits::default(), Gzip, &member), Outcome::Error("COD-G3"));
         }
         // A true one that is too large for a guess.
         let deflated = zeros(20 << 20)?;
         let crc = crc32fast::hash(&vec![0; 20 << 20]).to_le_bytes();
         let member = [b"\x1f\x8b\x08\0\0\0\0\0\0\0", deflated.as_slice(), &crc, b"\0\0\x40\x01"].concat();
-        assert_eq!(unpack_within(&Limits::default(), Gzip, &member), Outcome::plain(&vec![0; 20 << 20]));
+        assert_eq!(decompress_within(&Limits::default(), Gzip, &member), Outcome::of(&vec![0; 20 << 20]));
         Ok(())
     }
 }

@@ -1,53 +1,53 @@
-//! One block. liblz4 unpacks it; what it refuses is told by the decoder of `lz4_flex`, which knows why.
+//! One block. liblz4 decompresses it; if liblz4 refuses it, the decoder of `lz4_flex` finds the reason.
 
 use super::frame::Block;
-use super::{fault, oneshot};
+use super::{fault, liblz4};
 use crate::codec::output::Output;
 use crate::error::{Error, Result};
 use lz4_flex::block::DecompressError;
 
-/// Unpacks a block of `maximum` unpacked bytes at most.
-pub(super) fn unpack(block: &Block<'_>, maximum: usize, out: &mut Output<'_>) -> Result<()> {
+/// Decompresses a block to at most `maximum` bytes.
+pub(super) fn decompress(block: &Block<'_>, maximum: usize, out: &mut Output<'_>) -> Result<()> {
     match block {
         Block::Stored(bytes) => store(bytes, out),
-        Block::Packed(bytes) => inflate(bytes, maximum, out),
+        Block::Compressed(bytes) => decompress_block(bytes, maximum, out),
     }
 }
 
 fn store(bytes: &[u8], out: &mut Output<'_>) -> Result<()> {
     out.ensure(bytes.len())?;
-    if let Some(room) = out.room(bytes.len())?.get_mut(..bytes.len()) {
-        room.copy_from_slice(bytes);
+    if let Some(buffer) = out.unfilled(bytes.len())?.get_mut(..bytes.len()) {
+        buffer.copy_from_slice(bytes);
     }
     out.fill(bytes.len());
     Ok(())
 }
 
-fn inflate(bytes: &[u8], maximum: usize, out: &mut Output<'_>) -> Result<()> {
-    // A byte of input can stand for 255 bytes at most, so a small block gets no room of 4 MiB.
+fn decompress_block(bytes: &[u8], maximum: usize, out: &mut Output<'_>) -> Result<()> {
+    // A byte of input decompresses to 255 bytes at most, so a small block gets no buffer of 4 MiB.
     let wanted = maximum.min(bytes.len().saturating_mul(255));
-    let room = out.room(wanted)?;
-    let end = room.len().min(maximum);
-    let room = room.get_mut(..end).unwrap_or_default();
-    if let Some(len) = oneshot::inflate(bytes, room) {
+    let buffer = out.unfilled(wanted)?;
+    let end = buffer.len().min(maximum);
+    let buffer = buffer.get_mut(..end).unwrap_or_default();
+    if let Some(len) = liblz4::decompress(bytes, buffer) {
         out.fill(len);
         return Ok(());
     }
-    match lz4_flex::block::decompress_into(bytes, room) {
-        // liblz4 holds blocks to the rules of their end, as Kafka's readers do, which use it too.
+    match lz4_flex::block::decompress_into(bytes, buffer) {
+        // liblz4 checks the rules for the end of a block, as do Kafka's readers, which call it too.
         Ok(_) => Err(fault("COD-L1", "a block does not end as a block must")),
         Err(error) => Err(explain(&error, end, maximum, out)),
     }
 }
 
-/// Unpacks a block that refers to the 64 KiB before it (COD-L12). Rare: no broker takes such frames.
+/// Decompresses a block that refers to the 64 KiB before it (COD-L12). Rare: no broker takes such frames.
 #[cold]
-pub(super) fn unpack_dependent(bytes: &[u8], maximum: usize, out: &mut Output<'_>) -> Result<()> {
+pub(super) fn decompress_dependent(bytes: &[u8], maximum: usize, out: &mut Output<'_>) -> Result<()> {
     const WINDOW: usize = 64 << 10;
     let before = out.from(out.len().saturating_sub(WINDOW)).to_vec();
-    let room = out.room(maximum.min(bytes.len().saturating_mul(255)))?;
-    let end = room.len().min(maximum);
-    match lz4_flex::block::decompress_into_with_dict(bytes, room.get_mut(..end).unwrap_or_default(), &before) {
+    let buffer = out.unfilled(maximum.min(bytes.len().saturating_mul(255)))?;
+    let end = buffer.len().min(maximum);
+    match lz4_flex::block::decompress_into_with_dict(bytes, buffer.get_mut(..end).unwrap_or_default(), &before) {
         Ok(len) => {
             out.fill(len);
             Ok(())
@@ -56,14 +56,14 @@ pub(super) fn unpack_dependent(bytes: &[u8], maximum: usize, out: &mut Output<'_
     }
 }
 
-/// A block without room broke the budget, unless it had all that the frame allows.
+/// Returns the error of a block: one whose output does not fit exceeds the budget, unless the buffer had all that the frame allows.
 #[cold]
-fn explain(error: &DecompressError, room: usize, maximum: usize, out: &Output<'_>) -> Error {
+fn explain(error: &DecompressError, given: usize, maximum: usize, out: &Output<'_>) -> Error {
     match error {
-        DecompressError::OutputTooSmall { .. } if room < maximum => {
-            out.ensure(room + 1).err().unwrap_or_else(|| fault("COD-L13", "a block unpacks to more than it can hold"))
+        DecompressError::OutputTooSmall { .. } if given < maximum => {
+            out.ensure(given + 1).err().unwrap_or_else(|| fault("COD-L13", "a block decompresses to more than it can hold"))
         }
-        DecompressError::OutputTooSmall { .. } => fault("COD-L13", "a block unpacks to more than the frame allows"),
+        DecompressError::OutputTooSmall { .. } => fault("COD-L13", "a block decompresses to more than the frame allows"),
         DecompressError::LiteralOutOfBounds => fault("COD-L1", "a literal runs past its block"),
         DecompressError::ExpectedAnotherByte => fault("COD-L1", "a block ends inside a sequence"),
         DecompressError::OffsetOutOfBounds => fault("COD-L1", "a match reaches back before its block"),
@@ -76,7 +76,7 @@ mod tests {
     use crate::codec::Codec::Lz4;
     use crate::codec::HeaderChecksum::Correct;
     use crate::codec::NO_ENTRIES;
-    use crate::codec::testing::{Outcome, unpack, unpack_within};
+    use crate::codec::testing::{Outcome, decompress, decompress_within};
     use crate::limits::Limits;
 
     fn frame(blocks: &[&[u8]]) -> Vec<u8> {
@@ -100,35 +100,35 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_unpacked_one_after_the_other() {
+    fn blocks_are_decompressed_one_after_the_other() {
         let block = run(0, 1, b"bcdef");
-        let plain = [vec![b'a'; 21], b"bcdef".to_vec()].concat();
-        assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), &frame(&[&block, &block])), Outcome::plain(&plain.repeat(2)));
+        let expected = [vec![b'a'; 21], b"bcdef".to_vec()].concat();
+        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[&block, &block])), Outcome::of(&expected.repeat(2)));
     }
 
     #[test]
     fn cod_l12_a_match_does_not_reach_into_the_block_before() {
         let reaching = b"\x10b\x02\0\x50cdefg";
-        assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), &frame(&[&run(0, 1, b"bcdef"), reaching])), Outcome::Error("COD-L1"));
+        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[&run(0, 1, b"bcdef"), reaching])), Outcome::Error("COD-L1"));
     }
 
     #[test]
-    fn cod_l13_a_block_unpacks_to_the_maximum_and_no_further() {
+    fn cod_l13_a_block_decompresses_to_the_maximum_and_no_further() {
         // 1 + 19 + 255 * 256 + 231 + 5 = 65,536
-        let plain = [vec![b'a'; 65_531], b"bcdef".to_vec()].concat();
-        assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), &frame(&[&run(256, 231, b"bcdef")])), Outcome::plain(&plain));
-        assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), &frame(&[&run(256, 232, b"bcdef")])), Outcome::Error("COD-L13"));
+        let expected = [vec![b'a'; 65_531], b"bcdef".to_vec()].concat();
+        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[&run(256, 231, b"bcdef")])), Outcome::of(&expected));
+        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[&run(256, 232, b"bcdef")])), Outcome::Error("COD-L13"));
     }
 
     #[test]
-    fn cod_l13_a_packed_block_larger_than_the_maximum_is_refused() {
-        assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), b"\x04\x22\x4d\x18\x60\x40\x82\0\0\x81\x01\x01\x01"), Outcome::Error("COD-L13"));
+    fn cod_l13_a_compressed_block_larger_than_the_maximum_is_refused() {
+        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), b"\x04\x22\x4d\x18\x60\x40\x82\0\0\x81\x01\x01\x01"), Outcome::Error("COD-L13"));
     }
 
     #[test]
     fn cod_l1_corrupt_blocks_are_errors() {
         for block in [b"\x50ab".as_slice(), b"\x10a\x05\0\x50bcdef", b"\x1fa\x01\0\xff", b"\xf0"] {
-            assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), &frame(&[block])), Outcome::Error("COD-L1"), "{block:02x?}");
+            assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[block])), Outcome::Error("COD-L1"), "{block:02x?}");
         }
     }
 
@@ -136,25 +136,25 @@ mod tests {
     fn cod_l1_a_match_from_no_distance_is_zeros_as_for_kafka_and_never_what_was_there_before() {
         for length in [4_u8, 12] {
             let block = [&[0x10 | (length - 4), b'a', 0, 0], b"\x50bcdef".as_slice()].concat();
-            let plain = [b"a".as_slice(), &vec![0; usize::from(length)], b"bcdef"].concat();
+            let expected = [b"a".as_slice(), &vec![0; usize::from(length)], b"bcdef"].concat();
             assert_eq!(
-                unpack(Lz4(Correct, NO_ENTRIES), &frame(&[&run(0, 1, b"stale"), &block])),
-                Outcome::plain(&[run_plain(), plain].concat())
+                decompress(Lz4(Correct, NO_ENTRIES), &frame(&[&run(0, 1, b"stale"), &block])),
+                Outcome::of(&[decompressed_run(), expected].concat())
             );
         }
     }
 
-    fn run_plain() -> Vec<u8> {
+    fn decompressed_run() -> Vec<u8> {
         [vec![b'a'; 21], b"stale".to_vec()].concat()
     }
 
     #[test]
     fn cod_6_blocks_end_at_the_budget() {
         let within = |bytes| Limits { max_decompressed_bytes: bytes, ..Limits::default() };
-        let packed = frame(&[&run(0, 1, b"bcdef")]);
-        assert!(matches!(unpack_within(&within(26), Lz4(Correct, NO_ENTRIES), &packed), Outcome::Plain(..)));
-        assert_eq!(unpack_within(&within(25), Lz4(Correct, NO_ENTRIES), &packed), Outcome::Error("COD-6"));
+        let compressed = frame(&[&run(0, 1, b"bcdef")]);
+        assert!(matches!(decompress_within(&within(26), Lz4(Correct, NO_ENTRIES), &compressed), Outcome::Decompressed(..)));
+        assert_eq!(decompress_within(&within(25), Lz4(Correct, NO_ENTRIES), &compressed), Outcome::Error("COD-6"));
         let stored = b"\x04\x22\x4d\x18\x60\x40\x82\x01\0\0\x80\x01\0\0\0\0";
-        assert_eq!(unpack_within(&within(0), Lz4(Correct, NO_ENTRIES), stored), Outcome::Error("COD-6"));
+        assert_eq!(decompress_within(&within(0), Lz4(Correct, NO_ENTRIES), stored), Outcome::Error("COD-6"));
     }
 }

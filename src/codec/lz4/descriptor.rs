@@ -1,6 +1,6 @@
-//! The descriptor of a frame for those who rewrite it and do not unpack it: its header checksum, and what readers of 0.8 and 0.9 refuse.
+//! The descriptor of a frame for callers that rewrite it without decompression: its header checksum, and what readers of 0.8 and 0.9 refuse.
 //!
-//! Blocks that depend on each other are let through: their header checksum is as good as that of others, and a rewrite keeps blocks as
+//! Blocks that depend on each other are accepted: their header checksum is as good as that of others, and a rewrite keeps blocks as
 //! they are. Sources: seed KIP-57, CNV-20 to CNV-22.
 
 use super::fault;
@@ -9,14 +9,14 @@ use super::header_checksum::{ChecksumForm, FoundChecksum};
 use crate::codec::to_len;
 use crate::error::Result;
 
-/// The bits of FLG, and that of a block's size that says stored.
+/// The bits of FLG, and the bit of a block's size that marks a stored block.
 pub mod flag {
     pub use super::super::frame::{BLOCK_CHECKSUM, CONTENT_CHECKSUM, CONTENT_SIZE, DICTIONARY_ID, INDEPENDENT, STORED};
 }
 
-/// Where FLG stands.
+/// The position of FLG.
 const FLG: usize = 4;
-/// Where the checksum stands in a frame without a content size.
+/// The position of the checksum in a frame without a content size.
 const SHORT: usize = 6;
 /// Bytes of a content size.
 const SIZE_LEN: usize = 8;
@@ -50,22 +50,22 @@ impl<'a> Descriptor<'a> {
             return Err(fault("COD-L12", "reserved bits or a dictionary id are set"));
         }
         let at = if flags & CONTENT_SIZE == 0 { SHORT } else { SHORT + SIZE_LEN };
-        let (bytes, behind) = frame.split_at_checked(at).ok_or_else(cut)?;
-        let stored = *behind.first().ok_or_else(cut)?;
+        let (bytes, after) = frame.split_at_checked(at).ok_or_else(cut)?;
+        let stored = *after.first().ok_or_else(cut)?;
         Ok(Self { bytes, flags, stored })
     }
 
-    /// Where the header checksum stands in the frame.
+    /// Returns the position of the header checksum in the frame.
     pub fn checksum_at(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The header checksum in this form.
+    /// Returns the header checksum in this form.
     pub fn checksum(&self, form: ChecksumForm) -> u8 {
         form.of(self.bytes)
     }
 
-    /// Which form the stored one has.
+    /// Returns the form of the stored checksum.
     pub fn found(&self) -> FoundChecksum {
         match self.stored {
             stored if stored == self.checksum(ChecksumForm::Correct) => FoundChecksum::Correct,
@@ -80,15 +80,15 @@ impl<'a> Descriptor<'a> {
     }
 }
 
-/// Writes `frame` without content size and content checksum into `to`, which is at least as long; gives the bytes written (CNV-22).
-/// The header checksum is left to the caller.
+/// Writes `frame` without content size and content checksum into `to`, which is at least as long; returns the bytes written (CNV-22).
+/// The caller sets the header checksum.
 ///
 /// # Errors
 /// `Codec` when a block or the end mark is missing.
 pub fn strip(frame: &[u8], to: &mut [u8]) -> Result<usize> {
     let descriptor = Descriptor::parse(frame)?;
-    let (header, behind) = frame.split_at_checked(descriptor.checksum_at() + 1).unwrap_or((frame, &[]));
-    let (blocks, rest) = behind.split_at_checked(blocks_len(behind, descriptor.flags)?).unwrap_or((behind, &[]));
+    let (header, after) = frame.split_at_checked(descriptor.checksum_at() + 1).unwrap_or((frame, &[]));
+    let (blocks, rest) = after.split_at_checked(blocks_len(after, descriptor.flags)?).unwrap_or((after, &[]));
     let checksum_len = if descriptor.flags & CONTENT_CHECKSUM == 0 { 0 } else { 4 };
     let rest = rest.get(checksum_len..).ok_or_else(|| fault("COD-L11", "the content checksum is cut short"))?;
     let mut writer = Writer { to, at: 0 };
@@ -103,12 +103,12 @@ pub fn strip(frame: &[u8], to: &mut [u8]) -> Result<usize> {
     Ok(len)
 }
 
-/// Bytes of the blocks up to the end mark, that included.
-fn blocks_len(behind: &[u8], flags: u8) -> Result<usize> {
+/// Returns the bytes of the blocks including the end mark.
+fn blocks_len(after: &[u8], flags: u8) -> Result<usize> {
     let checksum_len = if flags & BLOCK_CHECKSUM == 0 { 0 } else { 4 };
     let mut at = 0_usize;
     loop {
-        let size = behind.get(at..).and_then(|tail| tail.first_chunk::<4>());
+        let size = after.get(at..).and_then(|tail| tail.first_chunk::<4>());
         let size = size.ok_or_else(|| fault("COD-L13", "the end mark is missing"))?;
         let len = to_len(u32::from_le_bytes(*size) & !STORED);
         at += 4;
@@ -126,8 +126,8 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn put(&mut self, bytes: &[u8]) {
-        if let Some(room) = self.to.get_mut(self.at..).and_then(|room| room.get_mut(..bytes.len())) {
-            room.copy_from_slice(bytes);
+        if let Some(slot) = self.to.get_mut(self.at..).and_then(|tail| tail.get_mut(..bytes.len())) {
+            slot.copy_from_slice(bytes);
         }
         self.at += bytes.len();
     }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn cnv_21_what_is_no_frame_is_refused() {
+    fn cnv_21_other_bytes_are_refused() {
         let whole = frame(&[b"\x68\x40\x0b\0\0\0\0\0\0\0\x58"]);
         for len in 0..whole.len() {
             assert_eq!(Descriptor::parse(&whole[..len]).unwrap_err().rule(), "COD-L1", "{len}");
@@ -183,10 +183,10 @@ mod tests {
     #[test]
     fn cnv_22_size_and_checksum_are_taken_out_and_the_rest_stays() {
         let blocks = b"\x01\0\0\x80a\x56\x74\x0d\x55\0\0\0\0";
-        let input = frame(&[b"\x7c\x40\x01\0\0\0\0\0\0\0\xaa", blocks, b"\x56\x74\x0d\x55", b"behind"]);
+        let input = frame(&[b"\x7c\x40\x01\0\0\0\0\0\0\0\xaa", blocks, b"\x56\x74\x0d\x55", b"after"]);
         let mut to = vec![0; input.len()];
         let len = strip(&input, &mut to).unwrap();
-        assert_eq!(to[..len], frame(&[b"\x70\x40\xaa", blocks, b"behind"]));
+        assert_eq!(to[..len], frame(&[b"\x70\x40\xaa", blocks, b"after"]));
         for cut in 15..input.len() - 10 {
             let error = strip(&input[..cut], &mut to).unwrap_err();
             assert!(["COD-L13", "COD-L11"].contains(&error.rule()), "{cut}: {error}");

@@ -27,11 +27,11 @@ impl Entries {
 
     /// True if Kafka reads nothing after an empty block that follows these decompressed bytes.
     #[cold]
-    pub(super) fn end_at_empty_block(&mut self, plain: &[u8]) -> bool {
-        while let Some(len) = plain.get(self.at..).and_then(self.entry_len) {
+    pub(super) fn end_at_empty_block(&mut self, decompressed: &[u8]) -> bool {
+        while let Some(len) = decompressed.get(self.at..).and_then(self.entry_len) {
             let end = self.at.saturating_add(len.max(1));
-            if end > plain.len() {
-                return end - plain.len() < BUFFER_LEN;
+            if end > decompressed.len() {
+                return end - decompressed.len() < BUFFER_LEN;
             }
             self.at = end;
         }
@@ -43,8 +43,8 @@ impl Entries {
 mod tests {
     use crate::codec::Codec::Lz4;
     use crate::codec::HeaderChecksum::Correct;
-    use crate::codec::testing::{Outcome, unpack};
-    use crate::codec::{EntryLen, NO_ENTRIES, Remark};
+    use crate::codec::testing::{Outcome, decompress};
+    use crate::codec::{CodecFinding, EntryLen, NO_ENTRIES};
 
     /// Entries of 3,000 bytes.
     const LONG: EntryLen = |bytes| (!bytes.is_empty()).then_some(3000);
@@ -66,27 +66,27 @@ mod tests {
         frame
     }
 
-    fn ended(plain: &[u8], bytes: u64) -> Outcome {
-        Outcome::Plain(plain.to_vec(), vec![Remark::EmptyBlock { bytes }])
+    fn ended(decompressed: &[u8], bytes: u64) -> Outcome {
+        Outcome::Decompressed(decompressed.to_vec(), vec![CodecFinding::EmptyBlock { bytes }])
     }
 
     #[test]
     fn cod_l17_an_empty_block_ends_the_stream() {
-        assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), &frame(&[b"ab", EMPTY, b"cd"])), ended(b"ab", 10));
-        assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), &frame(&[EMPTY])), ended(b"", 4));
+        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[b"ab", EMPTY, b"cd"])), ended(b"ab", 10));
+        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &frame(&[EMPTY])), ended(b"", 4));
         // What follows is not looked at.
         let cut = [&frame(&[b"ab", EMPTY]), b"\xff".as_slice()].concat();
-        assert_eq!(unpack(Lz4(Correct, NO_ENTRIES), &cut), ended(b"ab", 5));
+        assert_eq!(decompress(Lz4(Correct, NO_ENTRIES), &cut), ended(b"ab", 5));
     }
 
     #[test]
     fn cod_l17_inside_an_entry_that_lacks_a_whole_buffer_the_stream_goes_on() {
         let long = [7; 3000];
         let of = |first: usize, second: usize| frame(&[&long[..first], EMPTY, &long[first..second], EMPTY]);
-        assert_eq!(unpack(Lz4(Correct, LONG), &of(952, 3000)), ended(&long, 4));
-        assert_eq!(unpack(Lz4(Correct, LONG), &of(953, 3000)), ended(&long[..953], 2060));
-        assert_eq!(unpack(Lz4(Correct, LONG), &of(900, 952)), Outcome::plain(&long[..952]));
+        assert_eq!(decompress(Lz4(Correct, LONG), &of(952, 3000)), ended(&long, 4));
+        assert_eq!(decompress(Lz4(Correct, LONG), &of(953, 3000)), ended(&long[..953], 2060));
+        assert_eq!(decompress(Lz4(Correct, LONG), &of(900, 952)), Outcome::of(&long[..952]));
         // Between two entries there is no body to read.
-        assert_eq!(unpack(Lz4(Correct, LONG), &frame(&[&long, EMPTY, &long])), ended(&long, 3008));
+        assert_eq!(decompress(Lz4(Correct, LONG), &frame(&[&long, EMPTY, &long])), ended(&long, 3008));
     }
 }

@@ -28,10 +28,10 @@ pub(super) const VERSION_1: u8 = 0b0100_0000;
 /// The bit of a block's size that says that its bytes are stored as they are.
 pub const STORED: u32 = 1 << 31;
 
-/// What the descriptor says.
+/// The fields of the descriptor.
 pub(super) struct Frame {
     flags: u8,
-    /// Bytes that no block may exceed, packed or unpacked.
+    /// Bytes that no block may exceed, compressed or decompressed.
     pub(super) block_maximum: usize,
     /// Bytes of all blocks, if declared. A claim that Java does not verify.
     pub(super) content_size: Option<u64>,
@@ -41,8 +41,8 @@ pub(super) struct Frame {
 
 /// The bytes of one block.
 pub(super) enum Block<'a> {
-    /// To be unpacked.
-    Packed(&'a [u8]),
+    /// A compressed block.
+    Compressed(&'a [u8]),
     /// A block that did not shrink, as it is (COD-L5).
     Stored(&'a [u8]),
 }
@@ -50,16 +50,16 @@ pub(super) enum Block<'a> {
 impl Frame {
     /// Splits the descriptor off: the frame and its blocks.
     pub(super) fn parse(input: &[u8], accepted: HeaderChecksum, allows_dependent: bool) -> Result<(Self, &[u8])> {
-        let (magic, behind) = input.split_first_chunk::<4>().ok_or_else(cut_descriptor)?;
+        let (magic, after) = input.split_first_chunk::<4>().ok_or_else(cut_descriptor)?;
         if *magic != MAGIC {
             return Err(fault("COD-L15", "the magic is not that of an LZ4 frame"));
         }
-        let (&[flags, sizes], _) = behind.split_first_chunk::<2>().ok_or_else(cut_descriptor)?;
+        let (&[flags, sizes], _) = after.split_first_chunk::<2>().ok_or_else(cut_descriptor)?;
         ensure_flags(if allows_dependent { flags | INDEPENDENT } else { flags })?;
         let block_maximum = block_maximum(sizes)?;
         let has_size = flags & CONTENT_SIZE != 0;
-        let (descriptor, behind) = behind.split_at_checked(if has_size { 10 } else { 2 }).ok_or_else(cut_descriptor)?;
-        let (checksum, blocks) = behind.split_first().ok_or_else(cut_descriptor)?;
+        let (descriptor, after) = after.split_at_checked(if has_size { 10 } else { 2 }).ok_or_else(cut_descriptor)?;
+        let (checksum, blocks) = after.split_first().ok_or_else(cut_descriptor)?;
         if !accepted.accepts(descriptor, *checksum) {
             return Err(fault("COD-L8", "the header checksum does not match"));
         }
@@ -79,28 +79,28 @@ impl Frame {
     /// Splits one block off: the block, or nothing at the end mark, and what follows.
     #[inline]
     pub(super) fn split_block<'a>(&self, bytes: &'a [u8]) -> Result<(Option<Block<'a>>, &'a [u8])> {
-        let (size, behind) = bytes.split_first_chunk::<4>().ok_or_else(|| fault("COD-L13", "the end mark is missing"))?;
+        let (size, after) = bytes.split_first_chunk::<4>().ok_or_else(|| fault("COD-L13", "the end mark is missing"))?;
         let size = u32::from_le_bytes(*size);
         let len = to_len(size & !STORED);
         if len == 0 {
             // Java masks first, so 80000000 ends the frame as well (COD-L10).
-            return Ok((None, behind));
+            return Ok((None, after));
         }
         if len > self.block_maximum {
             return Err(fault("COD-L13", "a block is larger than the frame allows"));
         }
-        let (block, behind) = behind.split_at_checked(len).ok_or_else(|| fault("COD-L13", "a block is cut short"))?;
-        let behind = if self.flags & BLOCK_CHECKSUM != 0 { verify_block(block, behind)? } else { behind };
-        let block = if size & STORED != 0 { Block::Stored(block) } else { Block::Packed(block) };
-        Ok((Some(block), behind))
+        let (block, after) = after.split_at_checked(len).ok_or_else(|| fault("COD-L13", "a block is cut short"))?;
+        let after = if self.flags & BLOCK_CHECKSUM != 0 { verify_block(block, after)? } else { after };
+        let block = if size & STORED != 0 { Block::Stored(block) } else { Block::Compressed(block) };
+        Ok((Some(block), after))
     }
 
     /// Splits what follows the end mark: the content checksum, if there is one, and bytes that are no part of the frame.
-    pub(super) fn split_end<'a>(&self, behind: &'a [u8]) -> Result<(Option<u32>, &'a [u8])> {
+    pub(super) fn split_end<'a>(&self, after: &'a [u8]) -> Result<(Option<u32>, &'a [u8])> {
         if self.flags & CONTENT_CHECKSUM == 0 {
-            return Ok((None, behind));
+            return Ok((None, after));
         }
-        let (checksum, rest) = behind.split_first_chunk::<4>().ok_or_else(|| fault("COD-L11", "the content checksum is cut short"))?;
+        let (checksum, rest) = after.split_first_chunk::<4>().ok_or_else(|| fault("COD-L11", "the content checksum is cut short"))?;
         Ok((Some(u32::from_le_bytes(*checksum)), rest))
     }
 }
@@ -126,13 +126,13 @@ fn block_maximum(sizes: u8) -> Result<usize> {
     }
 }
 
-/// Verifies the checksum behind a block, which is of the bytes as they are stored; gives what follows it (COD-L11).
-fn verify_block<'a>(block: &[u8], behind: &'a [u8]) -> Result<&'a [u8]> {
-    let (stored, behind) = behind.split_first_chunk::<4>().ok_or_else(|| fault("COD-L11", "a block checksum is cut short"))?;
+/// Verifies the checksum after a block, which is of the bytes as they are stored; returns the bytes after it (COD-L11).
+fn verify_block<'a>(block: &[u8], after: &'a [u8]) -> Result<&'a [u8]> {
+    let (stored, after) = after.split_first_chunk::<4>().ok_or_else(|| fault("COD-L11", "a block checksum is cut short"))?;
     if u32::from_le_bytes(*stored) != xxh32(block, 0) {
         return Err(fault("COD-L11", "a block checksum does not match"));
     }
-    Ok(behind)
+    Ok(after)
 }
 
 #[cold]
@@ -144,11 +144,11 @@ fn cut_descriptor() -> Error {
 mod tests {
     use crate::codec::Codec::Lz4;
     use crate::codec::HeaderChecksum::{Any, Correct};
-    use crate::codec::testing::{Outcome, unpack};
-    use crate::codec::{FoundChecksum, NO_ENTRIES, Remark};
+    use crate::codec::testing::{Outcome, decompress};
+    use crate::codec::{CodecFinding, FoundChecksum, NO_ENTRIES};
 
     fn lz4(parts: &[&[u8]]) -> Outcome {
-        unpack(Lz4(Correct, NO_ENTRIES), &[&[b"\x04\x22\x4d\x18".as_slice()], parts].concat().concat())
+        decompress(Lz4(Correct, NO_ENTRIES), &[&[b"\x04\x22\x4d\x18".as_slice()], parts].concat().concat())
     }
 
     const JAVA: &[u8] = b"\x60\x40\x82";
@@ -160,7 +160,7 @@ mod tests {
         let frame = b"\x04\x22\x4d\x18\x64\x40\xa7\x01\0\0\x80\x01\0\0\0\0\xde\xad\xbe\xef";
         for len in 0..frame.len() {
             let cut = frame.get(..len).unwrap_or_default();
-            assert!(matches!(unpack(Lz4(Any, NO_ENTRIES), cut), Outcome::Error("COD-L1" | "COD-L11" | "COD-L13")), "{len}");
+            assert!(matches!(decompress(Lz4(Any, NO_ENTRIES), cut), Outcome::Error("COD-L1" | "COD-L11" | "COD-L13")), "{len}");
         }
     }
 
@@ -172,52 +172,55 @@ mod tests {
     #[test]
     fn cod_l3_block_sizes() {
         for (header, good) in [(b"\x60\x50\xfb", true), (b"\x60\x60\x51", true), (b"\x60\x70\x73", true), (b"\x60\x30\xd4", false)] {
-            assert_eq!(lz4(&[header, ONE, END]) == Outcome::plain(b"\x01"), good, "{header:02x?}");
+            assert_eq!(lz4(&[header, ONE, END]) == Outcome::of(b"\x01"), good, "{header:02x?}");
         }
         assert_eq!(lz4(&[b"\x60\x41\0", ONE, END]), Outcome::Error("COD-L3"));
         assert_eq!(lz4(&[b"\x60\xc0\0", ONE, END]), Outcome::Error("COD-L3"));
     }
 
     #[test]
-    fn cod_l5_stored_blocks_are_taken_as_they_are() {
-        assert_eq!(lz4(&[JAVA, ONE, ONE, END]), Outcome::plain(b"\x01\x01"));
-        assert_eq!(lz4(&[JAVA, END]), Outcome::plain(b""));
+    fn cod_l5_stored_blocks_are_copied() {
+        assert_eq!(lz4(&[JAVA, ONE, ONE, END]), Outcome::of(b"\x01\x01"));
+        assert_eq!(lz4(&[JAVA, END]), Outcome::of(b""));
     }
 
     #[test]
     fn cod_l8_only_magic_0_takes_another_header_checksum() {
         assert_eq!(lz4(&[b"\x60\x40\x1a", ONE, END]), Outcome::Error("COD-L8"));
-        assert_eq!(unpack(Lz4(Any, NO_ENTRIES), b"\x04\x22\x4d\x18\x60\x40\x1a\x01\0\0\x80\x01\0\0\0\0"), Outcome::plain(b"\x01"));
+        assert_eq!(decompress(Lz4(Any, NO_ENTRIES), b"\x04\x22\x4d\x18\x60\x40\x1a\x01\0\0\x80\x01\0\0\0\0"), Outcome::of(b"\x01"));
     }
 
     #[test]
-    fn cod_l9_bytes_behind_the_frame_are_remarked() {
-        let expected = Outcome::Plain(b"\x01".to_vec(), vec![Remark::TrailingBytes { bytes: 7 }]);
+    fn cod_l9_bytes_after_the_frame_are_reported() {
+        let expected = Outcome::Decompressed(b"\x01".to_vec(), vec![CodecFinding::TrailingBytes { bytes: 7 }]);
         assert_eq!(lz4(&[JAVA, ONE, END, b"garbage"]), expected);
     }
 
     #[test]
     fn cod_l10_the_end_mark_may_have_the_top_bit() {
-        assert_eq!(lz4(&[JAVA, ONE, b"\0\0\0\x80"]), Outcome::plain(b"\x01"));
+        assert_eq!(lz4(&[JAVA, ONE, b"\0\0\0\x80"]), Outcome::of(b"\x01"));
     }
 
     #[test]
     fn cod_l11_block_checksums_are_verified() {
         assert_eq!(lz4(&[b"\x70\x40\xad", b"\x01\0\0\x80a\x4d\xc2\x56\x55", END]), Outcome::Error("COD-L11"));
-        assert_eq!(lz4(&[b"\x70\x40\xad", b"\x01\0\0\x80a\x56\x74\x0d\x55", END]), Outcome::plain(b"a"));
+        assert_eq!(lz4(&[b"\x70\x40\xad", b"\x01\0\0\x80a\x56\x74\x0d\x55", END]), Outcome::of(b"a"));
     }
 
     #[test]
-    fn cod_l11_content_size_and_checksum_are_only_remarked() {
-        let header = Remark::HeaderChecksum { found: FoundChecksum::Neither };
-        let remarks =
-            vec![header, Remark::ContentSize { declared: 11, found: 1 }, Remark::ContentChecksum { stored: 1, computed: 0x550d_7456 }];
-        let frame = unpack(
+    fn cod_l11_content_size_and_checksum_are_only_reported() {
+        let header = CodecFinding::HeaderChecksum { found: FoundChecksum::Neither };
+        let findings = vec![
+            header,
+            CodecFinding::ContentSize { declared: 11, found: 1 },
+            CodecFinding::ContentChecksum { stored: 1, computed: 0x550d_7456 },
+        ];
+        let frame = decompress(
             Lz4(Any, NO_ENTRIES),
             &[b"\x04\x22\x4d\x18\x6c\x40\x0b\0\0\0\0\0\0\0\xff", b"\x01\0\0\x80a".as_slice(), END, b"\x01\0\0\0"].concat(),
         );
-        assert_eq!(frame, Outcome::Plain(b"a".to_vec(), remarks));
-        assert_eq!(lz4(&[b"\x64\x40\xa7", b"\x01\0\0\x80a", END, b"\x56\x74\x0d\x55"]), Outcome::plain(b"a"));
+        assert_eq!(frame, Outcome::Decompressed(b"a".to_vec(), findings));
+        assert_eq!(lz4(&[b"\x64\x40\xa7", b"\x01\0\0\x80a", END, b"\x56\x74\x0d\x55"]), Outcome::of(b"a"));
     }
 
     #[test]
@@ -229,9 +232,9 @@ mod tests {
 
     #[test]
     fn cod_l15_other_frames_are_refused() {
-        assert_eq!(unpack(Lz4(Any, NO_ENTRIES), b"\x02\x21\x4c\x18\0\0\0\0"), Outcome::Error("COD-L15"));
+        assert_eq!(decompress(Lz4(Any, NO_ENTRIES), b"\x02\x21\x4c\x18\0\0\0\0"), Outcome::Error("COD-L15"));
         assert_eq!(
-            unpack(Lz4(Any, NO_ENTRIES), b"\x50\x2a\x4d\x18\x04\0\0\0abcd\x04\x22\x4d\x18\x60\x40\x82\0\0\0\0"),
+            decompress(Lz4(Any, NO_ENTRIES), b"\x50\x2a\x4d\x18\x04\0\0\0abcd\x04\x22\x4d\x18\x60\x40\x82\0\0\0\0"),
             Outcome::Error("COD-L15")
         );
     }

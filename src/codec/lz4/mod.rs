@@ -5,21 +5,19 @@
 //! and whatever follows the end mark ignored.
 
 mod block;
-mod compressor;
+mod compress;
 pub mod descriptor;
 mod empty_block;
-mod fast;
 mod frame;
 mod header_checksum;
-mod oneshot;
-mod pack;
+mod liblz4;
 
+pub use compress::Compressor;
 pub use empty_block::{EntryLen, NO_ENTRIES};
 pub use header_checksum::{ChecksumForm, FoundChecksum, HeaderChecksum};
-pub use pack::Compressor;
 
 use super::output::Output;
-use super::{Remark, bad};
+use super::{CodecFinding, bad};
 use crate::error::{Error, Result};
 use crate::wire::as_u64;
 use empty_block::Entries;
@@ -48,18 +46,18 @@ enum End<'a> {
 }
 
 /// Decompresses the frame that `input` begins with.
-pub(super) fn unpack(input: &[u8], read: Reading, out: &mut Output<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<()> {
+pub(super) fn decompress(input: &[u8], read: Reading, out: &mut Output<'_>, findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
     let (frame, blocks) = Frame::parse(input, read.accepted, read.allows_dependent)?;
-    match (unpack_blocks(&frame, blocks, read.entry_len, out)?, remarks) {
-        (End::Mark(behind), remarks) => {
-            let (checksum, rest) = frame.split_end(behind)?;
-            if let Some(remarks) = remarks {
-                remark(&frame, checksum, rest, out, remarks);
+    match (decompress_blocks(&frame, blocks, read.entry_len, out)?, findings) {
+        (End::Mark(after), findings) => {
+            let (checksum, rest) = frame.split_end(after)?;
+            if let Some(findings) = findings {
+                report(&frame, checksum, rest, out, findings);
             }
         }
-        (End::EmptyBlock(behind), Some(remarks)) => {
-            remark_header(&frame, remarks);
-            remarks.push(Remark::EmptyBlock { bytes: as_u64(behind.len()) });
+        (End::EmptyBlock(after), Some(findings)) => {
+            report_header(&frame, findings);
+            findings.push(CodecFinding::EmptyBlock { bytes: as_u64(after.len()) });
         }
         (End::EmptyBlock(_) | End::Enough, _) => {}
     }
@@ -67,51 +65,51 @@ pub(super) fn unpack(input: &[u8], read: Reading, out: &mut Output<'_>, remarks:
 }
 
 /// Decompresses all blocks that Kafka reads.
-fn unpack_blocks<'a>(frame: &Frame, mut rest: &'a [u8], entry_len: EntryLen, out: &mut Output<'_>) -> Result<End<'a>> {
+fn decompress_blocks<'a>(frame: &Frame, mut rest: &'a [u8], entry_len: EntryLen, out: &mut Output<'_>) -> Result<End<'a>> {
     let mut entries = Entries::new(entry_len);
     loop {
-        let (block, behind) = frame.split_block(rest)?;
-        let Some(block) = block else { return Ok(End::Mark(behind)) };
+        let (block, after) = frame.split_block(rest)?;
+        let Some(block) = block else { return Ok(End::Mark(after)) };
         let before = out.len();
         match block {
-            frame::Block::Packed(bytes) if frame.is_dependent() => block::unpack_dependent(bytes, frame.block_maximum, out)?,
-            _ => block::unpack(&block, frame.block_maximum, out)?,
+            frame::Block::Compressed(bytes) if frame.is_dependent() => block::decompress_dependent(bytes, frame.block_maximum, out)?,
+            _ => block::decompress(&block, frame.block_maximum, out)?,
         }
         if out.is_enough() {
             return Ok(End::Enough);
         }
         if out.len() == before && entries.end_at_empty_block(out.from(0)) {
-            return Ok(End::EmptyBlock(behind));
+            return Ok(End::EmptyBlock(after));
         }
-        rest = behind;
+        rest = after;
     }
 }
 
-/// Looks at what Java does not verify (COD-L9, COD-L11).
-fn remark(frame: &Frame, checksum: Option<u32>, rest: &[u8], out: &Output<'_>, remarks: &mut Vec<Remark>) {
-    remark_header(frame, remarks);
+/// Reports what Java does not verify (COD-L9, COD-L11).
+fn report(frame: &Frame, checksum: Option<u32>, rest: &[u8], out: &Output<'_>, findings: &mut Vec<CodecFinding>) {
+    report_header(frame, findings);
     let found = as_u64(out.len());
     if let Some(declared) = frame.content_size.filter(|declared| *declared != found) {
-        remarks.push(Remark::ContentSize { declared, found });
+        findings.push(CodecFinding::ContentSize { declared, found });
     }
-    // Kafka's own writers store no checksum of the content, and to compute one takes a fifth of the time.
+    // Kafka's own writers store no checksum of the content, and computing it takes a fifth of the time.
     if let Some(stored) = checksum {
         let computed = xxh32(out.from(0), 0);
         if stored != computed {
-            remarks.push(Remark::ContentChecksum { stored, computed });
+            findings.push(CodecFinding::ContentChecksum { stored, computed });
         }
     }
     if !rest.is_empty() {
-        remarks.push(Remark::TrailingBytes { bytes: as_u64(rest.len()) });
+        findings.push(CodecFinding::TrailingBytes { bytes: as_u64(rest.len()) });
     }
 }
 
-fn remark_header(frame: &Frame, remarks: &mut Vec<Remark>) {
+fn report_header(frame: &Frame, findings: &mut Vec<CodecFinding>) {
     if let Some(found) = frame.odd_checksum {
-        remarks.push(Remark::HeaderChecksum { found });
+        findings.push(CodecFinding::HeaderChecksum { found });
     }
     if frame.is_dependent() {
-        remarks.push(Remark::DependentBlocks);
+        findings.push(CodecFinding::DependentBlocks);
     }
 }
 

@@ -1,7 +1,7 @@
-//! Codecs that are not built in: the caller brings them, a batch names one by its id (S-P1 to S-P6).
+//! Codecs that are not built in: the caller supplies them, and a batch names one by its id (S-P1 to S-P6).
 //!
-//! Packed bytes go in and plain ones come out as counted memory, so that neither is copied. What a plugin gives is trusted no more than
-//! what stands in a file. Knows neither how plugins are found nor in what language they are written.
+//! Compressed bytes go in and decompressed bytes come out as counted memory, so that neither is copied. The output of a plugin is trusted no
+//! more than the bytes of a file. Knows neither how plugins are found nor in what language they are written.
 
 mod native;
 
@@ -13,14 +13,13 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use bytes::Bytes;
 
-use super::output::Output;
-use super::plain::Plain;
+use super::output::{Decompressed, Output};
 use crate::error::{Error, ErrorKind, Result, plural};
 use crate::limits::{Budget, Limits};
 use crate::model::CompressionType;
 use crate::wire::Sink;
 
-/// Finds plugins and calls them. Whoever implements it says in the errors which plugin is to blame.
+/// Finds plugins and calls them. Implementations name the plugin in their errors.
 pub trait PluginCodecs: Send + Sync {
     /// The alias of the plugin with this id; `None` when it is not known.
     fn alias(&self, id: u8) -> Option<String>;
@@ -37,7 +36,7 @@ pub trait PluginCodecs: Send + Sync {
     /// `UnknownPlugin`, `PluginMissing`, those of the registry.
     fn ensure(&self, id: u8) -> Result<()>;
 
-    /// The plugin with this id, when it is C functions; the two below are for others.
+    /// Returns the plugin with this id if it is C functions; `decompress` and `compress` are for the others.
     ///
     /// # Errors
     /// As `ensure`.
@@ -45,41 +44,41 @@ pub trait PluginCodecs: Send + Sync {
         self.ensure(id).map(|()| None)
     }
 
-    /// Puts the plain bytes of a packed stream, which should be `most` at most, in the place of those `given` before, which go first: so
-    /// their memory can be used again, and whoever must be held to let them go is held once.
+    /// Replaces `given` by the decompressed bytes of a stream, which should be `most` at most. The bytes of the call before are dropped first,
+    /// so that their memory can be used again, and the interpreter is attached once.
     ///
     /// # Errors
     /// As `ensure`, and `Plugin` when the plugin fails.
-    fn unpack(&self, id: u8, packed: Bytes, most: usize, given: &mut Bytes) -> Result<()>;
+    fn decompress(&self, id: u8, compressed: Bytes, most: usize, given: &mut Bytes) -> Result<()>;
 
-    /// Packs all of `plain` as one stream and writes it behind what `out` holds. `plain` may be given back empty.
+    /// Compresses all of `input` as one stream and appends it to `out`. `input` may be empty afterwards.
     ///
     /// # Errors
     /// As `ensure`, and `Plugin` when the plugin fails.
-    fn pack(&self, id: u8, plain: &mut Sink, level: Option<i32>, out: &mut Sink) -> Result<()>;
+    fn compress(&self, id: u8, input: &mut Sink, level: Option<i32>, out: &mut Sink) -> Result<()>;
 
     /// How errors call the plugin.
     fn describe(&self, id: u8) -> String;
 }
 
-/// Where a plugin's plain bytes go: storage of ours, or memory that the plugin gives.
-pub struct Unpacked<'a> {
-    /// What C functions write to.
-    pub plain: &'a mut Plain,
-    /// What other plugins gave; what they gave before is still there.
+/// Where the decompressed bytes of a plugin go: a buffer of the caller, or memory of the plugin.
+pub struct PluginOutput<'a> {
+    /// The buffer that C functions write into.
+    pub buffer: &'a mut Decompressed,
+    /// The bytes that other plugins returned; the bytes of the call before are still there.
     pub given: &'a mut Bytes,
 }
 
-/// Which of the two it was.
+/// Where a plugin put the decompressed bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Our storage.
-    Plain,
-    /// The plugin's memory.
+    /// In the buffer.
+    Buffer,
+    /// In memory of the plugin.
     Given,
 }
 
-/// The plugins that a caller brought, or none.
+/// The plugins that a caller supplied, or none.
 #[derive(Clone, Default)]
 pub struct Plugins {
     brought: Option<Arc<Brought>>,
@@ -89,7 +88,7 @@ pub struct Plugins {
 
 struct Brought {
     codecs: Arc<dyn PluginCodecs>,
-    /// A bit for each id: a batch that this plugin packed was unpacked again, to the same bytes.
+    /// A bit for each id: a batch that this plugin compressed was decompressed again, to the same bytes.
     proven: AtomicU16,
 }
 
@@ -139,69 +138,73 @@ impl Plugins {
         self.brought(id).and_then(|brought| brought.codecs.ensure(id)).map_err(in_header)
     }
 
-    /// Unpacks a stream that lies in `memory`.
+    /// Decompresses a stream that lies in `memory`.
     ///
     /// # Errors
     /// As `ensure`; `Plugin` when the plugin fails, or gives more than the budget allows.
-    pub fn unpack(&self, id: u8, packed: &[u8], memory: &Memory, to: Unpacked<'_>, budget: &Budget) -> Result<Place> {
+    pub fn decompress(&self, id: u8, compressed: &[u8], memory: &Memory, to: PluginOutput<'_>, budget: &Budget) -> Result<Place> {
         let codecs = &self.brought(id).map_err(in_header)?.codecs;
         if let Some(native) = codecs.native(id).map_err(in_header)? {
-            native.unpack(packed, &mut Output::new(to.plain, budget)?, || codecs.describe(id))?;
-            return Ok(Place::Plain);
+            native.decompress(compressed, &mut Output::new(to.buffer, budget)?, || codecs.describe(id))?;
+            return Ok(Place::Buffer);
         }
-        codecs.unpack(id, memory.counted(packed), budget.allowed(), to.given).map_err(in_header)?;
+        codecs.decompress(id, memory.counted(compressed), budget.allowed(), to.given).map_err(in_header)?;
         budget.ensure(to.given.len()).map_err(|error| self.blamed(id, &error))?;
         Ok(Place::Given)
     }
 
-    /// Packs all of `plain` and writes it behind what `out` holds. `plain` may be given back empty.
+    /// Compresses all of `input` and appends it to `out`. `input` may be empty afterwards.
     ///
-    /// The first batch of each plugin is unpacked again and compared: from one that is no codec whole segments would be packed to nothing
-    /// that can be read. To do so with every batch would cost as much as reading them all.
+    /// The first batch of each plugin is decompressed again and compared, so that a broken plugin does not write whole segments that no one
+    /// can read. To compare every batch would cost as much as reading them all.
     ///
     /// # Errors
-    /// As `ensure`, and `Packing` when the plugin fails.
+    /// As `ensure`, and `Compression` when the plugin fails.
     #[cold]
-    pub fn pack(&self, id: u8, plain: &mut Sink, level: Option<i32>, out: &mut Sink) -> Result<()> {
+    pub fn compress(&self, id: u8, input: &mut Sink, level: Option<i32>, out: &mut Sink) -> Result<()> {
         let brought = self.brought(id)?;
-        let (codecs, start, len) = (&brought.codecs, out.len(), plain.len());
+        let (codecs, start, len) = (&brought.codecs, out.len(), input.len());
         let bit = 1_u16.checked_shl(u32::from(id)).unwrap_or(0);
         let is_unproven = len > 0 && brought.proven.load(Ordering::Relaxed) & bit == 0;
-        let unproven = is_unproven.then(|| plain.bytes().to_vec());
-        let packed = match codecs.native(id)? {
-            Some(native) => native.pack(plain.bytes(), level, out, || codecs.describe(id)),
-            None => codecs.pack(id, plain, level, out),
+        let unproven = is_unproven.then(|| input.bytes().to_vec());
+        let compressed = match codecs.native(id)? {
+            Some(native) => native.compress(input.bytes(), level, out, || codecs.describe(id)),
+            None => codecs.compress(id, input, level, out),
         };
-        packed.map_err(|error| of_packing(&error))?;
+        compressed.map_err(|error| of_compression(&error))?;
         if len > 0 && out.len() == start {
-            let fault = format!("it packed {} of records to nothing", plural(len, "byte"));
-            return Err(ErrorKind::Packing { plugin: codecs.describe(id), problem: fault }.into());
+            let fault = format!("it compressed {} of records to nothing", plural(len, "byte"));
+            return Err(ErrorKind::Compression { plugin: codecs.describe(id), problem: fault }.into());
         }
-        if let Some(plain) = unproven {
-            self.ensure_same(id, out.from(start), &plain)?;
+        if let Some(input) = unproven {
+            self.ensure_same(id, out.from(start), &input)?;
             brought.proven.fetch_or(bit, Ordering::Relaxed);
         }
         Ok(())
     }
 
-    /// Fails unless packed bytes unpack to these.
-    fn ensure_same(&self, id: u8, packed: &[u8], plain: &[u8]) -> Result<()> {
-        let (mut unpacked, mut given) = (Plain::default(), Bytes::new());
-        let most = u64::try_from(plain.len()).unwrap_or(u64::MAX);
-        let budget = Budget::for_entry(&Limits { max_decompressed_bytes: most, max_ratio: u64::MAX, ..Limits::default() }, packed.len());
-        let to = Unpacked { plain: &mut unpacked, given: &mut given };
-        let place = self.unpack(id, packed, &Memory::default(), to, &budget).map_err(|error| of_packing(&error))?;
-        let again = if place == Place::Plain { unpacked.bytes() } else { &given };
-        if again == plain {
+    /// Fails unless `compressed` decompresses to `input`.
+    fn ensure_same(&self, id: u8, compressed: &[u8], input: &[u8]) -> Result<()> {
+        let (mut decompressed, mut given) = (Decompressed::default(), Bytes::new());
+        let most = u64::try_from(input.len()).unwrap_or(u64::MAX);
+        let budget =
+            Budget::for_entry(&Limits { max_decompressed_bytes: most, max_ratio: u64::MAX, ..Limits::default() }, compressed.len());
+        let to = PluginOutput { buffer: &mut decompressed, given: &mut given };
+        let place = self.decompress(id, compressed, &Memory::default(), to, &budget).map_err(|error| of_compression(&error))?;
+        let again = if place == Place::Buffer { decompressed.bytes() } else { &given };
+        if again == input {
             return Ok(());
         }
         let plugin = self.brought(id)?.codecs.describe(id);
-        let fault =
-            format!("what it packed unpacks to {}, not to the {} that it was given", plural(again.len(), "other byte"), plain.len());
-        Err(ErrorKind::Packing { plugin, problem: fault }.into())
+        let fault = format!(
+            "what it compressed decompresses to {}, not to the {} that it was given",
+            plural(again.len(), "other byte"),
+            input.len()
+        );
+        Err(ErrorKind::Compression { plugin, problem: fault }.into())
     }
 
-    /// What is wrong with the plain bytes that a plugin gave, as a fault of the plugin, in the same place.
+    /// Returns an error of the decompressed bytes as an error of the plugin, in the same place.
     #[cold]
     pub fn blamed(&self, id: u8, error: &Error) -> Error {
         let plugin = self.brought.as_ref().map_or_else(String::new, |brought| brought.codecs.describe(id));
@@ -221,16 +224,16 @@ impl Plugins {
     }
 }
 
-/// The same fault of a plugin, when it packs.
+/// Returns an error of a plugin as one of its compression.
 #[cold]
-fn of_packing(error: &Error) -> Error {
+fn of_compression(error: &Error) -> Error {
     match error.kind().clone() {
-        ErrorKind::Plugin { plugin, problem } => error.become_kind(ErrorKind::Packing { plugin, problem }),
+        ErrorKind::Plugin { plugin, problem } => error.become_kind(ErrorKind::Compression { plugin, problem }),
         _ => error.clone(),
     }
 }
 
-/// What is wrong with the id stands in the header of the batch.
+/// Sets the field of an error of the id, which is in the header of the batch.
 #[cold]
 fn in_header(error: Error) -> Error {
     match error.kind() {
@@ -267,7 +270,7 @@ impl Memory {
 mod tests {
     use super::*;
 
-    /// Plugin 3, "twice", whose packed form is the plain bytes twice. Plain bytes that end in "!" it packs to nothing, in "?" to too few.
+    /// Plugin 3, "twice", whose compressed form is the input twice. It compresses input that ends in "!" to nothing, in "?" to too few bytes.
     struct Twice;
 
     impl PluginCodecs for Twice {
@@ -280,17 +283,17 @@ mod tests {
         fn ensure(&self, id: u8) -> Result<()> {
             if id == 3 { Ok(()) } else { Err(ErrorKind::UnknownPlugin { id, wanted: None }.into()) }
         }
-        fn unpack(&self, id: u8, packed: Bytes, _: usize, given: &mut Bytes) -> Result<()> {
+        fn decompress(&self, id: u8, compressed: Bytes, _: usize, given: &mut Bytes) -> Result<()> {
             self.ensure(id)?;
-            *given = packed.slice(..packed.len() / 2);
+            *given = compressed.slice(..compressed.len() / 2);
             Ok(())
         }
-        fn pack(&self, id: u8, plain: &mut Sink, _: Option<i32>, out: &mut Sink) -> Result<()> {
+        fn compress(&self, id: u8, input: &mut Sink, _: Option<i32>, out: &mut Sink) -> Result<()> {
             self.ensure(id)?;
-            let kept = match plain.bytes().split_last() {
+            let kept = match input.bytes().split_last() {
                 Some((b'!', _)) => &[],
                 Some((b'?', front)) => front,
-                _ => plain.bytes(),
+                _ => input.bytes(),
             };
             (0..2).for_each(|_| out.put(kept));
             Ok(())
@@ -304,11 +307,11 @@ mod tests {
         Plugins::new(Arc::new(Twice))
     }
 
-    fn unpack(plugins: &Plugins, id: u8, packed: &[u8], most: u64) -> Result<Bytes> {
+    fn decompress(plugins: &Plugins, id: u8, compressed: &[u8], most: u64) -> Result<Bytes> {
         let budget = Budget::for_entry(&Limits { max_decompressed_bytes: most, ..Limits::default() }, 1 << 20);
         let mut given = Bytes::from_static(b"before");
-        let to = Unpacked { plain: &mut Plain::default(), given: &mut given };
-        assert_eq!(plugins.unpack(id, packed, &Memory::default(), to, &budget)?, Place::Given);
+        let to = PluginOutput { buffer: &mut Decompressed::default(), given: &mut given };
+        assert_eq!(plugins.decompress(id, compressed, &Memory::default(), to, &budget)?, Place::Given);
         Ok(given)
     }
 
@@ -331,40 +334,42 @@ mod tests {
 
     #[test]
     fn s_p19_without_a_registry_every_plugin_is_unknown() {
-        let error = unpack(&Plugins::default(), 7, b"", 10).unwrap_err();
+        let error = decompress(&Plugins::default(), 7, b"", 10).unwrap_err();
         assert_eq!((error.rule(), error.kafka_error_code()), ("S-P19", Some(-1)));
         assert!(error.message().starts_with("Unknown compression name: plugin:7 (give codecs=, "), "{error}");
-        let error = unpack(&Plugins::absent("--registry"), 7, b"", 10).unwrap_err();
+        let error = decompress(&Plugins::absent("--registry"), 7, b"", 10).unwrap_err();
         assert!(error.message().contains("(give --registry, a registry that knows the plugin with the id 7)"), "{error}");
         let error = twice().ensure(7).unwrap_err();
         assert_eq!((error.rule(), error.kafka_error_code()), ("S-P19", None));
     }
 
     #[test]
-    fn s_p6_what_packs_to_nothing_or_to_other_bytes_is_refused() {
-        let pack = |plugins: &Plugins, bytes: &[u8]| {
-            let (mut plain, mut out) = (Sink::default(), Sink::default());
-            plain.put(bytes);
+    fn s_p6_output_that_is_empty_or_decompresses_to_other_bytes_is_refused() {
+        let compress = |plugins: &Plugins, bytes: &[u8]| {
+            let (mut input, mut out) = (Sink::default(), Sink::default());
+            input.put(bytes);
             out.put(b"before");
-            plugins.pack(3, &mut plain, None, &mut out).map(|()| out.bytes().to_vec())
+            plugins.compress(3, &mut input, None, &mut out).map(|()| out.bytes().to_vec())
         };
-        assert_eq!(pack(&twice(), b"abc"), Ok(b"beforeabcabc".to_vec()));
-        assert_eq!(pack(&twice(), b""), Ok(b"before".to_vec()), "nothing is nothing");
-        for (bytes, told) in [(b"abc!", "packed 4 bytes of records to nothing"), (b"abc?", "unpacks to 3 other bytes, not to the 4")] {
-            let error = pack(&twice(), bytes).unwrap_err();
-            assert_eq!((error.rule(), error.kind().code(), error.is_about_data()), ("S-P6", "packing", false));
-            assert!(error.message().starts_with("plugin 3 failed to pack the batch: ") && error.message().contains(told), "{error}");
+        assert_eq!(compress(&twice(), b"abc"), Ok(b"beforeabcabc".to_vec()));
+        assert_eq!(compress(&twice(), b""), Ok(b"before".to_vec()), "empty input");
+        for (bytes, text) in
+            [(b"abc!", "compressed 4 bytes of records to nothing"), (b"abc?", "decompresses to 3 other bytes, not to the 4")]
+        {
+            let error = compress(&twice(), bytes).unwrap_err();
+            assert_eq!((error.rule(), error.kind().code(), error.is_about_data()), ("S-P6", "compression", false));
+            assert!(error.message().starts_with("plugin 3 failed to compress the batch: ") && error.message().contains(text), "{error}");
         }
         let proven = twice();
-        pack(&proven, b"abc").unwrap();
-        assert!(pack(&proven.clone(), b"abc?").is_ok(), "only the first batch is read back");
-        assert!(pack(&proven, b"abc!").is_err(), "that nothing is nothing shows in every batch");
+        compress(&proven, b"abc").unwrap();
+        assert!(compress(&proven.clone(), b"abc?").is_ok(), "only the first batch is read back");
+        assert!(compress(&proven, b"abc!").is_err(), "empty output is refused in every batch");
     }
 
     #[test]
     fn more_than_the_budget_is_a_fault_of_the_plugin() {
-        assert_eq!(unpack(&twice(), 3, b"abcabc", 3), Ok(Bytes::from_static(b"abc")));
-        let error = unpack(&twice(), 3, b"abcdabcd", 3).unwrap_err();
+        assert_eq!(decompress(&twice(), 3, b"abcabc", 3), Ok(Bytes::from_static(b"abc")));
+        let error = decompress(&twice(), 3, b"abcdabcd", 3).unwrap_err();
         assert_eq!(error.kind().code(), "codec");
         assert!(error.message().starts_with("plugin 3: "), "{error}");
         assert!(error.message().contains("max_decompressed_bytes"), "{error}");

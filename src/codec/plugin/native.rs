@@ -1,4 +1,4 @@
-//! Plugins that are C functions: called without the interpreter, and they write where the built-in codecs do.
+//! Plugins that are C functions: called without the interpreter, they write into the buffers of the built-in codecs.
 #![expect(unsafe_code, reason = "the functions are C's")]
 
 use std::any::Any;
@@ -8,7 +8,7 @@ use crate::codec::output::Output;
 use crate::error::{Error, ErrorKind, Result, escaped, plural};
 use crate::wire::Sink;
 
-/// The table of functions that a plugin gives (`logsegment_codec.h`). Results are lengths, or one of the negative numbers below.
+/// The table of functions of a plugin (`logsegment_codec.h`). Results are lengths, or one of the negative numbers below.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CodecTable {
@@ -16,35 +16,35 @@ pub struct CodecTable {
     version: u32,
     /// The plugin's own, handed to each function. Functions are called from any thread, and from several at a time.
     context: *mut c_void,
-    /// Bytes that the packed stream in `from` unpacks to, at most; `UNKNOWN` where the stream does not say it. May be null.
-    unpacked_len: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize) -> i64>,
-    /// Unpacks `from` to `to`, which has so many bytes; `fault` has room for a text.
-    unpack: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut u8, usize, *mut c_char, usize) -> i64>,
-    /// Bytes that so many plain bytes are packed to, at most.
-    packed_len: Option<unsafe extern "C" fn(*mut c_void, usize) -> i64>,
-    /// Packs `from` to `to`. The level is `NO_LEVEL` when the caller gave none.
-    pack: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize, i32, *mut u8, usize, *mut c_char, usize) -> i64>,
+    /// Returns the most bytes that the stream in `from` decompresses to, or `TOO_SMALL` if it does not say. May be null.
+    decompressed_len: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize) -> i64>,
+    /// Decompresses `from` into `to`; may write the text of an error into `fault`.
+    decompress: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut u8, usize, *mut c_char, usize) -> i64>,
+    /// Returns the most bytes that so many bytes compress to.
+    compressed_len: Option<unsafe extern "C" fn(*mut c_void, usize) -> i64>,
+    /// Compresses `from` into `to`. The level is `NO_LEVEL` if the caller gave none.
+    compress: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize, i32, *mut u8, usize, *mut c_char, usize) -> i64>,
 }
 
 /// The version of the table.
 const VERSION: u32 = 1;
-/// A result that says that `to` is too small, or that a length is not known.
+/// The result for a `to` that is too small, and for an unknown length.
 const TOO_SMALL: i64 = -1;
 /// The level that means none.
 const NO_LEVEL: i32 = i32::MIN;
-/// Room for a text about a fault.
+/// Bytes for the text of an error.
 const FAULT: usize = 200;
-/// Bytes that a stream of unknown length gets at first, and for each of its own.
+/// Bytes of buffer that a stream of unknown length gets at first, and for each of its own.
 const TRUSTED: usize = 64 << 10;
 const TRUSTED_RATIO: usize = 8;
 
-/// A plugin's functions, all there, and what keeps them alive.
+/// The functions of a plugin, all there, and the owner that keeps them alive.
 pub struct NativeCodec {
     context: *mut c_void,
-    unpacked_len: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize) -> i64>,
-    unpack: unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut u8, usize, *mut c_char, usize) -> i64,
-    packed_len: unsafe extern "C" fn(*mut c_void, usize) -> i64,
-    pack: unsafe extern "C" fn(*mut c_void, *const u8, usize, i32, *mut u8, usize, *mut c_char, usize) -> i64,
+    decompressed_len: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize) -> i64>,
+    decompress: unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut u8, usize, *mut c_char, usize) -> i64,
+    compressed_len: unsafe extern "C" fn(*mut c_void, usize) -> i64,
+    compress: unsafe extern "C" fn(*mut c_void, *const u8, usize, i32, *mut u8, usize, *mut c_char, usize) -> i64,
     _owner: Box<dyn Any + Send + Sync>,
 }
 
@@ -67,28 +67,29 @@ impl NativeCodec {
         }
         // SAFETY: a table of this version is one of these.
         let table = unsafe { table.read() };
-        let (Some(unpack), Some(packed_len), Some(pack)) = (table.unpack, table.packed_len, table.pack) else {
-            return Err("its table of C functions lacks unpack, packed_len or pack".to_owned());
+        let (Some(decompress), Some(compressed_len), Some(compress)) = (table.decompress, table.compressed_len, table.compress) else {
+            return Err("its table of C functions lacks decompress, compressed_len or compress".to_owned());
         };
-        Ok(Self { context: table.context, unpacked_len: table.unpacked_len, unpack, packed_len, pack, _owner: owner })
+        Ok(Self { context: table.context, decompressed_len: table.decompressed_len, decompress, compressed_len, compress, _owner: owner })
     }
 
-    /// Unpacks the whole of `packed`. Storage follows what the plugin says it needs only as far as it is likely, and grows until it is enough.
+    /// Decompresses the whole of `input`. Storage follows the claim of the plugin only as far as it is likely, and grows until it is enough.
     ///
     /// # Errors
     /// `Plugin`; `Limit` without memory.
-    pub(in crate::codec) fn unpack(&self, packed: &[u8], out: &mut Output<'_>, name: impl Fn() -> String) -> Result<()> {
-        let likely = packed.len().saturating_mul(TRUSTED_RATIO).max(TRUSTED);
-        let claimed = usize::try_from(self.unpacked_len(packed)).ok();
-        let mut wanted = claimed.unwrap_or(likely).min(packed.len().saturating_mul(MOST_TRUSTED_RATIO).max(TRUSTED));
+    pub(in crate::codec) fn decompress(&self, input: &[u8], out: &mut Output<'_>, name: impl Fn() -> String) -> Result<()> {
+        let likely = input.len().saturating_mul(TRUSTED_RATIO).max(TRUSTED);
+        let claimed = usize::try_from(self.decompressed_len(input)).ok();
+        let mut wanted = claimed.unwrap_or(likely).min(input.len().saturating_mul(MOST_TRUSTED_RATIO).max(TRUSTED));
         loop {
-            let room = out.room(wanted)?;
-            // Not all the room there may be: what a bad stream gives must not depend on what was unpacked before it.
-            let given = room.len().min(wanted);
+            let buffer = out.unfilled(wanted)?;
+            // Not the whole buffer: the result for a corrupt stream must not depend on the entries before it.
+            let given = buffer.len().min(wanted);
             let mut fault = [0; FAULT];
             // SAFETY: both runs of bytes are slices with their lengths and do not overlap; the contract of `new`.
-            let result =
-                unsafe { (self.unpack)(self.context, packed.as_ptr(), packed.len(), room.as_mut_ptr(), given, fault.as_mut_ptr(), FAULT) };
+            let result = unsafe {
+                (self.decompress)(self.context, input.as_ptr(), input.len(), buffer.as_mut_ptr(), given, fault.as_mut_ptr(), FAULT)
+            };
             match usize::try_from(result) {
                 Ok(len) if len <= given => {
                     out.fill(len);
@@ -99,7 +100,7 @@ impl NativeCodec {
                 Err(_) if given >= out.left() => {
                     return Err(failed(
                         name(),
-                        format!("it unpacks to more than {}, the most that the limits allow", plural(given, "byte")),
+                        format!("it decompresses to more than {}, the most that the limits allow", plural(given, "byte")),
                     ));
                 }
                 Err(_) => wanted = given.saturating_mul(2).max(TRUSTED),
@@ -107,22 +108,23 @@ impl NativeCodec {
         }
     }
 
-    /// Packs all of `plain` and writes it behind what `out` holds.
+    /// Compresses all of `input` and appends it to `out`.
     ///
     /// # Errors
     /// `Plugin`.
-    pub(in crate::codec) fn pack(&self, plain: &[u8], level: Option<i32>, out: &mut Sink, name: impl Fn() -> String) -> Result<()> {
+    pub(in crate::codec) fn compress(&self, input: &[u8], level: Option<i32>, out: &mut Sink, name: impl Fn() -> String) -> Result<()> {
         // SAFETY: the contract of `new`.
-        let bound = unsafe { (self.packed_len)(self.context, plain.len()) };
-        let bound = usize::try_from(bound).ok().filter(|bound| *bound <= plain.len().saturating_mul(2).saturating_add(TRUSTED));
-        let bound = bound.ok_or_else(|| failed(name(), format!("it cannot tell how long {} packed bytes may be", plain.len())))?;
-        let room = out.room(bound);
-        let given = room.len();
+        let bound = unsafe { (self.compressed_len)(self.context, input.len()) };
+        let bound = usize::try_from(bound).ok().filter(|bound| *bound <= input.len().saturating_mul(2).saturating_add(TRUSTED));
+        let bound = bound.ok_or_else(|| failed(name(), format!("its compressed_len is invalid for {} bytes of input", input.len())))?;
+        let output = out.room(bound);
+        let given = output.len();
         let mut fault = [0; FAULT];
         let level = level.unwrap_or(NO_LEVEL);
-        // SAFETY: as in `unpack`.
-        let result =
-            unsafe { (self.pack)(self.context, plain.as_ptr(), plain.len(), level, room.as_mut_ptr(), given, fault.as_mut_ptr(), FAULT) };
+        // SAFETY: as in `decompress`.
+        let result = unsafe {
+            (self.compress)(self.context, input.as_ptr(), input.len(), level, output.as_mut_ptr(), given, fault.as_mut_ptr(), FAULT)
+        };
         match usize::try_from(result) {
             Ok(len) if len <= given => {
                 out.fill(len);
@@ -133,13 +135,13 @@ impl NativeCodec {
         }
     }
 
-    fn unpacked_len(&self, packed: &[u8]) -> i64 {
+    fn decompressed_len(&self, input: &[u8]) -> i64 {
         // SAFETY: the run of bytes is a slice with its length; the contract of `new`.
-        self.unpacked_len.map_or(TOO_SMALL, |length| unsafe { length(self.context, packed.as_ptr(), packed.len()) })
+        self.decompressed_len.map_or(TOO_SMALL, |length| unsafe { length(self.context, input.as_ptr(), input.len()) })
     }
 }
 
-/// A length that a stream claims is believed up to this many bytes for each of its own; beyond, storage grows as it is filled.
+/// The claimed length of a stream is trusted up to this many bytes for each of its own; beyond that, storage grows as it is filled.
 const MOST_TRUSTED_RATIO: usize = 64;
 
 #[cold]
@@ -148,8 +150,8 @@ fn failed(plugin: String, fault: String) -> Error {
 }
 
 #[cold]
-fn too_much(len: usize, room: usize) -> String {
-    format!("it says that it wrote {} where there is room for {room}", plural(len, "byte"))
+fn too_much(len: usize, given: usize) -> String {
+    format!("it says that it wrote {} where {given} fit", plural(len, "byte"))
 }
 
 /// The text up to its end mark.

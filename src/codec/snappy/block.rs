@@ -1,22 +1,22 @@
-//! The elements of a raw snappy block: literals and copies, one at a time with care, or in `fast` while there is room on both sides.
+//! The elements of a raw snappy block: literals and copies, one at a time with care, or in `fast` while enough bytes are left in both slices.
 
 mod fast;
 
-/// The longest literal whose tag tells its length; tags above count the bytes that tell it.
+/// The longest literal whose tag holds its length; larger tags hold the number of bytes of the length.
 const LONGEST_SHORT: usize = 60;
 
-/// Where the next element stands, and where its bytes go.
+/// The position of the next element, and of its bytes in the output.
 #[derive(Clone, Copy)]
 struct Place {
     from: usize,
     to: usize,
 }
 
-/// Unpacks all `elements` to `output`, which has the declared length.
+/// Decompresses all `elements` to `output`, which has the declared length.
 ///
 /// # Errors
-/// What is wrong with the block.
-pub(super) fn unpack(elements: &[u8], output: &mut [u8]) -> Result<(), &'static str> {
+/// The reason why the block is corrupt.
+pub(super) fn decompress(elements: &[u8], output: &mut [u8]) -> Result<(), &'static str> {
     let mut at = Place { from: 0, to: 0 };
     while at.from < elements.len() {
         fast::run(elements, output, &mut at);
@@ -25,7 +25,7 @@ pub(super) fn unpack(elements: &[u8], output: &mut [u8]) -> Result<(), &'static 
     if at.to == output.len() { Ok(()) } else { Err("the block ends before its declared length") }
 }
 
-/// Unpacks one element, whatever it is, and says what is wrong with it.
+/// Decompresses one element of any kind; fails with the reason why it is corrupt.
 #[inline(never)]
 fn step(elements: &[u8], output: &mut [u8], at: &mut Place) -> Result<(), &'static str> {
     let Some((tag, rest)) = elements.get(at.from..).and_then(<[u8]>::split_first) else { return Ok(()) };
@@ -39,25 +39,25 @@ fn step(elements: &[u8], output: &mut [u8], at: &mut Place) -> Result<(), &'stat
 
 fn literal<'a>(tag: u8, rest: &'a [u8], output: &mut [u8], at: &mut Place) -> Result<&'a [u8], &'static str> {
     const FAULT: &str = "a literal runs past the block";
-    let told = usize::from(tag >> 2) + 1;
-    let (len, rest) = match told.checked_sub(LONGEST_SHORT) {
-        None | Some(0) => (told, rest),
+    let short = usize::from(tag >> 2) + 1;
+    let (len, rest) = match short.checked_sub(LONGEST_SHORT) {
+        None | Some(0) => (short, rest),
         Some(bytes) => rest.split_at_checked(bytes).map(|(len, rest)| (little_endian(len) + 1, rest)).ok_or(FAULT)?,
     };
     let (bytes, rest) = rest.split_at_checked(len).ok_or(FAULT)?;
-    let room = output.get_mut(at.to..).and_then(|room| room.get_mut(..len)).ok_or(FAULT)?;
-    room.copy_from_slice(bytes);
+    let slot = output.get_mut(at.to..).and_then(|tail| tail.get_mut(..len)).ok_or(FAULT)?;
+    slot.copy_from_slice(bytes);
     at.to += len;
     Ok(rest)
 }
 
 fn copied<'a>(tag: u8, rest: &'a [u8], output: &mut [u8], at: &mut Place) -> Result<&'a [u8], &'static str> {
-    let (behind, len, high) = match tag & 3 {
+    let (after, len, high) = match tag & 3 {
         1 => (1, 4 + usize::from(tag >> 2 & 7), usize::from(tag >> 5) << 8),
         2 => (2, 1 + usize::from(tag >> 2), 0),
         _ => (4, 1 + usize::from(tag >> 2), 0),
     };
-    let (low, rest) = rest.split_at_checked(behind).ok_or("a copy is cut short")?;
+    let (low, rest) = rest.split_at_checked(after).ok_or("a copy is cut short")?;
     let distance = high | little_endian(low);
     let from = at.to.checked_sub(distance).filter(|_| distance > 0).ok_or("a copy reaches back before the block")?;
     if output.len() - at.to < len {

@@ -1,18 +1,18 @@
-//! Where blocks are unpacked to.
+//! The memory that blocks are decompressed into.
 
 use crate::codec::output::Output;
 use crate::error::{ErrorKind, Result};
 use crate::wire::as_u64;
 
-/// Takes blocks one after the other.
+/// Receives blocks one after the other.
 pub(in crate::codec) trait Target {
-    /// Has `unpack` fill all of the `len` bytes that a block declares.
+    /// Has `decompress` fill all of the `len` bytes that a block declares.
     ///
     /// # Errors
-    /// `Limit` when there is no room for them, and what `unpack` fails with.
-    fn take(&mut self, len: usize, unpack: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()>;
+    /// `Limit` when they do not fit, and the errors of `decompress`.
+    fn take(&mut self, len: usize, decompress: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()>;
 
-    /// True when nobody wants more than what was unpacked.
+    /// True when the decompressed bytes are enough.
     fn is_enough(&mut self) -> bool {
         false
     }
@@ -20,9 +20,9 @@ pub(in crate::codec) trait Target {
 
 impl Target for Output<'_> {
     #[inline]
-    fn take(&mut self, len: usize, unpack: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
+    fn take(&mut self, len: usize, decompress: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
         self.ensure(len)?;
-        unpack(self.room(len)?.get_mut(..len).unwrap_or_default())?;
+        decompress(self.unfilled(len)?.get_mut(..len).unwrap_or_default())?;
         self.fill(len);
         Ok(())
     }
@@ -34,33 +34,33 @@ impl Target for Output<'_> {
 
 /// Memory that does not grow.
 pub(super) struct Within<'a> {
-    room: &'a mut [u8],
+    output: &'a mut [u8],
     len: usize,
 }
 
 impl<'a> Within<'a> {
-    pub(super) fn new(room: &'a mut [u8]) -> Self {
-        Self { room, len: 0 }
+    pub(super) fn new(output: &'a mut [u8]) -> Self {
+        Self { output, len: 0 }
     }
 
-    /// Bytes unpacked.
+    /// Bytes decompressed.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 }
 
 impl Target for Within<'_> {
-    fn take(&mut self, len: usize, unpack: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
+    fn take(&mut self, len: usize, decompress: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
         let end = self.len.saturating_add(len);
-        let (asked, allowed) = (as_u64(end), as_u64(self.room.len()));
-        let room = self.room.get_mut(self.len..end).ok_or(ErrorKind::Limit { limit: "room", asked, allowed })?;
-        unpack(room)?;
+        let (asked, allowed) = (as_u64(end), as_u64(self.output.len()));
+        let output = self.output.get_mut(self.len..end).ok_or(ErrorKind::Limit { limit: "output", asked, allowed })?;
+        decompress(output)?;
         self.len = end;
         Ok(())
     }
 }
 
-/// Sums what the blocks declare, and unpacks none.
+/// Sums the lengths that the blocks declare, and decompresses none.
 #[derive(Default)]
 pub(super) struct Declared {
     len: usize,

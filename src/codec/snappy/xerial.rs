@@ -1,40 +1,40 @@
-//! The chunks of snappy-java: 16 bytes of header, then raw blocks, each behind its length.
+//! The chunks of snappy-java: 16 bytes of header, then raw blocks, each after its length.
 
 use super::target::Target;
 use super::{fault, raw};
-use crate::codec::Remark;
+use crate::codec::CodecFinding;
 use crate::error::Result;
 use crate::wire::as_u64;
 
-/// What the streams of snappy-java begin with.
+/// The first bytes of the streams of snappy-java.
 pub const MAGIC: [u8; 8] = *b"\x82SNAPPY\0";
-/// The first four bytes of the magic where a chunk length stands: another stream begins.
+/// The first four bytes of the magic in place of a chunk length: another stream begins.
 const ANOTHER_HEADER: [u8; 4] = *b"\x82SNA";
 
-/// The chunks behind the header; nothing when `input` has no such header (and is a raw block).
+/// Returns the chunks after the header; `None` if `input` has no such header and is a raw block.
 ///
-/// The two version fields are not looked at, as in snappy-java: Redpanda wrote them little-endian (COD-S3).
+/// The two version fields are ignored, as in snappy-java: Redpanda wrote them little-endian (COD-S3).
 pub(super) fn chunks(input: &[u8]) -> Option<&[u8]> {
     let (header, chunks) = input.split_first_chunk::<16>()?;
     header.starts_with(&MAGIC).then_some(chunks)
 }
 
-/// Unpacks chunk after chunk. One to three bytes at the end are passed over, as in snappy-java (COD-S5).
-pub(super) fn unpack(mut rest: &[u8], out: &mut impl Target, remarks: Option<&mut Vec<Remark>>) -> Result<()> {
-    while let Some((length, behind)) = rest.split_first_chunk::<4>() {
+/// Decompresses chunk after chunk. One to three bytes at the end are ignored, as in snappy-java (COD-S5).
+pub(super) fn decompress(mut rest: &[u8], out: &mut impl Target, findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
         if *length == ANOTHER_HEADER {
-            rest = skip_header(behind)?;
+            rest = skip_header(after)?;
             continue;
         }
-        let (chunk, behind) = split_chunk(i32::from_be_bytes(*length), behind)?;
-        raw::unpack(chunk, out)?;
+        let (chunk, after) = split_chunk(i32::from_be_bytes(*length), after)?;
+        raw::decompress(chunk, out)?;
         if out.is_enough() {
             return Ok(());
         }
-        rest = behind;
+        rest = after;
     }
-    if let (Some(remarks), false) = (remarks, rest.is_empty()) {
-        remarks.push(Remark::TrailingBytes { bytes: as_u64(rest.len()) });
+    if let (Some(findings), false) = (findings, rest.is_empty()) {
+        findings.push(CodecFinding::TrailingBytes { bytes: as_u64(rest.len()) });
     }
     Ok(())
 }
@@ -47,53 +47,53 @@ fn split_chunk(length: i32, bytes: &[u8]) -> Result<(&[u8], &[u8])> {
     bytes.split_at_checked(length).ok_or_else(|| fault("COD-S5", "a chunk is cut short"))
 }
 
-/// Skips what is left of a header between chunks. Here, unlike at the start, snappy-java wants a version of 1 or more.
+/// Skips the rest of a header between chunks. Here, unlike at the start, snappy-java wants a version of 1 or more.
 fn skip_header(bytes: &[u8]) -> Result<&[u8]> {
     let cut = || fault("COD-S4", "a header between chunks is cut short");
-    let (magic, behind) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
-    let (version, behind) = behind.split_first_chunk::<4>().ok_or_else(cut)?;
-    let (_compatible, behind) = behind.split_first_chunk::<4>().ok_or_else(cut)?;
+    let (magic, after) = bytes.split_first_chunk::<4>().ok_or_else(cut)?;
+    let (version, after) = after.split_first_chunk::<4>().ok_or_else(cut)?;
+    let (_compatible, after) = after.split_first_chunk::<4>().ok_or_else(cut)?;
     if !MAGIC.ends_with(magic) {
         return Err(fault("COD-S4", "a header between chunks has another magic"));
     }
     if i32::from_be_bytes(*version) < 1 {
         return Err(fault("COD-S4", "a header between chunks has a version below 1"));
     }
-    Ok(behind)
+    Ok(after)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::codec::Codec::Snappy;
-    use crate::codec::testing::{Outcome, unpack};
+    use crate::codec::testing::{Outcome, decompress};
 
     const HEADER: &[u8] = b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01";
     const HELLO: &[u8] = b"\0\0\0\x07\x05\x10hello";
 
     fn stream(parts: &[&[u8]]) -> Outcome {
-        unpack(Snappy, &[&[HEADER], parts].concat().concat())
+        decompress(Snappy, &[&[HEADER], parts].concat().concat())
     }
 
     #[test]
     fn cod_s2_chunks_are_one_stream() {
-        assert_eq!(stream(&[HELLO, HELLO]), Outcome::plain(b"hellohello"));
+        assert_eq!(stream(&[HELLO, HELLO]), Outcome::of(b"hellohello"));
     }
 
     #[test]
     fn cod_s2_a_cut_header_is_a_raw_block() {
-        assert!(HEADER.get(..15).is_some_and(|cut| matches!(unpack(Snappy, cut), Outcome::Error(_))));
+        assert!(HEADER.get(..15).is_some_and(|cut| matches!(decompress(Snappy, cut), Outcome::Error(_))));
     }
 
     #[test]
-    fn cod_s3_the_versions_of_the_first_header_are_not_looked_at() {
+    fn cod_s3_the_versions_of_the_first_header_are_ignored() {
         let redpanda = [b"\x82SNAPPY\0\x01\0\0\0\x01\0\0\0", HELLO].concat();
-        assert_eq!(unpack(Snappy, &redpanda), Outcome::plain(b"hello"));
+        assert_eq!(decompress(Snappy, &redpanda), Outcome::of(b"hello"));
     }
 
     #[test]
     fn cod_s4_another_header_between_chunks_is_skipped() {
-        assert_eq!(stream(&[HELLO, HEADER, HELLO]), Outcome::plain(b"hellohello"));
+        assert_eq!(stream(&[HELLO, HEADER, HELLO]), Outcome::of(b"hellohello"));
     }
 
     #[test]
@@ -109,9 +109,9 @@ mod tests {
     }
 
     #[test]
-    fn cod_s5_one_to_three_bytes_left_are_remarked() {
+    fn cod_s5_one_to_three_bytes_left_are_reported() {
         for left in 1..=3 {
-            let expected = Outcome::Plain(b"hello".to_vec(), vec![Remark::TrailingBytes { bytes: left }]);
+            let expected = Outcome::Decompressed(b"hello".to_vec(), vec![CodecFinding::TrailingBytes { bytes: left }]);
             let zeros = vec![0; usize::try_from(left).unwrap_or_default()];
             assert_eq!(stream(&[HELLO, &zeros]), expected);
         }
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn cod_s6_a_header_alone_is_empty_and_an_empty_chunk_an_error() {
-        assert_eq!(stream(&[]), Outcome::plain(b""));
+        assert_eq!(stream(&[]), Outcome::of(b""));
         assert_eq!(stream(&[b"\0\0\0\0", HELLO]), Outcome::Error("COD-S6"));
     }
 

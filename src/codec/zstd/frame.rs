@@ -1,4 +1,4 @@
-//! A look through one frame: how long it is, what it may unpack to, and whether its window and dictionary are allowed.
+//! Measures one frame: its length, the most that it decompresses to, its window and its dictionary.
 //!
 //! magic 4 | descriptor 1 | [window 1] | [dictionary id 1, 2, 4] | [content size 1, 2, 4, 8] | blocks: header 3, bytes | [checksum 4]; little-endian.
 
@@ -18,14 +18,14 @@ const SINGLE_SEGMENT: u8 = 0b0010_0000;
 
 /// Java's decoder refuses larger windows (COD-Z4). One-shot decoding needs no window; the limit keeps what we take the same.
 const WINDOW_MAXIMUM: u64 = 1 << 27;
-/// Bytes that no block may exceed, packed or unpacked; nor may it exceed the window.
+/// Bytes that no block may exceed, compressed or decompressed; nor may it exceed the window.
 const BLOCK_MAXIMUM: usize = 128 << 10;
 
-/// What a stream is made of.
+/// A part of a stream.
 pub(super) enum Part<'a> {
-    /// To be unpacked.
+    /// A frame with content.
     Frame(Frame<'a>),
-    /// To be passed over.
+    /// A skippable frame.
     Skippable,
 }
 
@@ -35,9 +35,9 @@ pub(super) struct Frame<'a> {
     pub(super) bytes: &'a [u8],
     /// Where its first block starts.
     pub(super) blocks_at: usize,
-    /// What it unpacks to at most, from its content size and its blocks.
+    /// The most bytes that it decompresses to, from its content size and its blocks.
     pub(super) bound: usize,
-    /// Bytes that a decoder keeps to unpack it piece by piece.
+    /// Bytes that a decoder keeps to decompress it piece by piece.
     pub(super) window: u64,
     /// The id of the dictionary that it needs; 0 for none.
     pub(super) dictionary: u64,
@@ -45,18 +45,18 @@ pub(super) struct Frame<'a> {
 
 /// Splits the frame off with which `input` begins.
 pub(super) fn split(input: &[u8]) -> Result<(Part<'_>, &[u8])> {
-    let (magic, behind) = take_u32(input).ok_or_else(|| fault("COD-Z3", "the stream ends inside a frame's magic"))?;
+    let (magic, after) = take_u32(input).ok_or_else(|| fault("COD-Z3", "the stream ends inside a frame's magic"))?;
     match magic {
         MAGIC => {
-            let header = Header::parse(behind)?;
+            let header = Header::parse(after)?;
             let (bound, rest) = walk(&header)?;
             let bytes = input.get(..input.len() - rest.len()).unwrap_or_default();
             let blocks_at = input.len() - header.blocks.len();
             Ok((Part::Frame(Frame { bytes, blocks_at, bound, window: header.window, dictionary: header.dictionary }), rest))
         }
         _ if magic & SKIPPABLE_MASK == SKIPPABLE => {
-            let (len, behind) = take_u32(behind).ok_or_else(cut)?;
-            Ok((Part::Skippable, behind.get(to_len(len)..).ok_or_else(cut)?))
+            let (len, after) = take_u32(after).ok_or_else(cut)?;
+            Ok((Part::Skippable, after.get(to_len(len)..).ok_or_else(cut)?))
         }
         _ => Err(fault("COD-Z3", "the magic is not that of a zstd frame")),
     }
@@ -64,11 +64,11 @@ pub(super) fn split(input: &[u8]) -> Result<(Part<'_>, &[u8])> {
 
 /// Returns the window that the frame claims with which `input` begins; `None` if its header is cut, bad, or that of a skippable frame.
 pub(super) fn claimed_window(input: &[u8]) -> Option<u64> {
-    let (magic, behind) = take_u32(input)?;
-    if magic == MAGIC { Header::parse(behind).ok().map(|header| header.window) } else { None }
+    let (magic, after) = take_u32(input)?;
+    if magic == MAGIC { Header::parse(after).ok().map(|header| header.window) } else { None }
 }
 
-/// What stands before the blocks.
+/// The fields before the blocks.
 struct Header<'a> {
     has_checksum: bool,
     content_size: Option<u64>,
@@ -99,7 +99,7 @@ impl<'a> Header<'a> {
 }
 
 impl Frame<'_> {
-    /// Where the block ends that starts at `at`, and the frame when it is the last one.
+    /// Returns the end of the block that starts at `at`, or the end of the frame if it is the last block.
     pub(super) fn block_end(&self, at: usize) -> usize {
         match Block::parse(self.bytes.get(at..).unwrap_or_default(), BLOCK_MAXIMUM) {
             Ok(block) if !block.is_last => self.bytes.len().min(at + block.len),
@@ -108,18 +108,18 @@ impl Frame<'_> {
     }
 }
 
-/// What the header of a block says.
+/// The header of a block.
 struct Block {
     is_last: bool,
     /// Bytes of it, its header included.
     len: usize,
-    /// Bytes that it unpacks to; `None` when that is not told.
-    unpacked: Option<usize>,
+    /// Bytes that it decompresses to; `None` if the header does not say.
+    decompressed: Option<usize>,
 }
 
 impl Block {
-    /// No block is larger than `maximum`. Decoding in one go would take one that only repeats or copies bytes; piece by piece, as Java does,
-    /// it is refused.
+    /// Parses the header of a block, which must not be larger than `maximum`. Decoding in one go would accept a larger block that only
+    /// repeats or copies bytes; decoding piece by piece, as Java does, refuses it.
     fn parse(bytes: &[u8], maximum: usize) -> Result<Self> {
         let &[low, middle, high] = bytes.first_chunk::<3>().ok_or_else(cut)?;
         let word = u32::from_le_bytes([low, middle, high, 0]);
@@ -127,24 +127,24 @@ impl Block {
         if size > maximum {
             return Err(fault("COD-Z6", "a block is larger than the window or 128 KiB"));
         }
-        let (packed, unpacked) = match (word >> 1) & 0b11 {
+        let (compressed, decompressed) = match (word >> 1) & 0b11 {
             0 => (size, Some(size)),
             1 => (1, Some(size)),
             2 => (size, None),
             _ => return Err(fault("COD-Z6", "a block is of the reserved type")),
         };
-        Ok(Self { is_last: word & 1 != 0, len: 3 + packed, unpacked })
+        Ok(Self { is_last: word & 1 != 0, len: 3 + compressed, decompressed })
     }
 }
 
-/// Walks over the blocks and the checksum: the most they unpack to, and what follows the frame.
+/// Walks over the blocks and the checksum; returns the most bytes that they decompress to, and the bytes after the frame.
 fn walk<'a>(header: &Header<'a>) -> Result<(usize, &'a [u8])> {
     let mut rest = header.blocks;
     let mut bound: usize = 0;
     loop {
         let block = Block::parse(rest, header.block_maximum)?;
-        let unpacked = block.unpacked.unwrap_or(header.block_maximum);
-        bound = bound.saturating_add(unpacked);
+        let decompressed = block.decompressed.unwrap_or(header.block_maximum);
+        bound = bound.saturating_add(decompressed);
         rest = rest.get(block.len..).ok_or_else(cut)?;
         if block.is_last {
             break;
@@ -204,9 +204,9 @@ fn cut() -> Error {
 mod tests {
     use super::*;
     use crate::codec::Codec::Zstd;
-    use crate::codec::testing::{Outcome, unpack};
+    use crate::codec::testing::{Outcome, decompress};
 
-    /// A frame of "hello" behind this header.
+    /// A frame of "hello" after this header.
     fn hello(header: &[u8]) -> Vec<u8> {
         [b"\x28\xb5\x2f\xfd", header, b"\x29\0\0hello"].concat()
     }
@@ -220,44 +220,44 @@ mod tests {
 
     #[test]
     fn cod_z4_windows_up_to_128_mib() {
-        assert_eq!(unpack(Zstd, &hello(b"\0\x50")), Outcome::plain(b"hello"));
-        assert_eq!(unpack(Zstd, &hello(b"\0\x88")), Outcome::plain(b"hello"));
+        assert_eq!(decompress(Zstd, &hello(b"\0\x50")), Outcome::of(b"hello"));
+        assert_eq!(decompress(Zstd, &hello(b"\0\x88")), Outcome::of(b"hello"));
         for window in [0x89, 0x90, 0xa0, 0xff] {
-            assert_eq!(unpack(Zstd, &hello(&[0, window])), Outcome::Error("COD-Z4"), "{window:02x}");
+            assert_eq!(decompress(Zstd, &hello(&[0, window])), Outcome::Error("COD-Z4"), "{window:02x}");
         }
     }
 
     #[test]
     fn cod_z4_a_single_segment_is_its_own_window() {
-        assert_eq!(unpack(Zstd, &hello(b"\xa0\x01\0\0\x08")), Outcome::Error("COD-Z4"));
-        assert_eq!(unpack(Zstd, &hello(b"\xa0\0\0\0\x08")), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, &hello(b"\xa0\x01\0\0\x08")), Outcome::Error("COD-Z4"));
+        assert_eq!(decompress(Zstd, &hello(b"\xa0\0\0\0\x08")), Outcome::Error("COD-Z6"));
     }
 
     #[test]
     fn cod_z5_dictionary_ids_are_refused_unless_0() {
         for header in [b"\x01\x50\x07".as_slice(), b"\x02\x50\0\x07", b"\x03\x50\0\0\0\x07"] {
-            assert_eq!(unpack(Zstd, &hello(header)), Outcome::Error("COD-Z5"));
+            assert_eq!(decompress(Zstd, &hello(header)), Outcome::Error("COD-Z5"));
         }
-        assert_eq!(unpack(Zstd, &hello(b"\x03\x50\0\0\0\0")), Outcome::plain(b"hello"));
+        assert_eq!(decompress(Zstd, &hello(b"\x03\x50\0\0\0\0")), Outcome::of(b"hello"));
     }
 
     #[test]
     fn cod_z6_reserved_bits_and_block_types_are_refused() {
-        assert_eq!(unpack(Zstd, &hello(b"\x08\x50")), Outcome::Error("COD-Z6"));
-        assert_eq!(unpack(Zstd, b"\x28\xb5\x2f\xfd\0\x50\x2f\0\0hello"), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, &hello(b"\x08\x50")), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\0\x50\x2f\0\0hello"), Outcome::Error("COD-Z6"));
         // A run of 128 KiB + 1.
-        assert_eq!(unpack(Zstd, b"\x28\xb5\x2f\xfd\0\x50\x0b\0\x10a"), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\0\x50\x0b\0\x10a"), Outcome::Error("COD-Z6"));
     }
 
     #[test]
     fn cod_z6_a_block_is_no_larger_than_the_window() {
-        let run = |window: u8, header: [u8; 3]| unpack(Zstd, &[b"\x28\xb5\x2f\xfd\0".as_slice(), &[window], &header, b"a"].concat());
+        let run = |window: u8, header: [u8; 3]| decompress(Zstd, &[b"\x28\xb5\x2f\xfd\0".as_slice(), &[window], &header, b"a"].concat());
         // A run of 1,024 bytes in a window of as many, and one of 1,025 in that and in one of 1,152.
-        assert_eq!(run(0, [0x03, 0x20, 0]), Outcome::plain(&[b'a'; 1024]));
-        assert_eq!(run(1, [0x0b, 0x20, 0]), Outcome::plain(&[b'a'; 1025]));
+        assert_eq!(run(0, [0x03, 0x20, 0]), Outcome::of(&[b'a'; 1024]));
+        assert_eq!(run(1, [0x0b, 0x20, 0]), Outcome::of(&[b'a'; 1025]));
         assert_eq!(run(0, [0x0b, 0x20, 0]), Outcome::Error("COD-Z6"));
         // A single segment of 3 bytes, and a block of 5.
-        assert_eq!(unpack(Zstd, &hello(b"\x20\x03")), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, &hello(b"\x20\x03")), Outcome::Error("COD-Z6"));
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn cod_z6_a_cut_skippable_frame_is_an_error() {
-        assert_eq!(unpack(Zstd, b"\x50\x2a\x4d\x18\x03\0\0\0ab"), Outcome::Error("COD-Z6"));
-        assert_eq!(unpack(Zstd, b"\x50\x2a\x4d\x18\x03\0"), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, b"\x50\x2a\x4d\x18\x03\0\0\0ab"), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, b"\x50\x2a\x4d\x18\x03\0"), Outcome::Error("COD-Z6"));
     }
 }

@@ -1,59 +1,59 @@
 //! Zstandard frames, one after the other, as one stream.
 //!
-//! Sources: `ZstdCompression` of Kafka's clients, zstd-jni, RFC 8878. Each frame is looked through before it is unpacked in one go:
-//! one-shot decoding honours no window limit, and Java's frames say nothing of their size.
+//! Sources: `ZstdCompression` of Kafka's clients, zstd-jni, RFC 8878. Each frame is measured before it is decompressed in one go:
+//! one-shot decoding checks no window limit, and Java's frames do not declare their size.
 
+mod compress;
 mod dictionaries;
 mod frame;
-mod pack;
 
+pub use compress::Compressor;
 pub use dictionaries::Dictionaries;
-pub use pack::Compressor;
 
 use super::output::Output;
-use super::{Remark, bad};
+use super::{CodecFinding, bad};
 use crate::error::{Error, ErrorKind, Result};
 use crate::wire::as_u64;
 use frame::{Frame, Part};
 use zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
 
-/// Room that a frame gets on the word of its header alone.
+/// Bytes of buffer that a frame gets on the claim of its header alone.
 const TRUSTED: usize = 8 << 20;
-/// Or this many bytes for each of its own; records rarely shrink more.
+/// Or this many bytes for each of its own; records rarely compress better.
 const TRUSTED_RATIO: usize = 64;
 
-/// Bytes that are unpacked at a time when they may be enough.
+/// Bytes that are decompressed at a time where they may be enough.
 const PIECE: usize = 4 << 10;
 /// The largest window that is kept for it, outside of what the budget counts: that of all levels but the last three. A frame with a larger
-/// one, up to the 128 MiB that Java takes, is unpacked in one go, into the budget alone.
+/// one, up to the 128 MiB that Java takes, is decompressed in one go, into the budget alone.
 const MOST_WINDOW: u64 = 8 << 20;
 
-/// The decoding context, made when the first frame comes, and the dictionaries that frames may name.
+/// The decompression contexts, made when the first frame comes, and the dictionaries that frames may name.
 #[derive(Default)]
 pub(super) struct Decompressor {
     context: Option<DCtx<'static>>,
-    /// The context for entries of which the beginning may be enough: the other one unpacks in one go only.
+    /// The context for entries of which the beginning may be enough: the other one decompresses in one go only.
     streaming: Option<DCtx<'static>>,
     dictionaries: Dictionaries,
 }
 
 impl Decompressor {
-    /// Decodes frames that name one of these too.
-    pub(super) fn supply(&mut self, dictionaries: Dictionaries) {
+    /// Sets the dictionaries that frames may name.
+    pub(super) fn set_dictionaries(&mut self, dictionaries: Dictionaries) {
         self.dictionaries = dictionaries;
     }
 
     /// Decompresses all frames; skippable ones give nothing, and no frames at all are an empty stream (COD-Z3).
-    pub(super) fn unpack(&mut self, input: &[u8], out: &mut Output<'_>, remarks: Option<&mut Vec<Remark>>) -> Result<()> {
+    pub(super) fn decompress(&mut self, input: &[u8], out: &mut Output<'_>, findings: Option<&mut Vec<CodecFinding>>) -> Result<()> {
         let mut rest = input;
         while !rest.is_empty() {
-            let (part, behind) = match frame::split(rest) {
+            let (part, after) = match frame::split(rest) {
                 Ok(split) => split,
                 Err(error) if may_be_cut(input.len(), rest.len()) => {
                     self.read_cut_frame(rest, out, error)?;
-                    if let Some(remarks) = remarks {
-                        remarks.push(Remark::CutFrame { bytes: as_u64(rest.len()) });
+                    if let Some(findings) = findings {
+                        findings.push(CodecFinding::CutFrame { bytes: as_u64(rest.len()) });
                     }
                     break;
                 }
@@ -61,19 +61,19 @@ impl Decompressor {
             };
             match part {
                 Part::Frame(frame) if out.is_watched() && is_streamed(&frame, out) => self.stream_frame(&frame, out)?,
-                Part::Frame(frame) => self.unpack_frame(&frame, out)?,
+                Part::Frame(frame) => self.decompress_frame(&frame, out)?,
                 _ => {}
             }
             if out.is_enough() {
                 break;
             }
-            rest = behind;
+            rest = after;
         }
         Ok(())
     }
 
-    /// Decompresses one frame piece by piece, until no more is wanted. The decoder is given block by block: it would go on with the next one
-    /// as long as the piece has room, and a block is decompressed as a whole.
+    /// Decompresses one frame piece by piece, until the output is enough. The decoder is given block by block: it would go on with the next block
+    /// as long as the piece is not full, and a block is decompressed as a whole.
     fn stream_frame(&mut self, frame: &Frame<'_>, out: &mut Output<'_>) -> Result<()> {
         match self.stream(frame.bytes, frame.block_end(frame.blocks_at), |end| frame.block_end(end), out)? {
             Streamed::Cut => Err(fault("COD-Z6", "a frame is cut short")),
@@ -103,14 +103,14 @@ impl Decompressor {
         context.reset(ResetDirective::SessionOnly).map_err(failed)?;
         let mut at = 0;
         loop {
-            let room = out.room(PIECE)?;
-            let given = room.len().min(PIECE);
+            let buffer = out.unfilled(PIECE)?;
+            let given = buffer.len().min(PIECE);
             if given == 0 {
-                // Whoever wants more than the budget gets no more, whether there is more or not.
+                // A caller that wants more than the budget is refused, whether there is more or not.
                 return out.ensure(1).map(|()| Streamed::Enough);
             }
             let mut input = InBuffer { src: bytes.get(..end).unwrap_or_default(), pos: at };
-            let mut piece = OutBuffer::around(room.get_mut(..given).unwrap_or_default());
+            let mut piece = OutBuffer::around(buffer.get_mut(..given).unwrap_or_default());
             let more = context.decompress_stream(&mut piece, &mut input).map_err(failed)?;
             let written = piece.pos();
             at = input.pos;
@@ -130,8 +130,9 @@ impl Decompressor {
         }
     }
 
-    /// Unpacks one frame. One that claims a lot starts with little room, and starts again with twice as much while it is too little.
-    fn unpack_frame(&mut self, frame: &Frame<'_>, out: &mut Output<'_>) -> Result<()> {
+    /// Decompresses one frame. A frame with a large claim starts with a small buffer, and starts again with one of twice the size while it
+    /// does not fit.
+    fn decompress_frame(&mut self, frame: &Frame<'_>, out: &mut Output<'_>) -> Result<()> {
         let dictionaries = self.dictionaries.clone();
         let dictionary = match frame.dictionary {
             0 => None,
@@ -140,22 +141,24 @@ impl Decompressor {
         let context = self.context()?;
         let mut wanted = frame.bound.min(frame.bytes.len().saturating_mul(TRUSTED_RATIO).max(TRUSTED));
         loop {
-            let room = out.room(wanted)?;
-            // Not all the room there may be: what a bad frame gives must not depend on what was unpacked before it.
-            let given = room.len().min(frame.bound);
-            let room = room.get_mut(..given).unwrap_or_default();
-            let unpacked = match dictionary {
-                None => context.decompress(room, frame.bytes),
-                Some(dictionary) => context.decompress_using_dict(room, frame.bytes, dictionary),
+            let buffer = out.unfilled(wanted)?;
+            // Not the whole buffer: the result for a corrupt frame must not depend on the entries before it.
+            let given = buffer.len().min(frame.bound);
+            let buffer = buffer.get_mut(..given).unwrap_or_default();
+            let decompressed = match dictionary {
+                None => context.decompress(buffer, frame.bytes),
+                Some(dictionary) => context.decompress_using_dict(buffer, frame.bytes, dictionary),
             };
-            match unpacked {
+            match decompressed {
                 Ok(len) => {
                     out.fill(len);
                     return Ok(());
                 }
                 Err(code) if !is_too_small(code) => return Err(fault("COD-Z6", zstd_safe::get_error_name(code))),
-                Err(_) if given == frame.bound => return Err(fault("COD-Z6", "a frame unpacks to more than its header and blocks allow")),
-                // Without more to give this is the budget's end.
+                Err(_) if given == frame.bound => {
+                    return Err(fault("COD-Z6", "a frame decompresses to more than its header and blocks allow"));
+                }
+                // The buffer cannot grow: this is the end of the budget.
                 Err(_) if given == out.left() => out.ensure(given.saturating_add(1))?,
                 Err(_) => wanted = given.saturating_mul(2),
             }
@@ -186,7 +189,7 @@ fn may_be_cut(len: usize, left: usize) -> bool {
     !start.is_multiple_of(read) && start / read == (len - 1) / read
 }
 
-/// True for a frame that can be unpacked piece by piece within what the budget leaves.
+/// True for a frame that can be decompressed piece by piece within the rest of the budget.
 fn is_streamed(frame: &Frame<'_>, out: &Output<'_>) -> bool {
     frame.dictionary == 0 && frame.window <= MOST_WINDOW.min(as_u64(out.left()))
 }
@@ -204,7 +207,7 @@ fn failed(code: usize) -> Error {
     fault("COD-Z6", zstd_safe::get_error_name(code))
 }
 
-/// True for the code that says that the output was too small; codes are negative numbers in unsigned dress.
+/// True for the error code of an output that is too small; codes are negative numbers as unsigned ones.
 #[expect(clippy::as_conversions, reason = "a C enum with the value 70")]
 fn is_too_small(code: usize) -> bool {
     code == (ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg()
@@ -219,49 +222,49 @@ fn fault(rule: &'static str, fault: &'static str) -> Error {
 mod tests {
     use super::*;
     use crate::codec::Codec::Zstd;
-    use crate::codec::testing::{Outcome, unpack, unpack_within};
+    use crate::codec::testing::{Outcome, decompress, decompress_within};
     use crate::limits::Limits;
 
     const HELLO: &[u8] = b"\x28\xb5\x2f\xfd\x20\x05\x29\0\0hello";
 
     #[test]
     fn cod_z2_frames_with_and_without_content_size() {
-        assert_eq!(unpack(Zstd, HELLO), Outcome::plain(b"hello"));
-        assert_eq!(unpack(Zstd, b"\x28\xb5\x2f\xfd\0\x58\x29\0\0hello"), Outcome::plain(b"hello"));
+        assert_eq!(decompress(Zstd, HELLO), Outcome::of(b"hello"));
+        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\0\x58\x29\0\0hello"), Outcome::of(b"hello"));
     }
 
     #[test]
     fn cod_z2_content_checksums_are_verified() {
-        assert_eq!(unpack(Zstd, b"\x28\xb5\x2f\xfd\x24\x05\x29\0\0hello\xa3\x6d\x9f\x88"), Outcome::plain(b"hello"));
-        assert_eq!(unpack(Zstd, b"\x28\xb5\x2f\xfd\x24\x05\x29\0\0hello\xa3\x6d\x9f\x89"), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\x24\x05\x29\0\0hello\xa3\x6d\x9f\x88"), Outcome::of(b"hello"));
+        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\x24\x05\x29\0\0hello\xa3\x6d\x9f\x89"), Outcome::Error("COD-Z6"));
     }
 
     #[test]
     fn cod_z3_frames_and_skippable_frames_are_one_stream() {
         let skippable = b"\x5f\x2a\x4d\x18\x02\0\0\0ab";
-        assert_eq!(unpack(Zstd, &[skippable, HELLO, skippable, HELLO, skippable].concat()), Outcome::plain(b"hellohello"));
-        assert_eq!(unpack(Zstd, skippable), Outcome::plain(b""));
-        assert_eq!(unpack(Zstd, b""), Outcome::plain(b""));
+        assert_eq!(decompress(Zstd, &[skippable, HELLO, skippable, HELLO, skippable].concat()), Outcome::of(b"hellohello"));
+        assert_eq!(decompress(Zstd, skippable), Outcome::of(b""));
+        assert_eq!(decompress(Zstd, b""), Outcome::of(b""));
     }
 
     #[test]
-    fn cod_z3_anything_else_behind_a_frame_is_an_error() {
-        assert_eq!(unpack(Zstd, &[HELLO, b"\0"].concat()), Outcome::Error("COD-Z3"));
-        assert_eq!(unpack(Zstd, &[HELLO, b"garbage!"].concat()), Outcome::Error("COD-Z3"));
+    fn cod_z3_anything_else_after_a_frame_is_an_error() {
+        assert_eq!(decompress(Zstd, &[HELLO, b"\0"].concat()), Outcome::Error("COD-Z3"));
+        assert_eq!(decompress(Zstd, &[HELLO, b"garbage!"].concat()), Outcome::Error("COD-Z3"));
     }
 
     #[test]
     fn cod_z6_every_cut_is_an_error() {
         for len in 1..HELLO.len() {
             let cut = HELLO.get(..len).unwrap_or_default();
-            assert!(matches!(unpack(Zstd, cut), Outcome::Error("COD-Z3" | "COD-Z6")), "{len}");
+            assert!(matches!(decompress(Zstd, cut), Outcome::Error("COD-Z3" | "COD-Z6")), "{len}");
         }
     }
 
     #[test]
     fn cod_z6_a_wrong_content_size_is_an_error() {
-        assert_eq!(unpack(Zstd, b"\x28\xb5\x2f\xfd\x20\x09\x29\0\0hello"), Outcome::Error("COD-Z6"));
-        assert_eq!(unpack(Zstd, b"\x28\xb5\x2f\xfd\x20\x04\x29\0\0hello"), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\x20\x09\x29\0\0hello"), Outcome::Error("COD-Z6"));
+        assert_eq!(decompress(Zstd, b"\x28\xb5\x2f\xfd\x20\x04\x29\0\0hello"), Outcome::Error("COD-Z6"));
     }
 
     /// A frame of runs: `count` blocks of 128 KiB zeros, 4 bytes each.
@@ -275,13 +278,13 @@ mod tests {
     }
 
     #[test]
-    fn cod_6_room_follows_what_is_unpacked_up_to_the_budget() {
+    fn cod_6_the_buffer_grows_with_the_output_up_to_the_budget() {
         let limits = Limits { max_ratio: 1 << 20, ..Limits::default() };
         // 32 MiB from 1 KiB: two more attempts.
-        assert_eq!(unpack_within(&limits, Zstd, &zeros(256)), Outcome::plain(&vec![0; 32 << 20]));
+        assert_eq!(decompress_within(&limits, Zstd, &zeros(256)), Outcome::of(&vec![0; 32 << 20]));
         let limits = Limits { max_decompressed_bytes: (32 << 20) - 1, ..limits };
-        assert_eq!(unpack_within(&limits, Zstd, &zeros(256)), Outcome::Error("COD-6"));
-        assert_eq!(unpack_within(&Limits::default(), Zstd, &zeros(256)), Outcome::Error("COD-6"));
+        assert_eq!(decompress_within(&limits, Zstd, &zeros(256)), Outcome::Error("COD-6"));
+        assert_eq!(decompress_within(&Limits::default(), Zstd, &zeros(256)), Outcome::Error("COD-6"));
     }
 
     #[test]

@@ -157,10 +157,10 @@ impl Topic {
         let name = legal(name)?;
         let partitions = options.partitions.or_else(|| options.known_partitions.get(name).copied()).unwrap_or(1);
         let is_compressed = options.compressed_topics.is_empty() || options.compressed_topics.iter().any(|one| one == name);
-        let (compressed, plain) = options.settings;
+        let (compressed, uncompressed) = options.settings;
         Ok(Self {
             partitioner: Partitioner::new(partitions, options.start, options.batch_bytes),
-            settings: if is_compressed { compressed } else { plain },
+            settings: if is_compressed { compressed } else { uncompressed },
             targets: HashMap::new(),
         })
     }

@@ -108,8 +108,8 @@ pub fn marker(header: &BatchHeader, bytes: &[u8]) -> Result<Option<Marker>> {
     if header.compression() != CompressionType::None || header.count == Some(0) {
         return Ok(None);
     }
-    let plain = bytes.get(records_at(header, bytes)..).unwrap_or_default();
-    let section = Section::new(plain, plain.len());
+    let records = bytes.get(records_at(header, bytes)..).unwrap_or_default();
+    let section = Section::new(records, records.len());
     let mut first = FirstRecord(None);
     let count = ensure_count(header, section.len(), false)?;
     let mut walk = Walk::of_batch(header, count, &section, &Limits::default())?;

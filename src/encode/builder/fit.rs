@@ -28,7 +28,7 @@ impl BatchBuilder {
             format if !record.headers.is_empty() => {
                 Err(refused("V2-60", format!("Magic v{} does not support record headers", format.magic())))
             }
-            RecordFormat::V1 if record.offset < 0 && self.settings.packing.is_some() => Err(negative_offset(record.offset)),
+            RecordFormat::V1 if record.offset < 0 && self.settings.compression.is_some() => Err(negative_offset(record.offset)),
             _ => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! The end of a batch: records are compressed, and the header goes before them.
 
 use super::BatchBuilder;
-use crate::codec::Packer;
+use crate::codec::Compressor;
 use crate::error::Result;
 use crate::format::v0_v1::encode::{self as v0_v1, MessageHeader};
 use crate::format::v2::encode as v2;
@@ -11,42 +11,42 @@ use crate::model::{BatchHeader, RecordFormat};
 use crate::wire::Sink;
 
 impl BatchBuilder {
-    pub(super) fn seal(&mut self, packer: &mut Packer, out: &mut Sink) -> Result<()> {
+    pub(super) fn seal(&mut self, compressor: &mut Compressor, out: &mut Sink) -> Result<()> {
         if self.settings.format == RecordFormat::V3 {
-            return self.seal_v3(packer, out);
+            return self.seal_v3(compressor, out);
         }
-        let Some(packing) = self.settings.packing else {
+        let Some(compression) = self.settings.compression else {
             // A message set is sealed message by message.
             return if self.settings.format == RecordFormat::V2 { v2::seal(out, self.start, &self.header()) } else { Ok(()) };
         };
-        let (plain, codec) = (self.records.bytes(), packing.compression_type().id());
+        let (records, codec) = (self.records.bytes(), compression.compression_type().id());
         match self.settings.format {
             RecordFormat::V07 => {
                 v07::open_message(out);
-                packer.pack(packing, plain, out)?;
+                compressor.compress(compression, records, out)?;
                 v07::seal_message(out, self.start, codec)
             }
             format @ (RecordFormat::V0 | RecordFormat::V1) => {
                 v0_v1::open_wrapper(out, format);
-                packer.pack(packing, plain, out)?;
+                compressor.compress(compression, records, out)?;
                 let attributes = self.message_attributes(codec);
                 let wrapper = MessageHeader { format, offset: self.last_offset, timestamp: self.max_timestamp(), attributes };
                 v0_v1::seal_wrapper(out, self.start, &wrapper)
             }
             _ => {
                 v2::open(out);
-                packer.pack_own(packing, (&mut self.records, 0), out)?;
+                compressor.compress_owned(compression, (&mut self.records, 0), out)?;
                 v2::seal(out, self.start, &self.header())
             }
         }
     }
 
-    fn seal_v3(&mut self, packer: &mut Packer, out: &mut Sink) -> Result<()> {
+    fn seal_v3(&mut self, compressor: &mut Compressor, out: &mut Sink) -> Result<()> {
         v3::open(out, &self.header());
         let metadata_len = if self.settings.is_metadata_first { self.records.len() } else { 0 };
         self.records.put(self.payloads.bytes());
-        match self.settings.packing {
-            Some(packing) => packer.pack_own(packing, (&mut self.records, metadata_len), out)?,
+        match self.settings.compression {
+            Some(compression) => compressor.compress_owned(compression, (&mut self.records, metadata_len), out)?,
             None => out.put(self.records.bytes()),
         }
         v3::seal(out, self.start)

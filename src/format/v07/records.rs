@@ -1,11 +1,11 @@
-//! The messages of a plain section, one at a time, as ranges into a sink; and what may be wrong with a set, looked at before.
+//! The messages of an uncompressed section, one at a time, as ranges into a sink; and what may be wrong with a set, looked at before.
 
 use super::layout::LENGTH_LEN;
 use super::parse::{self, Message};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{RecordRef, RecordSink, Section};
 
-/// The entries of an decompressed set, one after the other.
+/// The entries of a decompressed set, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Entries<'a> {
     bytes: &'a [u8],
@@ -66,7 +66,7 @@ impl Walk {
         Self { count, index: 0, position: 0, wrapper: Some(i64::try_from(size).unwrap_or(i64::MAX)) }
     }
 
-    /// Over `count` plain messages that follow each other in the log: each carries the position after it (L7-23).
+    /// Over `count` uncompressed messages that follow each other in the log: each carries the position after it (L7-23).
     pub fn of_uncompressed(count: usize) -> Self {
         Self { count, index: 0, position: 0, wrapper: None }
     }

@@ -1,4 +1,4 @@
-//! Messages as bytes: plain ones, and wrappers around what was compressed.
+//! Messages as bytes: uncompressed messages, and wrappers around compressed ones.
 
 use super::layout::{CHECKSUMMED, CRC, MIN_LEN_V0, MIN_LEN_V1, SIZE};
 use crate::error::{ErrorKind, Result};
@@ -30,7 +30,7 @@ pub fn entry_len(format: RecordFormat, key: Option<&[u8]>, value: Option<&[u8]>)
     overhead(format) + key.map_or(0, <[u8]>::len) + value.map_or(0, <[u8]>::len)
 }
 
-/// Writes a plain message behind what `out` holds.
+/// Writes an uncompressed message behind what `out` holds.
 ///
 /// # Errors
 /// `Limit` when it has more bytes than its size can say.

@@ -76,7 +76,7 @@ pub fn header(bytes: &[u8], position: u64, format: RecordFormat) -> Result<Batch
         _ => i64::from_be_bytes(array(bytes, TIMESTAMP).ok_or_else(|| invalid(bytes))?),
     };
     let attributes = Attributes(i16::from(attributes));
-    let is_plain = attributes.compression() == CompressionType::None;
+    let is_uncompressed = attributes.compression() == CompressionType::None;
     Ok(BatchHeader {
         position,
         size: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
@@ -84,9 +84,9 @@ pub fn header(bytes: &[u8], position: u64, format: RecordFormat) -> Result<Batch
         magic: i8::from_be_bytes([magic]),
         base_offset: offset,
         last_offset: offset,
-        count: is_plain.then_some(1),
+        count: is_uncompressed.then_some(1),
         attributes,
-        base_timestamp: if is_plain { timestamp } else { NO_TIMESTAMP },
+        base_timestamp: if is_uncompressed { timestamp } else { NO_TIMESTAMP },
         max_timestamp: timestamp,
         crc,
         partition_leader_epoch: NO_PARTITION_LEADER_EPOCH,

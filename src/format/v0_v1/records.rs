@@ -1,4 +1,4 @@
-//! The messages of a plain section, one at a time, as ranges into a sink.
+//! The messages of an uncompressed section, one at a time, as ranges into a sink.
 //!
 //! `Scan` goes over all of them first: offsets of magic 1 count from the last one (L8-25), so nothing can be given before the end is known.
 //! It also compares the checksums and everything else that can fail, so that the walk after it only reads fields.
@@ -40,10 +40,10 @@ impl Scan {
     /// # Errors
     /// With the index of the message: `Length` for a size below 14 (L8-23) and what `Message::parse` says, `Invalid` for a compressed one
     /// (L8-21), `Checksum`, `Limit`.
-    pub fn of_inner(plain: &[u8], check_crc: bool, limits: &Limits) -> Result<Self> {
+    pub fn of_inner(messages: &[u8], check_crc: bool, limits: &Limits) -> Result<Self> {
         let mut scan = Self::default();
-        while let Some(len) = inner_len(plain, scan.end).map_err(|error| error.in_record(as_u64(scan.count)))? {
-            let entry = plain.get(scan.end..).and_then(|tail| tail.get(..len)).unwrap_or_default();
+        while let Some(len) = inner_len(messages, scan.end).map_err(|error| error.in_record(as_u64(scan.count)))? {
+            let entry = messages.get(scan.end..).and_then(|tail| tail.get(..len)).unwrap_or_default();
             let offset = inner_offset(entry, check_crc).map_err(|error| error.in_record(as_u64(scan.count)))?;
             if scan.count == 0 {
                 scan.first_offset = offset;
@@ -66,7 +66,7 @@ impl Walk {
         Self { count: scan.count, index: 0, position: 0, shift, base_timestamp, append_time, is_wrapped: true }
     }
 
-    /// Over `count` plain messages that follow each other, each an entry of its own.
+    /// Over `count` uncompressed messages that follow each other, each an entry of its own.
     pub fn of_uncompressed(count: usize, base_offset: i64, base_timestamp: i64) -> Self {
         Self { count, index: 0, position: 0, shift: base_offset.wrapping_neg(), base_timestamp, append_time: None, is_wrapped: false }
     }
@@ -125,10 +125,10 @@ impl Walk {
 
 /// Bytes of the inner message at `at`; `None` where the set ends, be it inside of a message (L8-10, L8-23).
 #[inline]
-fn inner_len(plain: &[u8], at: usize) -> Result<Option<usize>> {
+fn inner_len(messages: &[u8], at: usize) -> Result<Option<usize>> {
     const LOG_OVERHEAD: usize = 12;
     const MIN_SIZE: i32 = 14;
-    let rest = plain.get(at..).unwrap_or_default();
+    let rest = messages.get(at..).unwrap_or_default();
     let Some(size) = rest.get(8..LOG_OVERHEAD).and_then(|field| field.first_chunk::<4>()) else { return Ok(None) };
     let size = i32::from_be_bytes(*size);
     if size < MIN_SIZE {

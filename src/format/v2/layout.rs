@@ -15,7 +15,7 @@
 //!   producerEpoch        int16    51   -1 = none
 //!   baseSequence         int32    53   -1 = none
 //!   recordsCount         int32    57
-//!   records              [Record] 61   plain, or compressed as one stream
+//!   records              [Record] 61   uncompressed, or compressed as one stream
 //!
 //! Record =>
 //!   length          varint    bytes after this field

@@ -49,7 +49,7 @@ fn compare(stored: u32, computed: u32) -> Result<()> {
     Err(crate::Error::from(ErrorKind::Checksum { rule: "V2-31", stored, computed }).in_field("crc"))
 }
 
-/// The count as a number of records that `section_len` plain bytes can hold.
+/// The count as a number of records that `section_len` uncompressed bytes can hold.
 ///
 /// # Errors
 /// `Count` when it is negative (V2-32), or larger than the bytes allow (V2-35, V2-37): nothing is reserved on its word.

@@ -1,4 +1,4 @@
-//! The records of a plain section, one at a time, as ranges into a sink.
+//! The records of an uncompressed section, one at a time, as ranges into a sink.
 //!
 //! Two readers of the same schema: `quick` loads fixed windows and only says yes or no; `careful` takes field by field and
 //! says what is wrong. `quick` serves all but the last records of a buffer; whatever it refuses goes to `careful`.

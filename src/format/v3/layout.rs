@@ -15,7 +15,7 @@
 //!   baseTimestamp        varlong       zigzag, ms; the delete horizon when bit 6 is set
 //!   maxTimestampDelta    uvarlong      64 bits, two's complement: maxTimestamp - baseTimestamp, wrapping
 //!   recordsCount         int32
-//!   records              [Record]      plain, or compressed as one stream
+//!   records              [Record]      uncompressed, or compressed as one stream
 //!
 //! Record => that of magic 2, without attributes when bit 7 is set; its length counts what is there.
 //!

@@ -130,7 +130,7 @@ fn starts_alike(seen: &[u8], signature: &[u8]) -> bool {
     seen.iter().zip(signature).all(|(byte, expected)| byte == expected)
 }
 
-/// True when plain records end where their `len` bytes end, as far as they are `seen`.
+/// True when uncompressed records end where their `len` bytes end, as far as they are `seen`.
 fn are_records(header: &BatchHeader, seen: &[u8], len: u64) -> bool {
     let count = usize::try_from(header.count.unwrap_or(0)).unwrap_or(0);
     let least = if header.has_record_attributes() { v2::layout::MIN_RECORD_LEN } else { MIN_RECORD_LEN };

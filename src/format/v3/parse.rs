@@ -122,7 +122,7 @@ pub fn header_len(bytes: &[u8]) -> usize {
     ends.take(3).last().map_or(bytes.len(), |(last, _)| VARIABLE + last + 1 + 4)
 }
 
-/// The count as a number of records that `section_len` plain bytes can hold.
+/// The count as a number of records that `section_len` uncompressed bytes can hold.
 ///
 /// # Errors
 /// `Count` as in magic 2.

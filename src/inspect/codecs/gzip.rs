@@ -63,16 +63,16 @@ fn write_data(writer: &mut FieldWriter<'_>, budget: &mut Budget) {
     writer.data("deflated", i128::try_from(len).unwrap_or(i128::MAX));
     match measured {
         Ok(member) => {
-            *budget = budget.after(member.unpacked);
+            *budget = budget.after(member.decompressed);
             if let Some(stored) = writer.number(little("CRC32", 4)) {
-                writer.note(meaning::checksum("CRC-32 of the unpacked bytes", stored, member.crc));
+                writer.note(meaning::checksum("CRC-32 of the decompressed bytes", stored, member.crc));
             }
             if let Some(size) = writer.number(little("ISIZE", 4)) {
-                let found = i128::try_from(member.unpacked).unwrap_or(i128::MAX) % (1 << 32);
+                let found = i128::try_from(member.decompressed).unwrap_or(i128::MAX) % (1 << 32);
                 writer.note(if size == found {
-                    "bytes when unpacked: matches".to_owned()
+                    "bytes when decompressed: matches".to_owned()
                 } else {
-                    format!("bytes when unpacked: {found} found")
+                    format!("bytes when decompressed: {found} found")
                 });
             }
         }
@@ -80,7 +80,7 @@ fn write_data(writer: &mut FieldWriter<'_>, budget: &mut Budget) {
             writer.mark(error.message());
             writer.number(little("CRC32", 4));
             writer.number(little("ISIZE", 4));
-            writer.note("bytes when unpacked");
+            writer.note("bytes when decompressed");
         }
     }
 }

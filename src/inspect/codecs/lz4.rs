@@ -23,7 +23,7 @@ pub(crate) fn write(writer: &mut FieldWriter<'_>) {
     }
     if flags & flag::CONTENT_CHECKSUM != 0 && writer.goes_on() {
         writer.number(little("contentChecksum", 4));
-        writer.note("xxHash-32 of the unpacked bytes; Kafka does not compare it");
+        writer.note("xxHash-32 of the decompressed bytes; Kafka does not compare it");
     }
     trailing(writer);
 }
@@ -44,7 +44,7 @@ fn write_descriptor(writer: &mut FieldWriter<'_>) -> u8 {
         });
     }
     if flags & flag::CONTENT_SIZE != 0 && writer.number(little("contentSize", 8)).is_some() {
-        writer.note("bytes when unpacked");
+        writer.note("bytes when decompressed");
     }
     if flags & flag::DICTIONARY_ID != 0 {
         writer.number(little("dictionaryId", 4));
@@ -84,7 +84,7 @@ fn write_block(writer: &mut FieldWriter<'_>, flags: u8) {
     let Some(size) = writer.number(little("blockSize", 4)) else { return };
     let stored = i128::from(flag::STORED);
     let len = size % stored;
-    writer.note(format!("{}, {}", plural(len, "byte"), if size >= stored { "stored as they are" } else { "packed" }));
+    writer.note(format!("{}, {}", plural(len, "byte"), if size >= stored { "stored as they are" } else { "compressed" }));
     writer.data("data", len);
     if flags & flag::BLOCK_CHECKSUM != 0 && writer.goes_on() {
         writer.number(little("blockChecksum", 4));

@@ -44,7 +44,7 @@ fn write_chunk(writer: &mut FieldWriter<'_>) {
 
 fn write_block(writer: &mut FieldWriter<'_>) {
     if let Some(len) = writer.number(Field::new("uncompressedLength", Kind::UnsignedVarint)) {
-        writer.note(format!("unpacks to {}", plural(len, "byte")));
+        writer.note(format!("decompresses to {}", plural(len, "byte")));
         if writer.goes_on() {
             writer.rest("elements");
         }

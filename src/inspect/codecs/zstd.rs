@@ -55,12 +55,12 @@ fn write_frame(writer: &mut FieldWriter<'_>) -> Option<()> {
     };
     if size_len > 0 {
         let size = writer.number(little("Frame_Content_Size", size_len))?;
-        writer.note(format!("unpacks to {}", plural(if size_len == 2 { size + 256 } else { size }, "byte")));
+        writer.note(format!("decompresses to {}", plural(if size_len == 2 { size + 256 } else { size }, "byte")));
     }
     write_blocks(writer)?;
     if has_checksum {
         writer.number(little("Content_Checksum", 4))?;
-        writer.note("low half of the xxHash-64 of the unpacked bytes");
+        writer.note("low half of the xxHash-64 of the decompressed bytes");
     }
     Some(())
 }

@@ -295,7 +295,7 @@ pub fn read(uri: &Path, most: u64, signals: &Signals) -> io::Result<Option<Vec<u
 /// # Errors
 /// When it cannot be listed.
 pub fn names(uri: &Path, signals: &Signals) -> io::Result<Vec<String>> {
-    kept(signals, uri, |py| py.import("logsegment.segment_files.discovery")?.call_method1("names_in", (text(uri),))?.extract())
+    kept(signals, uri, |py| module(py)?.call_method1("names_in", (text(uri),))?.extract())
 }
 
 /// The same error for native code, with the exception kept for the verb.

@@ -9,7 +9,7 @@ impl fmt::Display for FindingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failure(kind) => write!(f, "{kind}"),
-            Self::Codec(remark) => write!(f, "{remark}"),
+            Self::Codec(finding) => write!(f, "{finding}"),
             Self::Sidecar(finding) => write!(f, "{}", finding.problem),
             Self::Experimental { format } => {
                 write!(f, "format {} is experimental, a proposal that never shipped: no broker reads it", format.name())

@@ -19,8 +19,7 @@ import pytest
 import corpus
 import logsegment as ls
 from cli_process import MODERN, run
-from logsegment.analysis.redacted_fields import begins_entry, is_intact, redacted
-from logsegment.analysis.redaction import OPEN, Redactor
+from logsegment.analysis.redaction import OPEN_COLUMNS, Redactor, begins_entry, is_intact, redacted
 from logsegment.cli.options import RECORD_COLUMNS
 
 KEY = b"a key of more than sixteen bytes"
@@ -106,7 +105,7 @@ def test_json_lines_hold_lengths_and_hashes(log: Path, key_file: Path, form: lis
     assert len(done.lines) == len(plain) >= 16
     for line, record in zip(done.lines, plain, strict=True):
         assert list(line) == list(record)
-        assert {name: line[name] for name in OPEN & line.keys()} == {name: record[name] for name in OPEN & record.keys()}
+        assert {name: line[name] for name in OPEN_COLUMNS & line.keys()} == {name: record[name] for name in OPEN_COLUMNS & record.keys()}
     assert done.lines[0]["key"] == sealed(KEYS[0])
     assert (done.lines[2]["key"], done.lines[3]["value"]) == (None, None)
     if log.parent.parent.name.startswith("v2"):
@@ -389,8 +388,8 @@ def test_findings_do_not_say_the_version_that_bytes_were_taken_for(tmp_path: Pat
 
 
 def test_every_column_is_known_to_be_open_or_replaced():
-    assert OPEN | {"key", "value", "headers", "headersRaw", "internal"} == set(RECORD_COLUMNS)
-    assert not OPEN & {"key", "value", "headers", "headersRaw", "internal"}
+    assert OPEN_COLUMNS | {"key", "value", "headers", "headersRaw", "internal"} == set(RECORD_COLUMNS)
+    assert not OPEN_COLUMNS & {"key", "value", "headers", "headersRaw", "internal"}
     with pytest.raises(ValueError, match="the column rawBytes cannot be redacted"):
         Redactor(KEY).json_lines(b'{"rawBytes":"c2VjcmV0"}\n')
     with pytest.raises(ValueError, match="the column rawBytes cannot be redacted"):

@@ -15,11 +15,9 @@ import corpus
 import headless
 import logsegment as ls
 from cli_process import CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, run
-from logsegment.analysis.collect_stats import Collector
-from logsegment.analysis.stats import Stats
+from logsegment.analysis.stats import Collector, Stats
 from logsegment.cli import stats as stats_verb
-from logsegment.cli.output import stats_plots as plots
-from logsegment.cli.output.stats_page import STYLE, page
+from logsegment.cli.output.stats_page import STYLE, page, plots_of
 
 needs_browser = pytest.mark.skipif(
     headless.chromium() is None and not os.environ.get("REQUIRE_BROWSER"),
@@ -217,7 +215,7 @@ def test_the_requests_of_a_page_are_seen_and_no_others(tmp_path: Path):
 @needs_browser
 def test_a_browser_shows_something_in_each_plot(tmp_path: Path):
     """Each in a band of its own, so that one that is empty is seen."""
-    drawn = [plot for plot in plots.of(collected(MODERN / "idempotent-mixed-codecs-0")) if plot]
+    drawn = [plot for plot in plots_of(collected(MODERN / "idempotent-mixed-codecs-0")) if plot]
     titles = [plot.split("</h2>")[0].rpartition(">")[2] for plot in drawn]
     assert titles == [
         "Bytes over offsets",
@@ -247,7 +245,7 @@ def test_plots_without_anything_to_show_are_left_out():
     """No ratios were taken, and no batch has a time."""
     collector = Collector(is_sampling=False)
     collector.add(ls.encode(pa.table({"value": [b"v"] * 9, "timestampMs": [-1] * 9}), compression="gzip"), "a", None, is_repeatable=True)
-    shown = "".join(plots.of(collector.stats))
+    shown = "".join(plots_of(collector.stats))
     assert "Bytes over offsets" in shown
     assert "Times over" not in shown
     assert "by codec" not in shown

@@ -150,7 +150,7 @@ def test_segments_that_plugins_wrote_are_learnt_from_with_their_registry(here, t
     assert (done.code, "is no registry" in done.err) == (2, True)
 
 
-@pytest.mark.parametrize(("alias", "said"), [("gzip", "'gzip' is a built-in name"), ("two words", "'two words' is no name")])
+@pytest.mark.parametrize(("alias", "said"), [("gzip", "'gzip' is a built-in name"), ("two words", "'two words' is not a name")])
 def test_an_alias_that_register_would_refuse_is_refused_before_anything_is_read(here, tmp_path, alias, said):
     """S-P14."""
     damaged, made = tmp_path.parent / "no-segment.log", tmp_path / "orders.json"

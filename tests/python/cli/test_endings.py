@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli_process import CODEC, CODEC_FILE, COMMAND, DAMAGED, MODERN, run, run_on_terminal, start
-from logsegment.cli.verbs import VERBS as ALL_VERBS
+from logsegment.cli.app import VERBS as ALL_VERBS
 
 VERBS = ["batches", "cat", "verify"]
 

@@ -15,9 +15,10 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import CODEC, CODEC_FILE, DAMAGED, MODERN, TRANSACTIONS, run
-from logsegment.analysis.search import Place, Search, Wanted
+from logsegment._options import ReadOptions
+from logsegment.analysis.search import Conditions, RecordPlace, Search
 from logsegment.segment_files.discovery import find_segments
-from logsegment.stores import filesystems
+from logsegment.stores import files
 from made_logs import START, make_partition
 
 LEGACY = corpus.CORPUS / "legacy-0.10.2.2/data"
@@ -34,13 +35,13 @@ def rows_of(place: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def searched(place: Path | str, wanted: Wanted, **options: Any) -> tuple[list[Place], Search]:
-    search = Search(wanted, **options)
+def searched(place: Path | str, wanted: Conditions, **options: Any) -> tuple[list[RecordPlace], Search]:
+    search = Search(wanted, ReadOptions(**options))
     groups = groupby(find_segments(place), key=lambda file: file.directory)
     return [found for _, files in groups for found in search.places(list(files))], search
 
 
-def where(places: list[Place]) -> list[tuple[int, ...]]:
+def where(places: list[RecordPlace]) -> list[tuple[int, ...]]:
     return [(one.offset, one.batch_base_offset, one.entry_position, one.index_in_entry) for one in places]
 
 
@@ -54,19 +55,19 @@ def test_every_offset_leads_to_the_batch_and_the_position_where_the_record_is(pl
     assert len(rows) > 5
     by_offset = {row["offset"]: row for row in rows}
     for offset in range(min(by_offset) - 1, max(by_offset) + 2):
-        places, search = searched(place, Wanted(start_offset=offset, end_offset=offset + 1))
+        places, search = searched(place, Conditions(start_offset=offset, end_offset=offset + 1))
         assert where(places) == told([by_offset[offset]] if offset in by_offset else [])
         assert search.counters.batches_read <= 1
         assert search.counters.segments_read <= 1
     some = sorted(by_offset)[3], sorted(by_offset)[-2]
-    assert where(searched(place, Wanted(*some))[0]) == told([row for row in rows if some[0] <= row["offset"] < some[1]])
+    assert where(searched(place, Conditions(*some))[0]) == told([row for row in rows if some[0] <= row["offset"] < some[1]])
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.parts[-3]}-{place.name}")
 def test_a_time_leads_to_the_record_that_a_broker_answers_with(place: Path):
     log = ls.Log(place)
     for timestamp in sorted({min(row["timestampMs"] + more, 2**63 - 1) for row in rows_of(place) for more in (0, 1)}):
-        places, _ = searched(place, Wanted(at=timestamp))
+        places, _ = searched(place, Conditions(at=timestamp))
         assert [one.offset for one in places] == [offset for offset in [log.offset_for_timestamp(timestamp)] if offset is not None]
 
 
@@ -78,25 +79,25 @@ def test_a_range_of_times_is_that_of_the_records_between_two_offsets():
     behind = next(row["offset"] for row in rows if row["timestampMs"] >= until)
     expected = [row for row in rows if first <= row["offset"] < behind and row["timestampMs"] >= since]
     assert 0 < len(expected) < len(rows)
-    assert where(searched(CODEC, Wanted(since=since, until=until))[0]) == told(expected)
-    assert searched(CODEC, Wanted(since=times[-1] + 1))[0] == []
-    assert len(searched(CODEC, Wanted(until=times[-1] + 1))[0]) == len(rows)
+    assert where(searched(CODEC, Conditions(since=since, until=until))[0]) == told(expected)
+    assert searched(CODEC, Conditions(since=times[-1] + 1))[0] == []
+    assert len(searched(CODEC, Conditions(until=times[-1] + 1))[0]) == len(rows)
 
 
 def test_keys_and_headers_are_found_by_reading_within_the_bounds():
     edges = MODERN / "edge-records-0"
     rows = [row for row in rows_of(edges) if not row["isControl"]]
-    assert where(searched(edges, Wanted(keys=[b"k", b""]))[0]) == told([row for row in rows if row["key"] in (b"k", b"")])
+    assert where(searched(edges, Conditions(keys=[b"k", b""]))[0]) == told([row for row in rows if row["key"] in (b"k", b"")])
     for headers in ([("dup", b"2")], [("dup", None)], [("nul\0in\0key", b"n"), ("", b"empty key")], [("dup", b"3")], [("null-value", b"")]):
         expected = [
             row
             for row in rows
             if all(any(one["key"] == name and value in (None, one["value"]) for one in row["headers"]) for name, value in headers)
         ]
-        assert where(searched(edges, Wanted(headers=headers))[0]) == told(expected)
-    assert len(searched(edges, Wanted(headers=[("dup", None)]))[0]) > 0
+        assert where(searched(edges, Conditions(headers=headers))[0]) == told(expected)
+    assert len(searched(edges, Conditions(headers=[("dup", None)]))[0]) > 0
     user = [row["offset"] for row in rows_of(CODEC) if row["key"] == b"user-36"]
-    assert [one.offset for one in searched(CODEC, Wanted(user[1], None, keys=[b"user-36"]))[0]] == user[1:]
+    assert [one.offset for one in searched(CODEC, Conditions(user[1], None, keys=[b"user-36"]))[0]] == user[1:]
 
 
 def kernel_bytes() -> int:
@@ -119,7 +120,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.skipif(not Path("/proc/thread-self/io").exists(), reason="bytes are counted by Linux")
 def test_a_look_up_of_an_offset_in_many_partitions_reads_one_batch_and_the_index_of_each(many: Path):
-    wanted = Wanted(17_001, 17_002)
+    wanted = Conditions(17_001, 17_002)
     partitions, log = 40, next(many.glob("orders-0/*.log"))
     assert log.stat().st_size > 32_000_000
     indexes = log.with_suffix(".index").stat().st_size
@@ -139,7 +140,7 @@ def test_a_look_up_of_an_offset_in_many_partitions_reads_one_batch_and_the_index
 
 def test_a_look_up_of_a_time_reads_the_headers_before_it_and_one_batch(many: Path):
     """No index proves that no earlier batch is of the time."""
-    places, search = searched(many, Wanted(at=START + 17_001))
+    places, search = searched(many, Conditions(at=START + 17_001))
     assert {one.offset for one in places} == {17_001}
     counters = search.counters
     assert (counters.index_bytes, counters.batches_read) == (0, counters.partitions)
@@ -148,12 +149,12 @@ def test_a_look_up_of_a_time_reads_the_headers_before_it_and_one_batch(many: Pat
 
 def test_names_and_indexes_leave_out_segments_and_a_missing_index_is_told(tmp_path: Path):
     make_partition(tmp_path, "orders", 0, [list(range(first, first + 100)) for first in range(0, 1000, 100)], interval=500)
-    places, search = searched(tmp_path, Wanted(550, 551))
+    places, search = searched(tmp_path, Conditions(550, 551))
     assert where(places)[0][0] == 550
     assert (search.counters.segments, search.counters.segments_read, search.counters.bytes_walked) == (10, 1, 0)
     for index in tmp_path.glob("*/*.index"):
         index.unlink()
-    places, search = searched(tmp_path, Wanted(550, 551))
+    places, search = searched(tmp_path, Conditions(550, 551))
     assert (len(places), search.counters.index_bytes) == (1, 0)
     assert search.counters.bytes_walked == places[0].entry_position > 0
 
@@ -198,7 +199,7 @@ def test_a_time_behind_bytes_that_are_no_batch_is_found_when_they_are_skipped(tm
     data, batches = CODEC_FILE.read_bytes(), ls.batches(CODEC_FILE.read_bytes()).to_pyarrow().to_pylist()
     path, at = tmp_path / "broken.log", batches[2]["position"]
     path.write_bytes(data[:at] + b"\xff" * 100 + data[at:])
-    wanted = Wanted(at=batches[5]["maxTimestamp"])
+    wanted = Conditions(at=batches[5]["maxTimestamp"])
     with pytest.raises(ls.RecordBatchError):
         searched(path, wanted)
     places, search = searched(path, wanted, on_error="skip")
@@ -215,8 +216,8 @@ def test_a_length_that_was_made_larger_makes_no_answer_of_what_it_hides(claim: s
     data[hit["position"] + 8 : hit["position"] + 12] = length.to_bytes(4)
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(data)
-    wanted = [Wanted(start_offset=hidden["lastOffset"], end_offset=hidden["lastOffset"] + 1), Wanted(keys=[b"none of them"])]
-    for one in [*wanted, Wanted(start_offset=0, end_offset=999_999, keys=[b"none of them"])]:
+    wanted = [Conditions(start_offset=hidden["lastOffset"], end_offset=hidden["lastOffset"] + 1), Conditions(keys=[b"none of them"])]
+    for one in [*wanted, Conditions(start_offset=0, end_offset=999_999, keys=[b"none of them"])]:
         with pytest.raises(ls.RecordBatchError) as caught:
             searched(path, one)
         error = caught.value
@@ -233,7 +234,7 @@ def test_a_length_that_was_made_larger_makes_no_answer_of_what_it_hides(claim: s
     assert [line["offset"] for line in done.lines] == [hidden["lastOffset"]]
     if claim == "the rest":
         with pytest.raises(ls.CorruptError):
-            searched(path, Wanted(at=behind["maxTimestamp"]))
+            searched(path, Conditions(at=behind["maxTimestamp"]))
         assert run("find", path, "--time", str(behind["maxTimestamp"])).code == 2
 
 
@@ -266,7 +267,7 @@ def test_tiered_storage_is_looked_up_like_a_log_directory(tmp_path: Path):
         log = ls.Log(tiered.folder(mode), decryption_keys=tiered.KEYS)
         rows = log.records(columns=WHERE).to_pyarrow().to_pylist()
         wanted = rows[len(rows) // 2]
-        places, search = searched(log.path, Wanted(wanted["offset"], wanted["offset"] + 1))
+        places, search = searched(log.path, Conditions(wanted["offset"], wanted["offset"] + 1))
         assert where(places) == told([wanted])
         assert (search.counters.batches_read, search.counters.segments_read) == (1, 1)
     (tmp_path / "key.der").write_bytes(tiered.KEYS["key1"])
@@ -277,9 +278,9 @@ def test_tiered_storage_is_looked_up_like_a_log_directory(tmp_path: Path):
 def test_a_store_is_searched_as_a_directory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from pyarrow import fs
 
-    monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (fs.LocalFileSystem(), str(tmp_path)))
+    monkeypatch.setattr(files, "_file_system", lambda root, process: (fs.LocalFileSystem(), str(tmp_path)))
     make_partition(tmp_path, "orders", 0, [list(range(first, first + 100)) for first in range(0, 500, 100)], interval=500)
-    for wanted in (Wanted(250, 251), Wanted(at=START + 250), Wanted(since=START + 250, until=START + 251)):
+    for wanted in (Conditions(250, 251), Conditions(at=START + 250), Conditions(since=START + 250, until=START + 251)):
         places, search = searched("s3://bucket/orders-0", wanted)
         here, local = searched(tmp_path / "orders-0", wanted)
         assert where(places) == where(here)

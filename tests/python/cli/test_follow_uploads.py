@@ -15,7 +15,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from growing import GrowingLog
-from logsegment.stores import filesystems
+from logsegment.stores import files
 from logsegment.tiered.uri import tiered as keyed
 from tiered_leaders import local_upload, upload
 from watching import Watch
@@ -57,7 +57,7 @@ LAYOUTS: list[Callable[[Path, Path, int], None]] = [aiven, sealed, local, pinter
 def test_records_of_new_uploads_are_shown_once_and_in_order(
     put: Any, start: int | None, is_stored: bool, replicas: tuple[Path, Path], tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (LocalFileSystem(), str(tmp_path)))
+    monkeypatch.setattr(files, "_file_system", lambda root, process: (LocalFileSystem(), str(tmp_path)))
     parts = offsets_of(replicas[0])
     assert len(parts) > 4
     put(tmp_path, replicas[0], 0)

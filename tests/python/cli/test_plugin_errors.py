@@ -34,8 +34,8 @@ FAULTS = {
 #: The same of plugins that fail to pack, and what is said of them.
 PACKING = {
     "packs-not": ("plugin_codecs:PacksNot", "it raised ArithmeticError: two and two is five"),
-    "packs-away": ("plugin_codecs:PacksAway", "it packed 7 bytes of records to nothing"),
-    "packs-garbage": ("plugin_codecs:PacksGarbage", "what it packed unpacks to 1 other byte, not to the 7 that it was given"),
+    "packs-away": ("plugin_codecs:PacksAway", "it compressed 7 bytes of records to nothing"),
+    "packs-garbage": ("plugin_codecs:PacksGarbage", "what it compressed decompresses to 1 other byte, not to the 7 that it was given"),
     "packing-exits": ("plugin_codecs:PackingExits", "it raised SystemExit: 3"),
 }
 NAME = "00000000000000000000.log"
@@ -293,7 +293,7 @@ def test_convert_names_the_plugin_that_packs_and_not_its_input(alias: str, regis
     done = here("convert", "--compression", alias, *ALLOWED, "--registry", registry, source, "-o", target)
     assert (done.code, done.out, target.exists()) == (1, b"", False)
     error, advice = done.err.splitlines()
-    plugin = f'plugin "{alias}" (id {FileRegistry(registry).by_alias(alias).plugin_id}, class {name}) failed to pack the batch: {told}'
+    plugin = f'plugin "{alias}" (id {FileRegistry(registry).by_alias(alias).plugin_id}, class {name}) failed to compress the batch: {told}'
     assert error == f"logsegment: {source}: [S-P6] at byte {len(first)}, base offset 1: {plugin}"
     assert advice == "logsegment: nothing was written; what failed is the plugin of the target, not the input"
     assert here("verify", source).code == 0
@@ -388,8 +388,8 @@ STATES: dict[str, tuple[Any, int, str]] = {
     "another key": ({"other": GOOD}, 2, "plugin-python-topic: key 'other': "),
     "two of one id": ({"small": GOOD, "other": GOOD | {"pluginAlias": "other"}}, 2, "id 1 is that of 'small' and 'other'"),
     "no file": (None, 2, "does not exist"),
-    "no JSON": ("{", 2, "is no registry: it is not JSON"),
-    "no registry": ("[]", 2, "is no registry: it holds no object"),
+    "no JSON": ("{", 2, "is not a registry: it is not JSON"),
+    "no registry": ("[]", 2, "is not a registry: it holds no object"),
 }
 
 

@@ -152,7 +152,7 @@ def test_an_update_that_is_incompatible_needs_to_be_said_compatible(path: Path, 
         ("list.json", "[" * 100_000, "list.json cannot be read"),
         ("list.toml", "plugin = 1", "holds no list of plugins"),
         ("list.json", "[]", "holds no list of plugins"),
-        ("list.json", "[3]", "plugin 1: 3 is no plugin"),
+        ("list.json", "[3]", "plugin 1: 3 is not a plugin"),
         (
             "list.yaml",
             YAML.replace("v1.0", "1.0"),
@@ -347,7 +347,7 @@ def test_at_a_terminal_it_asks_shows_and_confirms(path: Path, at_terminal: Calla
     terminal.answer("Version [v1.0]", "v3.1")
     terminal.answer("Class for java", "org.example.Small")
     terminal.answer("Another language", "Python")
-    terminal.answer("'Python' is no name of a language", "python")
+    terminal.answer("'Python' is not a name of a language", "python")
     terminal.answer("Class for python", "example.small:Codec")
     terminal.answer("Another language", "")
     terminal.answer("Another plugin? [y/N]", "n")

@@ -13,7 +13,7 @@ import pytest
 import corpus
 import logsegment as ls
 from cli_process import run
-from logsegment.analysis.search import Search, Wanted
+from logsegment.analysis.search import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 
 SOURCE = corpus.CORPUS / "modern-4.1.0/data/multi-segment-0"
@@ -81,7 +81,7 @@ def test_all_other_offsets_are_looked_up(damaged: tuple[Path, range]):
 
 def test_find_and_cat_do_the_same(damaged: tuple[Path, range]):
     directory, lost = damaged
-    (place,) = Search(Wanted(start_offset=lost.stop + 1, end_offset=lost.stop + 2)).places(find_segments(directory))
+    (place,) = Search(Conditions(start_offset=lost.stop + 1, end_offset=lost.stop + 2)).places(find_segments(directory))
     assert place.offset == lost.stop + 1
     done = run("cat", directory, "--offset", f"{lost.stop}..", "--columns", "offset")
     assert (done.code, done.lines[0]["offset"], done.err) == (0, lost.stop, "")

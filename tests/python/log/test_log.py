@@ -318,7 +318,7 @@ def test_markers_of_a_partition_are_read_once_for_all_of_its_segments(tmp_path: 
             shutil.copyfile(path, tmp_path / path.name)
     asked = []
     own = module.committed_transactions
-    monkeypatch.setattr(module, "committed_transactions", lambda files, **how: asked.append(files) or own(files, **how))
+    monkeypatch.setattr(module, "committed_transactions", lambda files, options: asked.append(files) or own(files, options))
     log = ls.Log(tmp_path)
     found = [one[:3] for one in log.aborted_transactions]
     again = log.aborted_transactions

@@ -17,7 +17,7 @@ import pytest
 
 import logsegment as ls
 from cli_process import run
-from logsegment.analysis.search import Search, Wanted
+from logsegment.analysis.search import Conditions, Search
 from logsegment.cli.app import program
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import LogSegmentSource
@@ -195,7 +195,7 @@ def test_every_reader_gives_the_records_of_a_range_whatever_the_names_are(partit
         code = cat(log, start, end)
         assert [json.loads(line)["offset"] for line in capfdbinary.readouterr().out.splitlines()] == wanted
         assert code == int(is_touched), (names, start, end)
-        search = Search(Wanted(start_offset=start, end_offset=end))
+        search = Search(Conditions(start_offset=start, end_offset=end))
         assert [place.offset for place in search.places(find_segments(log))] == wanted
 
 

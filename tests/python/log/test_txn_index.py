@@ -13,6 +13,7 @@ import building
 import corpus
 import logsegment as ls
 import made_logs
+from logsegment._options import ReadOptions
 from logsegment.log.neighbours import committed_transactions
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import LogSegmentSource
@@ -137,7 +138,7 @@ def test_a_transaction_is_followed_over_segments_whatever_their_snapshots_say(tm
         long_log(other, [building.simple_batch([b"nothing"], MARKER_AT)])
         for file in files(other, ".snapshot"):
             shutil.copy(file, log)
-    found = committed_transactions(find_segments(log), 0, 2)
+    found = committed_transactions(find_segments(log), ReadOptions(start_offset=0, end_offset=2))
     assert (found.aborted, found.last_stable_offset) == (aborted, stable)
 
 
@@ -147,7 +148,7 @@ def test_an_entry_without_its_marker_aborts_nothing(tmp_path: Path):
     (other,) = [path for path in files(log, ".log") if int(path.stem) == MARKER_AT]
     for last in (MARKER_AT, MARKER_AT + 1, MARKER_AT + 10**6):
         other.with_suffix(".txnindex").write_bytes(entry(0, last))
-        found = committed_transactions(find_segments(log), 0, 2)
+        found = committed_transactions(find_segments(log), ReadOptions(start_offset=0, end_offset=2))
         assert (found.aborted, found.last_stable_offset) == ([], None)
     assert offsets(log, 0, 2) == [0, 1]
 
@@ -160,7 +161,7 @@ def test_an_abort_marker_that_is_damaged_is_not_believed(tmp_path: Path):
     path.write_bytes(bytes(data))
     remove(log, ".snapshot")
     expected = ls.scan_transactions([ls.FileSource(one) for one in files(log, ".log")])
-    found = committed_transactions(find_segments(log), 0, 2)
+    found = committed_transactions(find_segments(log), ReadOptions(start_offset=0, end_offset=2))
     assert (found.aborted, found.last_stable_offset) == (expected.aborted, expected.last_stable_offset)
 
 
@@ -242,7 +243,7 @@ def test_an_abort_of_another_transaction_of_the_same_producer_is_not_taken_for_t
     (index,) = [path for path in files(log) if path.stat().st_size]
     index.write_bytes(index.read_bytes()[:10] + bytes(8) + index.read_bytes()[18:])
     assert list(ls.Segment(index.with_suffix(".log")).aborted_transactions) == [(ABORTED, 0, 4, 5)]
-    found = committed_transactions(find_segments(log), 0, 1)
+    found = committed_transactions(find_segments(log), ReadOptions(start_offset=0, end_offset=1))
     assert found.aborted == []
     assert offsets(log, 0, 1) == [0]
     assert offsets(log, 0, 6) == [0, 1, 5]

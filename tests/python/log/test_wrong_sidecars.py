@@ -15,7 +15,7 @@ import pytest
 
 import building
 import logsegment as ls
-from logsegment.analysis.search import Search, Wanted
+from logsegment.analysis.search import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 from logsegment.spark import LogSegmentSource
 
@@ -133,7 +133,7 @@ def answers(directory: Path, offsets: tuple[int, int], times: tuple[int, int]) -
         reader: Any = source.reader(source.schema())
         rows = [row for task in reader.partitions() for batch in reader.read(task) for row in batch.to_pylist()]
         found[f"spark {isolation}"] = [row["offset"] for row in rows]
-    found["find"] = [place.offset for place in Search(Wanted(at=start)).places(find_segments(directory))]
+    found["find"] = [place.offset for place in Search(Conditions(at=start)).places(find_segments(directory))]
     found["time"] = log.offset_for_timestamp(start)
     return found
 

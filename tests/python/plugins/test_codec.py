@@ -325,9 +325,9 @@ class Packing(Identity):
 
 plugin_codecs.Packing = Packing  # type: ignore[attr-defined]
 LOSING = {
-    "nothing": (lambda plain: b"", "packed [0-9]+ bytes of records to nothing"),
-    "one byte": (lambda plain: b"x", "unpacks to 1 other byte, not to the [0-9]+ that it was given"),
-    "other bytes": (lambda plain: bytes(len(plain)), "unpacks to [0-9]+ other bytes"),
+    "nothing": (lambda plain: b"", "compressed [0-9]+ bytes of records to nothing"),
+    "one byte": (lambda plain: b"x", "decompresses to 1 other byte, not to the [0-9]+ that it was given"),
+    "other bytes": (lambda plain: bytes(len(plain)), "decompresses to [0-9]+ other bytes"),
 }
 
 
@@ -347,8 +347,8 @@ def test_a_plugin_that_packs_records_away_is_refused(how: str, monkeypatch: pyte
         with pytest.raises(ls.CodecError, match=told) as raised:
             call()
         error = raised.value
-        assert (error.code, error.rule, error.kafka_error_code, error.base_offset is not None) == ("packing", "S-P6", -1, True)
-        assert '"own" (id 3, class plugin_codecs:Packing) failed to pack the batch' in str(error)
+        assert (error.code, error.rule, error.kafka_error_code, error.base_offset is not None) == ("compression", "S-P6", -1, True)
+        assert '"own" (id 3, class plugin_codecs:Packing) failed to compress the batch' in str(error)
 
 
 def test_that_a_later_batch_was_packed_to_nothing_is_seen_too(monkeypatch: pytest.MonkeyPatch):
@@ -386,9 +386,9 @@ def test_conversion_blames_the_plugin_of_the_target(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Packing, "pack", staticmethod(pack))
     data = building.batch(b"", count=0, base_offset=0) + GOOD
     for options in ({}, {"to": "v3"}):
-        with pytest.raises(ls.CodecError, match="failed to pack the batch: it raised ArithmeticError: two and two is five") as raised:
+        with pytest.raises(ls.CodecError, match="failed to compress the batch: it raised ArithmeticError: two and two is five") as raised:
             ls.convert(data, compression="own", codecs=registry(own=Packing), **options)
-        assert (raised.value.code, raised.value.position, raised.value.base_offset) == ("packing", len(data) - len(GOOD), 1)
+        assert (raised.value.code, raised.value.position, raised.value.base_offset) == ("compression", len(data) - len(GOOD), 1)
 
 
 def test_a_list_of_records_that_cannot_be_packed_is_named(monkeypatch: pytest.MonkeyPatch):

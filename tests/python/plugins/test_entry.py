@@ -56,7 +56,7 @@ def test_ids_are_4_bits(plugin_id: int):
         (b"", None, "the value is not JSON"),
         (b'{"pluginID": 3', None, "the value is not JSON"),
         (b'{"a": "\xff"}', None, "byte 7 is not UTF-8"),
-        (changed(ratio=float("nan")), None, "NaN is no JSON number"),
+        (changed(ratio=float("nan")), None, "NaN is not a JSON number"),
         (b"[" * 200_000, None, "the value is not JSON"),
     ],
 )
@@ -73,7 +73,7 @@ def test_what_is_no_entry_is_refused_with_its_field(value: bytes, field: str | N
 def test_an_entry_that_is_made_is_held_to_the_same_rules():
     with pytest.raises(EntryError, match="not 0 to 15"):
         Entry(16, "fast", "a:B", "v1")
-    with pytest.raises(EntryError, match="no extra field"):
+    with pytest.raises(EntryError, match="not an extra field"):
         Entry(1, "fast", "a:B", "v1", {"pluginVersion": "v2"})
     with pytest.raises(ValueError, match="JSON"):
         Entry(1, "fast", "a:B", "v1", {"ratio": float("inf")}).to_json()

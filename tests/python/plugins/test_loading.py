@@ -14,7 +14,7 @@ import logsegment as ls
 from cli_process import run
 from logsegment.plugins import Entry, FileRegistry, MemoryRegistry, Plugin
 from logsegment.plugins.loading import load
-from logsegment.plugins.travelling import arrived, travelling
+from logsegment.plugins.stored_registry import arrived, travelling
 
 CODEC = """
 import pathlib, zlib

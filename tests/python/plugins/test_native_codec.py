@@ -210,7 +210,7 @@ def test_a_length_that_is_told_wrongly_or_not_at_all_costs_another_try(faults, f
     assert row["value"] == corpus.rows_of(ls.decode(building.batch(packed[1:], count=1), columns=["value"]))[0]["value"]
 
 
-@pytest.mark.parametrize(("table", "text"), [("faults_codec", "says that it wrote"), ("boundless_codec", "it cannot tell how long")])
+@pytest.mark.parametrize(("table", "text"), [("faults_codec", "says that it wrote"), ("boundless_codec", "its compressed_len is invalid")])
 def test_a_codec_that_cannot_pack_is_named(faults, table, text):
     with pytest.raises(ls.CodecError, match=text):
         ls.encode(TABLE, compression="bare", codecs=registered(faults, table))
@@ -220,7 +220,7 @@ def test_a_codec_that_cannot_pack_is_named(faults, table, text):
     ("table", "name", "text"),
     [
         ("later_codec", NAME, "version 2, not 1"),
-        ("partial_codec", NAME, "lacks unpack, packed_len or pack"),
+        ("partial_codec", NAME, "lacks decompress, compressed_len or compress"),
         ("faults_codec", b"another.codec", "its capsule is not called logsegment.codec"),
     ],
 )

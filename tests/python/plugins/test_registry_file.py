@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from logsegment.plugins import Entry, FileRegistry, Plugin, RegistrationError, Registry, RegistryError, locking
+from logsegment.plugins import Entry, FileRegistry, Plugin, RegistrationError, Registry, RegistryError, file_registry
 from rights import closed
 
 FAST = Plugin("fast", {"java": "org.example.Fast", "python": "example.fast:Codec"}, "v1.0", extra={"vendor": "Übung"})
@@ -119,8 +119,8 @@ def test_nothing_is_left_where_nothing_was_registered(path: Path):
         (b"[" * 100_000, "it is not JSON"),
         (b'{"plugins": {}}', "'plugins' is not plugin-LANGUAGE-topic"),
         (b'{"plugin-java-topic": []}', "holds no object of aliases"),
-        (b'{"plugin-java-topic": {"a": {}, "a": {}}}', "'a' stands twice"),
-        (b'{"plugin-java-topic": {"a": NaN}}', "NaN is no JSON number"),
+        (b'{"plugin-java-topic": {"a": {}, "a": {}}}', "'a' is there twice"),
+        (b'{"plugin-java-topic": {"a": NaN}}', "NaN is not a JSON number"),
     ],
 )
 def test_a_file_that_is_no_registry_is_told_and_never_overwritten(path: Path, content: bytes, said: str):
@@ -302,7 +302,7 @@ def test_windows_is_asked_again_until_the_lock_is_there(monkeypatch: pytest.Monk
             raise OSError(answer, "no")
 
     monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(LK_LOCK=1, locking=stand_in))
-    source = compile(Path(locking.__file__).read_text(), locking.__file__, "exec")
+    source = compile(Path(file_registry.__file__).read_text(), file_registry.__file__, "exec")
     monkeypatch.setattr(sys, "platform", "win32")
     names: dict[str, Any] = {}
     exec(source, names)

@@ -10,10 +10,9 @@ from typing import ClassVar
 
 import pytest
 
-from logsegment.plugins import Entry, FileRegistry, MemoryRegistry, Plugin, RegistryError, TopicRegistry, travelling
+from logsegment.plugins import Entry, FileRegistry, MemoryRegistry, Plugin, RegistryError, TopicRegistry, stored_registry
 from logsegment.plugins.catalog import Catalog, Change
-from logsegment.plugins.stored import Plan, StoredRegistry
-from logsegment.plugins.travelling import KEPT_SECONDS, TravellingRegistry
+from logsegment.plugins.stored_registry import KEPT_SECONDS, Plan, StoredRegistry, TravellingRegistry
 from rights import closed
 
 FAST, SMALL = Entry(0, "fast", "a:Fast", "v1"), Entry(1, "small", "a:Small", "v1")
@@ -52,7 +51,7 @@ class Counted(StoredRegistry):
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was read in this process."""
-    monkeypatch.setattr(travelling, "_HERE", {})
+    monkeypatch.setattr(stored_registry, "_HERE", {})
     monkeypatch.setattr(Place, "entries", [FAST])
     monkeypatch.setattr(Place, "end", 1)
     monkeypatch.setattr(Place, "is_down", False)
@@ -86,11 +85,11 @@ def test_a_process_reads_it_once_for_all_tasks_and_batches():
 
 
 def test_what_the_driver_knows_no_task_asks_for():
-    job = travelling.travelling(Counted())
+    job = stored_registry.travelling(Counted())
     assert isinstance(job, TravellingRegistry)
     assert job.by_id(0) == FAST
     sent = pickle.dumps(job)
-    travelling._HERE.clear()
+    stored_registry._HERE.clear()
     assert pickle.loads(sent).by_id(0) == FAST
     assert Place.reads == 1
 
@@ -161,12 +160,12 @@ def test_a_file_is_read_where_the_job_is_made(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     registry = FileRegistry("plugins.json")
     with pytest.raises(RegistryError, match=r"there is no registry /.*plugins\.json"):
-        travelling.travelling(registry)
+        stored_registry.travelling(registry)
     registry.register([Plugin("fast", {"java": "a.Fast", "python": "a:Fast"}, "v1")])
-    job = travelling.travelling(registry)
+    job = stored_registry.travelling(registry)
     assert repr(job) == f"FileRegistry('{tmp_path}/plugins.json', 'python')"
     sent = pickle.dumps(job)
-    travelling._HERE.clear()
+    stored_registry._HERE.clear()
     (tmp_path / "plugins.json").unlink()
     task = pickle.loads(sent)
     assert task.by_id(0).class_name == "a:Fast"
@@ -187,7 +186,7 @@ def test_a_file_that_may_not_be_read_is_as_good_as_none(tmp_path: Path):
     path = tmp_path / "home/plugins.json"
     path.parent.mkdir()
     FileRegistry(path).register([Plugin("fast", {"java": "a.Fast", "python": "a:Fast"}, "v1")])
-    [task] = tasks(1, travelling.travelling(FileRegistry(path)))
+    [task] = tasks(1, stored_registry.travelling(FileRegistry(path)))
     with closed(path.parent, 0o000):
         assert (task.by_id(0).alias, task.by_id(1)) == ("fast", None)
         with pytest.raises(RegistryError, match="Permission denied"):
@@ -198,17 +197,17 @@ def test_each_job_has_the_file_as_its_driver_read_it(tmp_path: Path):
     path = tmp_path / "plugins.json"
     registry = FileRegistry(path)
     registry.register([Plugin("fast", {"java": "a.Fast", "python": "a:Fast"}, "v1.0")])
-    first = travelling.travelling(registry)
+    first = stored_registry.travelling(registry)
     registry.register([Plugin("fast", {"java": "a.Fast", "python": "a:Faster"}, "v1.1")])
-    second = travelling.travelling(registry)
+    second = stored_registry.travelling(registry)
     for job, version in ((first, "v1.0"), (second, "v1.1"), (first, "v1.0")):
         assert tasks(1, job)[0].by_id(0).version == version
 
 
 def test_what_is_kept_nowhere_travels_as_it_is():
     memory = MemoryRegistry([FAST])
-    assert travelling.travelling(memory) is memory
-    assert travelling.travelling(None) is None
+    assert stored_registry.travelling(memory) is memory
+    assert stored_registry.travelling(None) is None
 
 
 def test_topics_are_told_apart_by_servers_and_settings():
@@ -222,7 +221,7 @@ def test_topics_are_told_apart_by_servers_and_settings():
         TopicRegistry("a:9092", "java", **{"security.protocol": "SASL_SSL", "sasl.password": "secret"}),
     ]
     assert len({other.place() for other in [one, *others]}) == 4
-    assert "secret" not in repr(travelling.travelling(one))
+    assert "secret" not in repr(stored_registry.travelling(one))
 
 
 def test_what_librdkafka_quotes_of_a_secret_is_hidden():

@@ -188,7 +188,7 @@ def test_all_or_nothing_and_every_fault_is_told():
     """S-P16."""
     faults = refused(registration, catalog(), [plugin("good"), plugin("gzip"), plugin("lonely", "python"), plugin("C", "java", "C++")])
     assert [rule for rule, _ in faults] == ["S-P9", "S-P14", *["S-P13"] * 5]
-    assert refused(registration, catalog(), [plugin("a"), plugin("a")]) == [("S-P15", "'a' stands 2 times in the list")]
+    assert refused(registration, catalog(), [plugin("a"), plugin("a")]) == [("S-P15", "'a' is 2 times in the list")]
 
 
 def test_what_is_wrong_already_has_to_be_mended_first():
@@ -255,13 +255,13 @@ def test_damage_is_a_finding_that_blocks_registration_until_it_is_mended(key: by
         ({"pluginAlias": "a", "pluginVersion": "v1"}, "pluginClassName is missing"),
         ({"pluginAlias": "a", "pluginClassName": "x.Y", "pluginVersion": "v1"}, "must name a class for each language"),
         ({"pluginAlias": "a", "pluginClassName": {}, "pluginVersion": "v1"}, "must name a class for each language"),
-        ({"pluginAlias": "a", "pluginClassName": {3: "x.Y"}, "pluginVersion": "v1"}, "the language 3 is no string"),
+        ({"pluginAlias": "a", "pluginClassName": {3: "x.Y"}, "pluginVersion": "v1"}, "the language 3 is not a string"),
         ({"pluginAlias": "a", "pluginClassName": BOTH, "pluginVersion": 1.0}, "pluginVersion is a number with a fraction"),
         ({"pluginAlias": "a", "pluginClassName": BOTH, "pluginVersion": {"java": "v1"}}, "pluginVersion is missing for python"),
         ({"pluginAlias": "a", "pluginClassName": BOTH, "pluginVersion": "v1", "pluginID": 16}, "not 0 to 15"),
         ({"pluginAlias": "a", "pluginClassName": BOTH, "pluginVersion": "v1", "since": {1, 2}}, "holds what JSON cannot"),
         ({"pluginAlias": "a", "pluginClassName": BOTH, "pluginVersion": "v1", "note": "\ud800"}, "holds what JSON cannot"),
-        (["a"], "is no plugin"),
+        (["a"], "is not a plugin"),
     ],
 )
 def test_what_is_no_plugin_is_refused(fields: Any, said: str):

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from logsegment.plugins import topic_settings
+from logsegment.plugins import topic_registry
 from logsegment.plugins.catalog import topic_of
-from logsegment.plugins.topic_settings import judge_topics, make_topics
+from logsegment.plugins.topic_registry import judge_topics, make_topics
 
 pytest.importorskip("confluent_kafka")
 
@@ -54,7 +54,7 @@ def test_topics_are_made_compacted_with_one_partition_and_three_replicas(brokers
 )
 def test_too_few_replicas_are_a_warning(monkeypatch: pytest.MonkeyPatch, brokers: int, replicas: int, expected: list[str]):
     """S-P9."""
-    monkeypatch.setattr(topic_settings, "_policies", lambda cluster, languages: dict.fromkeys(languages, "compact"))
+    monkeypatch.setattr(topic_registry, "_policies", lambda cluster, languages: dict.fromkeys(languages, "compact"))
     cluster: Any = Brokers(brokers, java=3, python=replicas) if brokers > 2 else Brokers(brokers, java=brokers, python=replicas)
     findings = judge_topics(cluster)
     assert [(one.rule, one.severity, one.path, one.field) for one in findings] == [
@@ -69,7 +69,7 @@ def test_too_few_replicas_are_a_warning(monkeypatch: pytest.MonkeyPatch, brokers
 @pytest.mark.parametrize("policy", ["delete", "compact,delete", "delete,compact", ""])
 def test_a_topic_that_is_not_compacted_alone_is_an_error(monkeypatch: pytest.MonkeyPatch, policy: str):
     """S-P12."""
-    monkeypatch.setattr(topic_settings, "_policies", lambda cluster, languages: {"java": "compact", "python": policy})
+    monkeypatch.setattr(topic_registry, "_policies", lambda cluster, languages: {"java": "compact", "python": policy})
     cluster: Any = Brokers(1, java=1, python=1)
     [finding] = judge_topics(cluster)
     assert (finding.rule, finding.severity, finding.path, finding.field) == ("S-P12", "error", "plugin-python-topic", "cleanup.policy")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from logsegment.segment_files.discovery import SegmentFile, find_segments, partition_of, segments_beside
+from logsegment._log_paths import partition_of
+from logsegment.segment_files.discovery import SegmentFile, find_segments, segments_beside
 
 FIRST, SECOND = "00000000000000000000.log", "00000000000000000100.log"
 

@@ -14,9 +14,9 @@ from pyarrow.fs import FileInfo, FileType, LocalFileSystem
 import corpus
 import logsegment as ls
 from logsegment import stores
-from logsegment.segment_files.discovery import absolute, find_segments, size_of
-from logsegment.stores import StoreUri, filesystems, is_stored, placed, shown
-from logsegment.stores.uri import parts_of, scrubbed
+from logsegment.segment_files.discovery import find_segments, size_of
+from logsegment.stores import StoreUri, files, is_stored, placed, shown
+from logsegment.stores.uri import absolute, parts_of, scrubbed
 
 FIRST = "00000000000000000000.log"
 DATA = corpus.CORPUS / "modern-4.1.0/data"
@@ -55,14 +55,14 @@ def test_a_uri_is_whole_and_shows_no_secret(uri: str, seen: str):
 
 def test_paths_in_hdfs_count_from_its_root(monkeypatch: pytest.MonkeyPatch):
     """Without the slash at the front they would lie below the user's own directory; keys of a bucket have none."""
-    monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (None, "/" if root.startswith("hdfs") else "bucket"))
+    monkeypatch.setattr(files, "_file_system", lambda root, process: (None, "/" if root.startswith("hdfs") else "bucket"))
     uris = ["hdfs://namenode:8020/kafka/orders-0", "hdfs://namenode:8020", "s3://bucket/kafka/orders-0", "s3://bucket"]
-    assert [filesystems.located(uri)[1] for uri in uris] == ["/kafka/orders-0", "/", "bucket/kafka/orders-0", "bucket"]
+    assert [files.located(uri)[1] for uri in uris] == ["/kafka/orders-0", "/", "bucket/kafka/orders-0", "bucket"]
 
 
 def test_what_is_staged_in_hdfs_is_renamed_once_and_missed_when_it_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """As over a file system of this machine, which renames as well."""
-    monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (LocalFileSystem(), str(tmp_path)))
+    monkeypatch.setattr(files, "_file_system", lambda root, process: (LocalFileSystem(), str(tmp_path)))
     source, place = "hdfs://namenode:8020/staged/a.log", "hdfs://namenode:8020/orders-0/a.log"
     (tmp_path / "staged").mkdir()
     (tmp_path / "staged/a.log").write_bytes(b"a")
@@ -86,7 +86,7 @@ def test_hdfs_that_does_not_answer_is_not_taken_for_empty(monkeypatch: pytest.Mo
         def get_file_info(self, path: str) -> FileInfo:
             return FileInfo(path, FileType.NotFound)
 
-    monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (Down(), "/"))
+    monkeypatch.setattr(files, "_file_system", lambda root, process: (Down(), "/"))
     with pytest.raises(ConnectionError, match="the store does not answer: 'hdfs://namenode:8020/orders-0'"):
         stores.exists("hdfs://namenode:8020/orders-0")
 
@@ -124,7 +124,7 @@ def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory that stands for the bucket of any s3: URI."""
     from pyarrow import fs
 
-    monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (fs.LocalFileSystem(), str(tmp_path)))
+    monkeypatch.setattr(files, "_file_system", lambda root, process: (fs.LocalFileSystem(), str(tmp_path)))
     return tmp_path
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import logsegment as ls
 from cli_process import run
-from logsegment.analysis.search import Search, Wanted
+from logsegment.analysis.search import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
 from tiered_layouts import DAMAGE, LAST, SECOND, middle, of_kafka, of_pinterest, source
 
@@ -53,7 +53,7 @@ def test_readers_give_what_is_before_it_and_then_the_error(cut: tuple[Path, Path
     with pytest.raises(ls.TruncatedError):
         ls.polars.scan(prefix).select("offset").collect()
     with pytest.raises(ls.TruncatedError):
-        [*Search(Wanted(keys=[b"none"])).places(find_segments(prefix))]
+        [*Search(Conditions(keys=[b"none"])).places(find_segments(prefix))]
     done = run("cat", prefix, "--columns", "offset")
     assert (done.code, done.lines[-1]["offset"]) == (1, kept[-1])
     assert done.err.count("the entry is cut short") == 1

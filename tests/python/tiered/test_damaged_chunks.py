@@ -16,9 +16,9 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment import stores
-from logsegment.analysis.search import Search, Wanted
+from logsegment.analysis.search import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
-from logsegment.tiered import objects
+from logsegment.stores import files
 from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.errors import ChunkError
 from made_logs import START, make_partition
@@ -266,14 +266,14 @@ def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Indexed
     data[chunk.stored_position + 20] ^= 1
     log.write_bytes(data)
     asked: list[range] = []
-    read_at = objects.LocalObject.read_at
+    read_at = files.LocalFile.read_at
 
-    def counted(self: objects.LocalObject, position: int, length: int) -> bytes:
+    def counted(self: files.LocalFile, position: int, length: int) -> bytes:
         if self._path == str(log):
             asked.append(range(position, position + length))
         return read_at(self, position, length)
 
-    monkeypatch.setattr(objects.LocalObject, "read_at", counted)
+    monkeypatch.setattr(files.LocalFile, "read_at", counted)
     stored = range(chunk.stored_position, chunk.stored_position + chunk.stored_size)
     yield Indexed(segment, ls.batches(ls.FileSource(source)).to_pylist(), chunk.position, chunk.size, stored, asked)
     assert asked
@@ -290,7 +290,7 @@ def test_a_look_up_that_an_index_leads_past_the_damage_does_not_touch_it(indexed
     records = indexed.segment.records(columns=["offset"], start_offset=offset, end_offset=offset + 1)
     assert given(records) == ([offset], None)
     assert indexed.is_damage_untouched
-    (place,) = Search(Wanted(start_offset=offset, end_offset=offset + 1)).places(find_segments(indexed.segment.path))
+    (place,) = Search(Conditions(start_offset=offset, end_offset=offset + 1)).places(find_segments(indexed.segment.path))
     assert (place.offset, place.entry_position) == (offset, row["position"])
     assert indexed.is_damage_untouched
     assert indexed.segment.index_findings == []
@@ -344,7 +344,7 @@ def test_a_time_behind_a_segment_whose_end_is_lost_is_looked_up(tmp_path: Path):
     assert lost[1] == 99
     assert log.offset_for_timestamp(START + 150) == 150
     assert given(log.records(columns=["offset"], start_timestamp=START + 100)) == (list(range(100, 200)), None)
-    search = Search(Wanted(since=START + 150, until=START + 152))
+    search = Search(Conditions(since=START + 150, until=START + 152))
     assert [place.offset for place in search.places(find_segments(log.path))] == [150, 151]
     with pytest.raises(ChunkError):
         log.offset_for_timestamp(START + lost[0])

@@ -12,7 +12,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from logsegment.segment_files.discovery import is_gap
-from logsegment.tiered import intact
+from logsegment.tiered import valid_batches
 from tiered_leaders import local_upload, resegmented, upload
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
@@ -48,7 +48,7 @@ def test_a_damaged_last_header_makes_no_duplicates_of_what_follows(
     has_index: bool, most_whole: int, replicas: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """One bit of a lastOffsetDelta, and the first upload would hold all offsets that there are."""
-    monkeypatch.setattr(intact, "_MOST_WHOLE", most_whole)
+    monkeypatch.setattr(valid_batches, "_MAX_WHOLE", most_whole)
     logs = local_upload(tmp_path, replicas[0], "A")
     assert len(logs) > 3
     lost = damage(logs[0], -1, LAST_OFFSET_DELTA, 0x40)

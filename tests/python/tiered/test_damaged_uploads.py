@@ -20,11 +20,10 @@ from cli_process import run
 from logsegment import stores
 from logsegment.spark.options.read import keys_option
 from logsegment.tiered.choice import Span, chosen
-from logsegment.tiered.chunk_table import ChunkTable
-from logsegment.tiered.chunks import CACHE, ChunkedFile
+from logsegment.tiered.chunks import CACHE, ChunkedFile, Opener
 from logsegment.tiered.errors import ChunkError
 from logsegment.tiered.keys import KeyRing
-from logsegment.tiered.sealing import Opener
+from logsegment.tiered.manifest import ChunkTable
 
 
 @pytest.fixture
@@ -210,7 +209,7 @@ def test_a_key_without_its_pem_lines_is_not_shown():
     key = base64.b64encode(tiered.KEYS["key1"]).decode()
     lines = "\n".join(textwrap.wrap(key, 64))
     for text in (key, lines, key[:900], key[40:], key.rstrip("="), f"{lines}\n-----END PRIVATE KEY-----", tiered.KEYS["key1"].hex()):
-        with pytest.raises(ValueError, match="'key1' is no path") as raised:
+        with pytest.raises(ValueError, match="'key1' is not a path") as raised:
             ls.Log(tiered.folder("zstdenc"), decryption_keys={"key1": text})
         assert text[100:120] not in str(raised.value)
         with pytest.raises(ValueError, match="option keys must be JSON like") as raised:

@@ -13,8 +13,8 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
-from logsegment.segment_files.discovery import absolute, find_segments
-from logsegment.stores.uri import here, shown, untiered
+from logsegment.segment_files.discovery import find_segments
+from logsegment.stores.uri import absolute, here, shown, untiered
 from logsegment.tiered.uri import tiered as keyed
 from tiered_leaders import two_leaders, upload
 
@@ -79,7 +79,7 @@ def test_damage_beside_a_segment_is_told_with_its_place_once(place: Path):
     done = run("cat", "bucket", *KEYS)
     assert done.code == 1
     (line,) = [line for line in done.err.splitlines() if "the manifest is" in line]
-    assert line.startswith(f"logsegment: {manifest.with_suffix('.log')}: {manifest.name}: the manifest is no JSON")
+    assert line.startswith(f"logsegment: {manifest.with_suffix('.log')}: {manifest.name}: the manifest is not JSON")
 
 
 def test_uploads_are_listed_as_they_were_named(place: Path):
@@ -87,7 +87,7 @@ def test_uploads_are_listed_as_they_were_named(place: Path):
         found = ls.tiered.uploads(given, decryption_keys={"key1": "key1"})
         assert {one.path.startswith(f"{given}/prefix/") for one in found} == {True}
         (damaged,) = [one for one in found if one.state == "damaged"]
-        assert damaged.reason.startswith(f"{Path(damaged.path).stem}.rsm-manifest: the manifest is no JSON")
+        assert damaged.reason.startswith(f"{Path(damaged.path).stem}.rsm-manifest: the manifest is not JSON")
 
 
 def test_a_log_stays_where_it_is_when_the_current_directory_is_another(place: Path, monkeypatch: pytest.MonkeyPatch):

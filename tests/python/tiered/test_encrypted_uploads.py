@@ -130,7 +130,7 @@ def test_salvage_tells_an_upload_that_nobody_can_read(bucket: Path, keys: list[s
     (there / f"{tiered.STEM}.rsm-manifest").write_bytes(b"no JSON")
     done = run("salvage", there, *keys, "-o", tmp_path / "saved")
     assert done.code == 3
-    assert "error [TS-10]: offsets 1234 to ? are lost: the manifest is no JSON" in done.err
+    assert "error [TS-10]: offsets 1234 to ? are lost: the manifest is not JSON" in done.err
     assert "wrote 0 segments" in done.err
     assert list((tmp_path / "saved").rglob("*")) == []
     done = run("salvage", there, *keys, "-o", tmp_path / "json", "--json")

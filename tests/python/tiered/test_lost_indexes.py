@@ -117,7 +117,7 @@ def test_an_object_that_is_cut_needs_no_keys_to_be_noticed(tmp_path: Path):
     indexes = uploader.partition(TRANSACTIONS)[1].with_suffix(".indexes")
     indexes.write_bytes(indexes.read_bytes()[:-1])
     (found,) = ls.Log(uploader.folder()).validate().findings
-    assert (found.rule, "the object ends in front of its end" in found.message) == ("TS-37", True)
+    assert (found.rule, "the object ends before its end" in found.message) == ("TS-37", True)
     done = ls.restore(uploader.prefix, tmp_path / "restored")
     assert names_of(done.made_anew) == ["payments-0/00000000000000000020.txnindex"]
 

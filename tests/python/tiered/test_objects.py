@@ -18,15 +18,13 @@ from cli_process import run
 from logsegment import stores
 from logsegment._log_paths import object_name, place_of
 from logsegment.segment_files.discovery import find_segments
-from logsegment.tiered.catalog import uploaded_in
-from logsegment.tiered.chunk_table import parse_chunk_table, parse_sizes
+from logsegment.tiered.catalog import uploaded_in, view_of
 from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.errors import ChunkError, ManifestError, SegmentKeyError
 from logsegment.tiered.keys import KeyRing
-from logsegment.tiered.manifest import parse_data_key, parse_manifest
+from logsegment.tiered.manifest import parse_chunk_table, parse_data_key, parse_manifest, parse_sizes
 from logsegment.tiered.uri import ring_of
 from logsegment.tiered.uri import tiered as placed
-from logsegment.tiered.views import view_of
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 TRANSACTIONS = DATA / "transactions-multi-segment-0"
@@ -135,7 +133,7 @@ def test_a_manifest():
     """TV-5: with encryption, without, and without a transaction index."""
     manifest = parse_manifest(json.dumps(TV5).encode())
     assert (manifest.topic, manifest.partition, manifest.start_offset, manifest.end_offset) == ("topic1", 42, 0, 1000)
-    assert manifest.sealed == ("id", bytes(range(4)), bytes([10, 11, 12, 13]))
+    assert manifest.encryption == ("id", bytes(range(4)), bytes([10, 11, 12, 13]))
     assert (manifest.epochs, list(manifest.parts.values())) == ({0: 100, 1: 200, 2: 300}, [(at, 1) for at in range(5)])
     plain = {name: member for name, member in TV5.items() if name != "encryption"} | {"unknown": 1}
     assert parse_manifest(json.dumps(plain).encode()).is_plain
@@ -281,7 +279,7 @@ def test_a_missing_or_wrong_key_is_one_clear_error(mode: str, tmp_path: Path):
     with pytest.raises(SegmentKeyError, match=f"'{key_id}': the given key of this id does not open it") as raised:
         ls.Log(folder, decryption_keys={key_id: tiered.KEYS[other]}).records().read_all()
     assert pickle.loads(pickle.dumps(raised.value)).args == raised.value.args
-    with pytest.raises(SegmentKeyError, match=f"the key '{key_id}' is no RSA private key"):
+    with pytest.raises(SegmentKeyError, match=f"the key '{key_id}' is not an RSA private key"):
         ls.Log(folder, decryption_keys={key_id: b"-----BEGIN PRIVATE KEY-----\nsecret"}).records().read_all()
     with pytest.raises(FileNotFoundError):
         ls.Log(folder, decryption_keys={key_id: tmp_path / "none.pem"}).records().read_all()

@@ -286,7 +286,7 @@ def test_an_object_that_is_longer_than_its_manifest_says_closes_its_own_segment(
 
 def test_a_partition_of_many_segments_is_listed_a_few_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Each file that a verb asks for is found in a listing that was made for the one before."""
-    from logsegment.tiered import views
+    from logsegment.tiered import catalog
 
     source = next(DATA.glob("codec-none-0/*.log"))
     uploader = tiered.Uploader(tmp_path)
@@ -301,8 +301,8 @@ def test_a_partition_of_many_segments_is_listed_a_few_times(tmp_path: Path, monk
     _core.rebuild_indexes([(path, int(path.name[:20])) for path in sorted(cut.glob("*.log"))], cut)
     uploader.partition(cut)
     listings = []
-    monkeypatch.setattr(views, "_KEPT_TIMES", 10_000)
-    monkeypatch.setattr(views, "listed", lambda directory, own=views.listed: listings.append(directory) or own(directory))
+    monkeypatch.setattr(catalog, "_KEPT_TIMES", 10_000)
+    monkeypatch.setattr(catalog, "entries", lambda directory, own=catalog.entries: listings.append(directory) or own(directory))
     log = ls.Log(tmp_path / "prefix")
     assert log.validate().ok
     assert [one.producer_snapshot for one in log]

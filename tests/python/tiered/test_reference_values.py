@@ -20,7 +20,7 @@ from cli_process import run
 from logsegment.tiered.chunks import CACHE
 from logsegment.tiered.keys import KeyRing, _private_key
 from logsegment.tiered.manifest import parse_manifest
-from logsegment.tiered.segment_objects import SegmentObjects
+from logsegment.tiered.objects import SegmentObjects
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 TRANSACTIONS = DATA / "transactions-multi-segment-0"

@@ -6,7 +6,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::{LazyLock, Mutex};
 
-use logsegment::codec::{Packer, Packing, snappy};
+use logsegment::codec::{Compressor, Compression, snappy};
 use logsegment::wire::Sink;
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyValueError;
@@ -19,10 +19,10 @@ use pyo3::types::{PyBytes, PyCapsule};
 struct Table {
     version: u32,
     context: *mut c_void,
-    unpacked_len: unsafe extern "C" fn(*mut c_void, *const u8, usize) -> i64,
-    unpack: unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut u8, usize, *mut c_char, usize) -> i64,
-    packed_len: unsafe extern "C" fn(*mut c_void, usize) -> i64,
-    pack: unsafe extern "C" fn(*mut c_void, *const u8, usize, i32, *mut u8, usize, *mut c_char, usize) -> i64,
+    decompressed_len: unsafe extern "C" fn(*mut c_void, *const u8, usize) -> i64,
+    decompress: unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut u8, usize, *mut c_char, usize) -> i64,
+    compressed_len: unsafe extern "C" fn(*mut c_void, usize) -> i64,
+    compress: unsafe extern "C" fn(*mut c_void, *const u8, usize, i32, *mut u8, usize, *mut c_char, usize) -> i64,
 }
 
 // SAFETY: the context is null and nothing is ever changed.
@@ -30,26 +30,26 @@ unsafe impl Sync for Table {}
 
 const FAILED: i64 = -2;
 
-static TABLE: Table = Table { version: 1, context: ptr::null_mut(), unpacked_len, unpack, packed_len, pack };
+static TABLE: Table = Table { version: 1, context: ptr::null_mut(), decompressed_len, decompress, compressed_len, compress };
 
-unsafe extern "C" fn unpacked_len(_: *mut c_void, from: *const u8, from_len: usize) -> i64 {
+unsafe extern "C" fn decompressed_len(_: *mut c_void, from: *const u8, from_len: usize) -> i64 {
     // SAFETY: the caller's slice.
     let from = unsafe { slice::from_raw_parts(from, from_len) };
-    snappy::unpacked_len(from).map_or(FAILED, |len| len as i64)
+    snappy::decompressed_len(from).map_or(FAILED, |len| len as i64)
 }
 
-unsafe extern "C" fn unpack(_: *mut c_void, from: *const u8, from_len: usize, to: *mut u8, to_len: usize, _: *mut c_char, _: usize) -> i64 {
+unsafe extern "C" fn decompress(_: *mut c_void, from: *const u8, from_len: usize, to: *mut u8, to_len: usize, _: *mut c_char, _: usize) -> i64 {
     // SAFETY: the caller's slices, which do not overlap.
     let (from, to) = unsafe { (slice::from_raw_parts(from, from_len), slice::from_raw_parts_mut(to, to_len)) };
-    snappy::unpack_to(from, to).map_or(FAILED, |len| len as i64)
+    snappy::decompress_to(from, to).map_or(FAILED, |len| len as i64)
 }
 
 /// A header of 16 bytes; then chunks of 64 KiB, each of which may grow by a sixth and 36 bytes.
-unsafe extern "C" fn packed_len(_: *mut c_void, plain_len: usize) -> i64 {
-    (16 + plain_len + plain_len / 6 + (plain_len / 65_536 + 1) * 36) as i64
+unsafe extern "C" fn compressed_len(_: *mut c_void, len: usize) -> i64 {
+    (16 + len + len / 6 + (len / 32_768 + 1) * 36) as i64
 }
 
-unsafe extern "C" fn pack(
+unsafe extern "C" fn compress(
     _: *mut c_void,
     from: *const u8,
     from_len: usize,
@@ -59,16 +59,16 @@ unsafe extern "C" fn pack(
     _: *mut c_char,
     _: usize,
 ) -> i64 {
-    thread_local!(static PACKED: RefCell<Sink> = RefCell::default());
+    thread_local!(static COMPRESSED: RefCell<Sink> = RefCell::default());
     // SAFETY: the caller's slices, which do not overlap.
     let (from, to) = unsafe { (slice::from_raw_parts(from, from_len), slice::from_raw_parts_mut(to, to_len)) };
-    PACKED.with_borrow_mut(|packed| {
-        packed.clear();
-        match (snappy_of(from, packed), to.get_mut(..packed.len())) {
-            (Ok(()), Some(to)) => to.copy_from_slice(packed.bytes()),
+    COMPRESSED.with_borrow_mut(|compressed| {
+        compressed.clear();
+        match (snappy_of(from, compressed), to.get_mut(..compressed.len())) {
+            (Ok(()), Some(to)) => to.copy_from_slice(compressed.bytes()),
             _ => return FAILED,
         }
-        packed.len() as i64
+        compressed.len() as i64
     })
 }
 
@@ -80,43 +80,43 @@ fn capsule(py: Python<'_>) -> PyResult<Bound<'_, PyCapsule>> {
     unsafe { PyCapsule::new_with_pointer(py, table, c"logsegment.codec") }
 }
 
-/// Plain bytes, in memory that is written once.
+/// Returns decompressed bytes, in memory that is written once.
 #[pyfunction]
 fn decompress<'py>(data: &Bound<'py, PyAny>, max_output: usize) -> PyResult<Bound<'py, PyBytes>> {
     let (py, buffer) = (data.py(), PyUntypedBuffer::get(data)?);
     let input = bytes_of(&buffer);
-    let len = snappy::unpacked_len(input).map_err(told)?;
+    let len = snappy::decompressed_len(input).map_err(told)?;
     if len > max_output {
         return Err(PyValueError::new_err("too much"));
     }
     // SAFETY: a new object that nobody else knows, all of whose `len` bytes are written before it is given out.
-    let (plain, room) = unsafe {
-        let plain = Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(ptr::null(), len as isize))?;
-        let room = slice::from_raw_parts_mut(ffi::PyBytes_AsString(plain.as_ptr()).cast::<u8>(), len);
-        (plain.cast_into_unchecked::<PyBytes>(), room)
+    let (object, output) = unsafe {
+        let object = Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(ptr::null(), len as isize))?;
+        let output = slice::from_raw_parts_mut(ffi::PyBytes_AsString(object.as_ptr()).cast::<u8>(), len);
+        (object.cast_into_unchecked::<PyBytes>(), output)
     };
-    snappy::unpack_to(input, room).map_err(told)?;
-    Ok(plain)
+    snappy::decompress_to(input, output).map_err(told)?;
+    Ok(object)
 }
 
-/// Packed bytes, in storage that goes round.
+/// Compressed bytes, in storage that is reused.
 #[pyfunction]
-fn compress(data: &Bound<'_, PyAny>) -> PyResult<Packed> {
+fn compress(data: &Bound<'_, PyAny>) -> PyResult<Compressed> {
     let buffer = PyUntypedBuffer::get(data)?;
-    let mut packed = KEPT.lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();
-    packed.clear();
-    snappy_of(bytes_of(&buffer), &mut packed).map_err(told)?;
-    Ok(Packed(packed))
+    let mut compressed = KEPT.lock().map(|mut kept| std::mem::take(&mut *kept)).unwrap_or_default();
+    compressed.clear();
+    snappy_of(bytes_of(&buffer), &mut compressed).map_err(told)?;
+    Ok(Compressed(compressed))
 }
 
 static KEPT: LazyLock<Mutex<Sink>> = LazyLock::new(Mutex::default);
 
 /// What `compress` gives.
 #[pyclass(frozen)]
-struct Packed(Sink);
+struct Compressed(Sink);
 
 #[pymethods]
-impl Packed {
+impl Compressed {
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let bytes = slf.get().0.bytes();
         // SAFETY: the interpreter's view; the object owns the bytes and never changes them.
@@ -127,7 +127,7 @@ impl Packed {
     }
 }
 
-impl Drop for Packed {
+impl Drop for Compressed {
     fn drop(&mut self) {
         if let Ok(mut kept) = KEPT.lock() {
             *kept = std::mem::take(&mut self.0);
@@ -135,9 +135,9 @@ impl Drop for Packed {
     }
 }
 
-fn snappy_of(plain: &[u8], packed: &mut Sink) -> logsegment::Result<()> {
-    thread_local!(static PACKER: RefCell<Packer> = RefCell::default());
-    PACKER.with_borrow_mut(|packer| packer.pack(Packing::Snappy, plain, packed))
+fn snappy_of(input: &[u8], compressed: &mut Sink) -> logsegment::Result<()> {
+    thread_local!(static COMPRESSOR: RefCell<Compressor> = RefCell::default());
+    COMPRESSOR.with_borrow_mut(|compressor| compressor.compress(Compression::Snappy, input, compressed))
 }
 
 fn bytes_of(buffer: &PyUntypedBuffer) -> &[u8] {

@@ -52,7 +52,7 @@ def ensure_own_directories(segments: Iterable[InputSegment]) -> None:
 
 
 def begun_directory(segment: InputSegment, output: Path) -> Path:
-    """The directory of a segment's partition in the output, with the small files that stay true."""
+    """Make the directory of a segment's partition in the output, with the small files that stay valid."""
     target = output / directory_name(segment)
     target.mkdir(parents=True, exist_ok=True)
     for name in KEPT:
@@ -62,14 +62,14 @@ def begun_directory(segment: InputSegment, output: Path) -> Path:
 
 
 def directory_name(segment: InputSegment) -> str:
-    """The name of a partition's directory; tiered storage has others than brokers."""
+    """Return the name of a partition's directory, which is another one in tiered storage."""
     if is_tiered(segment.path) and segment.topic is not None:
         return f"{segment.topic}-{segment.partition}"
     return os.path.basename(os.path.abspath(segment.directory))
 
 
 def file_name(segment: InputSegment) -> str:
-    """The name of a segment; tiered storage puts an id into it."""
+    """Return the name of a segment without the id that tiered storage adds."""
     is_upload = is_tiered(segment.path) and segment.base_offset is not None
     return f"{segment.base_offset:020d}.log" if is_upload else Path(segment.path).name
 

@@ -28,14 +28,14 @@ def tell(findings: Sequence[Finding], name: str, progress: Progress, *, quiet: b
 
 
 def folded(findings: Sequence[Finding]) -> list[tuple[Finding, int]]:
-    """Findings, and how many batches each is about: what is the same of one plugin is told once, at the first of its batches."""
+    """Return findings and the number of batches of each; equal findings about a plugin are folded into the first."""
     alike = Counter(_likeness(one) for one in findings if is_unopened(one))
     told = (one for one in findings if not is_unopened(one) or _likeness(one) in alike)
     return [(one, alike.pop(_likeness(one)) if is_unopened(one) else 1) for one in told]
 
 
 def more_like_it(batches: int) -> str:
-    """What stands behind a finding that is about so many batches."""
+    """Return the end of the text of a finding about this many batches."""
     return f"; {count(batches - 1, 'batch')} more like it" if batches > 1 else ""
 
 

@@ -36,14 +36,14 @@ class Progress:
             self._bar.stop()
 
     def begin(self, segment: InputSegment) -> None:
-        """The next segment; the one before is done with."""
+        """Start with the next segment."""
         self._before += self._size
         self._size = segment.size
         if self._bar:
             self._bar.update(self._task, completed=self._before, name=printable(segment.name))
 
     def seen(self, position: int) -> None:
-        """So many bytes of this segment are behind."""
+        """Show that this many bytes of the segment were read."""
         if self._bar:
             self._bar.update(self._task, completed=self._before + position)
 

@@ -1,21 +1,25 @@
-"""Where records go: JSON lines on stdout, or a table in a file. Rows are chosen here by time, key and number."""
+"""Where records go: JSON lines on stdout, or a table in a file. RowFilter are chosen here by time, key and number."""
 
 from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
+
+import click
 
 from logsegment._core import ArrowBatch, RecordBatchError, RecordStream
+from logsegment._decode import other_topics
+from logsegment._options import INTERNAL, Values, with_values
 from logsegment.analysis.redaction import Redactor
-from logsegment.cli.messages import show_json_lines
+from logsegment.cli.messages import say, show_json_lines
 from logsegment.cli.options import Output
-from logsegment.cli.output.table_file import BATCH_BYTES, BATCH_SIZE, TableFile, pyarrow_for
+from logsegment.cli.output.files import BATCH_BYTES, BATCH_SIZE, TableFile, pyarrow_for
 
 #: How bytes stand in JSON.
 Form = Literal["auto", "utf8", "base64", "hex"]
@@ -24,7 +28,7 @@ NO_TIMESTAMP = -1
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowFilter:
     """Which records: by timestamp (ms; `until` exclusive), by key, and how many at most."""
 
     since: int | None
@@ -33,13 +37,13 @@ class Rows:
     limit: int | None
 
     def needed(self, columns: Sequence[str]) -> list[str]:
-        """The columns, and behind them those that the conditions look at."""
+        """Return the columns, then those that the conditions need."""
         is_timed = self.since is not None or self.until is not None
         looked_at = ["timestampMs"] * is_timed + ["key"] * (self.keys is not None)
         return [*columns, *(name for name in looked_at if name not in columns)]
 
     def size(self, usual: int) -> int:
-        """Rows of a batch: no more than can be wanted."""
+        """Return the largest useful number of rows in a batch."""
         return usual if self.limit is None else max(1, min(usual, self.limit))
 
 
@@ -75,7 +79,7 @@ class JsonLines:
     batch_size = 65536
     batch_bytes = 1 << 20
 
-    def __init__(self, columns: Sequence[str], rows: Rows, form: Form, threads: int, redactor: Redactor | None = None) -> None:
+    def __init__(self, columns: Sequence[str], rows: RowFilter, form: Form, threads: int, redactor: Redactor | None = None) -> None:
         # A microsecond timestamp is null where milliseconds do not fit; the stored number always does.
         sources = ["timestampMs" if name == "timestamp" else name for name in columns]
         self.columns = rows.needed(list(dict.fromkeys(sources)))
@@ -128,7 +132,7 @@ class RecordTable:
     batch_bytes = BATCH_BYTES
     leaves_terminal = True
 
-    def __init__(self, output: Output, stack: ExitStack, columns: list[str], rows: Rows, redactor: Redactor | None = None) -> None:
+    def __init__(self, output: Output, stack: ExitStack, columns: list[str], rows: RowFilter, redactor: Redactor | None = None) -> None:
         self._pa = pyarrow_for(output)
         self._names = columns
         self._rows = rows
@@ -165,7 +169,7 @@ class RecordTable:
         return batch if self._redactor is None else self._redactor.arrow_batch(batch)
 
     def _chosen(self, batch: Any) -> Any:
-        """The same rows that `to_jsonl` chooses."""
+        """Return the rows that `to_jsonl` chooses."""
         pc, rows = self._pa.compute, self._rows
         if rows.since is not None or rows.until is not None:
             times = batch["timestampMs"]
@@ -179,7 +183,7 @@ class RecordTable:
 
 
 def in_order(pool: ThreadPoolExecutor, work: Callable[[Any], bytes], items: Iterator[Any], *, ahead: int) -> Iterator[bytes]:
-    """The results of `work` in the order of the items, of which at most `ahead` are under way; those before an error come first."""
+    """Yield the results of `work` in the order of the items, at most `ahead` at a time; results before an error come first."""
     under_way: deque[Future[bytes]] = deque()
     wanted, failed = ahead, None
     while True:
@@ -193,3 +197,46 @@ def in_order(pool: ThreadPoolExecutor, work: Callable[[Any], bytes], items: Iter
         wanted = 1
     if failed:
         raise failed
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: What a record is in JSON by default.
+JSON_COLUMNS = ("topic", "partition", "offset", "timestamp", "timestampType", "key", "value", "headers")
+#: What stands there as text when records are decoded.
+BYTES = ("key", "value")
+
+
+def json_columns(columns: list[str] | None, *, control: bool, values: Values) -> list[str]:
+    """Return the columns of JSON lines: those that were named, or those of a record by default."""
+    usual = [name for name in JSON_COLUMNS if not (values == INTERNAL and name in BYTES)]
+    return [*with_values(columns or with_control(usual, control), values)]
+
+
+def with_control(columns: Iterable[str], control: bool) -> list[str]:
+    """Return the columns, with the type of control records if these are wanted."""
+    return [*columns, *["controlType"] * control]
+
+
+def say_others(columns: Iterable[str], topics: Iterable[str | None], *, control: bool, quiet: bool) -> None:
+    """Say which topics are not internal where records are to be decoded: what their records hold is not shown."""
+    if INTERNAL in columns and not control and not quiet and (others := other_topics(topics)):
+        say(others)
+
+
+def ensure_topics(columns: Iterable[str], told: Iterable[tuple[str, str | None]], *, control: bool) -> None:
+    """Fail where records are to be decoded whose topic nothing says, instead of giving nothing but null; control records need none.
+
+    Args:
+        columns: those that are asked for.
+        told: names of files, and the topic of each.
+        control: control records are given too.
+
+    Raises:
+        click.UsageError: then.
+    """
+    if INTERNAL not in columns or control:
+        return
+    unknown = next((name for name, topic in told if topic is None), None)
+    if unknown is not None:
+        raise click.UsageError(f"internal: no directory tells which topic {unknown} is of; say --topic __consumer_offsets, for example")

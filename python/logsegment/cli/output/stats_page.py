@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from logsegment._text import count as counted
-from logsegment.analysis.stats import Stats
+from logsegment.analysis.stats import Histogram, Series, Stats
 from logsegment.analysis.v3_savings import V3Savings
-from logsegment.cli.output import stats_plots as plots
 from logsegment.cli.output import stats_text as text
-from logsegment.cli.output import v3_savings_text as what_if
 
 STYLE = """
 :root{color-scheme:light dark;--ink:#1a1c20;--dim:#5b6270;--back:#fff;--card:#f4f5f8;--line:#d5d8e0;--bar:#2f6fde;--bad:#b3261e}
@@ -26,11 +25,11 @@ svg .bar{fill:var(--bar)}svg .late{fill:var(--bad)}svg .axis{stroke:var(--line);
 """
 
 
-def page(stats: Stats, title: str, saved: V3Savings | None = None) -> str:
-    """The whole page; with what the proposed format v3 would save, where that was asked."""
+def page(stats: Stats, title: str) -> str:
+    """Return the whole page."""
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title><style>{STYLE}</style>'
-    body = [f"<h1>{escape(title)}</h1>", _summary(stats), f'<div class="grid">{"".join(plots.of(stats))}</div>', _codecs(stats)]
-    body += [_producers(stats), _gaps(stats), _damage(stats), _what_if(saved) if saved else ""]
+    body = [f"<h1>{escape(title)}</h1>", _summary(stats), f'<div class="grid">{"".join(plots_of(stats))}</div>', _codecs(stats)]
+    body += [_producers(stats), _gaps(stats), _damage(stats), _what_if(stats.what_if) if stats.what_if else ""]
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
 
 
@@ -96,8 +95,8 @@ def _damage(stats: Stats) -> str:
 
 
 def _what_if(saved: V3Savings) -> str:
-    note = f'<p class="dim">{escape(what_if.summary(saved))}. {escape(what_if.NOTE)}</p>'
-    return _table("What if v3", what_if.COLUMNS, list(what_if.rows(saved)) if saved.batches else [("no batches", "", "", "")], note)
+    note = f'<p class="dim">{escape(text.v3_summary(saved))}. {escape(text.V3_NOTE)}</p>'
+    return _table("What if v3", text.V3_COLUMNS, list(text.v3_rows(saved)) if saved.batches else [("no batches", "", "", "")], note)
 
 
 def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], note: str) -> str:
@@ -110,3 +109,109 @@ def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]], note
 
 def _ratio(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.2f}"
+
+
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 640, 200, 64, 12, 22
+ROOM = HEIGHT - BOTTOM - TOP
+Told = Callable[[int], str]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: from where to where it reaches, as parts of the plot's height, and what it says."""
+
+    low: float
+    high: float
+    told: str
+    style: str = "bar"
+    label: str = ""
+
+
+def plots_of(stats: Stats) -> Iterator[str]:
+    """Yield the plots that have something to show."""
+    yield _heights("Bytes over offsets", [(point.start, point.bytes) for point in stats.by_offset.points], text.number, text.size)
+    yield _heights("Records over offsets", [(point.start, point.records) for point in stats.by_offset.points], text.number, text.number)
+    yield _times("Times over offsets", stats.by_offset)
+    yield _heights("Bytes over time", [(point.start, point.bytes) for point in stats.by_time.points], text.time, text.size)
+    yield _heights("Records over time", [(point.start, point.records) for point in stats.by_time.points], text.time, text.number)
+    yield _heights("Batches by size in bytes", _powers(stats.sizes), text.size, text.number, before="up to ")
+    yield _heights("Batches by records", _powers(stats.counts), text.number, text.number, before="up to ")
+    yield _ratios("Unpacked bytes for a packed one, by codec", stats)
+
+
+def _heights(title: str, points: Sequence[tuple[int, int]], place: Told, value: Told, *, before: str = "") -> str:
+    """Draw bars next to each other."""
+    if not points:
+        return ""
+    most = max(max(height for _, height in points), 1)
+    bars = [Bar(0, height / most, f"{before}{place(start)}: {value(height)}") for start, height in points]
+    return _plot(title, bars, (place(points[0][0]), place(points[-1][0])), ("", value(most)))
+
+
+def _times(title: str, series: Series) -> str:
+    """Draw bars from the earliest to the latest time of each bucket; buckets with late batches are red."""
+    timed = [(point.first_time, point.last_time) for point in series.points if point.first_time is not None and point.last_time is not None]
+    if not timed:
+        return ""
+    least, most = min(first for first, _ in timed), max(last for _, last in timed)
+    span = max(most - least, 1)
+    bars = []
+    for point in series.points:
+        if point.first_time is None or point.last_time is None:
+            bars.append(Bar(0, 0, f"{text.number(point.start)}: no times"))
+            continue
+        low, high = (point.first_time - least) / span, (point.last_time - least) / span
+        told = f"{text.number(point.start)}: {text.time(point.first_time)} to {text.time(point.last_time)}"
+        late = f"; late batches: {text.number(point.late)}" if point.late else ""
+        bars.append(Bar(min(low, 0.98), max(high, min(low, 0.98) + 0.02), told + late, "late" if point.late else "bar"))
+    ends = (text.number(series.points[0].start), text.number(series.points[-1].start))
+    return _plot(title, bars, ends, _clocks(least, most))
+
+
+def _ratios(title: str, stats: Stats) -> str:
+    """Draw a bar for each codec; batches without a codec have ratio 1."""
+    known = [(name, codec.ratio) for name, codec in stats.codecs.items() if codec.ratio is not None]
+    if not known:
+        return ""
+    known += [(name, 1.0) for name in stats.codecs if name == "none"]
+    most = max(ratio for _, ratio in known)
+    bars = [Bar(0, ratio / most, f"{name}: {ratio:.2f}", label=f"{name} {ratio:.2f}") for name, ratio in sorted(known)]
+    return _plot(title, bars, ("", ""), ("", f"{most:.2f}"))
+
+
+def _plot(title: str, bars: Sequence[Bar], ends: tuple[str, str], heights: tuple[str, str]) -> str:
+    """Draw bars with labels for the first and last bar, and for the lowest and highest value."""
+    step = (WIDTH - LEFT) / len(bars)
+    width = min(max(step - 1, step * 0.8), 120)
+    drawn = []
+    for index, bar in enumerate(bars):
+        tall = max(ROOM * (bar.high - bar.low), 1.0 if bar.high > bar.low else 0.0)
+        x, y = LEFT + index * step, TOP + ROOM * (1 - bar.low) - tall
+        box = f'x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{tall:.2f}"'
+        drawn.append(f'<rect class="{bar.style}" {box}><title>{escape(bar.told)}</title></rect>')
+        drawn.append(_text(x + width / 2, HEIGHT - 6, "middle", bar.label))
+    drawn.append(f'<line class="axis" x1="{LEFT}" y1="{HEIGHT - BOTTOM}" x2="{WIDTH}" y2="{HEIGHT - BOTTOM}"/>')
+    drawn += [_text(LEFT, HEIGHT - 6, "start", ends[0]), _text(WIDTH, HEIGHT - 6, "end", ends[1] if len(bars) > 1 else "")]
+    drawn += [_text(LEFT - 6, HEIGHT - BOTTOM, "end", heights[0]), _text(LEFT - 6, 20, "end", heights[1])]
+    drawing = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">{"".join(drawn)}</svg>'
+    return f"<section><h2>{escape(title)}</h2>{drawing}</section>"
+
+
+def _text(x: float, y: float, anchor: str, told: str) -> str:
+    return f'<text x="{x:.2f}" y="{y}" text-anchor="{anchor}">{escape(told)}</text>' if told else ""
+
+
+def _clocks(least: int, most: int) -> tuple[str, str]:
+    """Return two times, short enough for a plot: the days, or the clock times of one day."""
+    (day, clock), (last_day, last_clock) = text.time(least).split(" "), text.time(most).split(" ")
+    return (clock, last_clock) if day == last_day else (day, last_day)
+
+
+def _powers(histogram: Histogram) -> list[tuple[int, int]]:
+    """Return the upper end and the count of each bucket."""
+    if not histogram.counts:
+        return []
+    return [
+        ((1 << bucket) - 1 if bucket else 0, histogram.counts.get(bucket, 0))
+        for bucket in range(min(histogram.counts), max(histogram.counts) + 1)
+    ]

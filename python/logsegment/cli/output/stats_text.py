@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from logsegment._text import count as counted
 from logsegment.analysis.stats import Histogram, Series, Stats
+from logsegment.analysis.v3_savings import V2_HEADER, V3Savings
 
 #: Rows of a table that people are shown.
 SHOWN = 20
@@ -14,7 +15,7 @@ BARS = " ▁▂▃▄▅▆▇█"
 
 
 def lines(stats: Stats) -> Iterator[str]:
-    """What is worth knowing, in the order in which one asks."""
+    """Yield the lines of the text."""
     yield f"{counted(stats.files, 'file')}, {size(stats.bytes)} in {counted(stats.batches, 'batch')}, {records_text(stats)}"
     if stats.batches:
         yield from _batch_lines(stats)
@@ -23,6 +24,8 @@ def lines(stats: Stats) -> Iterator[str]:
     left = sum(stats.damage_counts.values()) - len(stats.damage[:SHOWN])
     if left:
         yield f"            and {number(left)} more: logsegment verify tells all"
+    if stats.what_if is not None:
+        yield from v3_lines(stats.what_if)
 
 
 def _batch_lines(stats: Stats) -> Iterator[str]:
@@ -50,18 +53,18 @@ def _batch_lines(stats: Stats) -> Iterator[str]:
 
 
 def formats(stats: Stats) -> str:
-    """Batches by format; of the one that never shipped it is said."""
+    """Return the batches by format."""
     names = {name: f"{name} (experimental)" if name == "v3" else name for name in stats.formats}
     return ", ".join(f"{names[name]}: {number(count)}" for name, count in sorted(stats.formats.items()))
 
 
 def number(count: int | None) -> str:
-    """`15,480,000`; a dash for nothing."""
+    """Return a number such as `15,480,000`, or a dash for None."""
     return "-" if count is None else f"{count:,}"
 
 
 def size(count: float | None) -> str:
-    """Bytes as people read them: `15.3 MiB`."""
+    """Return a number of bytes such as `15.3 MiB`."""
     if count is None:
         return "-"
     for unit in ("B", "KiB", "MiB", "GiB"):
@@ -72,7 +75,7 @@ def size(count: float | None) -> str:
 
 
 def time(ms: int | None) -> str:
-    """A time in UTC; the number itself where no calendar has it."""
+    """Return a time in UTC, or the number itself if it is outside the calendar."""
     if ms is None:
         return "-"
     try:
@@ -82,7 +85,7 @@ def time(ms: int | None) -> str:
 
 
 def duration(ms: int) -> str:
-    """A length of time: `2.5 h`."""
+    """Return a duration such as `2.5 h`."""
     for limit, unit, divisor in ((1000, "ms", 1), (60_000, "s", 1000), (3_600_000, "min", 60_000), (86_400_000, "h", 3_600_000)):
         if ms < limit:
             return f"{ms / divisor:,.4g} {unit}"
@@ -91,14 +94,14 @@ def duration(ms: int) -> str:
 
 
 def spark(series: Series) -> str:
-    """Bytes of a series as a row of bars."""
+    """Draw the bytes of a series as a row of bars."""
     points = [point.bytes for point in series.points]
     most = max(points, default=0)
     return "".join(BARS[-(-8 * point // most) if most else 0] for point in points)
 
 
 def records_text(stats: Stats) -> str:
-    """How many records, and what headers do not tell."""
+    """Return how many records there are, and which are not counted."""
     text = counted(stats.records, "record")
     if not stats.uncounted:
         return text
@@ -106,7 +109,7 @@ def records_text(stats: Stats) -> str:
 
 
 def offsets_text(stats: Stats) -> str:
-    """Gaps between batches and inside of them."""
+    """Return the gaps between batches and inside them."""
     parts = [
         f"{counted(stats.gap_count, 'gap')} between batches ({counted(stats.missing, 'offset')})"
         if stats.gap_count
@@ -121,7 +124,7 @@ def offsets_text(stats: Stats) -> str:
 
 
 def order_text(stats: Stats) -> str:
-    """Whether batches are in the order of their times."""
+    """Return whether the batches are in the order of their times."""
     types = ", ".join(f"{name} {number(count)}" for name, count in sorted(stats.timestamp_types.items()))
     are = "is" if stats.late == 1 else "are"
     late = f"{counted(stats.late, 'batch')} {are} late, by up to {duration(stats.latest_step)}" if stats.late else "in order"
@@ -129,14 +132,14 @@ def order_text(stats: Stats) -> str:
 
 
 def histogram_text(histogram: Histogram, shown: object) -> str:
-    """Least, mean and most."""
+    """Return the least, the most and the mean."""
     told = shown if callable(shown) else number
     mean = None if histogram.mean is None else round(histogram.mean)
     return f"{told(histogram.least)} to {told(histogram.most)}, mean {told(mean)}"
 
 
 def producers_text(stats: Stats) -> str:
-    """Producer ids, and whose batches are the most."""
+    """Return how many producers there are, and the ids with the most batches."""
     count = len(stats.producers)
     if not count:
         return "producers   none with an id"
@@ -147,8 +150,52 @@ def producers_text(stats: Stats) -> str:
 
 
 def transactions_text(stats: Stats) -> str:
-    """Batches of transactions, markers, and what has no marker yet."""
+    """Return the batches of transactions, the markers, and the producers without a marker."""
     markers = ", ".join(f"{name} {number(count)}" for name, count in sorted(stats.markers.items())) or "none looked at"
     still = sum(producer.is_open for producer in stats.producers.values())
     control = f"{counted(stats.control, 'control batch')} ({markers})"
     return f"transactions {counted(stats.transactional, 'batch')}, {control}, {counted(still, 'producer')} without a marker at the end"
+
+
+#: Columns of the table: what is, and the two proposals.
+V3_COLUMNS = ("", "magic 2", "v3", "metadata first")
+V3_NOTE = "No broker reads v3 (KIP-931). All three are packed by the codecs here, at their default levels; sizes are those of the batches."
+
+
+def v3_summary(saved: V3Savings) -> str:
+    """Return the counts, and what headers and records save."""
+    told = f"{counted(saved.batches, 'batch')}, {counted(saved.records, 'record')}"
+    told += f": a header has {V2_HEADER - saved.per_batch:.1f} bytes instead of {V2_HEADER}, a record {saved.per_record:.2f} less"
+    return told + (f"; {size(saved.left_out)} left out, damaged or not convertible" if saved.left_out else "")
+
+
+def v3_rows(saved: V3Savings) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the rows of the table."""
+    packed = saved.repacked, saved.main, saved.additional
+    plain = saved.plain, saved.plain_main, saved.plain_main
+    for name, sizes in (("with their codecs", packed), ("without compression", plain)):
+        yield (f"bytes {name}", *(_changed(size(one), one, sizes[0]) for one in sizes))  # type: ignore[misc]
+        for part, count in (("batch", saved.batches), ("record", saved.records)):
+            yield (f"  a {part}", *(f"{one / count:,.1f}" if count else "-" for one in sizes))  # type: ignore[misc]
+    unpacked = saved.unpacked, saved.unpacked_main, saved.unpacked_additional
+    yield ("unpacked to validate offsets, times, lengths", *map(size, unpacked))  # type: ignore[misc]
+    seconds = saved.seconds, saved.seconds_main, saved.seconds_additional
+    yield ("time of that", *(_changed(f"{1000 * one:,.1f} ms", one, seconds[0]) for one in seconds))  # type: ignore[misc]
+
+
+def v3_lines(saved: V3Savings) -> Iterator[str]:
+    """Yield the lines of the table."""
+    yield f"what if v3  {v3_summary(saved)}"
+    if not saved.batches:
+        return
+    table = [V3_COLUMNS, *v3_rows(saved)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(V3_COLUMNS))]
+    for name, *cells in table:
+        padded = "  ".join(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+        yield f"  {name.ljust(widths[0])}  {padded}"
+    yield f"  ({V3_NOTE})"
+
+
+def _changed(told: str, now: float, before: float) -> str:
+    """Return the text with the change in percent, if there is one."""
+    return told if now == before or not before else f"{told} ({100 * (now / before - 1):+.1f}%)"

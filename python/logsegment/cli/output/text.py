@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from logsegment.cli.messages import printable, show
@@ -64,3 +65,13 @@ def _rich_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
 
 #: Words that have a colour wherever they stand alone.
 STYLES = {"error": "red", "warning": "yellow", "info": "cyan"}
+
+
+def instant(millis: int) -> str:
+    """Return a timestamp in UTC as text."""
+    if millis == -1:
+        return "-"
+    try:
+        return datetime.fromtimestamp(millis / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return f"{millis} ms"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import brotli
 
-from logsegment.plugins.ready.bounded import ensure_within
+from logsegment.plugins.ready import ensure_within
 
 
 class Brotli:
@@ -17,11 +17,11 @@ class Brotli:
     """
 
     def compress(self, data: memoryview, level: int | None = None) -> bytes:
-        """Pack."""
+        """Compress the records of a batch."""
         return bytes(brotli.compress(data, quality=5 if level is None else level))
 
     def decompress(self, data: memoryview, max_output: int) -> bytes:
-        """Unpack."""
+        """Decompress the records of a batch."""
         decompressor = brotli.Decompressor()
         parts = [decompressor.process(data, output_buffer_limit=max_output + 1)]
         while not decompressor.is_finished():
@@ -29,6 +29,6 @@ class Brotli:
             if decompressor.can_accept_more_data():
                 raise ValueError("the stream is cut short")
             parts.append(decompressor.process(b"", output_buffer_limit=max_output + 1))
-        plain = b"".join(parts)
-        ensure_within(len(plain), max_output)
-        return plain
+        output = b"".join(parts)
+        ensure_within(len(output), max_output)
+        return output

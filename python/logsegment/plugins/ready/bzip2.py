@@ -1,10 +1,10 @@
-"""bzip2, by Python's own library: strong on text, and slow."""
+"""bzip2, by the standard library: strong on text, and slow."""
 
 from __future__ import annotations
 
 import bz2
 
-from logsegment.plugins.ready.bounded import unpacked
+from logsegment.plugins.ready import decompressed
 
 
 class Bzip2:
@@ -17,9 +17,9 @@ class Bzip2:
     """
 
     def compress(self, data: memoryview, level: int | None = None) -> bytes:
-        """Pack."""
+        """Compress the records of a batch."""
         return bz2.compress(data, 9 if level is None else level)
 
     def decompress(self, data: memoryview, max_output: int) -> bytes:
-        """Unpack."""
-        return unpacked(bz2.BZ2Decompressor(), data, max_output)
+        """Decompress the records of a batch."""
+        return decompressed(bz2.BZ2Decompressor(), data, max_output)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import lz4.block
 
-from logsegment.plugins.entries import Entry
-from logsegment.plugins.ready.bounded import dictionary_of, ensure_within
+from logsegment.plugins.entry import Entry
+from logsegment.plugins.ready import dictionary_of, ensure_within
 
 #: Bytes of the size before the block.
 SIZE = 4
 
 
 class Lz4Dictionary:
-    """One LZ4 block behind its size (uint32, little-endian).
+    """One LZ4 block after its size (uint32, little-endian).
 
-    Levels are 1 to 12 of the high compressor (LZ4 HC): what is more is taken as 12, what is less as 9, its default. Without a level the
-    fast compressor packs.
+    Levels are 1 to 12 of LZ4 HC: a larger level counts as 12, a smaller one as 9, its default. Without a level the fast compressor is used.
 
     Args:
-        dictionary: what the records have in common; the last 64 KiB of it are of use.
+        dictionary: what the records have in common; the last 64 KiB of it are used.
 
     Example:
         >>> from logsegment.plugins.ready.lz4 import Lz4Dictionary
@@ -32,15 +31,15 @@ class Lz4Dictionary:
 
     @classmethod
     def from_entry(cls, entry: Entry) -> Lz4Dictionary:
-        """Make it with the `dictionary` in an entry."""
+        """Return the codec with the `dictionary` of an entry."""
         return cls(dictionary_of(entry))
 
     def compress(self, data: memoryview, level: int | None = None) -> bytes:
-        """Pack."""
+        """Compress the records of a batch."""
         mode = {} if level is None else {"mode": "high_compression", "compression": level}
         return bytes(lz4.block.compress(data, dict=self._dictionary, **mode))
 
     def decompress(self, data: memoryview, max_output: int) -> bytes:
-        """Unpack."""
+        """Decompress the records of a batch."""
         ensure_within(int.from_bytes(data[:SIZE], "little"), max_output)
         return bytes(lz4.block.decompress(data, dict=self._dictionary))

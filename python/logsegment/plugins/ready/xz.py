@@ -1,12 +1,12 @@
-"""xz (LZMA2), by Python's own library: the smallest of all, and the slowest to pack."""
+"""xz (LZMA2), by the standard library: the smallest output, and the slowest to compress."""
 
 from __future__ import annotations
 
 import lzma
 
-from logsegment.plugins.ready.bounded import unpacked
+from logsegment.plugins.ready import decompressed
 
-#: Memory that unpacking may take: the dictionary of the highest preset is 64 MiB.
+#: Memory limit of the decompressor: the dictionary of the highest preset is 64 MiB.
 MOST_MEMORY = 80 << 20
 
 
@@ -20,9 +20,9 @@ class Xz:
     """
 
     def compress(self, data: memoryview, level: int | None = None) -> bytes:
-        """Pack."""
+        """Compress the records of a batch."""
         return lzma.compress(data, check=lzma.CHECK_CRC32, preset=level)
 
     def decompress(self, data: memoryview, max_output: int) -> bytes:
-        """Unpack."""
-        return unpacked(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY), data, max_output)
+        """Decompress the records of a batch."""
+        return decompressed(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY), data, max_output)

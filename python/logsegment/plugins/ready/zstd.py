@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import zstandard
 
-from logsegment.plugins.entries import Entry
-from logsegment.plugins.ready.bounded import dictionary_of, ensure_within
+from logsegment.plugins.entry import Entry
+from logsegment.plugins.ready import dictionary_of, ensure_within
 
 #: Kafka's default for zstd.
 LEVEL = 3
 
 
 class ZstdDictionary:
-    """One zstd frame that says its size. Levels are those of zstd, 3 by default.
+    """One zstd frame with its size. Levels are those of zstd, 3 by default.
 
     Args:
         dictionary: a trained one, or any bytes that the records have in common.
@@ -31,18 +31,18 @@ class ZstdDictionary:
 
     @classmethod
     def from_entry(cls, entry: Entry) -> ZstdDictionary:
-        """Make it with the `dictionary` in an entry."""
+        """Return the codec with the `dictionary` of an entry."""
         return cls(dictionary_of(entry))
 
     def compress(self, data: memoryview, level: int | None = None) -> bytes:
-        """Pack."""
-        packer = zstandard.ZstdCompressor(level=LEVEL if level is None else level, dict_data=self._dictionary)
-        return packer.compress(data)
+        """Compress the records of a batch."""
+        compressor = zstandard.ZstdCompressor(level=LEVEL if level is None else level, dict_data=self._dictionary)
+        return compressor.compress(data)
 
     def decompress(self, data: memoryview, max_output: int) -> bytes:
-        """Unpack."""
+        """Decompress the records of a batch."""
         size = zstandard.frame_content_size(data)
         if size < 0:
-            raise ValueError("the frame does not say its size")
+            raise ValueError("the frame does not have its size")
         ensure_within(size, max_output)
         return zstandard.ZstdDecompressor(dict_data=self._dictionary).decompress(data, allow_extra_data=False)

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from logsegment.plugins import FileRegistry, Registry, TopicRegistry
-from logsegment.plugins.absent import Absent
-from logsegment.plugins.travelling import travelling
+from logsegment.plugins.registry import Absent
+from logsegment.plugins.stored_registry import travelling
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

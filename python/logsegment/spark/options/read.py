@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from logsegment._core import Limits
 from logsegment._options import Depth, Isolation, OnError, ReadOptions, Values
-from logsegment.segment_files.discovery import absolute
 from logsegment.spark.options.names import (
     BATCH,
     CORRUPT_RECORD,
@@ -37,7 +36,7 @@ from logsegment.spark.options.names import (
 from logsegment.spark.options.offsets import LATEST, OffsetLimit, batch_limits, parse_limit
 from logsegment.spark.options.plugins import plugins_option
 from logsegment.spark.options.topics import Selection, TopicPartition, parse_selection
-from logsegment.stores.uri import is_stored, placed, shown
+from logsegment.stores.uri import absolute, is_stored, placed, shown
 from logsegment.tiered.keys import is_bare_key
 from logsegment.tiered.uri import tiered
 

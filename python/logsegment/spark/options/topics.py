@@ -14,8 +14,9 @@ from logsegment._decode import other_topics
 from logsegment._options import INTERNAL
 from logsegment._text import listed
 from logsegment.log.reader import arranged
-from logsegment.segment_files.discovery import SegmentFile, absolute, directory_of, found_in, is_gap, matching
-from logsegment.stores.uri import shown
+from logsegment.segment_files.discovery import SegmentFile, found_in, is_gap
+from logsegment.stores.listing import matching
+from logsegment.stores.uri import absolute, directory_of, shown
 
 #: The options; at most one may be given.
 STRATEGIES = ("subscribe", "subscribePattern", "assign")

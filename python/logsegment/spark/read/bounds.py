@@ -14,14 +14,15 @@ from typing import TypeAlias
 
 from logsegment._core import FileSource, RecordBatchError, read_offset_checkpoint
 from logsegment._decode import batch_stream
+from logsegment._log_paths import is_of_0_7
 from logsegment.log.log_end import last_intact
 from logsegment.log.segment import Segment
 from logsegment.log.time_lookup import first_offset_at
-from logsegment.segment_files.discovery import SegmentFile, directory_of
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
 from logsegment.spark.options.read import BatchOptions, RecordQuery
 from logsegment.spark.options.topics import TopicPartition
-from logsegment.stores.uri import shown
+from logsegment.stores.uri import directory_of, shown
 
 #: The high watermarks of partitions: no leader change cuts off offsets below them (SEG-9).
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -212,7 +213,7 @@ def _ensure_boundary(name: TopicPartition, segments: Sequence[SegmentFile], offs
     """
     bases = [segment.base_offset or 0 for segment in segments]
     at = bisect_right(bases, offset) - 1
-    if at < 0 or offset == bases[at] or not segments[at].path.endswith(".kafka"):
+    if at < 0 or offset == bases[at] or not is_of_0_7(segments[at].path):
         return
     starts = _entry_starts(segments[at])
     position = offset - bases[at]

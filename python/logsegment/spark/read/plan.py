@@ -16,6 +16,7 @@ from pyspark.sql.datasource import InputPartition
 from logsegment._core import FileSource, Finding, LimitError, RecordBatchError, Transactions
 from logsegment._decode import batch_stream
 from logsegment._errors import without_file
+from logsegment._log_paths import is_of_0_7
 from logsegment.log.faults import TORN
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import with_followers
@@ -168,7 +169,7 @@ def _transactions(log: LogRange, pieces: Sequence[SegmentPiece], options: BatchO
     """Return the transactions of the tasks of a log, so that not each task reads all headers before its segment for them."""
     if not pieces:
         return None
-    if log.segments[0].path.endswith(".kafka"):
+    if is_of_0_7(log.segments[0].path):
         return Transactions([])
     read = replace(options.read, start_offset=pieces[0].start, end_offset=pieces[-1].end)
     return committed_transactions(segments_beside(log.segments[0]), read)

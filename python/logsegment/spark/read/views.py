@@ -19,7 +19,7 @@ from logsegment._errors import in_file
 from logsegment._validate import validated
 from logsegment.log.neighbours import Surroundings, validate_segment
 from logsegment.log.segment import Segment
-from logsegment.segment_files.discovery import SegmentFile, directory_of
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.names import VIEWS, View, warn_of_ignored
 from logsegment.spark.options.read import ViewOptions, parse_view
 from logsegment.spark.options.topics import Discovered, TopicPartition, discover, warn_of_gaps
@@ -27,7 +27,7 @@ from logsegment.spark.read.damage import CorruptColumn, split, widened
 from logsegment.spark.read.packing import packed, task_files
 from logsegment.spark.read.task_stats import TaskStats
 from logsegment.spark.schema import chosen_of
-from logsegment.stores.uri import shown
+from logsegment.stores.uri import directory_of, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,14 +14,14 @@ from pyspark.sql.datasource import InputPartition
 
 from logsegment._core import Finding
 from logsegment.log.reader import with_followers
-from logsegment.segment_files.discovery import SegmentFile, directory_of, is_gap, size_of
+from logsegment.segment_files.discovery import SegmentFile, is_gap, size_of
 from logsegment.spark.options.offsets import Offsets
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.options.topics import Discovered, TopicPartition
 from logsegment.spark.read.bounds import base_of, earliest
 from logsegment.spark.read.packing import OWN_TASKS, at_least, packed, task_files
 from logsegment.spark.stream.partitions import Logs, settled_segments
-from logsegment.stores.uri import shown
+from logsegment.stores.uri import directory_of, shown
 
 
 class DataLossError(ValueError):

@@ -17,13 +17,14 @@ from logsegment._decode import decoded
 from logsegment._errors import in_file
 from logsegment.log.neighbours import committed_transactions
 from logsegment.log.reader import in_range, lower_bounded, with_followers
-from logsegment.segment_files.discovery import SegmentFile, is_directory
+from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.read.bounds import base_of
 from logsegment.spark.read.damage import CorruptColumn, Share, reported_by
 from logsegment.spark.read.task_stats import TaskStats
 from logsegment.spark.stream.partitions import ATTEMPTS, byte_range, settled_segments, version_of
 from logsegment.spark.stream.plan import RangePart, report_loss
+from logsegment.stores.listing import is_directory
 from logsegment.stores.uri import shown
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
+from logsegment._log_paths import is_of_0_7
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.names import TRIGGERS
@@ -230,7 +231,7 @@ def _ensure_followed(name: TopicPartition, segments: Sequence[SegmentFile]) -> N
     for segment in segments:
         if segment.base_offset is None:
             raise ValueError(f"{segment.path}: a stream follows partitions' directories, and this is a file of its own")
-        if segment.path.endswith(".kafka"):
+        if is_of_0_7(segment.path):
             raise ValueError(f"{segment.path}: Kafka 0.7 has no offsets that a stream could follow; a batch query reads it")
     if name.topic is None or name.partition is None:
         raise ValueError(f"{segments[0].directory}: not named like orders-0; the options topic and partition tell what it holds")

@@ -102,7 +102,7 @@ def _remove_stored(above: str) -> None:
     with suppress(OSError):
         for entry in stores.entries(above):
             if entry.name.startswith(_CLAIMS):
-                stores.remove_directory(entry.uri)
+                stores.remove_directory(entry.path)
     with suppress(OSError):
         stores.remove_directory(above)
 
@@ -111,9 +111,9 @@ def _remove_abandoned(target: str) -> None:
     """Remove the directories of dead jobs in a store. Its clock may differ from ours, but not by a day."""
     for entry in stores.entries(target):
         if entry.is_directory and _STAGING.fullmatch(entry.name):
-            times = [one.modified for one in (entry, *stores.walk(entry.uri)) if one.modified is not None]
+            times = [one.modified for one in (entry, *stores.walk(entry.path)) if one.modified is not None]
             if times and max(times) < time.time() - ABANDONED_AFTER:
-                stores.remove_directory(entry.uri)
+                stores.remove_directory(entry.path)
 
 
 def _directories(target: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from logsegment._core import RecordBatchError, SegmentIndex, place_staged, segment_end
 from logsegment._errors import in_file
+from logsegment._log_paths import is_of_0_7
 from logsegment.log.reader import ensure_named
 from logsegment.segment_files.discovery import SegmentFile, find_segments, size_of
 from logsegment.spark.write.options import WriteOptions
@@ -75,7 +76,7 @@ def _segments(directory: str) -> list[SegmentFile]:
 def _ensure_same_kind(segments: Sequence[SegmentFile], is_07: bool) -> None:
     """Refuse to continue positions of Kafka 0.7 with offsets of later versions, and the other way round."""
     for one in segments:
-        if one.path.endswith(".kafka") != is_07:
+        if is_of_0_7(one.path) != is_07:
             kinds = ("a log of Kafka 0.8 or later", "a log of Kafka 0.7")
             raise ValueError(f"{shown(one.path)} belongs to {kinds[not is_07]}; option format says {kinds[is_07]}")
 

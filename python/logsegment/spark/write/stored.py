@@ -74,7 +74,7 @@ class Claims:
                 pass
         tasks: dict[str, set[int]] = {}
         for entry in stores.walk(self._above):
-            log = os.path.basename(os.path.dirname(entry.uri[:]))
+            log = os.path.basename(os.path.dirname(entry.path[:]))
             tasks.setdefault(log, set()).add(_task(entry.name))
         for log in self._own:
             if len(tasks.get(log, ())) > 1:

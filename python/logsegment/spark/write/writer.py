@@ -15,7 +15,6 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from logsegment import stores
 from logsegment._log_paths import SEGMENT
-from logsegment.segment_files.discovery import is_directory, names_in
 from logsegment.spark.write import journal, places
 from logsegment.spark.write.commit import commit, finish_interrupted
 from logsegment.spark.write.journal import Mark
@@ -23,6 +22,7 @@ from logsegment.spark.write.options import WriteOptions, parse_options, written_
 from logsegment.spark.write.segments import log_end
 from logsegment.spark.write.stored import stage
 from logsegment.spark.write.task import StagedMessage, Staging
+from logsegment.stores.listing import is_directory, names_in
 from logsegment.stores.uri import is_stored, shown
 
 if TYPE_CHECKING:

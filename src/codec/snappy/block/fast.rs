@@ -1,14 +1,14 @@
-//! The elements of a snappy block while there is room on both sides (docs/decisions tells why this is not left to `snap`).
+//! The elements of a snappy block while there is room on both sides (docs/decisions reports why this is not left to `snap`).
 //!
 //! Whether an element is a literal or a copy cannot be predicted, so nothing here branches on it: both are the same 64 bytes from an address
-//! that is chosen between two to the next place of the output. What these bytes overwrite is written again by the elements behind.
+//! that is chosen between two to the next place of the output. What these bytes overwrite is written again by the elements after.
 #![expect(unsafe_code, reason = "checks of bounds at each element took half of the time")]
 
 use std::hint::select_unpredictable;
 
 use super::Place;
 
-/// Bytes that an element copies, needed or not: the longest that a tag alone tells.
+/// Bytes that an element copies, needed or not: the longest that a tag alone reports.
 const WIDE: usize = 64;
 /// What an element may write from its place on: a copy that repeats itself ends within 16 bytes of its end.
 const WRITES: usize = WIDE + 16;
@@ -25,7 +25,7 @@ static BEHIND: [u16; 4] = [0, 0x00ff, 0xffff, 0];
 /// Of each kind of tag: the bits of the distance that reach back, none for a literal.
 static REACHING: [u16; 4] = [0, 0xffff, 0xffff, 0xffff];
 
-/// Unpacks elements up to one that needs a careful step: a long one, one that is wrong, or one near the end of either slice.
+/// Decompresses elements up to one that needs a careful step: a long one, one that is wrong, or one near the end of either slice.
 pub(super) fn run(elements: &[u8], output: &mut [u8], at: &mut Place) {
     let (Some(last_from), Some(last_to)) = (elements.len().checked_sub(READS), output.len().checked_sub(WRITES)) else { return };
     let Place { mut from, mut to } = *at;
@@ -34,10 +34,10 @@ pub(super) fn run(elements: &[u8], output: &mut [u8], at: &mut Place) {
         // SAFETY: `from + READS` is within `elements`, and an element's first three bytes are fewer than that.
         let [tag, low, high] = unsafe { bytes.add(from).cast::<[u8; 3]>().read() };
         let kind = usize::from(tag & 3);
-        let (Some(entry), Some(behind), Some(reaching)) = (TAGS.get(usize::from(tag)), BEHIND.get(kind), REACHING.get(kind)) else { break };
+        let (Some(entry), Some(after), Some(reaching)) = (TAGS.get(usize::from(tag)), BEHIND.get(kind), REACHING.get(kind)) else { break };
         let is_literal = kind == 0;
         let len = usize::from(entry & LEN);
-        let distance = (entry & DISTANCE) | (u16::from_le_bytes([low, high]) & behind);
+        let distance = (entry & DISTANCE) | (u16::from_le_bytes([low, high]) & after);
         if usize::from(distance & reaching) > to {
             break;
         }

@@ -138,7 +138,7 @@ def test_a_damaged_manifest_and_a_gap_are_told(spark: SparkSession, tmp_path: Pa
         assert plan(headers, place, view="batches")
     manifest = paths[3].with_suffix(".rsm-manifest")
     manifest.write_text("{")
-    with pytest.raises(PythonException, match=r"rsm-manifest: the manifest is no JSON"):
+    with pytest.raises(PythonException, match=r"rsm-manifest: the manifest is not JSON"):
         source.load(place).collect()
     few = source.option("endingOffsets", json.dumps({"payments": {"0": bases[3]}})).load(place)
     assert {row["offset"] for row in few.collect()} == {offset for offset in offsets if offset < bases[3]}

@@ -8,7 +8,7 @@ import pytest
 from pyarrow.fs import LocalFileSystem
 
 from logsegment import stores
-from logsegment.stores import filesystems
+from logsegment.stores import files as store_files
 
 pytest.importorskip("pyspark.sql.datasource")
 
@@ -22,7 +22,7 @@ ATTEMPT = "task-0-1-first"
 
 @pytest.fixture(autouse=True)
 def _store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filesystems, "_file_system", lambda root, process: (LocalFileSystem(), str(tmp_path)))
+    monkeypatch.setattr(store_files, "_file_system", lambda root, process: (LocalFileSystem(), str(tmp_path)))
     # A store has no directories that must be there before what lies in them.
     (tmp_path / places.staging_name(JOB) / f"claims-{JOB}" / "orders-0").mkdir(parents=True)
     (tmp_path / places.staging_name(JOB) / ATTEMPT).mkdir()
@@ -82,7 +82,7 @@ def test_what_is_sent_while_a_job_is_removed_is_removed_or_missed_by_its_task(la
     is_kept: list[bool] = []
 
     def listed_and_removed(uri: str) -> None:
-        listed = [path for path in Path(filesystems.located(uri)[1]).rglob("*") if path.is_file()]
+        listed = [path for path in Path(store_files.located(uri)[1]).rglob("*") if path.is_file()]
         if len(is_kept) == late:
             sent.write_bytes(b"a")
         try:

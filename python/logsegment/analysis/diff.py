@@ -1,0 +1,452 @@
+"""Compare two replicas, or a backup and its source: `diff`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any, Literal, Unpack
+
+from logsegment._core import Finding
+from logsegment._options import EntryKeywords, ReadOptions
+from logsegment._validate import is_unopened
+from logsegment.analysis.diff_sides import (
+    BATCHING,
+    FIRST,
+    LAST,
+    RECORD,
+    SAME,
+    BatchChunk,
+    Difference,
+    DiffOptions,
+    Piece,
+    Records,
+    Row,
+    Side,
+    Totals,
+)
+from logsegment.analysis.results import Results
+from logsegment.segment_files.discovery import SegmentFile, found_in
+from logsegment.stores.uri import absolute, directory_of, is_tiered, placed, shown, untiered
+from logsegment.tiered.keys import Keys
+from logsegment.tiered.uri import tiered
+
+State = Literal["same", "different", "unopened", "damaged"]
+#: The states from best to worst.
+STATES: tuple[State, ...] = ("same", "unopened", "damaged", "different")
+
+_COLUMNS = (
+    *(("topic", "string"), ("partition", "int32"), ("type", "string"), ("side", "string"), ("firstOffset", "int64")),
+    *(("lastOffset", "int64"), ("records", "int64"), ("fields", lambda pa: pa.list_(pa.string())), ("file", "string")),
+    *(("rule", "string"), ("severity", "string"), ("position", "int64"), ("length", "int64"), ("message", "string")),
+)
+
+
+def diff(
+    a: str | os.PathLike[str],
+    b: str | os.PathLike[str],
+    *,
+    batches: bool = False,
+    deep: bool = False,
+    check_crc: bool = True,
+    decryption_keys: Keys | None = None,
+    **options: Unpack[EntryKeywords],
+) -> Diff:
+    """Compare the records of two segments, two partition directories, or two trees of them, partition by partition.
+
+    Batches with the same offsets, count, size and checksum contain the same records, so they are not decompressed. The checksum covers
+    everything but the base offset, length, leader epoch and magic of a batch, and the offset and length of an older message. Other
+    batches are decoded. Their records are compared by offset, timestamp, key, value, headers, and whether they are control records.
+    Segment borders, batches, codec, format, producers and the type of a timestamp do not count.
+
+    Args:
+        a: a file, a partition directory or a tree, here or in a store, or a prefix of tiered storage.
+        b: the same; partitions of two trees are paired by topic and partition.
+        batches: report also the same records in other batches, or in batches with other headers.
+        deep: decode every batch, so that nothing depends on the 32 bits of a checksum.
+        check_crc: verify the checksums of both sides. Without it, records are read only where the stored checksums differ.
+        decryption_keys: private keys of tiered storage by their ids, for both sides.
+        options: options of entries; see `decode`. Offsets of Kafka 0.7 are positions, which only the same batches share.
+
+    Returns:
+        A `Diff`, which compares while it is iterated.
+
+    Raises:
+        ValueError: if the two sides cannot be paired.
+        RecordBatchError: while iterating, if a file has none of the formats.
+        OSError: if a file cannot be read.
+
+    Example:
+        >>> import logsegment as ls
+        >>> for partition in ls.diff("orders-0", "orders-0"):
+        ...     print(list(partition), partition.state, partition.totals.same_records)
+        [] same 240
+
+    Source: KIP-98 for what a checksum covers; `ReplicaVerificationTool` in Kafka.
+    """
+    own = DiffOptions(ReadOptions.of(EntryKeywords, options, check_crc=check_crc), with_batches=batches, is_deep=deep)
+    ours, theirs = (one if decryption_keys is None else tiered(absolute(one), decryption_keys) for one in (a, b))
+    return Diff(Comparison(pair, own) for pair in pairs_of(ours, theirs))
+
+
+class Comparison(Results[Difference]):
+    """The differences of one partition, found while it is iterated.
+
+    Attributes:
+        name (str): the partition, or the directory where its name contains no partition.
+        topic (str or None), partition (int or None): from the name of the directory.
+        a (list[SegmentFile]), b (list[SegmentFile]): the files of both sides; none where a side lacks the partition.
+        left_out (list[Finding]): uploads of tiered storage on either side that are not read, as in `Log.left_out`.
+        totals (Totals): counts so far.
+    """
+
+    def __init__(self, pair: Pair, options: DiffOptions) -> None:
+        self.totals = Totals()
+        super().__init__(_differences(pair, options, self.totals))
+        self.topic, self.partition, self.name = pair.topic, pair.partition, pair.name
+        self.a, self.b = pair.a, pair.b
+        self.left_out = pair.left_out
+        self._with_batches = options.with_batches
+
+    @property
+    def state(self) -> State:
+        """The state, which is final after the iteration.
+
+        "different" if a side lacks records or has other records, else "damaged" or "unopened" if some could not be read. "unopened" means
+        that only plugins were missing or failed.
+        """
+        totals = self.totals
+        if not (self.a and self.b) or totals.missing_a or totals.missing_b or totals.changed or (totals.batches and self._with_batches):
+            return "different"
+        if totals.unopened and not totals.damage:
+            return "unopened"
+        return "damaged" if totals.damage or totals.unreadable else "same"
+
+    def summary(self) -> dict[str, Any]:
+        """Return the state and the counts so far, ready for JSON."""
+        totals = self.totals
+        place = {"topic": self.topic, "partition": self.partition, "name": self.name, "state": self.state}
+        counts = {"sameRecords": totals.same_records, "sameBatches": totals.same_batches, "missingInA": totals.missing_a}
+        counts |= {"missingInB": totals.missing_b, "changed": totals.changed, "unreadable": totals.unreadable}
+        counts |= {"batchStretches": totals.batches, "damaged": totals.damage, "unopened": totals.unopened}
+        return place | {"inA": bool(self.a), "inB": bool(self.b)} | counts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary and the differences, ready for JSON."""
+        differences = [found.to_dict() for found in self]
+        return self.summary() | {"differences": differences}
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.name!r}, {self.state} so far)"
+
+    def _columns(self) -> Sequence[tuple[str, Any]]:
+        return _COLUMNS
+
+    def _rows(self) -> Iterable[dict[str, Any]]:
+        place = {"topic": self.topic, "partition": self.partition}
+        return (place | {"firstOffset": one.first_offset, "lastOffset": one.last_offset} | one.to_dict() for one in self)
+
+
+class Diff(Results[Comparison]):
+    """The comparisons of all partitions of both sides. The rows of `to_arrow` are the differences of all of them."""
+
+    @property
+    def state(self) -> State:
+        """The worst state of the partitions, all of which are compared first."""
+        states = [comparison.state for comparison in self if all(True for _ in comparison)]
+        return max(states, key=STATES.index, default="same")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state and the comparisons, ready for JSON."""
+        partitions = [comparison.to_dict() for comparison in self]
+        return {"state": self.state, "partitions": partitions}
+
+    def _columns(self) -> Sequence[tuple[str, Any]]:
+        return _COLUMNS
+
+    def _rows(self) -> Iterable[dict[str, Any]]:
+        return (row for comparison in self for row in comparison._rows())
+
+
+def _differences(pair: Pair, options: DiffOptions, totals: Totals) -> Iterator[Difference]:
+    if pair.a and pair.b:
+        with closing(Side("a", pair.a, options)) as a, closing(Side("b", pair.b, options)) as b:
+            yield from Comparing(a, b, totals, options).found()
+
+
+COUNT = re.compile(rb'"count":(\d+)')
+#: Bytes of a stretch from which on pyarrow is worth the time that its import takes.
+LARGE = 4 << 20
+
+
+@dataclass(slots=True)
+class Stretch:
+    """Batches of both sides that do not agree, up to where they agree again."""
+
+    a: list[Piece] = field(default_factory=list)
+    b: list[Piece] = field(default_factory=list)
+    first: int = LAST
+    last: int = FIRST
+    a_batches: int = 0
+    b_batches: int = 0
+    fields: set[str] = field(default_factory=set)
+
+    @property
+    def bytes(self) -> int:
+        """Of both sides."""
+        return sum(end - start for _, start, end in (*self.a, *self.b))
+
+    def take(self, side: Side, row: Row, chunk: BatchChunk) -> None:
+        """Add a batch of a side."""
+        pieces = self.a if side.name == "a" else self.b
+        start, end = row["position"], row["position"] + row["size"]
+        if pieces and pieces[-1][0] == chunk.path and pieces[-1][2] == start:
+            pieces[-1] = (chunk.path, pieces[-1][1], end)
+        else:
+            pieces.append((chunk.path, start, end))
+        self.first = min(self.first, row["lastOffset"] if row["baseOffset"] is None else row["baseOffset"])
+        self.last = max(self.last, row["lastOffset"])
+        self.a_batches += side.name == "a"
+        self.b_batches += side.name == "b"
+
+
+class Comparing:
+    """The work of one comparison. What it gives are differences and damage, in the order in which they are met."""
+
+    def __init__(self, a: Side, b: Side, totals: Totals, options: DiffOptions) -> None:
+        self.a, self.b = a, b
+        self.totals = totals
+        self._options = options
+        self._runs = Runs(totals)
+
+    def found(self) -> Iterator[Difference]:
+        """Compare to the end."""
+        while self.a.chunk is not None or self.b.chunk is not None:
+            if not self._options.is_deep and self._skip_same():
+                yield from self._runs.ended()
+            elif (missing := self._missing_batch()) is not None:
+                yield from self._runs.add(missing)
+            else:
+                yield from self._compare(self._stretch())
+            yield from self._damage()
+        yield from self._runs.ended()
+        yield from self._damage()
+
+    def _skip_same(self) -> bool:
+        """Go past batches that agree; false when the next ones do not."""
+        a, b = self.a, self.b
+        if a.chunk is None or b.chunk is None or a.line() != b.line():
+            return False
+        ours, theirs, begin, at, other = a.chunk.lines, b.chunk.lines, a.at, a.at, b.at
+        end = min(len(ours), at + len(theirs) - other)
+        while at < end and ours[at] == theirs[other]:
+            at += 1
+            other += 1
+        self.totals.same_batches += at - begin
+        self.totals.same_records += sum(map(int, COUNT.findall(b"\n".join(ours[begin:at]))))
+        a.at, b.at = at, other
+        a.settle()
+        b.settle()
+        return True
+
+    def _missing_batch(self) -> Difference | None:
+        """Take the next batch of one side if the other side has nothing there; its header counts the records."""
+        x, y = self.a.row(), self.b.row()
+        if self._options.is_deep:
+            return None
+        for row, other, has, lacks in ((x, y, self.a, self.b), (y, x, self.b, self.a)):
+            if row is None or row["baseOffset"] is None or row["count"] is None:
+                continue
+            is_before = other is None or (other["baseOffset"] is not None and row["lastOffset"] < other["baseOffset"])
+            if is_before and not lacks.is_lost(row["baseOffset"], row["lastOffset"]):
+                has.advance()
+                return Difference("missing", lacks.name, row["baseOffset"], row["lastOffset"], row["count"])
+        return None
+
+    def _stretch(self) -> Stretch:
+        """Take batches of both sides until the next ones agree, those that end first before the others."""
+        a, b, stretch = self.a, self.b, Stretch()
+        while a.chunk is not None or b.chunk is not None:
+            if (stretch.a or stretch.b) and not self._options.is_deep and a.line() == b.line():
+                break
+            x, y = a.row(), b.row()
+            takes_a = x is not None and (y is None or x["lastOffset"] <= y["lastOffset"])
+            takes_b = y is not None and (x is None or y["lastOffset"] <= x["lastOffset"])
+            if x is not None and y is not None and takes_a and takes_b:
+                stretch.fields |= {name for name in (*SAME, *BATCHING) if x[name] != y[name]}
+            else:
+                stretch.fields.add("lastOffset")
+            for side, row, is_taken in ((a, x, takes_a), (b, y, takes_b)):
+                if is_taken and row is not None and side.chunk is not None:
+                    stretch.take(side, row, side.chunk)
+                    side.advance()
+        return stretch
+
+    def _compare(self, stretch: Stretch) -> Iterator[Difference]:
+        """Decode a stretch and compare its records."""
+        same = different = 0
+        whole = stretch.first, stretch.last
+        is_large = stretch.bytes >= LARGE
+        ours = Records(self.a.records(stretch.a, whole), is_large=is_large)
+        theirs = Records(self.b.records(stretch.b, whole), is_large=is_large)
+        while not (ours.is_ended and theirs.is_ended):
+            if count := ours.skip_same(theirs):
+                yield from self._runs.ended()
+                same += count
+                continue
+            different += 1
+            yield from self._runs.add(self._differing(ours, theirs))
+        self.totals.same_records += same
+        has_batches = stretch.a_batches > 0 and stretch.b_batches > 0
+        if stretch.fields and has_batches and not different and not (self.a.damage or self.b.damage):
+            yield from self._batches(stretch, same)
+
+    def _differing(self, ours: Records, theirs: Records) -> Difference:
+        """Return the difference between the next records of both sides."""
+        x, y = ours.offset(), theirs.offset()
+        if x == y:
+            one, other = json.loads(ours.take()), json.loads(theirs.take())
+            fields = tuple(shown for name, shown in RECORD.items() if one[name] != other[name])
+            return Difference("changed", None, x, x, 1, fields)
+        if x < y:
+            ours.take()
+            return self._lacking(self.b, x)
+        theirs.take()
+        return self._lacking(self.a, y)
+
+    def _lacking(self, side: Side, offset: int) -> Difference:
+        return Difference("unreadable" if side.is_lost(offset, offset) else "missing", side.name, offset, offset, 1)
+
+    def _batches(self, stretch: Stretch, records: int) -> Iterator[Difference]:
+        """Tell that the same records lie in other batches."""
+        if self._options.with_batches:
+            yield from self._runs.add(Difference("batches", None, *(stretch.first, stretch.last), records, tuple(sorted(stretch.fields))))
+            yield from self._runs.ended()
+        else:
+            self.totals.batches += 1
+
+    def _damage(self) -> Iterator[Difference]:
+        for side in (self.a, self.b):
+            # What is unpacked here has its checksum compared, here or before.
+            unopened = sum(one.finding is not None and is_unopened(one.finding) for one in side.damage)
+            self.totals.unopened += unopened
+            self.totals.damage += len(side.damage) - unopened
+            yield from side.damage
+            side.damage.clear()
+
+
+@dataclass(slots=True)
+class Runs:
+    """Joins what differs in the same way, one after the other."""
+
+    totals: Totals
+    _run: Difference | None = field(default=None)
+
+    def add(self, found: Difference) -> Iterator[Difference]:
+        """Take a difference; the run before it comes out when this one is not its continuation."""
+        self._count(found)
+        run = self._run
+        if run is not None and (run.kind, run.side, run.fields) == (found.kind, found.side, found.fields):
+            run.last_offset = max(run.last_offset, found.last_offset)
+            run.records += found.records
+            return
+        yield from self.ended()
+        self._run = found
+
+    def ended(self) -> Iterator[Difference]:
+        """Yield the current run, after which something else follows."""
+        if self._run is not None:
+            yield self._run
+            self._run = None
+
+    def _count(self, found: Difference) -> None:
+        name = f"missing_{found.side}" if found.kind == "missing" else found.kind
+        setattr(self.totals, name, getattr(self.totals, name) + (1 if found.kind == "batches" else found.records))
+
+
+@dataclass(slots=True)
+class Pair:
+    """The segments of one partition on both sides; none where a side lacks it. `left_out` is told of uploads that are not read."""
+
+    name: str
+    topic: str | None = None
+    partition: int | None = None
+    a: list[SegmentFile] = field(default_factory=list)
+    b: list[SegmentFile] = field(default_factory=list)
+    left_out: list[Finding] = field(default_factory=list)
+
+
+def pairs_of(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> list[Pair]:
+    """Pair the partitions of two paths, in order. Two files or partition directories are a pair, whatever their names.
+
+    Raises:
+        ValueError: when one is a partition and the other a tree without it, or two directories of a tree are the same partition.
+        OSError: when there is no such path, or no segment in it.
+    """
+    ours, theirs = _partitions(a), _partitions(b)
+    if (not ours.is_tree and not theirs.is_tree) or (len(ours.names) == len(theirs.names) == 1 and not (ours.topic and theirs.topic)):
+        name = ours.names[0] if ours.topic or not theirs.topic else theirs.names[0]
+        return [_pair(name, ours.files, theirs.files, [*ours.left_out, *theirs.left_out])]
+    for single, tree in ((ours, theirs), (theirs, ours)):
+        if not single.is_tree and single.names[0] not in tree.names:
+            raise ValueError(f"{tree.place} holds no {single.names[0]}; name the partition that is meant")
+    names = ours.names if not ours.is_tree else theirs.names if not theirs.is_tree else _both(ours.names, theirs.names)
+    return [_pair(name, ours.of(name), theirs.of(name), [*ours.left_out_of(name), *theirs.left_out_of(name)]) for name in names]
+
+
+@dataclass(slots=True)
+class _Partitions:
+    """What lies below a path: a tree of partitions, or one."""
+
+    place: str
+    is_tree: bool
+    names: list[str]
+    files: list[SegmentFile]
+    left_out: list[Finding]
+
+    @property
+    def topic(self) -> str | None:
+        """Of the first file."""
+        return self.files[0].topic
+
+    def of(self, name: str) -> list[SegmentFile]:
+        return [file for file in self.files if _name(file) == name]
+
+    def left_out_of(self, name: str) -> list[Finding]:
+        directories = {shown(file.directory) for file in self.of(name)}
+        return [finding for finding in self.left_out if directory_of(finding.path) in directories]
+
+
+def _partitions(path: str | os.PathLike[str]) -> _Partitions:
+    place, (files, left_out) = placed(path), found_in(path)
+    directories: dict[str, str] = {}
+    for file in files:
+        if directories.setdefault(_name(file), file.directory[:]) != file.directory[:]:
+            both = f"{shown(directories[_name(file)])} and {shown(file.directory)}"
+            raise ValueError(f"{shown(place)} holds {_name(file)} twice: {both}")
+    is_file = len(files) == 1 and _where(files[0].path) == _where(place)
+    is_tree = not is_file and _where(files[0].directory) != _where(place)
+    return _Partitions(shown(place), is_tree, [*directories], files, left_out)
+
+
+def _where(path: str) -> str:
+    """Return a path that is the same whether or not its uploads are seen as a log directory."""
+    return shown(absolute(untiered(path) if is_tiered(path) else path)).rstrip("/")
+
+
+def _name(file: SegmentFile) -> str:
+    if file.topic is not None:
+        return f"{file.topic}-{file.partition}"
+    return os.path.basename(os.path.abspath(file.directory)) if os.path.isdir(file.directory) else os.path.basename(file.directory[:])
+
+
+def _both(ours: list[str], theirs: list[str]) -> list[str]:
+    return [*ours, *(name for name in theirs if name not in set(ours))]
+
+
+def _pair(name: str, a: list[SegmentFile], b: list[SegmentFile], left_out: list[Finding]) -> Pair:
+    known = next((file for file in (*a, *b) if file.topic is not None), (a or b)[0])
+    return Pair(name, known.topic, known.partition, a, b, left_out)

@@ -1,0 +1,107 @@
+"""The base of what `find`, `diff` and `transactions` return, and the partitions of their sources."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from logsegment.log.log import Log
+from logsegment.segment_files.discovery import SegmentFile, find_segments
+from logsegment.stores.listing import is_directory
+from logsegment.stores.uri import absolute, directory_of, shown
+from logsegment.tiered.keys import Keys
+from logsegment.tiered.uri import tiered
+
+T = TypeVar("T")
+#: A path or URI of a segment, a partition directory or a tree of them; a `Log`; or several of these.
+LogSource: TypeAlias = str | os.PathLike[str] | Log | Sequence[str | os.PathLike[str] | Log]
+
+
+class Results(ABC, Generic[T]):
+    """Results that are found while they are iterated, and kept for the next iteration.
+
+    The rows of `to_arrow` and of the Arrow stream (`__arrow_c_stream__`) have the names of `to_dict`. Both need pyarrow.
+    """
+
+    def __init__(self, found: Iterator[T]) -> None:
+        self._found = found
+        self._kept: list[T] = []
+
+    def __iter__(self) -> Iterator[T]:
+        at = 0
+        while at < len(self._kept) or self._has_more():
+            yield self._kept[at]
+            at += 1
+
+    def once(self) -> Iterator[T]:
+        """Return an iterator over the results that were not found yet, which does not keep them."""
+        return self._found
+
+    def to_arrow(self) -> Any:
+        """Return the results as a `pyarrow.Table`.
+
+        Raises:
+            ImportError: if pyarrow is not installed.
+        """
+        import pyarrow as pa
+
+        fields = [(name, getattr(pa, kind)()) if isinstance(kind, str) else (name, kind(pa)) for name, kind in self._columns()]
+        return pa.Table.from_pylist(list(self._rows()), pa.schema(fields))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    @abstractmethod
+    def _columns(self) -> Sequence[tuple[str, Any]]:
+        """Return the name of each Arrow column, and its type: the name of a function of pyarrow, or a function that takes pyarrow."""
+
+    @abstractmethod
+    def _rows(self) -> Iterable[dict[str, Any]]:
+        """Yield the rows by column name."""
+
+    def _has_more(self) -> bool:
+        for one in self._found:
+            self._kept.append(one)
+            return True
+        return False
+
+
+def partitions_of(source: LogSource, decryption_keys: Keys | None = None) -> list[tuple[str, list[SegmentFile]]]:
+    """Return the name and the segments of each partition of a source.
+
+    Args:
+        source: paths, URIs and logs.
+        decryption_keys: private keys of tiered storage by their ids.
+
+    Raises:
+        FileNotFoundError: if a path does not exist, or contains no segments.
+        OSError: if a directory cannot be listed.
+    """
+    several = [source] if isinstance(source, (str, os.PathLike, Log)) else source
+    listed: list[tuple[SegmentFile, bool]] = []
+    for one in several:
+        if isinstance(one, Log):
+            listed += [(file, is_directory(one.path)) for file in one._files]
+            continue
+        path = one if decryption_keys is None else tiered(absolute(one), decryption_keys)
+        listed += [(file, is_directory(path)) for file in find_segments(path)]
+    return grouped(listed)
+
+
+def grouped(files: Iterable[tuple[SegmentFile, bool]]) -> list[tuple[str, list[SegmentFile]]]:
+    """Group segments by partition, each group in the order of the offsets and without duplicates.
+
+    Args:
+        files: segments in any order, each with whether it was found in a directory.
+
+    Returns:
+        The path of the directory, or of a file whose directory is no partition's, and the segments; in the order of the first of each.
+    """
+    groups: dict[str, dict[str, SegmentFile]] = {}
+    for file, is_listed in files:
+        name = shown(file.path)
+        place = name if file.partition is None and not is_listed else directory_of(name)
+        groups.setdefault(place, {})[file.path] = file
+    return [(name, sorted(group.values(), key=lambda file: file.base_offset or 0)) for name, group in groups.items()]

@@ -1,0 +1,100 @@
+"""The transactions of whole logs: `transactions`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from logsegment._core import Finding
+from logsegment._options import Timestamp, milliseconds
+from logsegment.analysis.results import LogSource, Results, partitions_of
+from logsegment.log.transactions import LONGEST_MS, Told, Transaction, transactions_of
+from logsegment.segment_files.discovery import SegmentFile
+from logsegment.tiered.keys import Keys
+
+_COLUMNS = (
+    *(("path", "string"), ("topic", "string"), ("partition", "int32"), ("state", "string")),
+    *(("producerId", "int64"), ("producerEpoch", "int16"), ("firstOffset", "int64"), ("lastOffset", "int64"), ("markerOffset", "int64")),
+    *(("batches", "int64"), ("records", "int64"), ("bytes", "int64"), ("firstTimestamp", "int64"), ("durationMs", "int64")),
+)
+
+
+def transactions(
+    source: LogSource,
+    *,
+    now: Timestamp | None = None,
+    hanging_after: int = LONGEST_MS,
+    experimental: bool = False,
+    decryption_keys: Keys | None = None,
+) -> TransactionList:
+    """Follow the transactions of every partition; nothing is decompressed.
+
+    Args:
+        source: a path or URI of a segment, a partition directory or a tree of them; a `Log`; or several of these.
+        now: the time up to which open transactions last; by default the newest timestamp of the partition.
+        hanging_after: the milliseconds after which an open transaction hangs; by default Kafka's `transaction.max.timeout.ms`.
+        experimental: as in `decode`.
+        decryption_keys: private keys of tiered storage by their ids.
+
+    Returns:
+        A `TransactionList`. In each partition, ended transactions come first, in the order of their markers.
+
+    Raises:
+        ValueError: if `now` has no time zone.
+        FileNotFoundError: if a path does not exist, or contains no segments.
+        UnsupportedError: while iterating, for a batch of magic 3 without `experimental` (MAP-3).
+        OSError: if a file cannot be read.
+
+    Example:
+        >>> import logsegment as ls
+        >>> sum(one.state == "aborted" for one in ls.transactions("payments-0"))
+        11
+
+    Source: KIP-98 and KIP-664; `TransactionsCommand` in Kafka's tools.
+    """
+    until = None if now is None else milliseconds(now, "now")
+    findings: list[Finding] = []
+
+    def found() -> Iterator[Transaction]:
+        for name, files in partitions_of(source, decryption_keys):
+            yield from placed_transactions(name, files, told=lambda _, finding: findings.append(finding), **options)
+
+    options: dict[str, Any] = {"longest_ms": hanging_after, "now": until, "experimental": experimental}
+    return TransactionList(found(), findings)
+
+
+def placed_transactions(name: str, files: Sequence[SegmentFile], *, told: Told, **options: Any) -> Iterator[Transaction]:
+    """Yield the transactions of one partition with the name of its directory or file.
+
+    Args:
+        name: the directory or file.
+        files: the segments of the partition.
+        told: called with each skipped damage and its file.
+        options: of `transactions_of`.
+    """
+    for one in transactions_of(files, told=told, **options):
+        one.path, one.topic, one.partition = name, files[0].topic, files[0].partition
+        yield one
+
+
+class TransactionList(Results[Transaction]):
+    """Transactions, followed while they are iterated.
+
+    Attributes:
+        findings (list[Finding]): the damage so far. A transaction that was open before damage has the state "unknown".
+    """
+
+    def __init__(self, found: Iterator[Transaction], findings: list[Finding]) -> None:
+        super().__init__(found)
+        self.findings = findings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the transactions and the findings, ready for JSON."""
+        transactions = list(self._rows())
+        return {"transactions": transactions, "findings": [finding.to_dict() for finding in self.findings]}
+
+    def _columns(self) -> Sequence[tuple[str, Any]]:
+        return _COLUMNS
+
+    def _rows(self) -> Iterable[dict[str, Any]]:
+        return (one.to_dict() for one in self)

@@ -1,0 +1,103 @@
+"""`find`, `diff`, `stats` and `transactions`: the same answers as the verbs, as objects and as Arrow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import corpus
+import logsegment as ls
+from cli_process import run
+from logsegment.analysis.stats import Stats
+
+MODERN = corpus.CORPUS / "modern-4.1.0" / "data"
+ORDERS = MODERN / "codec-zstd-0"
+PAYMENTS = MODERN / "transactions-multi-segment-0"
+
+
+def as_file(row: dict[str, Any]) -> dict[str, Any]:
+    return {"file": row.pop("path")} | row
+
+
+@pytest.mark.parametrize(
+    ("conditions", "arguments"),
+    [
+        ({"offset": 100}, ["--offset", "100"]),
+        ({"start_offset": 100, "end_offset": 103}, ["--offset", "100..103"]),
+        ({"timestamp": 1700000003712}, ["--time", "1700000003712"]),
+        ({"start_timestamp": 1700000003712, "limit": 2}, ["--since", "1700000003712", "-n", "2"]),
+        ({"key": "user-16"}, ["--key", "user-16"]),
+        ({"key": [b"user-16", "user-37"], "end_offset": 50}, ["--key", "user-16", "--key", "user-37", "--offset", "..50"]),
+    ],
+)
+def test_find_gives_the_places_of_the_verb(conditions: dict[str, Any], arguments: list[str]):
+    found = ls.find(ORDERS, **conditions)
+    places = found.to_dict()["places"]
+    assert places
+    assert [as_file(place) for place in places] == run("find", *arguments, "--json", ORDERS).lines
+    assert len(list(found)) == pa.table(found).num_rows == len(places)
+
+
+def test_find_takes_logs_and_lists_and_searches_while_it_is_iterated():
+    found = ls.find([str(ORDERS), ls.Log(PAYMENTS)], offset=3)
+    first = next(iter(found))
+    assert (first.topic, first.offset, found.counters.partitions) == ("codec-zstd", 3, 1)
+    assert [(place.topic, place.offset) for place in found] == [("codec-zstd", 3), ("transactions-multi-segment", 3)]
+
+
+def test_find_by_headers(tmp_path: Path):
+    table = pa.table({"value": [b"a", b"b"], "headers": [[{"key": "h", "value": b"1"}], [{"key": "h", "value": b"2"}]]})
+    path = tmp_path / "segment.log"
+    ls.encode(table, out=path)
+    for header, offsets in (("h", [0, 1]), (("h", b"2"), [1]), (["h", ("h", b"1")], [0]), ("other", [])):
+        assert [place.offset for place in ls.find(path, header=header)] == offsets
+
+
+@pytest.mark.parametrize("conditions", [{}, {"offset": 1, "start_offset": 0}, {"timestamp": 1, "key": "a"}, {"limit": 3}])
+def test_find_refuses_conditions_that_say_nothing_or_contradict(conditions: dict[str, Any]):
+    with pytest.raises(ValueError, match=r"condition|offset"):
+        ls.find(ORDERS, **conditions)
+
+
+def test_unknown_options_are_refused_by_name():
+    for call in (lambda: ls.find(ORDERS, offset=1, colour=1), lambda: ls.diff(ORDERS, ORDERS, colour=1)):
+        with pytest.raises(TypeError, match="colour"):
+            call()
+
+
+def test_transactions_are_those_of_the_verb():
+    found = ls.transactions(PAYMENTS)
+    assert found.to_dict() == {"transactions": run("txn", "--all", "--json", PAYMENTS).lines, "findings": []}
+    assert found.to_arrow()["state"].to_pylist() == [one.state for one in found]
+    assert {one.topic for one in found} == {"transactions-multi-segment"}
+
+
+def test_differences_as_json_and_arrow():
+    found = ls.diff(ORDERS, MODERN / "codec-lz4-0")
+    (partition,) = found.to_dict()["partitions"]
+    *differences, summary = run("diff", "--json", ORDERS, MODERN / "codec-lz4-0").lines
+    assert [{"type": summary["type"], **{name: partition[name] for name in summary if name != "type"}}] == [summary]
+    assert [one["type"] for one in partition["differences"]] == [one["type"] for one in differences]
+    assert found.to_arrow()["firstOffset"].to_pylist() == [one["firstOffset"] for one in differences]
+    assert (found.state, ls.diff(ORDERS, ORDERS).state) == ("different", "same")
+
+
+def test_damage_is_a_difference_with_its_finding(tmp_path: Path):
+    data = bytearray((ORDERS / "00000000000000000000.log").read_bytes())
+    data[400] ^= 1
+    (tmp_path / "copy.log").write_bytes(data)
+    rows = ls.diff(ORDERS / "00000000000000000000.log", tmp_path / "copy.log").to_arrow().to_pylist()
+    assert [(row["type"], row["side"], row["rule"]) for row in rows if row["rule"]] == [("damage", "b", "V2-31")]
+
+
+def test_stats_as_arrow_have_one_schema():
+    counted = ls.stats(ORDERS, what_if="v3")
+    table = counted.to_arrow()
+    assert table.schema == Stats().to_arrow().schema == ls.stats([ORDERS, PAYMENTS]).to_arrow().schema
+    (row,) = table.to_pylist()
+    assert row["codecs"][0]["codec"] == "zstd"
+    assert row["what_if_v3"]["records"] == row["records"] == counted.records == 240
+    assert counted.to_dict()["what_if_v3"] == counted.what_if.to_dict()
