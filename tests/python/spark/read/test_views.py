@@ -23,6 +23,7 @@ from logsegment.log.neighbours import Surroundings, validate_segment
 from logsegment.segment_files.discovery import SegmentFile, find_segments
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.options.plugins import ABSENT
+from logsegment.spark.options.topics import TopicPartition
 from logsegment.spark.read import views
 from logsegment.spark.read.packing import TASK_FILES
 
@@ -347,11 +348,11 @@ def test_topics_are_chosen_as_in_a_read(spark: SparkSession):
 
 
 def test_small_segments_share_a_task_and_large_ones_do_not(tmp_path: Path):
-    def part(number: int, size: int) -> views.Part:
+    def part(number: int, size: int) -> views.ViewPart:
         path = tmp_path / f"{number:020}.log"
         with path.open("wb") as file:
             os.truncate(file.fileno(), size)
-        return views.Part(SegmentFile(str(path), "orders", 0, number), "orders", 0, number == 0)
+        return views.ViewPart(SegmentFile(str(path), "orders", 0, number), TopicPartition("orders", 0), number == 0)
 
     parts = [part(number, size) for number, size in enumerate([10, 10, 100, 10, 0, 0])]
     tasks = [[one.file.base_offset for one in task.parts] for task in views._packed(parts, 20)]

@@ -344,7 +344,7 @@ def test_a_producers_setting_of_its_codec_is_reported_where_it_is_not_used(tmp_p
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         options = parse_options({"path": str(tmp_path), "kafka.compression.type": "zstd", **said})
-    assert options.compression == codec
+    assert options.encode.compression == codec
     ignored = "logsegment has to do with files, not brokers: ignored kafka.compression.type"
     assert [str(one.message) for one in caught] == [ignored] * bool(said)
 
