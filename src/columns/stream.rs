@@ -154,7 +154,7 @@ struct Sequential<B> {
 }
 
 /// Pieces between two questions whether to go on; a piece is one entry or a run of them, microseconds to a few milliseconds.
-const ASK_EVERY: u32 = 16;
+pub const ASK_EVERY: u32 = 16;
 
 impl<B: BytesColumn> Sequential<B> {
     fn new(runs: Runs, options: StreamOptions) -> Self {

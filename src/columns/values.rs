@@ -17,7 +17,7 @@ use super::bitmap;
 use super::chunks::ChunkBuilder;
 use super::findings::{FindingRow, finding_fields, findings_array};
 use super::schema::BinaryKind;
-use super::stream::{OnError, StreamOptions, runs_of, tail_finding};
+use super::stream::{ASK_EVERY, OnError, StreamOptions, runs_of, tail_finding};
 use crate::decode::{DecodeOptions, parse_header, sniff, verify};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::v2::{layout, parse};
@@ -226,7 +226,12 @@ fn decode_value<B: BytesColumn>(chunks: &mut ChunkBuilder<B>, value: Bytes) -> R
     chunks.options.interrupt.ensure_wanted()?;
     chunks.set_formats(formats_of(&value, &chunks.options.decode)?);
     let mut runs = runs_of(Source::memory(value), &chunks.options, 1);
+    let mut pieces = 0_u32;
     while let Some(piece) = runs.next_piece()? {
+        pieces = pieces.wrapping_add(1);
+        if pieces.is_multiple_of(ASK_EVERY) {
+            chunks.options.interrupt.ensure_wanted()?;
+        }
         let Piece::Run(run) = piece else { continue };
         chunks.feed(run);
         if chunks.next_full()?.is_some() {

@@ -93,7 +93,7 @@ def test_a_commit_that_a_crash_interrupts_is_finished_by_the_next(answers: dict[
     assert answers["crashes"][str(made)] == [[0, "a"], [1, "b"], [2, "c"], [3, "d"]]
 
 
-def test_spark_reads_what_lies_there(answers: dict[str, Any]) -> None:
+def test_spark_reads_the_files_there(answers: dict[str, Any]) -> None:
     assert answers["spark"]["there"] == answers["spark"]["here"]
     assert len(answers["spark"]["here"]) == 4
 

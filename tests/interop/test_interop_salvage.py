@@ -80,7 +80,7 @@ def test_a_broker_starts_on_what_was_salvaged_and_keeps_every_byte(broker: Broke
 
 
 @pytest.mark.timeout(300)
-def test_its_clients_read_what_is_intact(broker: Broker, directories: dict[str, Path]) -> None:
+def test_its_clients_read_the_valid_batches(broker: Broker, directories: dict[str, Path]) -> None:
     read = librdkafka.consume(broker.servers, directories)
     for topic, directory in directories.items():
         ours = ls.Log(directory).records(columns=["offset"], isolation="read_committed", on_error="skip")

@@ -82,7 +82,7 @@ def test_every_time_is_found(broker: Broker, directory: Path, records: list[tupl
         assert librdkafka.offset_for_time(broker.servers, TOPIC, time) == (-1 if expected is None else expected), time
 
 
-def test_a_wrong_index_is_believed_too(new_broker: Callable[[], Broker], directory: Path, tmp_path: Path) -> None:
+def test_a_wrong_index_is_trusted_too(new_broker: Callable[[], Broker], directory: Path, tmp_path: Path) -> None:
     """That a broker believes: with positions that lead past the records it does not find them."""
     wrong = tmp_path / f"{TOPIC}-0"
     shutil.copytree(directory, wrong)

@@ -182,7 +182,7 @@ def test_entries_that_java_wrote_by_hand_are_understood(servers: str, broker: Br
     assert TopicRegistry(servers).by_id(4).class_name == "example.fast:Codec"
 
 
-def test_damage_is_told_where_it_is_asked_for_and_found_by_check(
+def test_damage_is_reported_where_it_is_asked_for_and_found_by_check(
     servers: str, broker: Broker, peer: Callable[[str], Peer], scratch: Path
 ) -> None:
     broker.create_topics(["plugin-java-topic"], **{"cleanup.policy": "compact"})
@@ -424,7 +424,7 @@ def test_verbs_know_only_the_servers(servers: str, broker: Broker, tmp_path: Pat
     assert run("cat", packed, "--setting", "a=b").code == 2
 
 
-def test_a_reader_is_told_what_is_wrong_with_the_registry(
+def test_a_reader_gets_the_error_of_the_registry(
     servers: str,
     broker: Broker,
     peer: Callable[[str], Peer],

@@ -96,7 +96,7 @@ def test_a_log_reads_committed_records_as_here(server: Server):
     assert ls.scan_transactions([whole]) == ls.scan_transactions([own])
 
 
-def test_files_beside_a_log_are_read_there_too(server: Server):
+def test_sidecar_files_are_read_there_too(server: Server):
     there, here = ls.Log(server.uri("kafka/payments-0")), ls.Log(DATA / "transactions-multi-segment-0")
     for one, other in zip(there.segments, here.segments, strict=True):
         assert list(one.offset_index) == list(other.offset_index)
@@ -109,7 +109,7 @@ def test_files_beside_a_log_are_read_there_too(server: Server):
     assert shape(there.validate().findings) == shape(here.validate().findings)
 
 
-def test_a_stale_index_is_told_with_a_uri_that_shows_no_secret(server: Server):
+def test_a_stale_index_is_reported_with_a_uri_that_shows_no_secret(server: Server):
     server.put(DATA / "transactions-multi-segment-0", "damaged/payments-0")
     index = server.bucket / "damaged/payments-0/00000000000000000000.index"
     index.write_bytes(b"\xff" * 8)

@@ -344,7 +344,7 @@ def test_overwrite_is_refused(server: Server, spark: SparkSession):
         )
 
 
-def test_a_target_that_is_an_object_is_told(server: Server, monkeypatch: pytest.MonkeyPatch):
+def test_a_target_that_is_an_object_is_an_error(server: Server, monkeypatch: pytest.MonkeyPatch):
     (server.bucket / "object").write_text("")
     with pytest.raises(NotADirectoryError, match="s3://lake/object: segments are written to a directory"):
         writer(server, "object")

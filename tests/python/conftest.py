@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import corpus
+from cli_process import Done
 from logsegment.tiered.chunks import CACHE
 from tiered_leaders import two_leaders
 from watching import Watch, Watched
@@ -45,3 +46,18 @@ def replicas(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def watch(capfdbinary: Any) -> Watch:
     """Gives the verb `follow` of a path, from an offset on."""
     return lambda path, start=0, on_error="raise": Watched(path, start, on_error, capfdbinary)
+
+
+@pytest.fixture
+def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    """The command line in this process, which starts in no time; `cli_process.run` starts a process."""
+    from logsegment.cli import app
+
+    monkeypatch.setattr(app, "stop_on_signals", lambda: None)
+
+    def run(*arguments: str | Path) -> Done:
+        code = app.run([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return Done(code, out.encode(), err)
+
+    return run

@@ -272,7 +272,7 @@ def test_cnv_14_nothing_but_markers_is_an_overflow_entry_alone():
     assert ls.broker.fetch(b"", api_version=1) == b""
 
 
-def test_mistakes_are_told():
+def test_invalid_arguments_are_rejected():
     data = produced(b"a")
     with pytest.raises(ValueError, match="api_version"):
         ls.broker.fetch(data, api_version=-1)

@@ -1,4 +1,4 @@
-"""The broker's part in plugin codecs: it asks Java's entries, and unpacks with the code that stands here under the same alias."""
+"""Plugin codecs in the broker: it asks for Java entries and decompresses with the local codec of the same alias."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def test_cod_z7_zstd_needs_produce_7_and_fetch_10():
         assert ask(first, compression="zstd").ok
 
 
-def test_err_1_the_number_of_the_seed_is_named_beside_the_one_that_shipped():
+def test_err_1_the_number_of_the_seed_is_named_next_to_the_one_that_shipped():
     assert "74" in ls.compat.produce(6, compression="zstd").advice
     assert ls.compat.ERRORS[74].name == "FENCED_LEADER_EPOCH"
     assert ls.compat.ERRORS[76].name == "UNSUPPORTED_COMPRESSION_TYPE"

@@ -236,7 +236,7 @@ def test_levels_pack_anew_and_need_a_codec():
         ls.convert(data, compression="zstd", level=99)
 
 
-def test_mistakes_are_told():
+def test_invalid_arguments_are_rejected():
     with pytest.raises(ls.UnknownCompressionError):
         ls.convert(b"", compression="brotli")
     with pytest.raises(ValueError, match="to must be"):
@@ -255,7 +255,7 @@ def test_mistakes_are_told():
         ("0.7", "lz4", r"\[L7-5\] 3 is an unknown compression codec"),
     ],
 )
-def test_a_codec_that_the_format_does_not_have_is_told_before_anything_is_read(to: Any, compression: str, told: str):
+def test_a_codec_that_the_format_does_not_have_is_refused_before_anything_is_read(to: Any, compression: str, told: str):
     for convert in (lambda **options: ls.convert(b"", **options), lambda **options: ls.convert_array(pa.array([], pa.binary()), **options)):
         with pytest.raises(ValueError, match=told):
             convert(to=to, compression=compression)
@@ -292,7 +292,7 @@ def test_a_malformed_record_is_the_error_that_decode_raises(tmp_path: Path, to: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_torn_tail_is_left_out_and_told():
+def test_a_torn_tail_is_left_out_and_reported():
     data = made(5, format="v1")
     ours = ls.convert(data + data[:20])
     assert ours.data == ls.convert(data).data
@@ -373,3 +373,12 @@ def test_columns_of_raw_batches():
     with pytest.raises(ls.LossError) as caught:
         ls.convert_array(pa.array([None, data]), to="v0")
     assert caught.value.row == 1
+
+
+def test_the_repr_of_a_conversion_does_not_show_its_bytes():
+    data = ls.encode(pa.table({"value": ["sesame"]}))
+    assert data is not None
+    for result in (ls.convert(data, to="v1"), ls.broker.append(data, first_offset=0)):
+        assert result.data
+        assert b"sesame" in result.data
+        assert "sesame" not in repr(result)

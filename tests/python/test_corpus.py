@@ -84,7 +84,7 @@ def test_batches_are_those_of_the_truth(case: Case):
 
 
 @all_cases
-def test_batches_tell_all_when_wrappers_are_unpacked_for_it(case: Case):
+def test_batches_are_complete_when_wrappers_are_decompressed(case: Case):
     """L8-25, L8-28: the base offset of a compressed set and its count stand inside."""
     assert rows_of(ls.batches(case.read(), **case.options, resolve=True)) == corpus.expected_batches(case, resolve=True)
 

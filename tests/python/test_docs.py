@@ -144,7 +144,7 @@ def test_console_examples_run(page: Path, place: Path):
         assert not expected or checker.check_output(expected, found, FLAGS), f"$ {command}\n{found}"
 
 
-def test_every_door_has_its_page_and_examples():
+def test_every_guide_is_listed_and_has_examples():
     assert {page.name for page in PAGES} == GUIDES, "a guide is missing, or stands in no list"
     assert len(python_blocks(ROOT / "README.md", spark=False)) >= 1
     assert len(python_blocks(ROOT / "README.md", spark=True)) >= 2
@@ -164,7 +164,7 @@ def test_public_names_are_documented(name: str):
 
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if getattr(ls, name).__module__ != "logsegment._core"])
-def test_functions_tell_arguments_result_errors_and_an_example(name: str):
+def test_functions_document_arguments_result_errors_and_an_example(name: str):
     text = getattr(ls, name).__doc__
     missing = [part for part in ("Args:", "Returns:", "Raises:", "Example:", ">>> ") if part not in text]
     assert not missing
@@ -231,21 +231,6 @@ def test_every_deviation_from_kafka_is_explained_on_the_page_of_the_format():
     deviating = {name for name, row in hostile.outcomes().items() if row.get("deviation")}
     assert len(deviating) >= 10
     assert {name for page in FORMATS.glob("*.md") for name in hostile.explained(page)} == deviating
-
-
-LAYOUTS = [("v2", "v2", 1, 13), ("v0-v1", "v0_v1", 2, 8), ("kafka-0.7", "v07", 2, 5), ("v3", "v3", 1, 9)]
-
-
-@pytest.mark.parametrize(("page", "room", "places", "count"), LAYOUTS)
-def test_page_of_the_format_has_the_layout_of_the_code(page: str, room: str, places: int, count: int):
-    """Name, type and positions of every field, in the order of the bytes."""
-    layout = (ROOT / f"src/format/{room}/layout.rs").read_text(encoding="utf-8")
-    fields = re.findall(r"^//!   (\w+) +(u?int\d+|bytes)" + places * r" +(\d+|-)", layout, re.MULTILINE)
-    text = (FORMATS / f"{page}.md").read_text(encoding="utf-8")
-    found = [match and match.start() for match in (re.search(r"\| " + r" \| ".join(field) + r" \|", text) for field in fields)]
-    assert len(found) == count
-    assert None not in found
-    assert found == sorted(found)
 
 
 def test_pages_about_formats_are_listed_where_readers_look():

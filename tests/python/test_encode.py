@@ -188,12 +188,12 @@ def test_batches_end_where_those_of_kafkas_producer_do(codec: str, limit: int):
     assert [batch["count"] for batch in batches] == kafka_ends([measure(value) for value in values], limit, packed)
 
 
-def test_a_record_larger_than_a_batch_stands_alone():
+def test_a_record_larger_than_a_batch_gets_its_own_batch():
     data = ls.encode(table(value=[b"a", bytes(100_000), bytes(100)]))
     assert [batch["count"] for batch in batches_of(data)] == [1, 1, 1]
 
 
-def test_offsets_too_far_apart_for_one_batch_stand_in_two():
+def test_offsets_too_far_apart_for_one_batch_make_two():
     """V2-62."""
     offsets = [0, 2**31 - 1, 2**31, 2**40]
     data = ls.encode(table(value=[b"v"] * 4, offset=offsets))
@@ -216,7 +216,7 @@ def test_sequences_run_on_from_batch_to_batch_and_wrap_to_zero():
     assert [(row["baseSequence"], row["lastSequence"]) for row in batches_of(data)] == [(2**31 - 2, 2**31 - 1), (0, 1)]
 
 
-def test_log_append_time_stands_for_all_records():
+def test_log_append_time_is_the_time_of_all_records():
     """V2-12, V2-15."""
     records = table(value=[b"a", b"b"], timestampMs=[5, 9])
     for time, expected in [(TIME, TIME), (datetime.fromtimestamp(TIME / 1000, UTC), TIME), (None, 9)]:
@@ -226,7 +226,7 @@ def test_log_append_time_stands_for_all_records():
         assert (batch["baseTimestamp"], batch["maxTimestamp"], batch["timestampType"]) == (5, expected, "LogAppendTime")
 
 
-def test_markers_stand_alone_without_codec_and_sequence():
+def test_markers_are_their_own_batches_without_codec_and_sequence():
     """CTL-5, CTL-9: the sequence of the data goes on behind them."""
     records = table(
         value=[b"a longer value", None, b"another longer value", None],

@@ -59,7 +59,7 @@ READS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
-def test_a_damaged_batch_is_told_with_its_file(read: Callable[[Path], object], partition: Path):
+def test_a_damaged_batch_is_reported_with_its_file(read: Callable[[Path], object], partition: Path):
     first = damage(partition / BAD, IN_RECORDS)
     with pytest.raises(ls.ChecksumError) as caught:
         read(partition)
@@ -69,7 +69,7 @@ def test_a_damaged_batch_is_told_with_its_file(read: Callable[[Path], object], p
 
 
 @pytest.mark.parametrize("check_crc", [True, False])
-def test_headers_that_cannot_be_framed_are_told_with_their_file(check_crc: bool, partition: Path):
+def test_headers_that_cannot_be_framed_are_reported_with_their_file(check_crc: bool, partition: Path):
     damage(partition / BAD, IN_LENGTH)
     with pytest.raises(ls.RecordBatchError) as caught:
         ls.Log(partition).batches(check_crc=check_crc)
@@ -93,13 +93,13 @@ def test_a_look_up_that_fails_names_its_file(partition: Path):
         assert str(caught.value).count(BAD) == 1
 
 
-def test_polars_tells_the_file(partition: Path):
+def test_polars_names_the_file(partition: Path):
     damage(partition / BAD, IN_RECORDS)
     with pytest.raises(Exception, match=rf"{partition / BAD}: \[V2-31\] at byte 0"):
         polars_rows(partition)
 
 
-def test_other_libraries_tell_the_file(partition: Path):
+def test_errors_in_other_libraries_name_the_file(partition: Path):
     damage(partition / BAD, IN_RECORDS)
     stream = ls.Log(partition).records()
     with pytest.raises(pa.ArrowInvalid, match=rf"{partition / BAD}: \[V2-31\] at byte 0"):
@@ -119,7 +119,7 @@ ONE_FILE: dict[str, Callable[[Path], object]] = {
 }
 
 
-def test_bytes_have_no_file_to_tell(partition: Path):
+def test_errors_of_bytes_name_no_file(partition: Path):
     damage(partition / BAD, IN_RECORDS)
     with pytest.raises(ls.ChecksumError) as caught:
         ls.decode((partition / BAD).read_bytes()).read_all()
@@ -141,7 +141,7 @@ def test_one_file_is_named_as_one_of_several_is(read: Callable[[Path], object], 
 
 
 @pytest.mark.parametrize("mmap", [True, False])
-def test_headers_of_one_file_that_cannot_be_framed_are_told_with_it(mmap: bool, partition: Path):
+def test_headers_of_one_file_that_cannot_be_framed_are_reported_with_it(mmap: bool, partition: Path):
     path = partition / BAD
     damage(path, IN_LENGTH)
     for check_crc in (True, False):
@@ -151,7 +151,7 @@ def test_headers_of_one_file_that_cannot_be_framed_are_told_with_it(mmap: bool, 
             assert (caught.value.path, str(caught.value).count(str(path))) == (str(path), 1)
 
 
-def test_other_libraries_tell_the_one_file(partition: Path):
+def test_errors_in_other_libraries_name_the_only_file(partition: Path):
     path = partition / BAD
     damage(path, IN_RECORDS)
     stream = ls.decode(ls.FileSource(path))
@@ -161,7 +161,7 @@ def test_other_libraries_tell_the_one_file(partition: Path):
     assert stream.error.path == str(path)
 
 
-def test_a_store_is_told_without_its_secrets(partition: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_store_is_reported_without_its_secrets(partition: Path, monkeypatch: pytest.MonkeyPatch):
     from pyarrow import fs
 
     monkeypatch.setattr(files, "_file_system", lambda root, process: (fs.LocalFileSystem(), str(partition.parent)))

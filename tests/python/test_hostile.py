@@ -151,7 +151,7 @@ def test_records_before_the_damage_are_given_first(case: HostileCase, threads: i
 
 @all_cases
 @pytest.mark.parametrize("threads", [1, 2])
-def test_skipping_gives_all_records_of_intact_batches(case: HostileCase, threads: int):
+def test_skipping_gives_all_records_of_valid_batches(case: HostileCase, threads: int):
     """`on_error="skip"` never raises; what Kafka read of intact batches is there, in order, and more only past its last step."""
     rows = rows_of(case, on_error="skip", threads=threads)
     known = truth_of_intact(case)
@@ -204,20 +204,20 @@ def size_of(data: bytes, position: int, family: str) -> int:
     return 12 + int.from_bytes(data[position + 8 : position + 12], "big")
 
 
-def test_skipping_finds_the_intact_batch_that_a_torn_one_claims_to_hold():
+def test_skipping_finds_the_valid_batch_inside_the_claimed_length_of_a_torn_one():
     """L8-14: a length that was made larger hides the entries behind it."""
     case = next(case for case in CASES if case.name == "v2-length-100000000")
     assert [row["offset"] for row in rows_of(case, on_error="skip")] == [0, 1, 2, 1000, 1001]
 
 
-def test_skipping_finds_every_intact_batch_for_the_batch_table_too():
+def test_skipping_finds_every_valid_batch_for_the_batch_table_too():
     """V2-31: a wrong length makes a wrong checksum; the batch after it starts elsewhere."""
     case = next(case for case in CASES if case.name == "v2-length-plus-one")
     table = ls.batches(case.read(), on_error="skip")
     assert [row["baseOffset"] for row in corpus.rows_of(table) if row["isValid"]] == [0, 1000]
 
 
-def test_findings_about_a_stream_stand_at_its_batch():
+def test_findings_of_a_compressed_stream_have_the_position_of_its_batch():
     """FND-8."""
     case = next(case for case in CASES if case.name == "v2-lz4-split-inside-a-record")
     report = ls.validate(case.read())

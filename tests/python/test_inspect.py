@@ -1,4 +1,4 @@
-"""`ls.inspect`: every byte of an entry has its field, the damage stands where it is, and any bytes give a tree."""
+"""`ls.inspect`: every byte of an entry has its field, damage is at its position, and any bytes give a tree."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def options_of(case: corpus.Case) -> dict[str, str]:
     return {"format": case.format}
 
 
-def test_the_fields_of_intact_entries_cover_every_byte_once():
+def test_the_fields_of_valid_entries_cover_every_byte_once():
     seen = 0
     for case in corpus.cases():
         data = case.path.read_bytes()
@@ -145,7 +145,7 @@ def test_what_cannot_be_framed_is_shown_as_far_as_it_goes():
         assert "magic" in {field.name for field in entry}
 
 
-def test_lz4_header_checksums_are_told_apart():
+def test_lz4_header_checksums_are_distinguished():
     broken = hostile_entry("v2-lz4-kafka-broken-checksum")
     assert "the broken one of Kafka 0.8.2 and 0.9" in broken["records"]["HC"].note
     # Shown all the same, and marked: readers refuse it.
@@ -218,7 +218,7 @@ def test_control_records_are_shown_field_by_field():
     assert value["voters"][1]["voterId"].value >= 0
 
 
-def test_s_p5_stray_bits_are_told():
+def test_s_p5_stray_bits_are_reported():
     entry = hostile_entry("v2-attributes-unknown-bits")
     assert "unused bits" in entry["attributes"].note
     assert any(problem.rule == "FND-6" for problem in entry["attributes"].problems)
@@ -304,7 +304,7 @@ class Tags(HTMLParser):
         self.texts.append(data)
 
 
-def test_the_notebook_form_stands_by_itself():
+def test_the_notebook_form_is_complete():
     entry = hostile_entry("v2-crc-bitflip")
     parser = Tags()
     parser.feed(entry._repr_html_())
@@ -346,7 +346,7 @@ def test_explain_as_json_and_html(tmp_path):
     assert page.read_text().startswith("<!doctype html>")
 
 
-def test_explain_tells_mistakes():
+def test_explain_rejects_invalid_arguments():
     assert run("explain", CODEC_FILE, "--at", "1", "--offset", "1").code == 2
     assert run("explain", CODEC_FILE, "--at", "999999999").code == 2
     assert run("explain", CODEC_FILE, "--records", "some").code == 2

@@ -1,4 +1,4 @@
-"""Internal topics: what their records say, in a column, on the command line; what nobody can read stays bytes, with a finding."""
+"""Internal topics: records decoded in a column and on the command line; undecodable bytes stay bytes, with a finding."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_every_type_and_version_says_what_kafkas_converters_said():
             assert loaded(row) == one["said"]
 
 
-def test_the_column_is_a_struct_behind_the_others_and_the_directory_tells_the_topic():
+def test_the_column_is_a_struct_after_the_others_and_the_directory_names_the_topic():
     table = ls.decode(ls.FileSource(OFFSETS), values="internal").to_pyarrow()
     assert table.column_names == ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers", "internal"]
     assert table.schema.field("internal").type == COLUMN
@@ -61,7 +61,7 @@ def test_a_snapshot_begins_and_ends_with_its_control_records():
     assert json.loads(rows[0]["value"]).keys() == {"version", "lastContainedLogTimestamp"}
 
 
-def test_control_records_of_any_topic_are_told_and_its_other_records_are_null():
+def test_control_records_of_any_topic_are_reported_and_its_other_records_are_null():
     path = DATA / "transactions-0" / "00000000000000000000.log"
     table = ls.decode(ls.FileSource(path), columns=["isControl", "internal"], topic="transactions", control=True).to_pyarrow()
     for row in table.to_pylist():
@@ -130,7 +130,7 @@ def test_a_batch_that_ends_badly_takes_back_what_was_decoded_of_it():
     assert [one.severity for one in findings if one.severity != "info"] == ["error"]
 
 
-def test_a_topic_that_nobody_tells_is_a_mistake():
+def test_a_missing_topic_is_an_error():
     data = OFFSETS.read_bytes()
     with pytest.raises(ValueError, match="decode: which internal topic"):
         ls.decode(data, values="internal")
@@ -175,7 +175,7 @@ def test_cat_decode_of_a_pipe_needs_the_topic(tmp_path: Path):
     assert table["internal"].to_pylist() == said(ls.FileSource(OFFSETS))[0]
 
 
-def test_cat_tells_internal_when_only_the_column_is_named():
+def test_cat_gives_internal_values_when_only_the_column_is_named():
     done = run("cat", OFFSETS, "--columns", "offset,internal")
     assert done.code == 0
     assert [line["internal"] for line in done.lines] == [loaded(row) for row in said(ls.FileSource(OFFSETS))[0]]

@@ -1,4 +1,4 @@
-"""What records of internal topics say, through every door that gives records: each gives what `decode` gives of the same files."""
+"""Internal topics in every reader: each gives what `decode` gives of the same files."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_findings_of_a_log_name_the_file(strange: Path):
     assert all(one.path.startswith(f"{strange / FILE}/entry@") for one in stream.findings)
 
 
-def test_a_topic_that_no_directory_tells_is_a_mistake(nameless: Path):
+def test_a_topic_without_a_directory_is_an_error(nameless: Path):
     words = "no directory tells which internal topic"
     for opened in (ls.Segment(nameless), ls.Log(nameless), ls.Log(nameless.parent)):
         with pytest.raises(ValueError, match=words):
@@ -137,7 +137,7 @@ def test_follow_decode_gives_the_lines_of_cat():
         assert [line["internal"] for line in done.lines] == [loaded(row) for row in said(ls.FileSource(OFFSETS), control=control)[0]]
 
 
-def test_follow_tells_what_it_cannot_say(strange: Path):
+def test_follow_reports_values_that_it_cannot_decode(strange: Path):
     done = run("follow", strange, "--values", "internal", "--offset", "1", "--idle-exit", "0", "--columns", "offset")
     assert done.code == 0
     assert [line["internal"]["type"] for line in done.lines] == ["GROUP_METADATA"]
@@ -176,19 +176,19 @@ OTHERS = DATA / "codec-none-0"
 TOLD = "codec-none is no internal topic of Kafka: `internal` is null in its records"
 
 
-@pytest.mark.parametrize("door", ["decode", "bytes", "segment", "log", "polars"])
-def test_a_topic_that_is_not_internal_is_told(door: str):
+@pytest.mark.parametrize("reader", ["decode", "bytes", "segment", "log", "polars"])
+def test_a_topic_that_is_not_internal_is_reported(reader: str):
     """Once for each call; control records say what they are in any topic."""
     source = ls.FileSource(OTHERS / FILE)
 
     def read(**options: Any) -> int:
-        if door == "decode":
+        if reader == "decode":
             return ls.decode(source, columns=["offset"], **options).read_all().num_rows
-        if door == "bytes":
+        if reader == "bytes":
             return ls.decode((OTHERS / FILE).read_bytes(), columns=["offset"], topic="codec-none", **options).read_all().num_rows
-        if door == "segment":
+        if reader == "segment":
             return ls.Segment(OTHERS / FILE).records(columns=["offset"], **options).read_all().num_rows
-        if door == "log":
+        if reader == "log":
             return ls.Log(OTHERS).records(columns=["offset"], **options).read_all().num_rows
         return ls.polars.scan(OTHERS, columns=["offset"], **options).collect().height
 
@@ -208,7 +208,7 @@ def test_a_tree_with_an_internal_topic_is_as_its_guide_says():
 
 
 @pytest.mark.parametrize("verb", [("cat",), ("follow", "--offset", "0", "--idle-exit", "0")])
-def test_the_command_line_tells_topics_that_are_not_internal_once(verb: tuple[str, ...], tmp_path: Path):
+def test_the_command_line_reports_topics_that_are_not_internal_once(verb: tuple[str, ...], tmp_path: Path):
     done = run(verb[0], OTHERS, *verb[1:], "--values", "internal")
     assert (done.code, done.err, len(done.lines)) == (0, f"logsegment: {TOLD}\n", 240)
     for topic in ("codec-none-0", "codec-lz4-0", "__consumer_offsets-1"):
@@ -220,7 +220,7 @@ def test_the_command_line_tells_topics_that_are_not_internal_once(verb: tuple[st
         assert run(verb[0], OTHERS, *verb[1:], *options).err == ""
 
 
-def test_plans_of_spark_tell_it():
+def test_plans_of_spark_warn_of_it():
     pytest.importorskip("pyspark")
     from logsegment.spark import LogSegmentSource
 

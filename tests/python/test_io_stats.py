@@ -1,4 +1,4 @@
-"""Counters prove what was not done: nothing unpacked for headers, nothing copied for columns that nobody asked for, bounds kept."""
+"""Counters of skipped work: headers decompress nothing, columns that are not requested are not copied, bounds hold."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def test_decoding_counts_all_that_it_does(codec: str):
 
 
 @per_codec
-def test_columns_that_nobody_wants_are_not_copied(codec: str):
+def test_columns_that_are_not_requested_are_not_copied(codec: str):
     data = segment(codec).read_bytes()
     keys = corpus.rows_of(ls.decode(data, columns=["key"]))
     assert stats_of(data, columns=["offset", "timestamp"]).bytes_copied == 0
     assert stats_of(data, columns=["key"]).bytes_copied == sum(size(row["key"]) for row in keys)
 
 
-def test_views_of_plain_values_copy_only_what_stands_in_the_view():
+def test_views_of_uncompressed_values_copy_only_inline_values():
     """Arrow keeps up to 12 bytes in the view itself."""
     data = segment("none").read_bytes()
     rows = corpus.rows_of(ls.decode(data, columns=["value"]))

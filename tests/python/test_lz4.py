@@ -132,7 +132,7 @@ def test_limits_hold():
         ls.fix_lz4(message(0, frame("6040", PLAIN)), limits=ls.Limits(max_batch_bytes=20))
 
 
-def test_mixed_sets_are_told_apart_by_magic():
+def test_mixed_sets_are_distinguished_by_magic():
     mixed = message(0, frame("6040", PLAIN)) + message(1, frame("6040", PLAIN, 0xFF)) * 2
     rows = [(row.magic, row.form, row.count, row.ok) for row in ls.check_lz4(mixed)]
     assert rows == [(0, "correct", 1, False), (1, "neither", 2, False)]

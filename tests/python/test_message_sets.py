@@ -49,7 +49,7 @@ def agree(data, error, rule, **options):
     return raised.value
 
 
-def test_l8_9_plain_messages_of_both_magics_stand_side_by_side():
+def test_l8_9_uncompressed_messages_of_both_magics_may_follow_each_other():
     data = message(5, b"hello", magic=0) + message(6, None, key=b"k") + message(9, b"", timestamp=-1)
     assert [(row["offset"], row["timestampMs"], row["timestampType"], row["key"], row["value"], row["magic"]) for row in rows(data)] == [
         (5, -1, -1, None, b"hello", 0),
@@ -255,7 +255,7 @@ def test_l7_21_a_set_that_is_cut_inside_of_another_set_leaves_a_finding():
     assert told(both, format="0.7") == [("FND-10", "warning")] * 2
 
 
-def test_map_1_sniffing_tells_the_families_apart(tmp_path):
+def test_map_1_sniffing_distinguishes_the_families(tmp_path):
     assert [row["value"] for row in rows(old(b"hello") + old(b"more"), format="sniff")] == [b"hello", b"more"]
     assert [row["value"] for row in rows(message(0, b"hello"), format="sniff")] == [b"hello"]
     assert rows(b"", format="sniff") == [] == rows(bytes(50), format="sniff")

@@ -93,7 +93,7 @@ def test_a_page_does_not_go_over_the_input(verb: str, log: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["file", "link", "dangling link"])
 @pytest.mark.parametrize("verb", [("salvage",), ("convert", "--compression", "gzip"), ("lz4", "fix"), ("lz4", "break")], ids=" ".join)
-def test_what_stands_there_already_is_not_replaced_by_a_segment(verb: tuple[str, ...], kind: str, log: Path, tmp_path: Path) -> None:
+def test_an_existing_file_is_not_replaced_by_a_segment(verb: tuple[str, ...], kind: str, log: Path, tmp_path: Path) -> None:
     saved, out = tmp_path / "saved.log", tmp_path / "out.log"
     saved.write_bytes(b"the only copy")
     if kind == "file":
@@ -107,7 +107,7 @@ def test_what_stands_there_already_is_not_replaced_by_a_segment(verb: tuple[str,
     assert run(*verb, log, "--output", tmp_path / "new.log").code == 0
 
 
-def test_what_stands_there_already_is_not_replaced_by_what_is_aside(log: Path, tmp_path: Path) -> None:
+def test_an_existing_file_is_not_replaced_by_the_file_of_skipped_bytes(log: Path, tmp_path: Path) -> None:
     aside = tmp_path / "aside.log"
     aside.write_bytes(b"the only copy")
     done = run("salvage", log, "--output", tmp_path / "out.log", "--aside", aside)
@@ -211,7 +211,7 @@ def test_two_partitions_of_one_name_do_not_become_one(verb: str, log: Path, tmp_
 
 
 @pytest.mark.parametrize(("output", "aside"), [("out", "out"), ("out", "out/rest"), ("rest/out", "rest"), ("out", "./out/../out/rest")])
-def test_what_is_aside_lies_beside_the_output(output: str, aside: str, log: Path, tmp_path: Path) -> None:
+def test_neither_output_directory_contains_the_other(output: str, aside: str, log: Path, tmp_path: Path) -> None:
     done = run("salvage", log.parent, "-o", tmp_path / output, "--aside", f"{tmp_path}/{aside}")
     assert done.code == 2
     assert "must lie beside each other" in done.err

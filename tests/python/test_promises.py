@@ -1,4 +1,4 @@
-"""Promises of SECURITY.md that are held nowhere else: files stay as they are, one that shrinks is told, limits are per batch."""
+"""Promises of SECURITY.md without tests elsewhere: inputs stay as they are, a shrinking file is an error, limits are per batch."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ field holds, and is a finding where its neighbours contradict it.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 
 from hypothesis import given
@@ -21,13 +20,6 @@ from damage import assert_unchanged, codecs, contents, flipped, originals, per_c
 
 #: Where the checksum stands; what is before it is covered by none.
 CHECKSUM_START = 17
-
-
-def test_the_fields_that_no_checksum_covers_are_those_of_the_layout():
-    """V2-4: the four that have a test of their own below."""
-    layout = (corpus.TESTS.parent / "src/format/v2/layout.rs").read_text()
-    listed = re.findall(r"UNCOVERED: .* = \[(.*)\];", layout)
-    assert listed == ['"baseOffset", "batchLength", "partitionLeaderEpoch", "magic"']
 
 
 # Covered fields.

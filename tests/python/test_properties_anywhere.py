@@ -98,7 +98,7 @@ def assert_survive(codec: str, damaged: bytes, indexes: list[int]) -> None:
     ],
     ids=["cut at the front", "insertion", "cut that leaves a torn rest", "cut that swallows a front", "two in a claim"],
 )
-def test_a_wrong_length_hides_no_intact_batch(codec: str, damage: Callable[[bytes], bytes], whole: list[int]):
+def test_a_wrong_length_hides_no_valid_batch(codec: str, damage: Callable[[bytes], bytes], whole: list[int]):
     """MAP-3, L8-14: a length can only be believed when what follows it fits."""
     survived = contents(damage(seed(codec)[0]), on_error="skip").values()
     assert [originals(codec)[index] in survived for index in whole] == [True, True]

@@ -1,4 +1,4 @@
-"""`salvage`: every intact entry byte for byte, and every other byte accounted for."""
+"""`salvage` keeps every valid entry byte for byte and accounts for every other byte."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_offsets_of_another_segment_do_not_fit() -> None:
         ls.salvage(a, first_offset=1)
 
 
-def test_offsets_that_stand_elsewhere_are_not_called_missing() -> None:
+def test_offsets_that_are_elsewhere_are_not_called_missing() -> None:
     """Between the entries around the damage others are missing in the input, but not in what is kept."""
     a, b, c, d = log(0, 10, 20, 30)
     bad = bytearray(b)
@@ -277,7 +277,7 @@ def offsets_of(data: bytes | None, **options: Any) -> list[int]:
     return ls.decode(data, columns=["offset"], **options).to_pyarrow()["offset"].to_pylist()
 
 
-def test_an_intact_entry_inside_of_a_broken_one_comes_back() -> None:
+def test_a_valid_entry_inside_of_a_corrupt_one_is_kept() -> None:
     """A block of the disk was swapped into a batch, whose length still fits."""
     (first, inner), (last,) = log(0, 10), log(40)
     broken = bytearray(ls.encode(pa.table({"value": [bytes(3 * len(inner))]}), base_offset=30))

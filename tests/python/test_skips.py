@@ -47,7 +47,7 @@ def test_a_skip_is_a_failure_where_nothing_may_be_missing(way: str, directory: P
     assert "why" in told
 
 
-def test_what_is_expected_to_fail_is_no_skip(directory: Path):
+def test_an_expected_failure_is_not_a_skip(directory: Path):
     (directory / "test_failing.py").write_text(f"import pytest\n\n\n{EXPECTED_TO_FAIL}")
     code, told = run(directory, "1")
     assert (code, "1 xfailed" in told) == (0, True), told

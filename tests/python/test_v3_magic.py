@@ -51,7 +51,7 @@ def errors(data: bytes, **options: Any) -> list[tuple[str, str | None]]:
 @example([{"key": None, "value": bytes(10), "timestampMs": 1000}], "none", False, FIRST)
 @example([{"key": b"", "value": bytes(8), "timestampMs": 86_400_000}], "none", True, FIRST)
 @example([{"key": b"\0\0", "value": b"", "timestampMs": 127}, {"key": b"", "value": None, "timestampMs": 126}], "none", True, FIRST)
-def test_property_what_is_written_is_read_at_every_door(records: list[Any], codec: str, metadata_first: bool, producer: dict[str, Any]):
+def test_property_every_reader_reads_what_is_written(records: list[Any], codec: str, metadata_first: bool, producer: dict[str, Any]):
     """The first months of 1970, and any producer: a reading that holds is never refused for the other."""
     source = pa.Table.from_pylist(records, schema=SCHEMA)
     made = ls.encode(source, format="v3", compression=codec, metadata_first=metadata_first, codecs=PLUGINS, **producer)
@@ -69,14 +69,14 @@ def test_property_what_is_written_is_read_at_every_door(records: list[Any], code
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("metadata_first", [False, True])
 @pytest.mark.parametrize("producer", PRODUCERS)
-def test_a_magic_3_that_became_2_is_told_for_what_it_is(codec: str, metadata_first: bool, producer: dict[str, Any]):
+def test_a_magic_3_that_became_2_is_recognized(codec: str, metadata_first: bool, producer: dict[str, Any]):
     for time in (2**33, 1_700_000_000_000):
         source = pa.table({"key": [b"key"] * 3, "value": [b"value %d" % index for index in range(3)], "timestampMs": [time] * 3})
         made = ls.encode(source, format="v3", compression=codec, metadata_first=metadata_first, codecs=PLUGINS, **producer)
         for reading in ({}, {"experimental": True}, {"format": "v2"}):
             damaged = flipped(made, 2)
             assert errors(damaged, codecs=PLUGINS, **reading) == [("FND-18", "magic")]
-            with pytest.raises(ls.InvalidError, match="the magic is 2, and the batch makes sense as one of magic 3 only"):
+            with pytest.raises(ls.InvalidError, match=r"magic is 2.*magic 3"):
                 ls.decode(damaged, codecs=PLUGINS, **reading).read_all()
         assert errors(flipped(damaged, 3), experimental=True, codecs=PLUGINS) == []
 
@@ -110,7 +110,7 @@ TRANSACTIONAL: dict[str, Any] = {"attributes": building.TRANSACTIONAL, "producer
 
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("header", [NONE, TRANSACTIONAL, TRANSACTIONAL | {"producer_id": 2**40}], ids=["none", "small", "large"])
-def test_a_magic_3_with_record_attributes_that_became_2_is_told_at_every_door(codec: str, header: dict[str, Any]):
+def test_a_magic_3_with_record_attributes_that_became_2_is_recognized_by_every_reader(codec: str, header: dict[str, Any]):
     """Its attributes are those of magic 2; what gives it away are numbers that do not add up."""
     made = with_record_attributes(0, codec, **header)
     assert errors(made, experimental=True, codecs=PLUGINS) == []
@@ -130,11 +130,11 @@ def test_a_magic_3_that_became_2_opens_no_transaction_at_which_a_committed_read_
     assert ls.scan_transactions([log]).last_stable_offset is None
     (tmp_path / f"{0:020d}.log").write_bytes(log)
     options: dict[str, Any] = {"columns": ["offset"], "isolation": "read_committed"}
-    doors = (lambda **more: ls.decode(log, **options, **more), lambda **more: ls.Log(tmp_path).records(**options, **more))
-    for door in doors:
+    readers = (lambda **more: ls.decode(log, **options, **more), lambda **more: ls.Log(tmp_path).records(**options, **more))
+    for reader in readers:
         with pytest.raises(ls.InvalidError, match="FND-18"):
-            door().read_all()
-        skipping = door(on_error="skip")
+            reader().read_all()
+        skipping = reader(on_error="skip")
         assert [row["offset"] for row in corpus.rows_of(skipping)] == [0, 1, 4]
         assert [one.rule for one in skipping.findings if one.severity == "error"] == ["FND-18"]
 

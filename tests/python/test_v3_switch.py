@@ -90,7 +90,7 @@ def test_what_is_only_not_allowed_is_not_damaged(tmp_path: Path):
     assert run("stats", path).text.count("MAP-3") == 1
 
 
-def test_damage_in_magic_3_is_told_as_damage():
+def test_damage_in_magic_3_is_reported_as_damage():
     """Of a batch whose checksum is wrong nobody knows what it was."""
     damaged = bytearray(OF_A_BROKER)
     damaged[-1] ^= 1
@@ -162,7 +162,7 @@ def test_behind_damage_it_is_not_unpacked_and_not_lost(codec: str, tmp_path: Pat
     assert [one.rule for one in ls.validate(data, format="v2").findings if one.severity == "error"] == ["L8-11"]
 
 
-def test_every_door_that_reads_by_name_says_once_that_it_is_experimental(tmp_path: Path):
+def test_every_reader_by_name_warns_once_that_it_is_experimental(tmp_path: Path):
     data = OF_A_BROKER
     for findings in (
         ls.convert(data, to="v2", format="v3").findings,
@@ -182,7 +182,7 @@ def test_every_door_that_reads_by_name_says_once_that_it_is_experimental(tmp_pat
         assert "EXPERIMENTAL" not in run(*verb, "--experimental", "-o", tmp_path / f"{index}-allowed.log", paths[0]).err
 
 
-def test_a_conversion_that_names_no_format_tells_that_it_writes_another(segment: Path, tmp_path: Path):
+def test_a_conversion_without_a_format_reports_that_it_writes_another(segment: Path, tmp_path: Path):
     """S-C2: a codec was asked for, and the format of the batches goes with it."""
     data = ls.encode(SOURCE) + segment.read_bytes()
     silent = ls.convert(data, compression="lz4", experimental=True)
@@ -200,7 +200,7 @@ def test_a_conversion_that_names_no_format_tells_that_it_writes_another(segment:
 
 
 @pytest.mark.parametrize("depth", ["headers", "metadata", "full"])
-def test_verify_tells_how_much_was_unpacked(segment: Path, depth: str):
+def test_verify_reports_the_decompressed_bytes(segment: Path, depth: str):
     segment.write_bytes(ls.encode(pa.table({"value": [b"v" * 9999] * 50}), format="v3", metadata_first=True, compression="zstd"))
     (summary,) = run("verify", "--json", "--depth", depth, "--experimental", segment).lines
     assert summary["bytesInflated"] == ls.validate(segment.read_bytes(), depth=depth, experimental=True).io_stats["bytes_inflated"]

@@ -36,7 +36,7 @@ def test_sequences_that_follow_are_fine() -> None:
     assert rules(idempotent(0, 8), idempotent(2, 0)) == []
 
 
-def test_a_sequence_that_does_not_follow_is_told() -> None:
+def test_a_sequence_that_does_not_follow_is_reported() -> None:
     assert rules(idempotent(0, 0), idempotent(2, 5)) == [("PRD-1", "warning", 2)]
     assert rules(idempotent(0, 3), idempotent(2, 3)) == [("PRD-1", "warning", 2)]
     (found,) = ls.validate(idempotent(0, 0) + idempotent(2, 5)).findings
@@ -51,7 +51,7 @@ def test_behind_a_gap_sequences_are_not_held_against_each_other() -> None:
     assert [rule for rule, _, _ in rules(idempotent(0, 0), bytes(lost), idempotent(4, 9))] == ["V2-31", "ORD-3"]
 
 
-def test_an_older_epoch_is_told() -> None:
+def test_an_older_epoch_is_reported() -> None:
     assert rules(idempotent(0, 0, epoch=3), idempotent(2, 0, epoch=2)) == [("PRD-2", "warning", 2)]
 
 
@@ -71,7 +71,7 @@ def test_a_transaction_that_the_log_has_left_behind_hangs() -> None:
     assert rules(hanging, late) == [("TRX-2", "warning", 0)]
 
 
-def test_a_batch_outside_of_the_transaction_of_its_producer_is_told() -> None:
+def test_a_batch_outside_of_the_transaction_of_its_producer_is_reported() -> None:
     found = rules(transactional_batch([b"a", b"b"], 7, 0), idempotent(2, 2), marker(1, 7, 4))
     assert found == [("TRX-4", "warning", 2)]
 
@@ -109,7 +109,7 @@ def told(*batches: bytes) -> list[tuple[str, int | None, str]]:
     return [(one.rule, one.base_offset, one.message) for one in found]
 
 
-def test_ord_3_offsets_that_no_batch_has_are_told() -> None:
+def test_ord_3_offsets_that_no_batch_has_are_reported() -> None:
     assert told(simple_batch([b"a", b"b"], 0), simple_batch([b"c"], 2)) == []
     assert told(simple_batch([b"a", b"b"], 0), simple_batch([b"c"], 9)) == [("ORD-3", 9, "offsets 2 to 8 are missing before the batch")]
     # What is before the first batch was deleted by age, as always.
@@ -148,7 +148,7 @@ def test_ord_3_of_messages_and_across_segments(tmp_path: Path) -> None:
     assert [(one.base_offset, "00000000000000000007.log" in one.path) for one in found] == [(7, True)]
 
 
-def test_trx_1_a_marker_without_data_is_told() -> None:
+def test_trx_1_a_marker_without_data_is_reported() -> None:
     data = transactional_batch([b"a", b"b"], 7, 0)
     assert [one[:2] for one in told(data, marker(1, 7, 2), marker(0, 7, 3))] == [("TRX-1", 3)]
     # From offset 0 on, all that there ever was is here.
@@ -162,14 +162,14 @@ def test_trx_1_data_may_be_in_a_gap_or_before_the_log() -> None:
     assert [one[0] for one in told(data, marker(1, 7, 2), marker(0, 7, 9))] == ["ORD-3"]
 
 
-def test_trx_3_a_coordinator_of_an_older_epoch_is_told() -> None:
+def test_trx_3_a_coordinator_of_an_older_epoch_is_reported() -> None:
     data, again = transactional_batch([b"a"], 7, 0), transactional_batch([b"a"], 7, 2, sequence=1)
     ends = marker(1, 7, 1, coordinator_epoch=4)
     assert rules(data, ends, again, marker(1, 7, 3, coordinator_epoch=4)) == []
     assert rules(data, ends, again, marker(1, 7, 3, coordinator_epoch=3)) == [("TRX-3", "warning", 3)]
 
 
-def test_trx_3_is_not_told_over_a_gap() -> None:
+def test_trx_3_is_not_reported_over_a_gap() -> None:
     """A broker forgets a producer that is silent for long, and the coordinator's epoch with it; a copy may hold pieces of several logs."""
     data, ends = transactional_batch([b"a"], 7, 0), marker(1, 7, 1, coordinator_epoch=4)
     far = transactional_batch([b"a"], 7, 9, sequence=1)

@@ -157,7 +157,7 @@ def test_what_java_passes_over_in_silence_is_a_finding(vector: Vector):
 
 
 @of([vector for vector in ENTRIES if vector["name"] in LENIENT_ENDS])
-def test_ends_that_only_a_buffer_reader_calls_corrupt_are_told(vector: Vector):
+def test_ends_that_only_a_buffer_reader_calls_corrupt_are_reported(vector: Vector):
     findings = ls.validate(bytes.fromhex(vector["data"])).findings
     assert [(finding.rule, finding.severity) for finding in findings] == [(LENIENT_ENDS[vector["name"]], "info")]
 

@@ -15,10 +15,10 @@ from logsegment._options import OnError
 from logsegment._output import output_directory
 from logsegment._restore.verify_restored import Offsets, damage_of, errors_in, gaps_in
 from logsegment.segment_files.discovery import SegmentFile, find_segments, found_in, is_gap
-from logsegment.stores.listing import is_directory
+from logsegment.stores.files import open_file
+from logsegment.stores.listing import entries, is_directory
 from logsegment.stores.uri import shown, uncut_name, untiered
 from logsegment.tiered.errors import ChunkError, ManifestError
-from logsegment.tiered.filesystem import entries, open_file
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import ring_of, tiered
 

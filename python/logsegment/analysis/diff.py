@@ -156,8 +156,10 @@ class Diff(Results[Comparison]):
     @property
     def state(self) -> State:
         """The worst state of the partitions, all of which are compared first."""
-        states = [comparison.state for comparison in self if all(True for _ in comparison)]
-        return max(states, key=STATES.index, default="same")
+        for comparison in self:
+            for _ in comparison:
+                pass
+        return max((comparison.state for comparison in self), key=STATES.index, default="same")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state and the comparisons, ready for JSON."""

@@ -79,7 +79,7 @@ class Redactor:
         return None if payload is None else {"length": len(payload), "hash": self.hash(payload)}
 
     def json_lines(self, lines: bytes) -> bytes:
-        """Return lines of `to_jsonl("base64")` without their payloads.
+        """Return JSON lines of records, with bytes in base64, without their payloads.
 
         Raises:
             ValueError: for a column that nobody has looked at.
@@ -146,7 +146,7 @@ def _is_open(name: str) -> bool:
 
 
 def _named(encoded: str | None) -> str | dict[str, str] | None:
-    """Return the name of a header as `to_jsonl` writes bytes: as text if it is UTF-8."""
+    """Return the name of a header as JSON lines have it: as text if it is UTF-8."""
     try:
         return None if encoded is None else base64.b64decode(encoded).decode()
     except UnicodeDecodeError:

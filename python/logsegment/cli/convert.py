@@ -186,7 +186,7 @@ def convert(options: ConvertArguments) -> int:
         else:
             _to_file(segments, options.output, job, progress)
     if options.output != STDIN and not options.quiet:
-        say(f"wrote {count(len(segments), 'segment')} options.to {options.output}")
+        say(f"wrote {count(len(segments), 'segment')} to {options.output}")
     return _told(job)
 
 

@@ -277,7 +277,7 @@ def _language(named: dict[str, str]) -> str | None:
         say(f"{text} has its class")
         return _language(named)
     if text and not is_language(text):
-        say(f"{text!r} is no name of a language: lower-case letters, digits, '.', '_' and '-'")
+        say(f"{text!r} is not a name of a language: lower-case letters, digits, '.', '_' and '-'")
         return _language(named)
     return text or None
 

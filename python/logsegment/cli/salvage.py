@@ -355,7 +355,7 @@ def places_of(segments: Sequence[InputSegment], reading: EntryKeywords) -> Itera
 
     Args:
         segments: those of each directory in the order of their names.
-        reading: `format` and `experimental` of `logsegment.batch_stream`.
+        reading: options of entries.
 
     Raises:
         OSError: if a segment cannot be read.

@@ -119,7 +119,7 @@ def test_what_compaction_took_is_missing_in_the_one(tmp_path: Path):
     assert compared(cleaned, before)[0].state == "same"
 
 
-def test_missing_batches_are_counted_by_their_headers_and_told_as_ranges(tmp_path: Path):
+def test_missing_batches_are_counted_by_their_headers_and_reported_as_ranges(tmp_path: Path):
     data = (PACKED / SEGMENT).read_bytes()
     hole = with_bytes(tmp_path / "hole.log", data[:POSITION] + data[POSITION + SIZE :])
     late = with_bytes(tmp_path / "late.log", data[POSITION:])
@@ -134,7 +134,7 @@ def test_missing_batches_are_counted_by_their_headers_and_told_as_ranges(tmp_pat
 
 
 @pytest.mark.parametrize("field", ["timestamp", "key", "value", "headers"])
-def test_a_changed_record_is_told_with_the_field_that_differs(field: str, tmp_path: Path):
+def test_a_changed_record_is_reported_with_the_field_that_differs(field: str, tmp_path: Path):
     column = "timestampMs" if field == "timestamp" else field
     table = table_of(PLAIN)
     rows = table.to_pylist()
@@ -184,7 +184,7 @@ def damaged_ones() -> Iterator[tuple[str, str, bytes]]:
 
 @pytest.mark.parametrize(("name", "rule", "data"), [*damaged_ones()], ids=lambda one: one if isinstance(one, str) else "")
 @pytest.mark.parametrize("is_repacked", [False, True], ids=["same-batches", "repacked"])
-def test_damage_is_told_with_its_finding_and_is_no_difference(name: str, rule: str, data: bytes, is_repacked: bool, tmp_path: Path):
+def test_damage_is_reported_as_a_finding_and_not_as_a_difference(name: str, rule: str, data: bytes, is_repacked: bool, tmp_path: Path):
     bad = with_bytes(tmp_path / "bad.log", data)
     sound = PACKED / SEGMENT
     if is_repacked:
@@ -202,7 +202,7 @@ def test_damage_is_told_with_its_finding_and_is_no_difference(name: str, rule: s
     assert "DAMAGED, and else the same" in done.text.splitlines()[-1]
 
 
-def test_the_same_damage_on_both_sides_is_told_of_both(tmp_path: Path):
+def test_the_same_damage_on_both_sides_is_reported_for_both(tmp_path: Path):
     _, _, data = next(damaged_ones())
     partition, found, damage = compared(with_bytes(tmp_path / "a.log", data), with_bytes(tmp_path / "b.log", data))
     assert (partition.state, found, [one.side for one in damage]) == ("damaged", [], ["a", "b"])
@@ -232,7 +232,7 @@ def test_damage_at_the_end_of_a_segment_reaches_to_the_next(tmp_path: Path):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_what_is_told_is_what_a_dictionary_of_all_records_tells(seed: int, tmp_path: Path):
+def test_the_differences_are_those_of_a_dictionary_of_all_records(seed: int, tmp_path: Path):
     """Random logs that lack and change records, in batches of any size, against the plainest comparison there is."""
     draw = random.Random(seed)
     sides = []
@@ -271,7 +271,7 @@ def outcome(a: Path, b: Path) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("chunk", [1, 300])
-def test_what_is_read_ahead_in_a_thread_is_told_in_its_turn(chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_findings_of_a_read_ahead_thread_come_in_order(chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Headers that are damaged, torn or missing, in one segment or the next, with a chunk of them on the way."""
     make_partition(tmp_path / "a", "orders", 0, [list(range(at, at + 400)) for at in (0, 400, 800)], value_bytes=12_000)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
@@ -313,7 +313,7 @@ def test_a_comparison_that_is_given_up_or_fails_leaves_no_thread(tmp_path: Path,
     assert not any(thread.name.startswith("logsegment-diff") for thread in threading.enumerate())
 
 
-def test_large_stretches_are_compared_as_columns_and_tell_the_same(tmp_path: Path):
+def test_large_ranges_are_compared_as_columns_with_the_same_result(tmp_path: Path):
     """More than 4 MiB that no header settles."""
     rows = 60_000
     values = pa.array([b"%08d" % index * 12 for index in range(rows)], pa.binary())

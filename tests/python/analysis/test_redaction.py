@@ -1,4 +1,4 @@
-"""--redact: no byte of a key, a value or a header's value comes out, in whatever form; equal payloads stay equal."""
+"""`--redact`: no byte of a key, a value or a header value is shown in any form; equal payloads stay equal."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def broken(tmp_path: Path) -> tuple[Path, int, int]:
     return path, len(parts[0]), len(parts[0] + parts[1])
 
 
-def test_messages_about_damage_do_not_tell_what_was_taken_for_a_length(broken: tuple[Path, int, int], key_file: Path):
+def test_messages_about_damage_do_not_show_an_invalid_length(broken: tuple[Path, int, int], key_file: Path):
     path, begin, _ = broken
     options = ["--no-crc", "--columns", "offset"]
     done = run("cat", path, "--redact-key", key_file, *options)
@@ -253,7 +253,7 @@ def test_verbs_that_show_places_hold_back_what_they_met_in_damage(tmp_path: Path
     assert (damage["rule"], damage["baseOffset"], damage["lastOffset"]) == ("COD-6", None, None)
 
 
-def test_explain_of_a_damaged_batch_tells_its_place_and_its_damage_and_nothing_of_its_bytes(broken: tuple[Path, int, int], key_file: Path):
+def test_explain_of_a_damaged_batch_shows_position_and_damage_and_no_bytes(broken: tuple[Path, int, int], key_file: Path):
     path, begin, end = broken
     done = run("explain", path, "--at", str(begin), "--redact-key", key_file)
     assert (done.code, leaks(everything(done))) == (1, [])
@@ -288,7 +288,7 @@ def headers_gone(kind: str) -> list[bytes]:
 
 
 @pytest.mark.parametrize("kind", ["0.7", "v0", "v1", "v2"])
-def test_no_header_is_believed_whose_checksum_does_not_match(kind: str):
+def test_a_header_with_a_wrong_checksum_is_not_trusted(kind: str):
     """V2-31, L8-8, L7-12: what stands in the place of a header may be a piece of a value."""
     seen = bare = 0
     at = len(one(kind))
@@ -307,7 +307,7 @@ def test_no_header_is_believed_whose_checksum_does_not_match(kind: str):
 
 
 @pytest.mark.parametrize("form", ["text", "json", "html"])
-def test_explain_shows_no_value_that_stands_in_a_header(form: str, key_file: Path, tmp_path: Path):
+def test_explain_shows_no_value_of_a_header(form: str, key_file: Path, tmp_path: Path):
     page = tmp_path / "batch.html"
     options = {"text": [], "json": ["--json"], "html": ["--html", str(page)]}[form]
     path = tmp_path / "00000000000000000000.log"
@@ -340,7 +340,7 @@ def test_no_position_that_is_asked_for_shows_payloads_as_if_they_were_a_header(b
     assert (told, refused) == (3, len(data) - 3)
 
 
-def test_damage_of_every_kind_is_told_without_bytes_of_records():
+def test_damage_of_every_kind_is_reported_without_bytes_of_records():
     """Of a damaged entry the header stands alone, with the rules of all that is wrong."""
     seen = 0
     for path in sorted((corpus.TESTS / "hostile/data").glob("*.log")):

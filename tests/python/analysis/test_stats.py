@@ -69,7 +69,7 @@ def test_ratios_are_those_of_unpacked_batches():
     assert collected(MODERN / "codec-none-0").codecs["none"].ratio is None
 
 
-def test_transactions_are_told():
+def test_transactions_are_counted():
     stats = collected(TRANSACTIONS)
     assert sum(stats.markers.values()) == stats.control > 0
     assert set(stats.markers) <= {"COMMIT", "ABORT"}
@@ -120,7 +120,7 @@ def test_a_page_that_is_no_clean_one_says_why_on_stderr(tmp_path: Path):
     assert run("stats", "--html", html, log, "--quiet", "--overwrite").err == ""
 
 
-def test_one_of_a_kind_is_told_as_one(tmp_path: Path):
+def test_counts_agree_with_their_nouns(tmp_path: Path):
     batch = ls.encode(pa.table({"value": [b"v"]})) or b""
     log = tmp_path / "a.log"
     log.write_bytes(batch + (2).to_bytes(8, "big") + batch[8:])

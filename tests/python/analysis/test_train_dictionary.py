@@ -7,8 +7,6 @@ import io
 import json
 import random
 from base64 import b64decode
-from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -19,7 +17,6 @@ import corpus
 import logsegment as ls
 from cli_process import Done
 from logsegment.analysis.train_dictionary import _Samples, _trained
-from logsegment.cli import app
 from logsegment.plugins import FileRegistry, MemoryRegistry, Plugin
 
 #: Written by Kafka 4.1 with every codec: 15 batches of all kinds each.
@@ -31,18 +28,6 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("zstandard") is None, r
 
 def sources() -> list[ls.FileSource]:
     return [ls.FileSource(str(path)) for path in SEGMENTS]
-
-
-@pytest.fixture
-def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
-    monkeypatch.setattr(app, "stop_on_signals", lambda: None)
-
-    def run(*arguments: str | Path) -> Done:
-        code = app.run([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return Done(code, out.encode(), err)
-
-    return run
 
 
 def test_a_dictionary_of_real_segments_serves_the_codec_it_is_for():
@@ -110,7 +95,7 @@ def test_without_a_dictionary_there_is_no_file(here, tmp_path):
         assert (made.read_bytes(), list(tmp_path.iterdir())) == (b"before", [made])
 
 
-def test_the_dictionary_goes_to_stdout_and_what_is_told_of_it_to_stderr(tmp_path, monkeypatch):
+def test_the_dictionary_goes_to_stdout_and_its_report_to_stderr(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     trained = ls.train_dictionary(sources())
     done = cli_process.run("plugins", "train", *SEGMENTS, "-o", "-")
@@ -147,7 +132,7 @@ def test_segments_that_plugins_wrote_are_learnt_from_with_their_registry(here, t
     done = here("plugins", "train", packed, "-o", made, "-q", "--registry", registry, "--bootstrap-servers", "127.0.0.1:9")
     assert (done.code, "one of --registry and --bootstrap-servers is needed" in done.err) == (2, True)
     done = here("plugins", "train", packed, "-o", made, "-q", "--overwrite", "--registry", SEGMENTS[0])
-    assert (done.code, "is no registry" in done.err) == (2, True)
+    assert (done.code, "is not a registry" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize(("alias", "said"), [("gzip", "'gzip' is a built-in name"), ("two words", "'two words' is not a name")])
@@ -172,7 +157,7 @@ def test_what_can_be_no_dictionary_is_refused(size, samples):
 
 def test_batches_with_too_little_in_them():
     tiny = ls.encode(pa.table({"value": [b""]}))
-    with pytest.raises(ValueError, match=r"a dictionary is made from .* bytes at least, not from 56 bytes in 8 batches"):
+    with pytest.raises(ValueError, match=r"bytes at least, not .*56 bytes in 8 batches"):
         ls.train_dictionary([tiny] * 10)
 
 
@@ -182,7 +167,7 @@ def test_the_least_that_is_learnt_from():
     records = [bytes(letters.choices(b"abcdefgh", k=320)) for _ in range(10)]
     trained = _trained(records, None, 3)
     assert (trained.samples, trained.held_out, 0 < len(trained.dictionary) <= 256) == (8, 2, True)
-    with pytest.raises(ValueError, match=r"made from 2,560 bytes at least, not from 2,552 bytes in 8 batches"):
+    with pytest.raises(ValueError, match=r"2,560 bytes at least, not .*2,552 bytes in 8 batches"):
         _trained([one[:-1] for one in records], None, 3)
 
 

@@ -22,7 +22,7 @@ def test_json_lines_have_the_headers_of_every_case():
     assert len(expected) == sum(case.batches for case in CASES) > 8000
 
 
-def test_without_checksums_nobody_says_valid():
+def test_without_checksums_no_batch_is_called_valid():
     lines = run("batches", "--json", "--no-crc", CODEC_FILE).lines
     assert {line["isValid"] for line in lines} == {None}
     assert run("batches", "--no-crc", DAMAGED).code == 0

@@ -48,7 +48,7 @@ def test_offsets_that_are_none_are_a_usage_error(asked: str):
     assert "--offset" in done.err
 
 
-def test_a_topic_is_a_name_where_no_directory_tells_one(tmp_path: Path):
+def test_a_topic_option_names_records_without_a_directory(tmp_path: Path):
     unnamed = tmp_path / "found"
     unnamed.mkdir()
     shutil.copyfile(CODEC_FILE, unnamed / CODEC_FILE.name)
@@ -58,7 +58,7 @@ def test_a_topic_is_a_name_where_no_directory_tells_one(tmp_path: Path):
 
 
 @pytest.mark.parametrize("verb", ["cat", "follow"])
-def test_a_topic_neither_chooses_nor_renames_what_directories_tell(verb: str):
+def test_a_topic_option_neither_selects_nor_renames_directories(verb: str):
     done = run(verb, CODEC, MULTI, "--topic", "codec-lz4")
     assert (done.code, done.out) == (2, b"")
     assert "the directories tell the topic (multi-segment)" in done.err
@@ -126,7 +126,7 @@ def test_conditions_need_no_column_of_theirs_in_the_output():
     assert found == [{"offset": line["offset"]} for line in lines if line["key"] == key]
 
 
-def test_columns_stand_in_the_order_in_which_they_are_named():
+def test_columns_are_in_the_order_in_which_they_are_named():
     line = run("cat", CODEC, "--limit", "1", "--columns", "value,timestamp,offset,timestampMs,compression").lines[0]
     assert list(line) == ["value", "timestamp", "offset", "timestampMs", "compression"]
     assert line["timestamp"] == line["timestampMs"]
@@ -199,7 +199,7 @@ def test_damage_ends_the_output_after_the_records_before_it(threads: str):
     assert "--on-error skip" in done.err
 
 
-def test_damage_can_be_skipped_and_is_told():
+def test_damage_can_be_skipped_and_is_reported():
     done = run("cat", DAMAGED, "--on-error", "skip", "--quiet")
     assert (done.code, offsets(done)) == (1, [0, 1, 2, 1000, 1001])
     assert f"{DAMAGED}: error [V2-31] at byte 198" in done.err
@@ -260,7 +260,7 @@ def test_read_committed_of_a_stream_knows_what_the_stream_holds():
     )
 
 
-def test_an_open_transaction_is_told():
+def test_an_open_transaction_is_reported():
     """LSO: its segment alone does not say how the transaction ended."""
     first = (MODERN / "transactions-0/00000000000000000000.log").read_bytes()
     done = run("cat", "-", "--isolation", "read_committed", stdin=first)

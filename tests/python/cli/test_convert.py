@@ -68,7 +68,7 @@ def test_segments_of_kafka_07_are_numbered_one_after_the_other(tmp_path: Path):
     assert [int(path.stem) for path in made] == [part[0] for part in found]
 
 
-def test_the_map_tells_where_each_message_of_kafka_07_went(tmp_path: Path):
+def test_the_map_gives_the_offset_of_each_message_of_kafka_07(tmp_path: Path):
     """L7-25: what a consumer committed is where an entry starts in the partition; the map leads from there to an offset."""
     oldest = corpus.CORPUS / "legacy-0.7.2/data/multi-segment-0"
     done = run("convert", oldest, "--allow-loss", "--offset-map", tmp_path / "map.csv", "-o", tmp_path / "out")
@@ -137,7 +137,7 @@ def peak_kib(*arguments: object) -> int:
     return int(done.stdout.split()[-1])
 
 
-def test_losses_are_refused_or_told_with_exit_code_3(tmp_path: Path):
+def test_losses_are_refused_or_reported_with_exit_code_3(tmp_path: Path):
     refused = run("convert", CODEC_FILE, "--to", "v1", "-o", tmp_path / "out.log")
     assert refused.code == 1
     assert "--allow-loss" in refused.err

@@ -1,4 +1,4 @@
-"""`logsegment explain` of a file whose first bytes are damaged: what is wrong there, and the next batch that is intact."""
+"""`logsegment explain` of a file that begins with damage: the error and the next valid batch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def intact(log: Path) -> list[dict[str, Any]]:
 
 
 @every_kind
-def test_the_first_batch_is_shown_with_its_damage_and_the_next_one_that_is_intact(kind: str, log: Path, batches: list[dict[str, Any]]):
+def test_the_first_batch_is_shown_with_its_damage_and_the_next_valid_one(kind: str, log: Path, batches: list[dict[str, Any]]):
     hurt(log, 0, kind, batches)
     following = intact(log)[0]
     assert following["baseOffset"] == batches[1]["baseOffset"]
@@ -48,9 +48,7 @@ def test_the_first_batch_is_shown_with_its_damage_and_the_next_one_that_is_intac
 
 @every_kind
 @pytest.mark.parametrize("batch", [0, 2])
-def test_an_offset_is_found_past_damage_which_is_told_where_it_may_have_been_in_it(
-    kind: str, batch: int, log: Path, batches: list[dict[str, Any]]
-):
+def test_an_offset_is_found_past_damage_that_may_have_contained_it(kind: str, batch: int, log: Path, batches: list[dict[str, Any]]):
     hurt(log, batch, kind, batches)
     wanted = intact(log)[-1]
     done = run("explain", log, "--offset", str(wanted["lastOffset"]), "--json")
@@ -65,7 +63,7 @@ def test_an_offset_is_found_past_damage_which_is_told_where_it_may_have_been_in_
     assert lost.lines[0]["start"] in (batches[batch]["position"], intact(log)[batch]["position"])
 
 
-def test_where_nothing_intact_follows_that_is_said(tmp_path: Path):
+def test_damage_without_a_valid_batch_after_it(tmp_path: Path):
     torn = tmp_path / "torn.log"
     torn.write_bytes(CODEC_FILE.read_bytes()[:200])
     assert run("explain", torn).err == f"logsegment: {torn}: no intact batch follows\n"
@@ -86,7 +84,7 @@ def test_a_page_has_both(log: Path, batches: list[dict[str, Any]], tmp_path: Pat
     assert f"the next intact batch, byte {batches[1]['position']}" in text
 
 
-def test_what_is_asked_for_by_its_place_and_what_a_pipe_brings_stands_alone(log: Path, batches: list[dict[str, Any]]):
+def test_a_position_and_a_pipe_show_one_batch_alone(log: Path, batches: list[dict[str, Any]]):
     hurt(log, 0, "garbage", batches)
     for done in (run("explain", log, "--at", "0", "--json"), run("explain", "-", "--json", stdin=log.read_bytes())):
         assert (done.code, done.err) == (1, "")

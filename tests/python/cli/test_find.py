@@ -147,7 +147,7 @@ def test_a_look_up_of_a_time_reads_the_headers_before_it_and_one_batch(many: Pat
     assert counters.bytes_walked == sum(one.entry_position for one in places)
 
 
-def test_names_and_indexes_leave_out_segments_and_a_missing_index_is_told(tmp_path: Path):
+def test_names_and_indexes_leave_out_segments_and_a_missing_index_is_reported(tmp_path: Path):
     make_partition(tmp_path, "orders", 0, [list(range(first, first + 100)) for first in range(0, 1000, 100)], interval=500)
     places, search = searched(tmp_path, Conditions(550, 551))
     assert where(places)[0][0] == 550

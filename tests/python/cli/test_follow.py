@@ -41,7 +41,7 @@ class Watched:
         return [(one.start, one.end) for one in told if isinstance(one, Piece)], [one for one in told if isinstance(one, str)]
 
 
-def test_what_comes_is_told_once_and_over_rolled_segments(log: GrowingLog):
+def test_new_records_are_shown_once_across_rolled_segments(log: GrowingLog):
     watched = Watched(log, None)
     assert watched.look() == watched.look() == ([], [])
     log.append(4)
@@ -115,7 +115,7 @@ def test_a_batch_counts_when_it_is_whole_and_its_checksum_matches(log: GrowingLo
     assert watched.look() == ([(5, 7)], [])
 
 
-def test_a_cut_below_what_was_shown_is_told_and_what_comes_then_is_shown(log: GrowingLog):
+def test_a_cut_below_the_shown_offsets_is_reported_and_later_records_are_shown(log: GrowingLog):
     watched = Watched(log, 0)
     assert watched.look()[0] == [(0, 5)]
     log.append(2)
@@ -143,7 +143,7 @@ def test_a_cut_below_all_that_is_remembered_goes_on_at_the_end(log: GrowingLog):
     assert watched.look() == ([(3, 4)], [])
 
 
-def test_segments_that_are_deleted_before_they_were_shown_are_told(log: GrowingLog):
+def test_segments_deleted_before_they_were_shown_are_reported(log: GrowingLog):
     watched = Watched(log, 0)
     watched.look()
     old = log.segment
@@ -200,7 +200,7 @@ def test_lines_are_those_of_cat_and_idle_exit_ends_it(log: GrowingLog):
     assert b"%020d" % 4 not in redacted.out
 
 
-def test_damage_in_front_of_intact_batches_ends_it(log: GrowingLog):
+def test_damage_before_valid_batches_ends_it(log: GrowingLog):
     data = bytearray(log.segment.read_bytes())
     data[70] ^= 1
     log.segment.write_bytes(data)

@@ -1,4 +1,4 @@
-"""`logsegment follow` of damaged logs: one error with its place behind the records before it, or on past it, and nothing in silence."""
+"""`logsegment follow` of damaged logs: an error after the records before the damage, or a report and the records after it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_what_comes_from_now_on_is_shown_whatever_is_damaged_before(kind: str, t
     assert watched.look() == ([], "")
 
 
-def test_damage_that_comes_is_told_once_and_a_batch_that_is_not_whole_yet_is_none(tmp_path: Path, watch: Watch):
+def test_new_damage_is_reported_once_and_an_unfinished_batch_is_no_damage(tmp_path: Path, watch: Watch):
     log = GrowingLog(tmp_path)
     log.append(3)
     watched = watch(log.directory, 0, "skip")
@@ -94,7 +94,7 @@ def test_damage_that_comes_is_told_once_and_a_batch_that_is_not_whole_yet_is_non
 
 
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
-def test_a_closed_segment_that_ends_inside_a_batch_is_told_once(on_error: str, tmp_path: Path, watch: Watch):
+def test_a_closed_segment_that_ends_inside_a_batch_is_reported_once(on_error: str, tmp_path: Path, watch: Watch):
     log = GrowingLog(tmp_path)
     log.append(3)
     log.write(log.encode(2)[:70])

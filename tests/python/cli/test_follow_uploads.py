@@ -101,7 +101,7 @@ def test_what_another_leader_uploads_again_is_not_shown_again(put: Any, replicas
     assert (shown, said) == ([offset for part in offsets_of(TRANSACTIONS) for offset in part], "")
 
 
-def test_what_the_latest_leader_cut_off_is_told(tmp_path: Path, watch: Watch):
+def test_what_the_latest_leader_cut_off_is_reported(tmp_path: Path, watch: Watch):
     """TS-44: what was shown of the older leader's term holds no more; it is shown as the new one has it."""
     older, newer = GrowingLog(tmp_path / "older"), GrowingLog(tmp_path / "newer")
     older.append(5, 5, 5)
@@ -142,7 +142,7 @@ def test_what_retention_deletes_is_nothing_new(replicas: tuple[Path, Path], tmp_
     assert "are not there any more" in said
 
 
-def test_uploads_that_are_passed_over_are_told_once(replicas: tuple[Path, Path], tmp_path: Path, watch: Watch):
+def test_skipped_uploads_are_reported_once(replicas: tuple[Path, Path], tmp_path: Path, watch: Watch):
     """TS-8: an upload without its manifest is being made, until a later one is there."""
     parts = offsets_of(replicas[0])
     for at in range(2):
@@ -161,7 +161,7 @@ def test_uploads_that_are_passed_over_are_told_once(replicas: tuple[Path, Path],
 
 
 @pytest.mark.parametrize("broken", ["manifest", "chunk"])
-def test_damage_is_an_error_or_gone_past_and_told_once(broken: str, replicas: tuple[Path, Path], tmp_path: Path, watch: Watch):
+def test_damage_is_an_error_or_skipped_and_reported_once(broken: str, replicas: tuple[Path, Path], tmp_path: Path, watch: Watch):
     parts = offsets_of(replicas[0])
     for at in range(2):
         sealed(tmp_path, replicas[0], at)
@@ -184,7 +184,7 @@ def test_damage_is_an_error_or_gone_past_and_told_once(broken: str, replicas: tu
     assert watched.following.code == 1
 
 
-def test_an_upload_without_its_key_is_gone_past_and_told_once(replicas: tuple[Path, Path], tmp_path: Path, watch: Watch):
+def test_an_upload_without_its_key_is_skipped_and_reported_once(replicas: tuple[Path, Path], tmp_path: Path, watch: Watch):
     parts = offsets_of(replicas[0])
     for at, key_id in enumerate(["key2", "key1", None, "key1"]):
         aiven(tmp_path, replicas[0], at, key_id=key_id)

@@ -22,7 +22,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_check_tells_forms_and_exit_codes(files: Path):
+def test_check_reports_forms_and_exit_codes(files: Path):
     done = run("lz4", "check", CODEC_FILE, files / "good.log")
     assert (done.code, done.text.count("as their magic asks for")) == (0, 2)
     done = run("lz4", "check", files / "wrong.log")

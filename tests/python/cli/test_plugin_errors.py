@@ -231,7 +231,7 @@ def test_verify_folds_batches_on_which_one_plugin_fails(here: Here, registry: Pa
     assert "Is this a log segment at all?" in here("verify", *ALLOWED, "--registry", registry, path).text
 
 
-def test_many_batches_that_want_one_plugin_are_told_once(here: Here, tmp_path: Path):
+def test_many_batches_that_need_one_plugin_are_reported_once(here: Here, tmp_path: Path):
     one = building.batch(building.record(value=b"packed"), count=1, attributes=0x0305)
     batches = [one[:7] + bytes([offset]) + one[8:] for offset in range(30)]
     damaged = building.batch(building.record(value=b"bad"), count=1, base_offset=30, crc=1)
@@ -308,7 +308,7 @@ def test_a_target_that_is_not_here_is_no_fault_of_the_input(registry: Path, here
     assert done.err.endswith("logsegment: nothing was written; what failed is the plugin of the target, not the input\n")
 
 
-def test_salvage_keeps_what_is_intact_and_gets_past_what_is_not(case: Case, here: Here, tmp_path: Path):
+def test_salvage_keeps_valid_batches_and_skips_the_others(case: Case, here: Here, tmp_path: Path):
     target, aside = tmp_path / "whole.log", tmp_path / "aside.log"
     done = here("salvage", "-q", *ALLOWED, "--registry", case.registry, case.segment, "-o", target)
     assert (done.code, target.read_bytes() == case.segment.read_bytes()) == (0, True), "its checksum is right"
@@ -353,7 +353,7 @@ def test_verbs_that_look_into_every_batch_say_what_is_wrong_with_the_registry(
     assert told in " ".join((done.err + done.text).split())
 
 
-def test_stats_count_it_and_tell_why_there_is_no_ratio(case: Case, here: Here):
+def test_stats_count_it_and_explain_the_missing_ratio(case: Case, here: Here):
     done = here("stats", "--json", *ALLOWED, "--registry", case.registry, case.segment)
     [told] = json.loads(done.out)["damage"]
     assert (done.code, json.loads(done.out)["batches"], told["rule"], told["position"]) == (1, 3, case.rule, case.at)
@@ -371,7 +371,7 @@ def test_explain_shows_the_header_and_marks_it(case: Case, here: Here):
     assert here("explain", "--offset", "2", *ALLOWED, "--registry", case.registry, case.segment).code == 0
 
 
-def test_check_tells_which_are_not_here(registry: Path, here: Here):
+def test_check_reports_missing_plugins(registry: Path, here: Here):
     done = here("plugins", "check", "--installed", *ALLOWED, "--registry", registry)
     assert (done.code, done.text.count("S-P20")) == (1, 1)
     assert "'gone' v1.4: no.such:Gone is not available here: No module named 'no'" in done.text

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from cli_process import COMMAND, Done, clean_environment
-from logsegment.cli import app
 from logsegment.plugins import FileRegistry, Plugin
 
 YAML = """
@@ -66,19 +65,6 @@ Here = Callable[..., Done]
 
 
 @pytest.fixture
-def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Here:
-    """The program in this process, which starts in no time. As a process of its own it runs in the guide's examples, and below."""
-    monkeypatch.setattr(app, "stop_on_signals", lambda: None)
-
-    def run(*arguments: str | Path) -> Done:
-        code = app.run([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return Done(code, out.encode(), err)
-
-    return run
-
-
-@pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "plugins.json"
 
@@ -107,7 +93,7 @@ def test_a_dry_run_shows_and_writes_nothing(path: Path, here: Here):
     assert not path.exists()
 
 
-def test_what_breaks_a_rule_is_told_in_full_and_nothing_is_written(path: Path, here: Here):
+def test_all_broken_rules_are_reported_and_nothing_is_written(path: Path, here: Here):
     """S-P16."""
     file = path.with_name("list.json")
     file.write_text(
@@ -227,7 +213,7 @@ def test_remove_takes_all_or_nothing(path: Path, here: Here):
     assert [entry.alias for entry in FileRegistry(path).entries()] == ["small"]
 
 
-def test_check_tells_entries_of_one_alias_that_differ(path: Path, here: Here):
+def test_check_reports_entries_of_one_alias_that_differ(path: Path, here: Here):
     """S-P13, 3."""
     versions = Plugin("fast", BOTH, {"java": "v1.4", "python": "v2.0"})
     FileRegistry(path).register([versions], compatible=True)
@@ -261,7 +247,7 @@ def test_a_registration_that_is_refused_makes_no_registry_and_no_lock(path: Path
     assert list(path.parent.iterdir()) == [file]
 
 
-def test_check_tells_what_is_not_installed_only_when_it_is_asked_for(path: Path, here: Here):
+def test_check_reports_missing_packages_on_request(path: Path, here: Here):
     """S-P20."""
     bzip2 = Plugin("small", {"java": "a.B", "python": "logsegment.plugins.ready.bzip2:Bzip2"}, "v1.0")
     FileRegistry(path).register([Plugin("fast", BOTH, "v1.0"), bzip2])
@@ -434,7 +420,7 @@ def test_removing_without_a_registry_does_not_ask(path: Path, at_terminal: Calla
     assert list(path.parent.iterdir()) == []
 
 
-def test_removing_asks_and_tells_what_it_costs(path: Path, at_terminal: Callable[..., Terminal]):
+def test_removing_asks_and_names_the_consequences(path: Path, at_terminal: Callable[..., Terminal]):
     FileRegistry(path).register([Plugin("fast", BOTH, "v1.0")])
     terminal = at_terminal("plugins", "remove", "--registry", path, "fast")
     terminal.answer("can no longer be read", "n")

@@ -57,7 +57,7 @@ def test_a_plugin_that_is_not_installed_is_named(packed: tuple[Path, Path], tmp_
     assert all(part in done.err for part in ("plugin registered but not available", "no.such:Gone", "v2.0"))
 
 
-def test_a_registry_that_is_damaged_is_told(packed: tuple[Path, Path], tmp_path: Path):
+def test_a_damaged_registry_is_an_error(packed: tuple[Path, Path], tmp_path: Path):
     broken = tmp_path / "plugins.json"
     broken.write_text("{")
     done = run("cat", packed[1], "--registry", broken)

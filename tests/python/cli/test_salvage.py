@@ -1,4 +1,4 @@
-"""`logsegment salvage`: exit codes, whole outputs, indexes made anew, every byte told."""
+"""`logsegment salvage`: exit codes, whole outputs, rebuilt indexes, a report of every byte."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_clean_partition_comes_back_with_indexes(partition: Path, tmp_path: Pa
     assert ls.Log(saved).validate().counts["error"] == 0
 
 
-def test_damage_costs_its_batch_and_is_told(partition: Path, tmp_path: Path):
+def test_damage_costs_its_batch_and_is_reported(partition: Path, tmp_path: Path):
     damaged = logs(partition)[0]
     clean = damaged.read_bytes()
     position, size = damage(damaged)
@@ -112,7 +112,7 @@ def test_what_has_no_place_in_the_log_is_aside(partition: Path, tmp_path: Path):
     assert "--aside keeps them" in told.err
 
 
-def test_what_is_no_log_is_doubted(tmp_path: Path):
+def test_a_file_that_is_not_a_log_is_questioned(tmp_path: Path):
     path = tmp_path / "noise.log"
     path.write_bytes(b"this is not a log segment at all, is it?" * 10)
     done = run("salvage", path, "-o", tmp_path / "saved.log")

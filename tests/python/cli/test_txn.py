@@ -116,7 +116,7 @@ def test_a_transaction_of_an_idle_partition_lasts_up_to_the_time_that_is_named(t
     assert run("txn", "--now", "later", place).code == 2
 
 
-def test_what_took_hours_is_told_in_hours_and_days_too(tmp_path: Path):
+def test_long_durations_are_shown_in_hours_and_days_too(tmp_path: Path):
     place = tmp_path / "orders-0"
     place.mkdir()
     data = batch(0, 0) + batch(2, 0, producer_id=8) + marker(4, 95_228_502_528, "ABORT")
@@ -173,7 +173,7 @@ def test_what_ended_in_damage_is_neither_committed_nor_aborted(kind: str, tmp_pa
 
 
 @pytest.mark.parametrize(("version", "rule"), [("v0", "L8-2"), ("v1", "L8-2"), ("v2", "V2-31"), ("0.7", "L7-12")])
-def test_a_bad_checksum_is_told_by_the_rule_of_its_format(version: str, rule: str, tmp_path: Path):
+def test_a_bad_checksum_is_reported_by_the_rule_of_its_format(version: str, rule: str, tmp_path: Path):
     """L8-2, V2-31, L7-12: as `validate` names it."""
     log = tmp_path / ("00000000000000000000.kafka" if version == "0.7" else "00000000000000000000.log")
     data = ls.encode(pa.table({"value": [b"x" * 10]}), format=version)
@@ -184,7 +184,7 @@ def test_a_bad_checksum_is_told_by_the_rule_of_its_format(version: str, rule: st
     assert told == [rule] == [one.rule for one in ls.Segment(log).validate().findings if one.severity == "error"]
 
 
-def test_of_very_much_damage_the_first_is_told_and_the_rest_is_counted(tmp_path: Path):
+def test_much_damage_is_reported_first_and_then_counted(tmp_path: Path):
     place = tmp_path / "orders-0"
     place.mkdir()
     # Each one alone: neighbours are one damaged place.

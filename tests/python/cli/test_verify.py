@@ -28,7 +28,7 @@ def test_a_clean_file_is_one_line():
     assert done.text == f"{CODEC_FILE}: clean. 15 batches with 240 records, offsets 0 to 239\n"
 
 
-def test_damage_is_told_in_words_with_bytes_and_offsets():
+def test_damage_is_reported_with_bytes_and_offsets():
     done = run("verify", DAMAGED)
     assert done.code == 1
     assert done.text.splitlines()[:6] == [
@@ -65,7 +65,7 @@ def test_an_unfinished_end_is_explained():
     assert f"It ends with {size - finding.position:,} bytes of an unfinished batch: usual while a broker writes" in done.text
 
 
-def test_a_file_that_is_no_segment_is_told_so(tmp_path: Path):
+def test_a_file_that_is_not_a_segment(tmp_path: Path):
     path = tmp_path / "notes.txt"
     path.write_text("These are notes, and no record batches at all.\n" * 10)
     done = run("verify", path)
@@ -220,7 +220,7 @@ def test_several_files_are_summed_up_on_stderr():
     assert done.err == "logsegment: 3 files: 1 clean, 1 readable, 1 damaged; 1 error; 13 warnings\n"
 
 
-def test_quiet_tells_only_files_with_findings():
+def test_quiet_lists_only_files_with_findings():
     done = run("verify", "--quiet", CODEC, WARNED, DAMAGED)
     assert done.err == ""
     assert [line.partition(": ")[0] for line in done.text.splitlines() if line.startswith("/")] == [str(WARNED), str(DAMAGED)]
@@ -241,7 +241,7 @@ def test_much_damage_is_cut_short_for_people_and_whole_for_programs(tmp_path: Pa
     assert sum(run["records"] for run in summary["safe"]) == 50 * 5
 
 
-def test_a_file_without_an_intact_batch_has_no_safe_offsets(tmp_path: Path):
+def test_a_file_without_a_valid_batch_has_no_safe_offsets(tmp_path: Path):
     path = tmp_path / "noise.log"
     path.write_bytes(b"\xff" * 5000)
     done = run("verify", path)

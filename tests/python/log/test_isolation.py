@@ -27,7 +27,7 @@ def test_read_committed_leaves_out_aborted_and_open_transactions(threads: int):
     assert values(TRANSACTIONS, isolation="read_committed", threads=threads) == [b"c1", b"p2", b"a4"]
 
 
-def test_scanning_tells_what_was_aborted_and_what_is_open():
+def test_scanning_returns_aborted_and_open_transactions():
     """TXN-8."""
     found = ls.scan_transactions([TRANSACTIONS])
     assert found.aborted == [(ABORTED, 0, 3)]

@@ -214,7 +214,7 @@ WOUNDS = st.lists(
 @pytest.mark.parametrize("name", HURT)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(wounds=WOUNDS)
-def test_damaged_files_beside_a_log_change_no_result(name: str, wounds: list[tuple[int, str, int, int]], tmp_path_factory: Any):
+def test_damaged_sidecar_files_change_no_result(name: str, wounds: list[tuple[int, str, int, int]], tmp_path_factory: Any):
     """All but the log itself is fair game: removed, cut, lengthened, flipped, shifted."""
     directory = tmp_path_factory.mktemp("hurt") / name
     shutil.copytree(DATA / name, directory, copy_function=shutil.copyfile)
@@ -326,3 +326,10 @@ def test_markers_of_a_partition_are_read_once_for_all_of_its_segments(tmp_path: 
     assert len(asked) == 1, "not for each look at them"
     assert sorted(found) == sorted(one[:3] for one in ls.Log(place).aborted_transactions)
     assert found == [one[:3] for segment in log for one in segment.aborted_transactions]
+
+
+def test_a_log_is_a_sequence_of_its_segments():
+    log = ls.Log(DATA / "multi-segment-0")
+    assert len(log) > 1
+    assert list(log) == log.segments
+    assert log[-1] is log.segments[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import random
 import re
@@ -20,11 +21,9 @@ from cli_process import run
 from logsegment.analysis.search import Conditions, Search
 from logsegment.cli.app import program
 from logsegment.segment_files.discovery import find_segments
-from logsegment.spark import LogSegmentSource
-from logsegment.spark.write.segments import log_end
 from made_logs import make_partition
 
-pytest.importorskip("pyspark.sql.streaming.datasource")
+HAS_SPARK = importlib.util.find_spec("pyspark") is not None
 #: The index of a renamed segment is that of another one, or there is none.
 pytestmark = pytest.mark.filterwarnings("ignore:indexes do not help")
 
@@ -105,6 +104,8 @@ def rows_of(tasks: Any, reader: Any) -> Read:
 
 
 def by_spark_batch(partition: Path, start: int, end: int, on_error: str) -> Read:
+    from logsegment.spark import LogSegmentSource
+
     limits = {"startingOffsets": json.dumps({"orders": {"0": start}}), "endingOffsets": json.dumps({"orders": {"0": end}})}
     source = LogSegmentSource({"path": str(partition), "mode": MODES[on_error], **limits})
     reader = source.reader(source.schema())
@@ -112,13 +113,17 @@ def by_spark_batch(partition: Path, start: int, end: int, on_error: str) -> Read
 
 
 def by_spark_stream(partition: Path, start: int, end: int, on_error: str) -> Read:
+    from logsegment.spark import LogSegmentSource
+
     source = LogSegmentSource({"path": str(partition.parent), "mode": MODES[on_error], "startingOffsets": "earliest"})
     reader: Any = source.streamReader(source.schema())
     assert reader.latestOffset({"orders": {"0": start}}, reader.getDefaultReadLimit()) == {"orders": {"0": 300}}
     return rows_of(reader.partitions({"orders": {"0": start}}, {"orders": {"0": end}}), reader)
 
 
-READERS: list[Callable[[Path, int, int, str], Read]] = [by_log, by_polars, by_spark_batch, by_spark_stream]
+READERS: list[Callable[[Path, int, int, str], Read]] = [by_log, by_polars]
+if HAS_SPARK:
+    READERS += [by_spark_batch, by_spark_stream]
 
 
 def cat(partition: Path, start: int, end: int) -> int:
@@ -203,7 +208,7 @@ def test_a_swap_is_reported_by_everyone_with_the_file_and_the_offsets(partition:
     log = tmp_path / "orders-0"
     shutil.copytree(partition, log)
     rename(log, {40: 130, 130: 40})
-    with pytest.raises(ls.CorruptError, match=r"\[SEG-1\].*offsets 40 to \d+ .*by its name holds offsets 130 to 199") as raised:
+    with pytest.raises(ls.CorruptError, match=r"\[SEG-1\].*offsets 40 to .*offsets 130 to 199") as raised:
         ls.Log(log).records().read_all()
     assert (raised.value.code, raised.value.base_offset, raised.value.position) == ("outside_segment", 40, 0)
     done = run("verify", log)
@@ -277,7 +282,10 @@ def test_offsets_after_the_name_of_the_next_segment_are_damage_wherever_they_are
         assert reader(log, 220, 230, "skip") == Read(list(range(220, 230)), {"SEG-1"}), reader
 
 
+@pytest.mark.skipif(not HAS_SPARK, reason="pyspark is not installed")
 def test_a_writer_adds_nothing_to_a_log_whose_segments_contradict_their_names(partition: Path, tmp_path: Path):
+    from logsegment.spark.write.segments import log_end
+
     log = tmp_path / "orders-0"
     shutil.copytree(partition, log)
     rename(log, {40: 260, 260: 40})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,9 @@ from typing import Any
 import pytest
 
 import logsegment as ls
-from logsegment.spark import LogSegmentSource
 from made_logs import START, make_partition
 
-pytestmark = pytest.mark.spark
+needs_spark = pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed")
 
 OFFSETS = range(300)
 #: Behind which batch after its own a damaged length ends.
@@ -49,6 +49,7 @@ def expected(left: list[int], start: int | None, end: int | None) -> list[int]:
     return [offset for offset in left if (start is None or offset >= start) and (end is None or offset < end)]
 
 
+@needs_spark
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
 def test_a_batch_query_finds_them(damaged: tuple[Path, list[int]], mode: str):
     log, left = damaged
@@ -62,6 +63,7 @@ def test_a_batch_query_finds_them(damaged: tuple[Path, list[int]], mode: str):
         assert sorted(row["offset"] for row in rows if not row.get("_corrupt_record")) == expected(left, start, end), (start, end)
 
 
+@needs_spark
 def test_a_stream_begins_there(damaged: tuple[Path, list[int]]):
     log, left = damaged
     for start in (50, 100, 110, 125, 200):
@@ -73,6 +75,7 @@ def test_a_stream_begins_there(damaged: tuple[Path, list[int]]):
         assert sorted(row["offset"] for row in rows if not row["_corrupt_record"]) == expected(left, start, None)
 
 
+@needs_spark
 def test_a_stream_does_not_begin_behind_what_may_be_read(damaged: tuple[Path, list[int]]):
     """The broker says that offsets from 115 on may be cut off again."""
     log, left = damaged
@@ -113,10 +116,14 @@ def test_without_checksums_the_times_of_damaged_batches_count(tmp_path: Path):
 
 
 def reader_of(log: Path, **options: str) -> Any:
+    from logsegment.spark import LogSegmentSource
+
     source = LogSegmentSource({"path": str(log), **options})
     return source.reader(source.schema())
 
 
 def stream_reader_of(log: Path, **options: str) -> Any:
+    from logsegment.spark import LogSegmentSource
+
     source = LogSegmentSource({"path": str(log.parent.parent), **options})
     return source.streamReader(source.schema())

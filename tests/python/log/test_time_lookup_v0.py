@@ -52,7 +52,7 @@ def test_no_time_index_leads_past_such_a_wrapper(tmp_path: Path, first_magic: in
         assert mixed.offset_for_timestamp(wanted) == expected, wanted
 
 
-def test_a_wrapper_that_cannot_be_unpacked_is_not_passed_over(tmp_path: Path):
+def test_a_wrapper_that_cannot_be_decompressed_is_not_skipped(tmp_path: Path):
     broken = building.message(b"no gzip", magic=0, attributes=building.GZIP)
     with pytest.raises(ls.CodecError):
         segment(tmp_path / "broken-0", broken).offset_for_timestamp(5)

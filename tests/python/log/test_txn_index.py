@@ -16,7 +16,6 @@ import made_logs
 from logsegment._options import ReadOptions
 from logsegment.log.reader import committed_transactions
 from logsegment.segment_files.discovery import find_segments
-from logsegment.spark import LogSegmentSource
 
 DATA = corpus.CORPUS / "modern-4.1.0/data"
 LOGS = ("transactions-multi-segment-0", "transactions-multi-segment-1")
@@ -153,7 +152,7 @@ def test_an_entry_without_its_marker_aborts_nothing(tmp_path: Path):
     assert offsets(log, 0, 2) == [0, 1]
 
 
-def test_an_abort_marker_that_is_damaged_is_not_believed(tmp_path: Path):
+def test_a_damaged_abort_marker_is_not_trusted(tmp_path: Path):
     log = long_log(tmp_path / "orders-0", [building.marker(0, ABORTED, MARKER_AT)])
     path = next(path for path in files(log, ".log") if int(path.stem) == MARKER_AT)
     data = bytearray(path.read_bytes())
@@ -204,6 +203,8 @@ PAIRS = {
 
 
 def offsets_in_spark(log: Path) -> list[int]:
+    from logsegment.spark import LogSegmentSource
+
     source = LogSegmentSource({"path": str(log), "isolation": "read_committed", "columns": "offset"})
     reader = source.reader(source.schema())
     return [offset for task in reader.partitions() for rows in reader.read(task) for offset in rows["offset"].to_pylist()]

@@ -180,7 +180,7 @@ def test_a_marker_that_was_cut_out_shows_where_the_epoch_changes(tmp_path: Path)
         assert door(log, "raise").offsets == []
 
 
-def test_bounds_do_not_hide_what_is_in_doubt(tmp_path: Path):
+def test_bounds_do_not_hide_undecided_transactions(tmp_path: Path):
     """Of offsets in front of the damage alone."""
     log = ls.Log(case(tmp_path, "abort to commit", "inside").directory)
     for on_error in ("raise", "skip"):
@@ -191,7 +191,7 @@ def test_bounds_do_not_hide_what_is_in_doubt(tmp_path: Path):
     assert (behind.offsets, behind.error) == ([offset for offset in sorted(COMMITTED) if offset >= 9], None)
 
 
-def test_a_damaged_batch_puts_its_transaction_in_doubt_where_damage_is_skipped(tmp_path: Path):
+def test_skipping_a_damaged_batch_leaves_its_transaction_undecided(tmp_path: Path):
     """What is damaged may have been a marker: its header says nothing that counts."""
     found = entries()
     log = written(tmp_path, found, BORDERS["inside"], {5: flip(found[5], 120, 1)})
@@ -215,7 +215,7 @@ def test_the_last_of_a_transaction_stays_open_behind_damage(tmp_path: Path):
     assert ls.scan_transactions([log.data]) == ls.Transactions([], 0, [(A, 0, 5), (B, 3, 5)])
 
 
-def test_the_end_of_what_is_committed_is_told_when_damage_may_have_moved_it(tmp_path: Path):
+def test_the_end_of_the_committed_offsets_is_reported_when_damage_may_have_moved_it(tmp_path: Path):
     """The second transaction of B ends in damage, and no marker of B follows. A later snapshot knows that it has ended."""
     found = entries()
     damaged = {13: flip(found[13], 69, 1)}
@@ -256,7 +256,7 @@ def test_a_flipped_bit_opens_no_transaction_that_cuts_the_log_in_silence(how: st
     assert (behind.offsets, behind.error) == ([18, 20, 21], None)
 
 
-def test_a_batch_that_a_flipped_bit_puts_into_an_aborted_transaction_is_told(tmp_path: Path):
+def test_a_batch_that_a_flipped_bit_puts_into_an_aborted_transaction_is_reported(tmp_path: Path):
     """It was left out without a look at its checksum."""
     found = entries()
     log = written(tmp_path, found, (0, 12, 20), {9: found[9][:43] + B.to_bytes(8) + found[9][51:]})
@@ -285,7 +285,7 @@ def test_a_flipped_bit_of_a_base_offset_moves_nothing_but_its_batch(at: int, bor
 
 
 @pytest.mark.parametrize("gone", [{0}, {3}, {0, 3}, {5}, {0, 5, 14}])
-def test_snapshots_of_a_compacted_log_cause_no_doubt(gone: set[int], tmp_path: Path):
+def test_snapshots_of_a_compacted_log_leave_no_transaction_undecided(gone: set[int], tmp_path: Path):
     """Whole batches of a transaction are gone, and with them its first offset."""
     log = written(tmp_path, entries(), (0, 6, 12, 16, 20), dict.fromkeys(gone, b""))
     kept = sorted(COMMITTED - {offset for first in gone for offset in (first, first + 1)})
@@ -306,7 +306,7 @@ def test_a_preallocated_segment_that_another_follows_is_no_damage(tmp_path: Path
 
 @pytest.mark.parametrize("key_id", [None, "key1"])
 @pytest.mark.parametrize("border", ["inside", "last", "first"])
-def test_a_marker_in_a_lost_chunk_is_in_doubt_in_every_door(border: str, key_id: str | None, tmp_path: Path):
+def test_a_marker_in_a_lost_chunk_leaves_its_transaction_undecided_for_every_reader(border: str, key_id: str | None, tmp_path: Path):
     CACHE.clear()
     found = entries()
     log = written(tmp_path, found, BORDERS[border], {})
@@ -338,7 +338,7 @@ def test_a_marker_in_a_lost_chunk_is_in_doubt_in_every_door(border: str, key_id:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("snapshots", [True, False])
-def test_spark_withholds_the_same_and_tells_each_batch_once(snapshots: bool, tmp_path: Path):
+def test_spark_withholds_the_same_and_reports_each_batch_once(snapshots: bool, tmp_path: Path):
     """By what each task learns, and where snapshots are missing by what the driver does."""
     from pyspark.errors import PythonException
 
@@ -359,7 +359,7 @@ def test_spark_withholds_the_same_and_tells_each_batch_once(snapshots: bool, tmp
             reader.option("mode", "FAILFAST").load(str(log.directory)).count()
 
 
-def test_transactions_with_doubt_are_values():
+def test_undecided_transactions_are_values():
     import pickle
 
     known = ls.Transactions([(7, 0, 3)], 9, [(8, 1, 2)])

@@ -31,7 +31,7 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return directory
 
 
-def test_map_3_doors_that_read_markers_refuse_magic_3_without_the_switch(log: Path):
+def test_map_3_readers_of_markers_refuse_magic_3_without_the_switch(log: Path):
     path = log / f"{0:020d}.log"
     data = path.read_bytes()
     for reading in (
@@ -87,7 +87,7 @@ def test_a_flipped_magic_is_damage_that_scans_pass_over():
     assert ls.scan_transactions([flipped]).aborted == [(ABORTED, 0, 1)]
 
 
-def test_a_read_that_skips_tells_of_the_markers_that_it_passes_over():
+def test_a_read_that_skips_damage_reports_the_markers_that_it_skips():
     stream = ls.decode(MIXED, isolation="read_committed", on_error="skip", columns=["value"])
     assert stream.read_all().num_rows == 0
     assert [finding.rule for finding in stream.findings] == ["TRX-5", "MAP-3"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import random
 import struct
 from collections.abc import Callable
@@ -17,9 +18,8 @@ import building
 import logsegment as ls
 from logsegment.analysis.search import Conditions, Search
 from logsegment.segment_files.discovery import find_segments
-from logsegment.spark import LogSegmentSource
 
-pytest.importorskip("pyspark.sql.datasource")
+HAS_SPARK = importlib.util.find_spec("pyspark") is not None
 pytestmark = pytest.mark.filterwarnings("ignore:indexes do not help")
 
 START = 1_600_000_000_000
@@ -128,14 +128,21 @@ def answers(directory: Path, offsets: tuple[int, int], times: tuple[int, int]) -
         frame = ls.polars.scan(directory, columns=["offset", "timestamp"], isolation=isolation)
         late = pl.col("timestamp").dt.epoch("ms") >= start
         found[f"polars {isolation}"] = frame.filter(late).collect()["offset"].to_list()
-        options = {"startingTimestamp": str(start), "startingOffsetsByTimestampStrategy": "latest", "isolation": isolation}
-        source = LogSegmentSource({"path": str(directory), **options})
-        reader: Any = source.reader(source.schema())
-        rows = [row for task in reader.partitions() for batch in reader.read(task) for row in batch.to_pylist()]
-        found[f"spark {isolation}"] = [row["offset"] for row in rows]
+        if HAS_SPARK:
+            found[f"spark {isolation}"] = spark_offsets(directory, start, isolation)
     found["find"] = [place.offset for place in Search(Conditions(at=start)).places(find_segments(directory))]
     found["time"] = log.offset_for_timestamp(start)
     return found
+
+
+def spark_offsets(directory: Path, start: int, isolation: str) -> list[int]:
+    """Return the offsets that a batch query from a time on gives."""
+    from logsegment.spark import LogSegmentSource
+
+    options = {"startingTimestamp": str(start), "startingOffsetsByTimestampStrategy": "latest", "isolation": isolation}
+    source = LogSegmentSource({"path": str(directory), **options})
+    reader: Any = source.reader(source.schema())
+    return [row["offset"] for task in reader.partitions() for batch in reader.read(task) for row in batch.to_pylist()]
 
 
 @pytest.mark.parametrize("seed", range(30))

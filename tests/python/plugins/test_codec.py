@@ -142,7 +142,7 @@ def test_what_can_be_written_to_is_copied_before_the_call_ends(binary):
     assert read.select(COLUMNS).to_pylist() == PLAIN
 
 
-def test_bytes_that_change_behind_a_read_only_view_hurt_nobody_but_their_batch():
+def test_bytes_that_change_under_a_read_only_view_cost_only_their_batch():
     """That they do not is the plugin's promise. One that breaks it, here from another thread, gets errors or other records: no crash."""
     record = building.record(value=b"packed")
     room, is_over = bytearray(record * 2000), threading.Event()
@@ -414,7 +414,7 @@ def test_what_a_plugin_asks_of_the_stream_that_it_works_for_is_refused():
         streams[0].read_all()
 
 
-def test_a_name_that_nobody_knows_is_kafkas_illegal_argument():
+def test_an_unknown_name_is_kafkas_illegal_argument():
     """S-P17: built-in names first, then aliases; exact ones."""
     for call in (
         lambda name: ls.encode(TABLE, compression=name, codecs=DEFLATE),
@@ -428,7 +428,7 @@ def test_a_name_that_nobody_knows_is_kafkas_illegal_argument():
     assert rows(ls.encode(TABLE, compression="gzip", codecs=shadowed)) == PLAIN
 
 
-def test_an_id_that_nobody_registered():
+def test_an_unregistered_id():
     """S-P19."""
     data = building.batch(b"packed", count=1, attributes=0x0905)
     with pytest.raises(ls.UnknownCompressionError, match="Unknown compression name: plugin:9") as raised:
@@ -486,13 +486,13 @@ def test_a_registry_that_fails_is_no_fault_of_the_bytes():
         lambda: ls.validate(data, codecs=Down()),
         lambda: ls.encode(TABLE, compression="own", codecs=Down()),
     ):
-        with pytest.raises(RegistryError, match=r"^the plugin registry failed: ConnectionError: broker down$"):
+        with pytest.raises(RegistryError, match="ConnectionError: broker down"):
             call()
 
 
 def test_a_registry_that_cannot_be_read_is_a_registry_error_with_the_cause(tmp_path):
     data = building.batch(b"packed", count=1, attributes=0x0305)
-    with pytest.raises(RegistryError, match=r"the plugin registry failed: .*: there is no registry .*gone\.json") as raised:
+    with pytest.raises(RegistryError, match=r"gone\.json") as raised:
         ls.decode(data, codecs=FileRegistry(tmp_path / "gone.json")).read_all()
     assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
     (tmp_path / "bad.json").write_text("{")

@@ -18,7 +18,7 @@ def changed(**fields: Any) -> bytes:
     return json.dumps({name: value for name, value in (FIELDS | fields).items() if value is not ...}).encode()
 
 
-def test_json_has_the_names_of_the_proposal_and_keeps_what_else_stands_there():
+def test_json_has_the_names_of_the_proposal_and_keeps_other_members():
     """S-P10."""
     assert Entry.from_json(changed(), "fast") == FAST
     assert json.loads(FAST.to_json()) == FIELDS

@@ -72,7 +72,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     return Site(tmp_path, "acme.fast:Codec").written()
 
 
-def test_a_registry_imports_no_module_that_nobody_allowed(site: Site):
+def test_a_registry_imports_only_allowed_modules(site: Site):
     """Whoever writes to the registry would run code in every process that reads."""
     with pytest.raises(ls.UnsupportedError, match=r"allow=\['acme.fast'\].*plugins.allow.*--allow-plugin") as raised:
         site.rows()

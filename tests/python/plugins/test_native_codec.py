@@ -112,12 +112,12 @@ def test_the_example_packs_and_unpacks(example, binary, threads):
 def test_limits_hold_for_it(example):
     data = ls.encode(pa.table({"value": [bytes(1 << 20)]}), compression="runs", codecs=example)
     assert ls.decode(data, codecs=example).read_all().num_rows == 1
-    with pytest.raises(ls.CodecError, match="more than 1000000 bytes, the most that the limits allow") as raised:
+    with pytest.raises(ls.CodecError, match="more than 1000000 bytes") as raised:
         ls.decode(data, codecs=example, limits=ls.Limits(max_decompressed_bytes=1_000_000)).read_all()
     assert "runs_of_example:Runs" in str(raised.value)
 
 
-def test_its_texts_are_told(example):
+def test_its_texts_are_in_the_error(example):
     with pytest.raises(ls.CodecError, match="there are no levels"):
         ls.encode(TABLE, compression="runs", level=1, codecs=example)
     odd = building.batch(b"\x01a\x01", count=1, attributes=0x0205)
@@ -141,7 +141,7 @@ def test_the_example_in_rust_packs_and_unpacks(rust_example, threads):
 def test_the_example_in_rust_takes_no_length_and_no_block_at_its_word(rust_example):
     data = ls.encode(pa.table({"value": [bytes(1 << 20)]}), compression="sized", codecs=rust_example)
     assert ls.decode(data, codecs=rust_example).read_all().num_rows == 1
-    with pytest.raises(ls.CodecError, match="more than 1000000 bytes, the most that the limits allow") as raised:
+    with pytest.raises(ls.CodecError, match="more than 1000000 bytes") as raised:
         ls.decode(data, codecs=rust_example, limits=ls.Limits(max_decompressed_bytes=1_000_000)).read_all()
     assert "lz4_sized_of_example:Lz4Sized" in str(raised.value)
     with pytest.raises(ls.CodecError, match="there are no levels"):
@@ -202,7 +202,7 @@ def test_a_codec_at_fault_is_named_and_the_next_batch_is_read(faults, first, tex
 
 
 @pytest.mark.parametrize("first", [b"0", b"1", b"-", b"?"])
-def test_a_length_that_is_told_wrongly_or_not_at_all_costs_another_try(faults, first):
+def test_a_wrong_or_missing_length_costs_another_try(faults, first):
     """`unpacked_len` is a claim: too little of it, none, or a number that is none, and the records are read all the same."""
     packed = first + building.record(value=bytes(100_000))
     data = building.batch(packed, count=1, attributes=0x0305)

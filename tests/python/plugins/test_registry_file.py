@@ -123,7 +123,7 @@ def test_nothing_is_left_where_nothing_was_registered(path: Path):
         (b'{"plugin-java-topic": {"a": NaN}}', "NaN is not a JSON number"),
     ],
 )
-def test_a_file_that_is_no_registry_is_told_and_never_overwritten(path: Path, content: bytes, said: str):
+def test_a_file_that_is_not_a_registry_is_an_error_and_never_overwritten(path: Path, content: bytes, said: str):
     path.write_bytes(content)
     for call in (FileRegistry(path).entries, lambda: FileRegistry(path).by_id(0), lambda: FileRegistry(path).register([FAST])):
         with pytest.raises(RegistryError, match=said) as raised:
@@ -191,7 +191,7 @@ def test_damaged_entries_are_findings_and_errors_only_where_they_are_asked_for(p
     assert registry.check() == []
 
 
-def test_an_id_that_two_aliases_have_is_nobodys(path: Path):
+def test_an_id_of_two_aliases_finds_no_entry(path: Path):
     registry = FileRegistry(path)
     registry.register([FAST, SMALL])
     topics = json.loads(path.read_text())
@@ -274,14 +274,14 @@ def test_the_file_keeps_its_mode_and_a_link_goes_on_being_one(path: Path):
     assert len(FileRegistry(path).entries()) == 2
 
 
-def test_a_directory_that_may_not_be_written_is_told(path: Path):
+def test_a_read_only_directory_is_an_error(path: Path):
     with closed(path.parent, 0o555), pytest.raises(RegistryError, match=r"plugins\.json\.lock cannot be made: Permission denied"):
         FileRegistry(path).register([FAST])
     assert list(path.parent.iterdir()) == []
     assert len(FileRegistry(path).register([FAST])) == 2
 
 
-def test_what_cannot_be_written_is_told(tmp_path: Path):
+def test_a_failed_write_is_an_error(tmp_path: Path):
     with pytest.raises(RegistryError, match="cannot be made: No such file or directory"):
         FileRegistry(tmp_path / "missing" / "plugins.json").register([FAST])
     with pytest.raises(RegistryError, match="cannot be read: Is a directory"):

@@ -210,7 +210,7 @@ def test_what_is_kept_nowhere_travels_as_it_is():
     assert stored_registry.travelling(None) is None
 
 
-def test_topics_are_told_apart_by_servers_and_settings():
+def test_topics_are_distinguished_by_servers_and_settings():
     pytest.importorskip("confluent_kafka")
     one = TopicRegistry("a:9092", sasl_password="secret", security_protocol="SASL_SSL")
     same = TopicRegistry("a:9092", **{"security.protocol": "SASL_SSL", "sasl.password": "secret"})

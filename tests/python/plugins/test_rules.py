@@ -184,7 +184,7 @@ def test_no_alias_is_a_built_in_name_or_no_name(alias: str):
     assert {rule for rule, _ in refused(registration, catalog(), [plugin(alias)])} == {"S-P14"}
 
 
-def test_all_or_nothing_and_every_fault_is_told():
+def test_all_or_nothing_and_every_error_is_reported():
     """S-P16."""
     faults = refused(registration, catalog(), [plugin("good"), plugin("gzip"), plugin("lonely", "python"), plugin("C", "java", "C++")])
     assert [rule for rule, _ in faults] == ["S-P9", "S-P14", *["S-P13"] * 5]

@@ -25,7 +25,7 @@ def made(codec: str = "bz", **options: Any) -> bytes:
 
 
 @layouts
-def test_every_door_takes_a_plugin(metadata_first: bool):
+def test_every_reader_takes_a_plugin(metadata_first: bool):
     data = made(format="v3", metadata_first=metadata_first)
     assert corpus.rows_of(ls.decode(data, columns=COLUMNS, **READING)) == corpus.rows_of(ls.decode(made(), columns=COLUMNS, codecs=PLUGINS))
     assert [row["compression"] for row in corpus.rows_of(ls.batches(data, **READING))] == ["bz"]

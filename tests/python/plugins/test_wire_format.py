@@ -52,7 +52,7 @@ def test_the_batches_around_it_are_read():
 
 
 @pytest.mark.parametrize("depth", ["metadata", "full"])
-def test_validation_tells_it(depth):
+def test_validation_reports_it(depth):
     [finding] = ls.validate(packed(2) + GOOD, depth=depth).findings
     assert (finding.rule, finding.severity, finding.position, finding.field) == ("S-P19", "error", 0, "attributes")
     assert "plugin:2" in finding.message
@@ -70,7 +70,7 @@ def test_headers_need_no_plugin():
     assert repr(ls.validate(bytes(damaged))).startswith("Report(damaged: ")
 
 
-def test_bits_7_and_12_to_15_are_nobodys():
+def test_bits_7_and_12_to_15_are_unused():
     """S-P1: they are told beside a plugin as beside any codec."""
     assert ls.validate(packed(3), depth="headers").findings == []
     for bit in (0x80, 0x1000, 0x4000):
@@ -80,7 +80,7 @@ def test_bits_7_and_12_to_15_are_nobodys():
         assert corpus.rows_of(ls.batches(packed(3, bit)))[0]["compression"] == "plugin:3"
 
 
-def test_a_plugin_id_beside_another_codec_is_ignored_and_told():
+def test_a_plugin_id_next_to_another_codec_is_ignored_and_reported():
     """S-P5."""
     data = building.batch(building.record(value=b"plain"), count=1, attributes=0x0300)
     assert corpus.rows_of(ls.decode(data, columns=["value", "compression"])) == [{"value": b"plain", "compression": "none"}]

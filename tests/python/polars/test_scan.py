@@ -249,7 +249,7 @@ def test_predicates_become_bounds_of_each_partition(
     assert (condition(A), condition(B)) == (of_a, of_b)
 
 
-def test_a_predicate_that_nobody_understands_spares_nothing():
+def test_an_unsupported_predicate_prunes_nothing():
     deep = col("offset") > 1
     for value in range(3000):
         deep = deep & (col("offset") != value)
@@ -317,7 +317,7 @@ def test_tiered_storage_is_scanned_as_a_log_is():
         assert_frame_equal(frame.filter(predicate).collect(), whole.filter(predicate))
 
 
-def test_an_upload_that_cannot_be_read_is_told(tmp_path: Path):
+def test_an_unreadable_upload_is_reported(tmp_path: Path):
     paths = tiered.Uploader(tmp_path, "payments").partition(TRANSACTIONS)
     paths[2].with_suffix(".rsm-manifest").write_text("{")
     findings: list[ls.Finding] = []
@@ -339,7 +339,7 @@ def test_duckdb_asks_the_lazy_frame_for_the_columns_and_rows_that_it_wants(tree:
     assert (stats["bytes_copied"], stats["entries_read"] < 10) == (0, True)
 
 
-def test_mistakes_are_told_where_they_are_made(tmp_path: Path):
+def test_invalid_arguments_are_rejected_by_the_call(tmp_path: Path):
     with pytest.raises(ValueError, match="no record column"):
         ls.polars.scan(tmp_path, columns=["offest"])
     with pytest.raises(TypeError, match="unexpected keyword argument 'start_offset'"):

@@ -1,4 +1,4 @@
-"""What was uploaded was closed: `restore` gives no segment back that is damaged or cut without telling, whatever the layout."""
+"""`restore` reports or refuses damaged and cut segments in every layout of uploads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tiered_layouts import DAMAGE, LAST, LAYOUTS, SECOND, middle
 @pytest.mark.parametrize("number", [SECOND, LAST], ids=["second", "last"])
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_damaged_segment_is_refused_or_told(layout: str, damage: str, number: int, tmp_path: Path):
+def test_a_damaged_segment_is_refused_or_reported(layout: str, damage: str, number: int, tmp_path: Path):
     path = LAYOUTS[layout](tmp_path)[number]
     data = path.read_bytes()
     path.write_bytes(DAMAGE[damage](data))
@@ -79,7 +79,7 @@ def test_what_is_whole_is_given_back_without_a_word(layout: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("layout", ["kafka", "pinterest"])
-def test_offsets_that_no_index_tells_of_may_be_missing(layout: str, tmp_path: Path):
+def test_offsets_without_an_index_may_be_missing(layout: str, tmp_path: Path):
     """A log that was cut between batches, without indexes. A topic of Pinterest's may have been compacted, what Kafka uploads was not."""
     paths = LAYOUTS[layout](tmp_path)
     paths[SECOND].write_bytes(DAMAGE["cut between batches"](paths[SECOND].read_bytes()))
@@ -91,7 +91,7 @@ def test_offsets_that_no_index_tells_of_may_be_missing(layout: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_an_upload_that_is_gone_is_told(layout: str, tmp_path: Path):
+def test_a_missing_upload_is_reported(layout: str, tmp_path: Path):
     """All objects of it, in the midst of the others: the offsets alone tell."""
     paths = LAYOUTS[layout](tmp_path)
     first, behind = (int(paths[number].name[:20]) for number in (SECOND, SECOND + 1))

@@ -83,7 +83,7 @@ def test_a_segment_of_tiered_storage_has_an_id_in_its_name(tmp_path: Path):
         ("/d/a-\u0661", (None, None)),
     ],
 )
-def test_the_name_of_a_directory_tells_topic_and_partition(directory: str, expected: object):
+def test_the_name_of_a_directory_gives_topic_and_partition(directory: str, expected: object):
     assert partition_of(directory) == expected
 
 

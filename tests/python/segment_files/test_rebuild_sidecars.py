@@ -1,4 +1,4 @@
-"""The files beside a log made anew: byte for byte what Kafka wrote (SEG-3 to SEG-9), and where not, why."""
+"""Rebuilt sidecar files have the bytes that Kafka wrote (SEG-3 to SEG-9); each exception has its reason."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ def test_indexes_hold_up_against_their_logs(tmp_path: Path):
     assert same[True] > 2 * same[False]
 
 
-def test_the_offset_behind_the_log_is_told_and_names_the_last_snapshot(tmp_path: Path):
+def test_the_log_end_offset_is_returned_and_names_the_last_snapshot(tmp_path: Path):
     end = rebuild(corpus.CORPUS / "modern-4.1.0/data/transactions-0", tmp_path)
     assert end == 88
     assert f"{end:020}.snapshot" in {path.name for path in tmp_path.iterdir()}
 
 
-def test_files_that_stand_there_are_replaced_and_others_are_left(tmp_path: Path):
+def test_existing_sidecar_files_are_replaced_and_others_are_kept(tmp_path: Path):
     directory = corpus.CORPUS / "modern-4.1.0/data/transactions-0"
     (tmp_path / "00000000000000000000.index").write_bytes(b"old")
     (tmp_path / "mine.txt").write_bytes(b"keep")

@@ -1,4 +1,4 @@
-"""Every door over Spark Connect: a server of its own behind `remote("local[2]")`, in a process of its own."""
+"""Every API over Spark Connect: a server behind `remote("local[2]")`, in its own process."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ spark.stop()
 """
 
 
-def test_all_doors_open_over_connect(tmp_path: Path):
+def test_all_apis_work_over_connect(tmp_path: Path):
     pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
     script = tmp_path / "session.py"
     script.write_text(SESSION)

@@ -1,4 +1,4 @@
-"""Each damaged place in which wanted offsets may have been is told once, by batch queries and by streams, whatever their tasks are."""
+"""Batch queries and streams report damage among the wanted offsets once, however they are split into tasks."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ def streamed(root: Path, start: int, options: dict[str, str], *, is_restarted: b
     return read
 
 
-Door = Callable[..., Read]
-DOORS: list[Door] = [by_batch, by_stream, by_restarted_stream]
+Query = Callable[..., Read]
+QUERIES: list[Query] = [by_batch, by_stream, by_restarted_stream]
 
 
 @pytest.mark.parametrize("cut", CUTS, ids=str)
 @pytest.mark.parametrize("snapshots", [True, False])
-def test_what_is_in_doubt_is_told_where_a_query_begins_inside_of_its_batch(snapshots: bool, cut: dict[str, str], tmp_path: Path):
+def test_an_undecided_batch_is_reported_where_a_query_begins_inside_of_it(snapshots: bool, cut: dict[str, str], tmp_path: Path):
     """A batch with the first wanted offset in it begins before that offset."""
     log = damaged_marker.case(tmp_path, "abort to commit", "inside", snapshots=snapshots)
     for start in range(9):
@@ -144,21 +144,21 @@ def damaged_log(root: Path, harm: Callable[[bytearray, int], None], *, is_indexe
 
 def ensure_told_once(root: Path, position: int, options: dict[str, str]) -> None:
     for start in range(4, 12):
-        for door in DOORS:
-            read = door(root, start, **options)
-            assert read.offsets == [offset for offset in range(start, 40) if not 5 <= offset < 10], (door, start)
-            assert read.positions == [position] * (start < 10), (door, start)
+        for query in QUERIES:
+            read = query(root, start, **options)
+            assert read.offsets == [offset for offset in range(start, 40) if not 5 <= offset < 10], (query, start)
+            assert read.positions == [position] * (start < 10), (query, start)
 
 
 @pytest.mark.parametrize("is_indexed", [False, True])
 @pytest.mark.parametrize("cut", CUTS, ids=str)
 @pytest.mark.parametrize("harm", [checksum, length, claim, swallow])
-def test_damage_is_told_where_a_query_begins_inside_of_it(harm: Any, cut: dict[str, str], is_indexed: bool, tmp_path: Path):
+def test_damage_is_reported_where_a_query_begins_inside_of_it(harm: Any, cut: dict[str, str], is_indexed: bool, tmp_path: Path):
     _, position = damaged_log(tmp_path, harm, is_indexed=is_indexed)
     ensure_told_once(tmp_path, position, cut)
 
 
-def test_damage_between_batches_of_magic_3_is_told_once(tmp_path: Path):
+def test_damage_between_batches_of_magic_3_is_reported_once(tmp_path: Path):
     """What is intact is known by the option of the query."""
     log, position = damaged_log(tmp_path, checksum, format="v3")
     assert log.segment.read_bytes()[16] == 3
@@ -167,28 +167,28 @@ def test_damage_between_batches_of_magic_3_is_told_once(tmp_path: Path):
 
 
 @pytest.mark.parametrize("limit", ["1", "3", "7"])
-def test_damage_that_micro_batches_share_is_told_by_the_first_of_them(limit: str, tmp_path: Path):
+def test_damage_that_micro_batches_share_is_reported_by_the_first_of_them(limit: str, tmp_path: Path):
     _, position = damaged_log(tmp_path, checksum)
     for start in range(4, 12):
-        for door in (by_stream, by_restarted_stream):
-            read = door(tmp_path, start, maxOffsetsPerTrigger=limit)
+        for query in (by_stream, by_restarted_stream):
+            read = query(tmp_path, start, maxOffsetsPerTrigger=limit)
             assert read.offsets == [offset for offset in range(start, 40) if not 5 <= offset < 10]
-            assert read.positions == [position] * (start < 10), (door, start)
+            assert read.positions == [position] * (start < 10), (query, start)
 
 
 @pytest.mark.parametrize("cut", [{}, {"maxRecordsPerPartition": "7"}, {"minPartitions": "5"}], ids=str)
-def test_a_batch_that_cannot_be_unpacked_is_told_behind_offsets_that_are_gone(cut: dict[str, str], tmp_path: Path):
+def test_a_batch_that_cannot_be_decompressed_is_reported_after_missing_offsets(cut: dict[str, str], tmp_path: Path):
     """Its checksum is right, so that its header counts: the task of its own offsets reads it."""
     values = [b"value"] * 5
     bad = building.batch(b"this is not gzip at all" * 3, count=5, base_offset=60, attributes=building.GZIP)
     batches = [building.simple_batch(values), bad, building.simple_batch(values, 70)]
     (tmp_path / "orders-0").mkdir()
     (tmp_path / "orders-0" / f"{0:020}.log").write_bytes(b"".join(batches))
-    for door in DOORS:
+    for query in QUERIES:
         for start in (0, 30, 60, 63, 65):
-            read = door(tmp_path, start, **cut)
-            assert read.offsets == [*range(start, 5), *range(70, 75)], (door, start)
-            assert read.positions == [len(batches[0])] * (start < 65), (door, start)
+            read = query(tmp_path, start, **cut)
+            assert read.offsets == [*range(start, 5), *range(70, 75)], (query, start)
+            assert read.positions == [len(batches[0])] * (start < 65), (query, start)
 
 
 @pytest.mark.parametrize("snapshots", [True, False])
@@ -226,13 +226,13 @@ def is_unseen(how: str, border: str) -> bool:
 def test_a_stream_goes_on_past_damage_as_a_batch_query_does(how: str, border: str, tmp_path: Path):
     damaged_marker.case(tmp_path, how, border)
     for mode in ("PERMISSIVE", "DROPMALFORMED"):
-        query = by_batch(tmp_path, 0, mode=mode)
-        places = sorted((one["rule"], one["path"], one["position"]) for one in query.told)
+        expected = by_batch(tmp_path, 0, mode=mode)
+        places = sorted((one["rule"], one["path"], one["position"]) for one in expected.told)
         assert bool(places) == (mode == "PERMISSIVE" and not is_unseen(how, border))
-        for door in (by_stream, by_restarted_stream):
+        for query in (by_stream, by_restarted_stream):
             for cut in ({}, {"maxOffsetsPerTrigger": "4"}):
-                read = door(tmp_path, 0, mode=mode, **cut)
-                assert read.offsets == query.offsets
+                read = query(tmp_path, 0, mode=mode, **cut)
+                assert read.offsets == expected.offsets
                 assert sorted((one["rule"], one["path"], one["position"]) for one in read.told) == places
 
 
@@ -241,9 +241,9 @@ def test_a_stream_goes_on_past_damage_as_a_batch_query_does(how: str, border: st
 def test_a_stream_fails_at_damage_as_a_batch_query_does(how: str, border: str, isolation: str, tmp_path: Path):
     damaged_marker.case(tmp_path, how, border)
 
-    def outcome(door: Door) -> list[int] | str | None:
+    def outcome(query: Query) -> list[int] | str | None:
         try:
-            return door(tmp_path, 0, mode="FAILFAST", isolation=isolation).offsets
+            return query(tmp_path, 0, mode="FAILFAST", isolation=isolation).offsets
         except ls.RecordBatchError as error:
             return error.rule
 

@@ -87,7 +87,7 @@ def rows(frame: DataFrame) -> list[Row]:
     return [row | {"headers": row["headers"] or []} if "headers" in row else row for row in found]
 
 
-def test_decode_batches_gives_the_records_of_the_truth_beside_kept_columns(raw: DataFrame):
+def test_decode_batches_gives_the_expected_records_next_to_kept_columns(raw: DataFrame):
     decode = decode_batches(column="batch", keep=["id"], columns=TOLD)
     frame = raw.mapInArrow(decode, decode.schema(raw.schema))
     assert frame.columns == ["id", *TOLD]
@@ -123,7 +123,7 @@ def test_batch_info_gives_the_headers_of_the_truth(raw: DataFrame, kind: Any):
 
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas"])
-def test_validate_tells_which_values_are_bad(mixed: DataFrame, kind: Any):
+def test_validate_reports_the_invalid_values(mixed: DataFrame, kind: Any):
     frame = mixed.select("id", validate_udf(kind=kind)("batch").alias("report"))
     reports = [row["report"] for row in frame.orderBy("id").collect()]
     assert reports.pop(1) is None
@@ -352,13 +352,13 @@ def test_what_kafka_refuses_fails_at_once_or_in_the_query(spark: SparkSession):
         frame.select(encode_udf(on_error="raise")("records")).collect()
 
 
-def test_a_column_of_another_type_is_told_with_the_function_that_it_was_given_to(mixed: DataFrame):
+def test_a_column_of_another_type_is_rejected_with_the_name_of_the_function(mixed: DataFrame):
     text = mixed.selectExpr("id", "cast(id as string) as text")
     of_kinds = [make(kind=kind) for make in (batch_info_udf, validate_udf) for kind in ("arrow", "pandas")]
     for function in (decode_udf(), convert_udf(), *of_kinds):
-        with pytest.raises(PythonException, match=r"ValueError: kafka_\w+: array: a column of type binary, .* is needed, not \w*Utf8"):
+        with pytest.raises(PythonException, match=r"ValueError: kafka_\w+: .*column of type binary, .*not \w*Utf8"):
             text.select(function("text").alias("found")).collect()
-    with pytest.raises(PythonException, match=r"ValueError: kafka_encode: array: a column of lists of record structs is needed, not Utf8"):
+    with pytest.raises(PythonException, match=r"ValueError: kafka_encode: .*not Utf8"):
         text.select(encode_udf()("text")).collect()
 
 

@@ -1,4 +1,4 @@
-"""What a user is told without an error: in a process of its own, since the warnings come from Spark's planning workers."""
+"""Warnings of Spark queries, in a process of their own: they come from Spark's planning workers."""
 
 from __future__ import annotations
 

@@ -87,11 +87,11 @@ def test_hdfs_that_does_not_answer_is_not_taken_for_empty(monkeypatch: pytest.Mo
             return FileInfo(path, FileType.NotFound)
 
     monkeypatch.setattr(files, "_file_system", lambda root, process: (Down(), "/"))
-    with pytest.raises(ConnectionError, match="the store does not answer: 'hdfs://namenode:8020/orders-0'"):
+    with pytest.raises(ConnectionError, match="'hdfs://namenode:8020/orders-0'"):
         stores.exists("hdfs://namenode:8020/orders-0")
 
 
-def test_settings_stand_where_paths_leave_them_alone():
+def test_settings_of_the_environment_apply_unless_the_path_has_its_own():
     place = placed("s3://key:secret@bucket/a/orders-0?endpoint_override=127.0.0.1:9000&scheme=http")
     parts = parts_of(f"{place[:]}/{FIRST}")
     assert parts.path == f"a/orders-0/{FIRST}"
@@ -128,7 +128,7 @@ def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_file_that_is_cut_while_it_is_read_is_told(bucket: Path):
+def test_a_file_that_is_cut_while_it_is_read_is_an_error(bucket: Path):
     (bucket / "x.log").write_bytes(b"x" * 1000)
     file = stores.open_file("s3://bucket/x.log")
     assert (file.size, bytes(file.read_at(990, 100))) == (1000, b"x" * 10)
@@ -137,7 +137,7 @@ def test_a_file_that_is_cut_while_it_is_read_is_told(bucket: Path):
         file.read_at(300, 500)
 
 
-def test_a_short_answer_that_calls_itself_whole_is_told(bucket: Path):
+def test_a_short_answer_with_the_status_of_a_whole_one_is_an_error(bucket: Path):
     """Arrow 26 gives the whole length for a shorter answer of S3, and memory that nobody wrote."""
 
     class Liar:

@@ -1,4 +1,4 @@
-"""TS-45: of an upload with a damaged chunk everything before and behind the damage is reached, through every door, and all doors agree."""
+"""TS-45: every reader gives the records before and after a damaged chunk of an upload, and all readers agree."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def given(stream: ls.RecordStream, column: str = "offset") -> tuple[list[int], l
 def test_what_is_before_the_damage_comes_first(case: Case):
     segment, log = case.segment(), ls.Log(case.folder, decryption_keys=tiered.KEYS)
     source = ls.FileSource(segment.path)
-    doors: list[Callable[[], ls.RecordStream]] = [
+    readers: list[Callable[[], ls.RecordStream]] = [
         lambda: segment.records(columns=["offset"]),
         lambda: segment.records(columns=["offset"], threads=3),
         lambda: segment.records(columns=["offset"], batch_size=7),
@@ -117,9 +117,9 @@ def test_what_is_before_the_damage_comes_first(case: Case):
         lambda: log.records(columns=["offset"]),
         lambda: ls.decode(source, columns=["offset"]),
     ]
-    for number, door in enumerate(doors):
+    for number, reader in enumerate(readers):
         CACHE.clear()
-        found, error = given(door())
+        found, error = given(reader())
         assert (found, type(error)) == (case.before, case.error), number
     if case.is_told_by_chunk:
         CACHE.clear()
@@ -152,7 +152,7 @@ def test_every_offset_that_is_not_lost_is_looked_up(case: Case):
     assert type(across[1]) is case.error
 
 
-def test_all_doors_have_one_judgement(case: Case):
+def test_all_readers_report_the_same_damage(case: Case):
     segment = case.segment()
     stream = segment.records(columns=["offset"], on_error="skip")
     assert given(stream) == (case.kept, None)
@@ -303,7 +303,7 @@ def test_a_time_after_the_damage_may_be_lost_with_it(indexed: Indexed):
         indexed.segment.records(columns=["offset"], start_timestamp=row["maxTimestamp"])
 
 
-def test_a_time_that_may_be_lost_is_not_told(indexed: Indexed):
+def test_a_time_that_may_be_lost_is_not_returned(indexed: Indexed):
     lost = [one for one in indexed.rows if indexed.position <= one["position"] < indexed.position + indexed.size]
     with pytest.raises(ChunkError):
         indexed.segment.offset_for_timestamp(lost[len(lost) // 2]["maxTimestamp"])
@@ -378,7 +378,7 @@ def test_a_committed_read_behind_the_damage_is_that_of_a_file(tmp_path: Path):
 
 
 @pytest.mark.parametrize("at", [20_000, 21_000])
-def test_nothing_that_stands_for_lost_bytes_is_given(at: int, tmp_path: Path):
+def test_no_record_is_made_of_lost_bytes(at: int, tmp_path: Path):
     """Without a checksum nothing else tells that a value, of which the chunk is a part, is not what was written."""
     made = make_partition(tmp_path, "orders", 0, [list(range(50))], value_bytes=5000, batch_bytes=20_000)
     source = tmp_path / "orders-0" / f"{0:020}.log"

@@ -1,4 +1,4 @@
-"""Uploads whose end damage hides: a header that is not intact is believed nothing, and what may be missing is told (TS-44, TS-62)."""
+"""Uploads whose end is damaged: a corrupt header is not trusted, and what may be missing is reported (TS-44, TS-62)."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_each_offset_is_read_once_where_a_header_hides_the_end_of_an_upload(
     assert ls.tiered.uploads(tmp_path)[0].last_read == base - 1
 
 
-def test_an_upload_in_which_nothing_is_intact_counts_for_its_first_offset(replicas: tuple[Path, Path], tmp_path: Path):
+def test_an_upload_without_a_valid_batch_counts_for_its_first_offset(replicas: tuple[Path, Path], tmp_path: Path):
     local_upload(tmp_path, replicas[0], "A")
     again = local_upload(tmp_path, replicas[0], "B", slice(0, 1))
     again[0].write_bytes(bytes(again[0].stat().st_size))

@@ -1,4 +1,4 @@
-"""Uploads that are damaged, that overlap, or that claim what is not there: what is told of each."""
+"""Reports of uploads that are damaged, that overlap, or that name missing objects."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_files_are_named_as_those_of_a_log_directory_are(form: str, place: Path)
     assert {line["file"].rpartition("/")[0] for line in run("verify", "--json", local).lines} == {local}
 
 
-def test_damage_beside_a_segment_is_told_with_its_place_once(place: Path):
+def test_damaged_sidecar_files_are_reported_once_with_their_path(place: Path):
     manifest = min(Path("bucket").rglob("*.rsm-manifest"))
     done = run("cat", "bucket", *KEYS)
     assert done.code == 1

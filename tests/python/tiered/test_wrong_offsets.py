@@ -110,7 +110,7 @@ def test_salvage_keeps_what_the_manifest_allows(tmp_path: Path):
     assert log.read_bytes() == data[: rows[-1]["position"]]
 
 
-def test_offsets_that_the_manifest_has_and_no_batch_are_told(tmp_path: Path):
+def test_offsets_that_the_manifest_has_and_no_batch_are_reported(tmp_path: Path):
     path = LAYOUTS["aiven"](tmp_path)[LAST]
     manifest = path.with_suffix(".rsm-manifest")
     members = json.loads(manifest.read_text())

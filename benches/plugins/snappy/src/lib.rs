@@ -30,7 +30,7 @@ unsafe impl Sync for Table {}
 
 const FAILED: i64 = -2;
 
-static TABLE: Table = Table { version: 1, context: ptr::null_mut(), decompressed_len, decompress, compressed_len, compress };
+static TABLE: Table = Table { version: 1, context: ptr::null_mut(), decompressed_len, decompress: native_decompress, compressed_len, compress: native_compress };
 
 unsafe extern "C" fn decompressed_len(_: *mut c_void, from: *const u8, from_len: usize) -> i64 {
     // SAFETY: the caller's slice.
@@ -38,7 +38,7 @@ unsafe extern "C" fn decompressed_len(_: *mut c_void, from: *const u8, from_len:
     snappy::decompressed_len(from).map_or(FAILED, |len| len as i64)
 }
 
-unsafe extern "C" fn decompress(_: *mut c_void, from: *const u8, from_len: usize, to: *mut u8, to_len: usize, _: *mut c_char, _: usize) -> i64 {
+unsafe extern "C" fn native_decompress(_: *mut c_void, from: *const u8, from_len: usize, to: *mut u8, to_len: usize, _: *mut c_char, _: usize) -> i64 {
     // SAFETY: the caller's slices, which do not overlap.
     let (from, to) = unsafe { (slice::from_raw_parts(from, from_len), slice::from_raw_parts_mut(to, to_len)) };
     snappy::decompress_to(from, to).map_or(FAILED, |len| len as i64)
@@ -49,7 +49,7 @@ unsafe extern "C" fn compressed_len(_: *mut c_void, len: usize) -> i64 {
     (16 + len + len / 6 + (len / 32_768 + 1) * 36) as i64
 }
 
-unsafe extern "C" fn compress(
+unsafe extern "C" fn native_compress(
     _: *mut c_void,
     from: *const u8,
     from_len: usize,

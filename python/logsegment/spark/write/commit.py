@@ -106,7 +106,7 @@ class _Placing:
             _keep_topic_id(directory, made)
             yield Move("install", self._relative(made), name)
             return
-        end, is_last_empty = log_end(directory, is_07=self.options.format == "0.7")
+        end, is_last_empty = log_end(directory, is_07=self.options.is_07)
         for _, files in self._place(parts, made, end):
             for file in files:
                 is_taken = is_last_empty and os.path.lexists(os.path.join(directory, file))

@@ -16,8 +16,6 @@ from logsegment.stores.uri import absolute
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-    from logsegment.plugins import Registry
-
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
@@ -27,31 +25,22 @@ class WriteOptions:
         path: the target, a directory of this machine or a URI of a store.
         topic: topic of all rows, in place of their column.
         partitions: partitions of each topic; None for as many as it has, or one.
-        format: of the entries.
-        compression: name of the codec, or alias of a plugin.
         compressed_topics: the topics that are compressed; empty for all.
-        level: of the codec; None for Kafka's default.
-        batch_bytes: estimated size at which a batch ends.
         segment_bytes: most bytes of a segment.
-        codecs: registry of plugins; None for none.
+        encode: how rows become batches.
     """
 
     path: str
     topic: str | None
     partitions: int | None
-    format: WrittenFormat
-    compression: str
     compressed_topics: frozenset[str]
-    level: int | None
-    batch_bytes: int
     segment_bytes: int
-    codecs: Registry | None
+    encode: EncodeOptions
 
-    def to_encode(self) -> EncodeOptions:
-        """Return the options of the encoder."""
-        return EncodeOptions(
-            format=self.format, compression=self.compression, level=self.level, batch_bytes=self.batch_bytes, codecs=self.codecs
-        )
+    @property
+    def is_07(self) -> bool:
+        """Return True for segments of Kafka 0.7."""
+        return self.encode.format == "0.7"
 
 
 def parse_options(given: Mapping[str, str]) -> WriteOptions:
@@ -70,13 +59,15 @@ def parse_options(given: Mapping[str, str]) -> WriteOptions:
         path=_target(options),
         topic=options.get("topic"),
         partitions=integer(options, "partitions", at_least=1),
-        format=_format(options),
-        compression=compression,
         compressed_topics=topics,
-        level=_level(options),
-        batch_bytes=integer(options, "batchBytes", at_least=1) or 16384,
         segment_bytes=integer(options, "segmentBytes", at_least=1) or 1 << 30,
-        codecs=plugins_option(options),
+        encode=EncodeOptions(
+            format=_format(options),
+            compression=compression,
+            level=_level(options),
+            batch_bytes=integer(options, "batchBytes", at_least=1) or 16384,
+            codecs=plugins_option(options),
+        ),
     )
     _ensure_legal(parsed)
     return parsed
@@ -115,7 +106,7 @@ def _ensure_legal(options: WriteOptions) -> None:
     """Let the encoder refuse what Kafka refuses, before any task runs."""
     import pyarrow as pa
 
-    encode(pa.table({"value": pa.array([], pa.binary())}), options.to_encode())
+    encode(pa.table({"value": pa.array([], pa.binary())}), options.encode)
 
 
 def _level(options: Mapping[str, str]) -> int | None:

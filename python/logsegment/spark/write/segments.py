@@ -106,9 +106,9 @@ def make_segments(options: WriteOptions, staged: Sequence[tuple[str, StagedPart]
             raise FileNotFoundError(errno.ENOENT, text, path)
     files = [(path, part.bytes) for path, part in staged]
     segments, end = place_staged(
-        files, directory, base_offset, format=options.format, level=options.level, segment_bytes=options.segment_bytes
+        files, directory, base_offset, format=options.encode.format, level=options.encode.level, segment_bytes=options.segment_bytes
     )
-    expected = sum(part.bytes if options.format == "0.7" else part.records for _, part in staged)
+    expected = sum(part.bytes if options.is_07 else part.records for _, part in staged)
     if end != base_offset + expected:
         raise ValueError(f"{directory}: {end - base_offset} of {expected} staged records were found; nothing was committed")
     return segments

@@ -160,7 +160,7 @@ def stage(staging: Staging, batches: Iterator[pa.RecordBatch]) -> StagedMessage:
 
 def _uploaded(options: WriteOptions, attempt: Attempt, part: StagedPart, here: str) -> StoredPart:
     staged, made = os.path.join(here, part.path), os.path.join(here, "made")
-    base_offset, _ = log_end(places.below(options.path, part.log), is_07=options.format == "0.7")
+    base_offset, _ = log_end(places.below(options.path, part.log), is_07=options.is_07)
     segments = make_segments(options, [(staged, part)], made, base_offset)
     os.unlink(staged)
     names = tuple(name for _, names in segments for name in names)
@@ -187,7 +187,7 @@ def stored_moves(options: WriteOptions, job: str, logs: dict[tuple[str, int], li
 
 def _moves(options: WriteOptions, job: str, part: StoredPart) -> Sequence[Move]:
     directory = places.below(options.path, part.log)
-    end, _ = log_end(directory, is_07=options.format == "0.7")
+    end, _ = log_end(directory, is_07=options.is_07)
     if end != part.base_offset:
         text = f"ended at offset {part.base_offset} when its task looked, and ends at {end} now: somebody else writes to it"
         raise ValueError(f"{stores.shown(directory)} {text}; nothing of this job is visible")

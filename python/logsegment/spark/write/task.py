@@ -97,7 +97,7 @@ class Staging:
     ) -> StagedMessage:
         """Stage the rows of one task in the directory of its attempt, below `above`. `claim` gets the new partitions of each batch."""
         refused = dict(self.refused)
-        writer, claimed = StagedWriter(os.path.join(above, attempt.name), self.options.to_encode(), self._stage_options(attempt)), 0
+        writer, claimed = StagedWriter(os.path.join(above, attempt.name), self.options.encode, self._stage_options(attempt)), 0
         for batch in batches:
             with _naming_task(attempt.task):
                 writer.write(batch.select(list(self.columns)), time.time_ns() // 1_000_000)

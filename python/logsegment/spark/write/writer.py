@@ -142,7 +142,7 @@ def _refused(options: WriteOptions) -> tuple[tuple[str, str], ...]:
     found = []
     for name, (topic, _) in places.partitions_of(options.path).items():
         try:
-            log_end(places.below(options.path, name), is_07=options.format == "0.7", by_index=True)
+            log_end(places.below(options.path, name), is_07=options.is_07, by_index=True)
         except ValueError as error:
             if topic == options.topic:
                 raise

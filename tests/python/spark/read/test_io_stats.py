@@ -87,7 +87,7 @@ def test_a_query_without_the_option_writes_nothing(spark: SparkSession, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_task_that_fails_tells_what_it_did_before(spark: SparkSession, tmp_path: Path):
+def test_a_failing_task_reports_what_it_did_before(spark: SparkSession, tmp_path: Path):
     rows = corpus.rows_of(ls.batches(SEGMENT.read_bytes()))
     data = bytearray(SEGMENT.read_bytes())
     data[rows[-1]["position"] + 70] ^= 1
@@ -102,7 +102,7 @@ def test_a_task_that_fails_tells_what_it_did_before(spark: SparkSession, tmp_pat
 
 
 @pytest.mark.parametrize(("view", "counter"), [("batches", "entries_read"), ("findings", "bytes_read")])
-def test_views_tell_each_segment_of_a_task(spark: SparkSession, tmp_path: Path, view: str, counter: str):
+def test_views_list_each_segment_of_a_task(spark: SparkSession, tmp_path: Path, view: str, counter: str):
     frame = load(spark, SEGMENT.parents[1], tmp_path / "stats", view=view, subscribe="codec-zstd,codec-lz4")
     frame.count()
     lines = told(tmp_path / "stats")
@@ -134,7 +134,7 @@ def test_s_h5_findings_of_metadata_unpack_the_metadata_alone(spark: SparkSession
     assert inflated["metadata"] <= (batches * 4096 if codec == "gzip" else 200 * 12)
 
 
-def test_tasks_of_a_stream_tell_too(spark: SparkSession, tmp_path: Path):
+def test_tasks_of_a_stream_write_statistics_too(spark: SparkSession, tmp_path: Path):
     log = GrowingLog(tmp_path / "logs")
     log.append(*[10] * 5)
     log.roll()
@@ -148,5 +148,5 @@ def test_tasks_of_a_stream_tell_too(spark: SparkSession, tmp_path: Path):
 
 
 def test_a_store_is_no_place_for_it(spark: SparkSession):
-    with pytest.raises(AnalysisException, match="option ioStats must be a directory of a mounted file system, not s3://bucket/stats"):
+    with pytest.raises(AnalysisException, match=r"option ioStats must be .*not s3://bucket/stats"):
         spark.read.format("logsegment").option("ioStats", "s3://key12345:secret12@bucket/stats").load(str(SEGMENT)).count()

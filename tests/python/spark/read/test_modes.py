@@ -145,7 +145,7 @@ def test_a_torn_tail_is_no_damage(spark: SparkSession, tmp_path: Path, batches: 
     assert offsets(frame) == kept(batches)
 
 
-def test_damage_outside_of_the_wanted_offsets_is_not_told(spark: SparkSession, damaged: Path, batches: list[Row]):
+def test_damage_outside_of_the_wanted_offsets_is_not_reported(spark: SparkSession, damaged: Path, batches: list[Row]):
     start, end = batches[2]["baseOffset"], batches[4]["baseOffset"]
     ends = {"startingOffsets": f'{{"orders":{{"5":{start}}}}}', "endingOffsets": f'{{"orders":{{"5":{end}}}}}'}
     frame = load(spark, damaged, mode="PERMISSIVE", **ends)
@@ -185,9 +185,7 @@ def test_a_committed_read_goes_on_past_damage(spark: SparkSession, tmp_path: Pat
 
 
 @pytest.mark.parametrize("cut", [{"minPartitions": "4"}, {"maxRecordsPerPartition": "7"}], ids=str)
-def test_a_segment_that_is_cut_into_tasks_tells_each_damage_once(
-    spark: SparkSession, damaged: Path, batches: list[Row], cut: dict[str, str]
-):
+def test_a_segment_that_is_cut_into_tasks_reports_damage_once(spark: SparkSession, damaged: Path, batches: list[Row], cut: dict[str, str]):
     frame = load(spark, damaged, mode="PERMISSIVE", **cut)
     # Headers behind those that cannot be read make no cuts by bytes.
     assert frame.rdd.getNumPartitions() > (8 if "maxRecordsPerPartition" in cut else 0)
@@ -198,7 +196,7 @@ def test_a_segment_that_is_cut_into_tasks_tells_each_damage_once(
 
 @pytest.mark.parametrize("is_indexed", [True, False])
 @pytest.mark.parametrize("field", [23, 8], ids=["lastOffsetDelta", "batchLength"])
-def test_a_damaged_header_hides_no_intact_batch_from_any_task(tmp_path: Path, field: int, is_indexed: bool):
+def test_a_damaged_header_hides_no_valid_batch_from_any_task(tmp_path: Path, field: int, is_indexed: bool):
     """It claims all offsets to come, or all bytes: those that are cut or looked up by headers must not believe it."""
     make_partition(tmp_path, "orders", 0, [list(range(300))])
     log = tmp_path / "orders-0" / f"{0:020}.log"

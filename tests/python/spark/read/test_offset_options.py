@@ -72,7 +72,7 @@ def test_what_spark_refuses_is_refused(options: dict[str, str], told: str):
 def test_offsets_must_name_all_that_is_read_and_nothing_else():
     limit = OffsetLimit(offsets={A0: 5})
     ensure_assigned(limit, {A0: None}, "starting")
-    with pytest.raises(ValueError, match=r"startingOffsets must name all topic-partitions .*: a-1 is left out; -2 stands for earliest$"):
+    with pytest.raises(ValueError, match=r"startingOffsets .*: a-1 is left out"):
         ensure_assigned(limit, {A0: None, A1: None}, "starting")
     with pytest.raises(ValueError, match=r"endingOffsetsByTimestamp must name .*: a-0 is not read$"):
         ensure_assigned(OffsetLimit(timestamps={A0: 5}), {}, "ending")
@@ -129,15 +129,15 @@ def test_topic_partitions_are_chosen_as_spark_chooses_them(tree: Path, options: 
 
 @pytest.mark.parametrize("options", [{"subscribe": "orders,parments"}, {"assign": '{"parments":[0]}'}])
 def test_a_topic_that_is_not_there_is_an_error(tree: Path, options: dict[str, str]):
-    with pytest.raises(ValueError, match="no such topic: parments; there are __consumer_offsets, orders, payments"):
+    with pytest.raises(ValueError, match=r"no such topic: parments; .*payments"):
         discover([str(tree)], parse_selection(options))
 
 
-def test_of_many_names_an_error_tells_the_first():
+def test_an_error_lists_the_first_of_many_names():
     there = [TopicPartition(f"t{number:03}", 0) for number in range(500)]
-    with pytest.raises(ValueError, match=r"^no such topic: orders; there are t000, t001, .*, t019 and 480 more$"):
+    with pytest.raises(ValueError, match=r"no such topic: orders; .*and 480 more"):
         Selection(topics=("orders",)).ensure_there(there)
-    with pytest.raises(ValueError, match=r": t000-0 is left out, .*, t004-0 is left out and 495 more; -2 stands for earliest$"):
+    with pytest.raises(ValueError, match=r"t000-0 is left out, .*and 495 more"):
         ensure_assigned(OffsetLimit(offsets={}), dict.fromkeys(there), "starting")
 
 
@@ -145,32 +145,30 @@ def test_two_replicas_of_a_partition_are_an_error(tree: Path):
     other = tree / "other-disk" / "orders-0"
     other.mkdir(parents=True)
     (other / "00000000000000000000.log").touch()
-    with pytest.raises(ValueError, match=r"orders-0 is in 2 directories, .*: load one of them at a time"):
+    with pytest.raises(ValueError, match="orders-0 is in 2 directories"):
         discover([str(tree)])
     assert len(discover([str(tree)], Selection(topics=("payments",))).logs) == 1
 
 
-def test_bare_files_are_of_the_topic_that_the_options_tell(tmp_path: Path):
+def test_files_without_a_directory_have_the_topic_of_the_options(tmp_path: Path):
     (tmp_path / "dump.bin").touch()
     (found,) = discover([str(tmp_path / "dump.bin")], Selection(unnamed=TopicPartition("orders", 3))).logs
     assert found == TopicPartition("orders", 3)
 
 
-def test_each_door_has_its_own_options():
+def test_batch_and_streaming_queries_have_their_own_options():
     ensure_known_somewhere({"maxOffsetsPerTrigger": "1", "ENDINGOFFSETS": "latest", "kafka.x": "1"})
-    with pytest.raises(ValueError, match="option endingOffsets means nothing in a streaming query, but in a batch query"):
+    with pytest.raises(ValueError, match=r"option endingOffsets .*in a streaming query"):
         ensure_known({"endingOffsets": "latest"}, STREAM)
     with pytest.raises(ValueError, match="option subscribe means nothing in a write"):
         ensure_known({"subscribe": "a"}, WRITE)
-    with pytest.raises(ValueError, match="option upTo means nothing in a batch query, but in a streaming query"):
+    with pytest.raises(ValueError, match=r"option upTo .*in a batch query"):
         ensure_known({"upTo": "logEnd"}, BATCH)
 
 
 def test_options_of_triggers_are_ignored_in_a_batch_with_one_warning():
     """As Spark's Kafka source does."""
-    with pytest.warns(
-        UserWarning, match="brokers: ignored kafka.a; ignored in a batch query: maxOffsetsPerTrigger, maxTriggerDelay"
-    ) as caught:
+    with pytest.warns(UserWarning, match=r"ignored kafka.a; .*batch query: maxOffsetsPerTrigger, maxTriggerDelay") as caught:
         parse_options({"path": "/a", "maxOffsetsPerTrigger": "1", "maxTriggerDelay": "1m", "kafka.a": "b"})
     assert len(caught) == 1
 

@@ -90,7 +90,7 @@ def test_a_position_inside_of_an_entry_is_refused(spark: SparkSession, edge: str
 def test_a_stream_says_that_it_cannot_follow_them(spark: SparkSession, tmp_path: Path):
     shutil.copytree(DATA / "codec-none-0", tmp_path / "codec-none-0")
     query: Any = spark.readStream.format("logsegment").option("startingOffsets", "earliest").load(str(tmp_path))
-    with pytest.raises(StreamingQueryException, match=r"Kafka 0\.7 has no offsets that a stream could follow; a batch query reads it"):
+    with pytest.raises(StreamingQueryException, match=r"Kafka 0\.7 .*a batch query"):
         query.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c")).trigger(
             availableNow=True
         ).start().awaitTermination()

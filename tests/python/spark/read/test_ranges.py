@@ -152,7 +152,7 @@ def test_records_that_were_deleted_on_request_do_not_come_back(tmp_path: Path):
     assert read(tmp_path, startingTimestamp=str(made[0].timestamp)) == there
     assert read(tmp_path, endingOffsets='{"orders":{"0":60}}') == []
     before = {"startingOffsets": '{"orders":{"0":5}}'}
-    with pytest.raises(ValueError, match="offset 5 of orders-0 is not there any more: the log begins at 70"):
+    with pytest.raises(ValueError, match=r"offset 5 of orders-0 .*begins at 70"):
         read(tmp_path, **before)
     with pytest.warns(UserWarning, match="the log begins at 70"):
         assert read(tmp_path, failOnDataLoss="false", **before) == there
@@ -181,7 +181,7 @@ def times_of_late(time: int) -> str:
 
 @pytest.mark.parametrize(("start", "end", "is_all"), [("-2", None, True), ("-1", None, False), (None, "-1", True), (None, "-2", False)])
 @pytest.mark.parametrize("is_for_each", [False, True])
-def test_minus_one_and_minus_two_stand_for_latest_and_earliest_among_times_too(
+def test_minus_one_and_minus_two_mean_latest_and_earliest_among_times_too(
     tree: Any, start: str | None, end: str | None, is_all: bool, is_for_each: bool
 ):
     """Spark hands times on to the brokers, and these take them so (`ListOffsetsRequest`)."""
@@ -262,7 +262,7 @@ def test_min_partitions_cuts_where_batches_begin(tree: Any):
 def test_offsets_of_a_file_in_no_partition_directory_need_a_name_for_it(tree: Any, tmp_path: Path):
     shutil.copy(tree[0] / "orders-0" / f"{100:020}.log", tmp_path / "dump.bin")
     told = {"startingOffsets": '{"orders":{"0":120}}', "endingOffsets": '{"orders":{"0":123}}'}
-    with pytest.raises(ValueError, match=r"a file in no partition directory \(options topic and partition give it a name\) is left out"):
+    with pytest.raises(ValueError, match="options topic and partition"):
         read(tmp_path / "dump.bin", **told)
     with pytest.warns(UserWarning, match="indexes do not help"):
         rows = read(tmp_path / "dump.bin", topic="orders", partition="0", **told)
@@ -273,7 +273,7 @@ def test_columns_are_those_of_the_option(tree: Any):
     source = LogSegmentSource({"path": str(tree[0]), "columns": "offset, value"})
     assert source.schema() == record_schema(["offset", "value"])
     source.reader(source.schema())
-    with pytest.raises(ValueError, match="option columns names offset, value, but the schema offset"):
+    with pytest.raises(ValueError, match="option columns"):
         source.reader(record_schema(["offset"]))
 
 
@@ -343,7 +343,7 @@ def test_pushed_filters_spare_bytes_inside_a_file(large: Path):
         [filters_of_spark.GreaterThanOrEqual(("timestamp",), moment)],
     ):
         reader = LogSegmentSource({"path": str(large), "pushFilters": "true"}).reader(record_schema(COLUMNS))
-        with pytest.warns(UserWarning, match="option pushFilters: PySpark uses what one query reads for others over the same loaded frame"):
+        with pytest.warns(UserWarning, match="option pushFilters"):
             assert reader.pushFilters(filters) == filters, "Spark checks the rows again"
         counted = [read_bytes(reader, task) for task in reader.partitions()]
         assert 400 <= sum(records for _, records in counted) <= 500
@@ -564,7 +564,7 @@ def test_a_segment_that_is_deleted_after_planning_is_one_clear_error(tree: Any, 
             with pytest.raises(FileNotFoundError, match=rf"{log} was deleted after the query was planned; set failOnDataLoss to false"):
                 [row for task in tasks for row in rows_of_task(reader, task)]
         else:
-            with pytest.warns(UserWarning, match="was deleted after the query was planned: its records are left out"):
+            with pytest.warns(UserWarning, match="was deleted after the query was planned"):
                 offsets = [row[2] for task in tasks for row in rows_of_task(reader, task)]
             assert offsets == [*range(100), *range(250, 300)]
         log.write_bytes(kept)

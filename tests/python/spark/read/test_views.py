@@ -23,6 +23,7 @@ from logsegment._validate import Surroundings, validate_segment
 from logsegment.segment_files.discovery import SegmentFile, find_segments
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.options.plugins import ABSENT
+from logsegment.spark.options.topics import TopicPartition
 from logsegment.spark.read import views
 from logsegment.spark.read.packing import TASK_FILES
 
@@ -136,7 +137,7 @@ def test_counters_show_that_only_headers_are_read(streams: list[ls.RecordStream]
     assert stats.bytes_read < sum(row["size"] for row in rows) / 4
 
 
-def test_one_query_tells_which_segments_are_damaged(spark: SparkSession, tree: Path):
+def test_one_query_finds_the_damaged_segments(spark: SparkSession, tree: Path):
     frame = load(spark, "findings", tree)
     damaged = frame.where("severity = 'error'").groupBy("path", "topic", "partition").agg({"rule": "min"}).orderBy("partition")
     assert [tuple(row) for row in damaged.collect()] == [
@@ -180,7 +181,7 @@ def test_findings_of_every_hostile_case_are_those_of_validate(spark: SparkSessio
         )
 
 
-def test_files_beside_a_segment_are_told_once_by_their_own_path(spark: SparkSession, tmp_path: Path):
+def test_sidecar_files_are_reported_once_with_their_own_path(spark: SparkSession, tmp_path: Path):
     """IDX-1 names the missing index of each segment; SEG-9 the epochs of the directory, which belong to no segment."""
     directory = tmp_path / "orders-0"
     directory.mkdir()
@@ -206,7 +207,7 @@ def broken_log(root: Path, name: str, bases: list[int], first_offsets: list[int]
     return directory
 
 
-def test_what_segments_of_a_partition_say_of_each_other_is_told(spark: SparkSession, tmp_path: Path):
+def test_contradictions_between_segments_of_a_partition_are_reported(spark: SparkSession, tmp_path: Path):
     """ORD-1 and ORD-3 between segments, as `logsegment verify` of the directory tells them."""
     cases = {
         "overlap": ([0, 16], [0, 16], "ORD-1"),
@@ -235,7 +236,7 @@ def test_the_end_of_a_segment_that_another_one_follows_is_a_warning_when_it_is_t
     assert [(row["path"], row["severity"]) for row in rows if row["rule"] == "L8-14"] == told
 
 
-def test_a_segment_before_that_cannot_be_read_is_told_of_itself_alone(tmp_path: Path):
+def test_an_unreadable_previous_segment_is_reported_for_itself_alone(tmp_path: Path):
     """And one whose headers are damaged: what is behind the damage is held against what follows."""
     directory = broken_log(tmp_path, "orders", [0, 64], [0, 64])
     first, second = sorted(directory.glob("*.log"))
@@ -273,7 +274,7 @@ def test_a_snapshot_of_another_segment_is_looked_at_with_one_segment_alone(tmp_p
     assert found.count(str(snapshot)) == 1
 
 
-def test_a_shallow_look_finds_what_headers_tell(spark: SparkSession, tree: Path):
+def test_validating_headers_finds_errors_of_headers(spark: SparkSession, tree: Path):
     full = load(spark, "findings", Path(segment_of(tree, 33)), depth="full").count()
     headers = load(spark, "findings", Path(segment_of(tree, 33)), depth="headers")
     assert headers.where("rule = 'V2-31'").count() == 1
@@ -347,11 +348,11 @@ def test_topics_are_chosen_as_in_a_read(spark: SparkSession):
 
 
 def test_small_segments_share_a_task_and_large_ones_do_not(tmp_path: Path):
-    def part(number: int, size: int) -> views.Part:
+    def part(number: int, size: int) -> views.ViewPart:
         path = tmp_path / f"{number:020}.log"
         with path.open("wb") as file:
             os.truncate(file.fileno(), size)
-        return views.Part(SegmentFile(str(path), "orders", 0, number), "orders", 0, number == 0)
+        return views.ViewPart(SegmentFile(str(path), "orders", 0, number), TopicPartition("orders", 0), number == 0)
 
     parts = [part(number, size) for number, size in enumerate([10, 10, 100, 10, 0, 0])]
     tasks = [[one.file.base_offset for one in task.parts] for task in views._packed(parts, 20)]

@@ -83,7 +83,7 @@ def read(log: GrowingLog, **options: str) -> tuple[list[int], list[Row]]:
     ids=str,
 )
 @pytest.mark.parametrize("kind", ["checksum", "length", "claim", "swallow"])
-def test_what_is_intact_is_read_and_each_damaged_place_is_told_once(log: GrowingLog, kind: str, options: dict[str, str], is_indexed: bool):
+def test_valid_batches_are_read_and_damage_is_reported_once(log: GrowingLog, kind: str, options: dict[str, str], is_indexed: bool):
     if is_indexed:
         _core.rebuild_indexes([(log.segment, 0)], log.directory, index_interval_bytes=1)
     places = {damage(log, "checksum", 1), damage(log, kind, 5)} if kind != "swallow" else {damage(log, kind, 5)}
@@ -95,7 +95,7 @@ def test_what_is_intact_is_read_and_each_damaged_place_is_told_once(log: Growing
     assert read(log, mode="DROPMALFORMED", **options) == (left, [])
 
 
-def test_damage_at_the_end_is_told_when_the_log_goes_on(log: GrowingLog):
+def test_damage_at_the_end_is_reported_when_the_log_goes_on(log: GrowingLog):
     """Until then nobody knows whether its bytes are still on their way."""
     damage(log, "length", 7)
     reader = reader_of(log, mode="PERMISSIVE")
@@ -117,7 +117,7 @@ def test_failfast_is_the_default(log: GrowingLog):
 
 
 def test_a_committed_stream_takes_failfast_only(log: GrowingLog):
-    with pytest.raises(ValueError, match="a stream with isolation read_committed takes FAILFAST only, not PERMISSIVE"):
+    with pytest.raises(ValueError, match=r"isolation read_committed .*FAILFAST .*not PERMISSIVE"):
         reader_of(log, mode="PERMISSIVE", isolation="read_committed")
     reader_of(log, mode="FAILFAST", isolation="read_committed")
 

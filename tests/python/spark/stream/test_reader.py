@@ -176,7 +176,7 @@ def test_segments_roll(log: GrowingLog):
     assert offsets(reader, upto(2), upto(14)) == list(range(2, 14))
 
 
-def test_the_high_watermark_is_the_end_where_a_broker_tells_one(log: GrowingLog):
+def test_the_high_watermark_is_the_end_where_a_broker_wrote_one(log: GrowingLog):
     """SEG-9; what is behind it may still be cut off."""
     log.append(3, 3, 3)
     log.high_watermark(6)
@@ -201,7 +201,7 @@ def test_a_high_watermark_behind_what_was_read_is_old_and_no_loss(log: GrowingLo
     assert trigger(from_the_start(log), start) is start
 
 
-def test_a_partition_of_which_the_broker_has_not_told_waits(log: GrowingLog):
+def test_a_partition_without_a_high_watermark_waits(log: GrowingLog):
     log.append(3)
     log.high_watermark(None)
     reader = from_the_start(log)
@@ -263,13 +263,13 @@ def test_offsets_that_were_deleted_before_they_were_read(log: GrowingLog):
     log.append(5)
     reader, lenient = from_the_start(log), from_the_start(log, failOnDataLoss="false")
     (log.directory / f"{0:020d}.log").unlink()
-    with pytest.raises(DataLossError, match="begins at offset 5: offsets 2 to 4 were deleted before they were read"):
+    with pytest.raises(DataLossError, match="offsets 2 to 4 were deleted"):
         reader.partitions(upto(2), upto(15))
     with pytest.warns(UserWarning, match="offsets 2 to 4"):
         assert offsets(lenient, upto(2), upto(15)) == list(range(5, 15))
 
 
-def test_a_log_start_that_a_broker_tells_counts(log: GrowingLog):
+def test_the_log_start_offset_of_a_broker_counts(log: GrowingLog):
     """DeleteRecords: the offsets are still in the segment."""
     log.append(10)
     (log.root / "log-start-offset-checkpoint").write_text("0\n1\norders 0 4\n")
@@ -311,7 +311,7 @@ def test_a_partition_that_is_gone(log: GrowingLog, way: str):
     else:
         other.directory.rename(f"{other.directory}.{'0f' * 16}-delete")
     both = {"orders": {"0": 0, "1": 2}}
-    with pytest.raises(DataLossError, match="orders-1 is gone, and with it what was not read from offset 2 on"):
+    with pytest.raises(DataLossError, match=r"orders-1 .*offset 2"):
         trigger(from_the_start(log), both)
     lenient = from_the_start(log, failOnDataLoss="false")
     with pytest.warns(UserWarning, match="orders-1 is gone"):
@@ -439,7 +439,7 @@ def test_most_offsets_are_shared_by_what_waits(tmp_path: Path):
     assert steps <= 13
 
 
-def test_shares_are_whole_and_leave_nobody_out():
+def test_shares_are_whole_and_leave_no_partition_out():
     """As in Spark; beyond what a float can tell, too."""
     names = [TopicPartition("t", number) for number in range(3)]
     assert list(shares(10, dict(zip(names, (5, 0, 1000), strict=True))).values()) == [1, 0, 9]
@@ -584,7 +584,7 @@ def test_pyspark_4_1_reads_all_and_says_so_of_limits(log: GrowingLog, monkeypatc
     """It calls latestOffset without arguments."""
     monkeypatch.setattr("logsegment.spark.stream.reader.supports_limits", lambda: False)
     log.append(4)
-    with pytest.raises(ValueError, match=r"option maxOffsetsPerTrigger: .* need PySpark 4\.2 or newer, and this is"):
+    with pytest.raises(ValueError, match=r"option maxOffsetsPerTrigger: .*PySpark 4\.2 or newer"):
         from_the_start(log, maxOffsetsPerTrigger="3")
     reader = from_the_start(log)
     reader.initialOffset()
@@ -633,10 +633,10 @@ def test_starting_offsets_by_word_number_and_time(log: GrowingLog):
         reader_of(log, startingOffsets='{"orders":{"0":7,"1":0}}').initialOffset()
 
 
-def test_a_start_behind_the_end_is_told_as_what_it_is(log: GrowingLog):
+def test_a_start_after_the_end_is_an_error(log: GrowingLog):
     log.append(5)
     reader = reader_of(log, startingOffsets='{"orders":{"0":1000}}')
-    with pytest.raises(DataLossError, match="orders-0 ends at offset 5, and the query is to begin at 1000"):
+    with pytest.raises(DataLossError, match=r"orders-0 ends at offset 5.*1000"):
         trigger(reader, reader.initialOffset())
     lenient = reader_of(log, startingOffsets='{"orders":{"0":1000}}', failOnDataLoss="false")
     start = lenient.initialOffset()
@@ -664,7 +664,7 @@ def test_options_say_what_they_may_be(log: GrowingLog, option: str, value: str, 
 
 
 def test_fewest_must_not_be_above_most(log: GrowingLog):
-    with pytest.raises(ValueError, match="minOffsetsPerTrigger must not be above maxOffsetsPerTrigger: 5 and 4"):
+    with pytest.raises(ValueError, match=r"minOffsetsPerTrigger .*maxOffsetsPerTrigger: 5 and 4"):
         reader_of(log, minOffsetsPerTrigger="5", maxOffsetsPerTrigger="4")
 
 
@@ -818,7 +818,7 @@ def test_a_log_that_is_cut_between_planning_and_reading(log: GrowingLog):
         list(reader.read(task))
 
 
-def test_damage_is_told_with_its_file(log: GrowingLog):
+def test_damage_is_reported_with_its_file(log: GrowingLog):
     log.append(5, 5, 5)
     data = bytearray(log.segment.read_bytes())
     data[80] ^= 1

@@ -134,7 +134,7 @@ def test_lost_offsets_are_one_readable_error(spark: SparkSession, tmp_path: Path
     log.roll()
     log.append(5)
     first.unlink()
-    with pytest.raises(StreamingQueryException, match="orders-0 begins at offset 5: offsets 2 to 4 were deleted before they were read"):
+    with pytest.raises(StreamingQueryException, match=r"orders-0 .*offsets 2 to 4 were deleted"):
         sink.run()
     lenient = Sink(spark, log, tmp_path / "checkpoint", startingOffsets='{"orders":{"0":2}}', failOnDataLoss="false")
     assert lenient.run() == {0: list(range(5, 10))}
@@ -149,7 +149,7 @@ def test_lost_offsets_are_one_readable_error(spark: SparkSession, tmp_path: Path
         ({"view": "batches"}, "option view: a stream gives records, and batches only a batch query"),
     ],
 )
-def test_a_wrong_option_is_told_when_the_query_starts(spark: SparkSession, tmp_path: Path, options: dict[str, str], told: str):
+def test_an_invalid_option_is_rejected_when_the_query_starts(spark: SparkSession, tmp_path: Path, options: dict[str, str], told: str):
     """And not the UnboundLocalError that PySpark makes of an error in `streamReader`."""
     log = GrowingLog(tmp_path / "logs")
     log.append(5)

@@ -90,7 +90,7 @@ def test_abort_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_a_task_that_begins_after_its_job_was_given_up_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     one = writer(tmp_path)
     one.abort([])
-    with pytest.raises(FileNotFoundError, match="the job was given up, or the path leads to another directory on this executor"):
+    with pytest.raises(FileNotFoundError, match="on this executor"):
         attempt(one, 0, ["late"], monkeypatch)
     assert os.listdir(tmp_path) == []
 
@@ -187,7 +187,7 @@ def test_two_jobs_at_once_both_land(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {text for _, text in found} == {"job 0", "job 1"}
 
 
-def test_what_stands_there_is_never_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_existing_files_are_never_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Somebody who knows no lock makes the segment that the commit is about to make: exclusive creation, all taken back."""
     one = writer(tmp_path)
     one.commit([attempt(one, 0, ["a"], monkeypatch)])
@@ -208,7 +208,7 @@ def test_what_stands_there_is_never_overwritten(tmp_path: Path, monkeypatch: pyt
     assert visible(tmp_path) == sorted([*before, "orders-0/00000000000000000001.log"]), "indexes and journal were taken back"
 
 
-def test_a_broker_that_runs_there_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_directory_of_a_running_broker_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A broker holds `.lock` in its log directories as Java does, with a lock of the process."""
     held = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.lockf(file, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", held, tmp_path / ".lock"], stdin=-1, stdout=-1) as broker:
@@ -246,10 +246,10 @@ def test_a_commit_that_a_crash_interrupts_is_finished_by_the_next(
     assert sorted(os.listdir(tmp_path)) == [".lock", "orders-0"]
 
 
-def test_a_journal_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_unreadable_journal_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / journal.JOURNAL).write_text('{"version": 2}')
     one = writer(tmp_path)
-    with pytest.raises(ValueError, match=r"\.logsegment-commit: the journal of an interrupted commit cannot be read"):
+    with pytest.raises(ValueError, match=r"\.logsegment-commit: .*cannot be read"):
         one.commit([attempt(one, 0, ["a"], monkeypatch)])
 
 
@@ -347,7 +347,7 @@ def test_an_empty_last_segment_is_taken_over(tmp_path: Path, monkeypatch: pytest
 def test_logs_of_0_7_and_later_are_not_mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     one = writer(tmp_path, format="0.7")
     one.commit([attempt(one, 0, ["a"], monkeypatch)])
-    with pytest.raises(ValueError, match=r"belongs to a log of Kafka 0\.7; option format says a log of Kafka 0\.8 or later"):
+    with pytest.raises(ValueError, match=r"Kafka 0\.7; option format"):
         writer(tmp_path)
 
 
@@ -366,17 +366,17 @@ def test_overwrite_replaces_all_partitions_and_nothing_else(tmp_path: Path, monk
     assert sorted(os.listdir(tmp_path)) == [".lock", "notes.txt", "orders-0"]
 
 
-def test_staged_files_that_are_not_here_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_missing_staged_files_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """As on a cluster without a shared directory."""
     one = writer(tmp_path)
     message = attempt(one, 0, ["a"], monkeypatch)
     os.unlink(os.path.join(places.staging(str(tmp_path), message.job), message.parts[0].path))
-    with pytest.raises(FileNotFoundError, match="must lead to one directory on the driver and on all executors"):
+    with pytest.raises(FileNotFoundError, match="one directory on the driver and on all executors"):
         one.commit([message])
     assert visible(tmp_path) == [".lock"]
 
 
-def test_a_staged_file_that_lost_bytes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_cut_staged_file_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     one = writer(tmp_path)
     message = attempt(one, 0, ["a"], monkeypatch)
     path = Path(places.staging(str(tmp_path), message.job)) / message.parts[0].path

@@ -236,7 +236,9 @@ def test_0_7_topics_are_compressed_by_the_producers_policy(spark: SparkSession, 
         ("value string", {"topic": "t", "path": "nowhere://bucket/logs"}, "pyarrow.fs takes no such URI"),
     ],
 )
-def test_a_mistake_is_told_before_a_task_runs(spark: SparkSession, tmp_path: Path, schema: str, options: dict[str, str], told: str):
+def test_an_invalid_option_is_rejected_before_a_task_runs(
+    spark: SparkSession, tmp_path: Path, schema: str, options: dict[str, str], told: str
+):
     """As the driver meets it."""
     given = {"path": str(tmp_path / "log"), **options}
     with pytest.raises((ValueError, OSError), match=told):
@@ -245,7 +247,7 @@ def test_a_mistake_is_told_before_a_task_runs(spark: SparkSession, tmp_path: Pat
 
 
 def test_a_user_sees_a_mistake_in_one_line(spark: SparkSession, tmp_path: Path):
-    with pytest.raises(AnalysisException, match=r"ValueError: option compression says the codec of all topics"):
+    with pytest.raises(AnalysisException, match="option compression"):
         write(frame_of(spark, [("a",)], "value string"), tmp_path / "log", topic="t", compression="gzip", **{"compression.codec": "1"})
     assert not (tmp_path / "log").exists()
 
@@ -281,9 +283,9 @@ def test_other_modes_are_refused_by_spark(spark: SparkSession, tmp_path: Path, m
         write(frame_of(spark, [("a",)], "value string"), tmp_path, mode=mode, topic="t")
 
 
-def test_a_target_that_is_a_file_is_told(spark: SparkSession, tmp_path: Path):
+def test_a_target_that_is_a_file_is_an_error(spark: SparkSession, tmp_path: Path):
     (tmp_path / "log").write_text("")
-    with pytest.raises(Exception, match="log: segments are written to a directory, and this is none"):
+    with pytest.raises(Exception, match="written to a directory"):
         write(frame_of(spark, [("a",)], "value string"), tmp_path / "log", topic="t")
 
 
@@ -317,7 +319,7 @@ def test_a_torn_log_is_refused_before_work_is_done_for_it(spark: SparkSession, t
     assert [row["value"] for row in decoded(tmp_path / "torn-0", "value")] == [b"c"]
 
 
-def test_options_of_brokers_are_passed_over(spark: SparkSession, tmp_path: Path):
+def test_options_of_brokers_are_ignored(spark: SparkSession, tmp_path: Path):
     write(frame_of(spark, [("a",)], "value string"), tmp_path, topic="t", **{"kafka.bootstrap.servers": "nowhere:9092"})
     assert len(decoded(tmp_path, "value")) == 1
 
@@ -338,11 +340,11 @@ def test_a_producers_setting_of_its_codec_is_taken(spark: SparkSession, tmp_path
         ({"Compressed.Topics": "orders"}, "none"),
     ],
 )
-def test_a_producers_setting_of_its_codec_is_told_where_it_is_not_taken(tmp_path: Path, said: dict[str, str], codec: str):
+def test_a_producers_setting_of_its_codec_is_reported_where_it_is_not_used(tmp_path: Path, said: dict[str, str], codec: str):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         options = parse_options({"path": str(tmp_path), "kafka.compression.type": "zstd", **said})
-    assert options.compression == codec
+    assert options.encode.compression == codec
     ignored = "logsegment has to do with files, not brokers: ignored kafka.compression.type"
     assert [str(one.message) for one in caught] == [ignored] * bool(said)
 

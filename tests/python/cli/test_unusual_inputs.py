@@ -1,4 +1,4 @@
-"""What somebody meets who does not know the program yet: other files than logs, paths that are none, options of other programs."""
+"""Inputs that are not logs, missing paths, and options that other programs have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ QUESTION = "is this a log segment at all?"
 
 
 @pytest.mark.parametrize("era", ["legacy-0.7.2", "legacy-0.8.2.2", "legacy-0.10.2.2"])
-def test_the_table_shows_wrappers_that_do_not_tell_where_they_begin(era: str):
+def test_the_table_shows_wrappers_without_a_base_offset(era: str):
     """L8-28: offset and count of the first inner message are not in the header."""
     done = run("batches", corpus.CORPUS / era / "data/codec-gzip-0")
     assert (done.code, done.err) == (0, "")
@@ -24,7 +24,7 @@ def test_the_table_shows_wrappers_that_do_not_tell_where_they_begin(era: str):
 
 
 @pytest.mark.parametrize("verb", ["batches", "cat", "verify"])
-def test_a_file_that_is_no_log_is_doubted(verb: str, tmp_path: Path):
+def test_a_file_that_is_not_a_log_is_questioned(verb: str, tmp_path: Path):
     text = tmp_path / "notes.txt"
     text.write_text("to do: look into the segments\n" * 20)
     done = run(verb, text)
@@ -32,7 +32,7 @@ def test_a_file_that_is_no_log_is_doubted(verb: str, tmp_path: Path):
     assert QUESTION in (done.err + done.text).lower()
 
 
-def test_damage_behind_good_batches_raises_no_doubt(tmp_path: Path):
+def test_a_log_with_damage_after_valid_batches_is_not_questioned(tmp_path: Path):
     torn = tmp_path / "torn.log"
     torn.write_bytes(CODEC_FILE.read_bytes() + b"\x07" * 100)
     done = run("cat", torn)
@@ -53,7 +53,7 @@ def test_a_path_that_is_not_there_hides_no_other():
     assert done.err.splitlines() == ["logsegment: no/such/file: No such file or directory", "logsegment: 2 files: 1 clean, 1 unreadable"]
 
 
-def test_a_missing_path_is_told_what_it_may_be():
+def test_a_missing_path_hints_at_standard_input():
     assert "or - for standard input" in run("cat").err
 
 

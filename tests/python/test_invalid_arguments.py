@@ -1,8 +1,7 @@
-"""What a newcomer does wrong is told with what to do instead."""
+"""Invalid arguments raise an error that names what to do instead, and a stream gives its records once."""
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,29 +12,34 @@ import pyarrow as pa
 import pytest
 
 import building
+import corpus
 import logsegment as ls
 
+PARTITION = corpus.CORPUS / "modern-4.1.0/data/multi-segment-0"
 DATA = building.simple_batch([b"a", b"b"])
 VERBS: list[Callable[[Any], Any]] = [ls.decode, ls.batches, ls.validate, lambda source: ls.scan_transactions([source])]
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=["decode", "batches", "validate", "scan_transactions"])
-@pytest.mark.parametrize("path", ["orders-0/00000000000000000000.log", Path("segment.log")], ids=["str", "Path"])
-def test_a_path_is_told_what_reads_it(verb: Callable[[Any], Any], path: Any):
-    with pytest.raises(TypeError, match=r"a path is no source: logsegment\.FileSource\(.*\) reads the file"):
-        verb(path)
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_path_is_a_source(verb: Callable[[Any], Any], kind: Callable[[Path], Any], tmp_path: Path):
+    path = tmp_path / "segment.log"
+    path.write_bytes(DATA)
+    verb(kind(path))
+    with pytest.raises(FileNotFoundError, match="missing"):
+        verb(kind(tmp_path / "missing.log"))
 
 
 @pytest.mark.parametrize("source", [None, 7, [DATA], {}], ids=lambda source: type(source).__name__)
-def test_what_is_no_source_is_told_what_is_one(source: Any):
-    with pytest.raises(TypeError, match=f"a source is a buffer .*FileSource or a binary file object, not {type(source).__name__}"):
+def test_an_invalid_source_is_rejected(source: Any):
+    with pytest.raises(TypeError, match=f"FileSource.*not {type(source).__name__}"):
         ls.decode(source)
 
 
-def test_a_file_that_is_open_as_text_is_told_so(tmp_path: Path):
+def test_a_file_that_is_open_as_text_is_rejected(tmp_path: Path):
     path = tmp_path / "segment.log"
     path.write_bytes(DATA)
-    with path.open(encoding="utf-8") as file, pytest.raises(TypeError, match="open as text: open it in binary mode"):
+    with path.open(encoding="utf-8") as file, pytest.raises(TypeError, match="open it in binary mode"):
         ls.decode(file)
 
 
@@ -51,16 +55,16 @@ FIRST_USES = [*SECOND_USES, list, ls.RecordStream.close, pa.RecordBatchReader.fr
 
 @pytest.mark.parametrize("second", SECOND_USES, ids=lambda use: use.__name__)
 @pytest.mark.parametrize("first", FIRST_USES, ids=lambda use: use.__name__)
-def test_a_stream_that_went_by_says_so(first: Callable[[Any], Any], second: Callable[[Any], Any]):
+def test_a_consumed_stream_is_an_error(first: Callable[[Any], Any], second: Callable[[Any], Any]):
     """An empty table would be a wrong answer."""
     stream = ls.decode(DATA)
     kept = first(stream)
-    with pytest.raises(ValueError, match="consumed already, or closed; it goes by once"):
+    with pytest.raises(ValueError, match="consumed already"):
         second(stream)
     del kept
 
 
-def test_what_is_left_of_a_stream_can_be_collected_once():
+def test_the_rest_of_a_stream_can_be_collected_once():
     stream = ls.decode(DATA, batch_size=1)
     assert next(stream).num_rows == 1
     assert stream.read_all().num_rows == 1
@@ -80,11 +84,12 @@ def test_what_is_left_of_a_stream_can_be_collected_once():
         ("pandas", "ls.decode(DATA).to_pandas()"),
     ],
 )
-def test_a_package_that_is_not_there_is_named_with_its_installation(missing: str, call: str):
+def test_a_missing_package_is_named_with_its_installation(missing: str, call: str):
     code = f"import sys; sys.modules[{missing!r}] = None; import logsegment as ls; DATA = {DATA!r}; {call}"
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = child.stderr.splitlines()[-1]
-    assert last == f"ModuleNotFoundError: this needs {missing}, which is not installed: pip install {missing}"
+    assert last.startswith("ModuleNotFoundError: ")
+    assert last.endswith(f"pip install {missing}")
 
 
 def test_a_conversion_that_cannot_be_made_consumes_nothing(monkeypatch: pytest.MonkeyPatch):
@@ -95,9 +100,19 @@ def test_a_conversion_that_cannot_be_made_consumes_nothing(monkeypatch: pytest.M
     assert stream.read_all().num_rows == 2
 
 
-def test_a_report_survives_pickling():
-    report = ls.validate(DATA + DATA[:-1])
-    again = pickle.loads(pickle.dumps(report))
-    assert again.to_dict() == report.to_dict()
-    assert repr(again) == repr(report)
-    assert pa.table(again.to_arrow()).equals(pa.table(report.to_arrow()))
+@pytest.mark.parametrize("one", [ls.Log(PARTITION), ls.Log(PARTITION)[0]], ids=["log", "segment"])
+@pytest.mark.parametrize("option", ["colums", "topic", "transactions"])
+def test_an_unknown_option_of_records_is_rejected(one: ls.Log | ls.Segment, option: str):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{option}'"):
+        one.records(**{option: ["offset"]})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("time", ["2024-01-01", 1.7e12, None])
+def test_an_invalid_time_is_rejected(time: object):
+    with pytest.raises(TypeError, match="timestamp must be milliseconds"):
+        ls.Log(PARTITION).offset_for_timestamp(time)  # type: ignore[arg-type]
+
+
+def test_compression_none_is_a_name():
+    with pytest.raises(TypeError, match='"none" compresses nothing'):
+        ls.encode(pa.table({"value": ["a"]}), compression=None)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""How the command line ends: usage errors, closed pipes, Ctrl-C, signals, full disks; and what it leaves behind then."""
+"""Exit codes and outputs after usage errors, closed pipes, Ctrl-C, signals and full disks."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_reader_that_has_enough_is_no_error(verb: str):
     assert said == b""
 
 
-def test_a_full_disk_is_told():
+def test_a_full_disk_is_reported():
     with open("/dev/full", "wb") as full:
         process = start("cat", MODERN, stdout=full, stderr=subprocess.PIPE)
         said = process.communicate(timeout=60)[1]
