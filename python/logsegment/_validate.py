@@ -1,17 +1,42 @@
-"""What validation found: `validate`, `Report`."""
+"""Validate sources and segments: `validate`, `Report`, and the errors with which a read ends at a finding."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal, TypeAlias, Unpack
 
-from logsegment._core import ArrowTable, FileSource, Finding, findings_table, validate_findings
+from logsegment._core import (
+    ArrowTable,
+    CorruptError,
+    FileSource,
+    Finding,
+    RecordBatchError,
+    SegmentIndex,
+    TruncatedError,
+    decode,
+    findings_table,
+    validate_findings,
+    validate_log,
+)
+from logsegment._errors import in_file
+from logsegment._log_paths import is_of_0_7
 from logsegment._options import Depth, EntryKeywords, ReadOptions
 from logsegment._text import count
+from logsegment.segment_files.discovery import SegmentFile
+from logsegment.stores.uri import is_tiered
+from logsegment.tiered.objects import with_lost_indexes
 
 #: Findings that a readable form shows; the rest is counted.
 SHOWN = 20
+#: The rule of an entry that hides valid ones: readers end there, without an error.
+SWALLOWED = "SWALLOWED"
+#: The rule of an entry that is not whole.
+TORN = "L8-14"
+#: Rules of an upload in tiered storage, whose batches are compared with its manifest and with each other: alone, a batch breaks neither.
+_OFFSETS = ("TS-23", "ORD-1")
 #: Rules of batches whose records nobody can unpack without a plugin that is not here.
 WANTING = frozenset({"S-P19", "S-P20"})
 #: The rule of batches on which their plugin failed.
@@ -188,3 +213,141 @@ def validated(source: Any, depth: Depth, options: ReadOptions, *, file: FileSour
     """
     found = validate_findings(source, depth, options, file=file, is_followed=is_followed)
     return Report(*found, has_checksums=options.check_crc)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What lies around a segment that is validated.
+
+    Attributes:
+        previous: the segment before, with whose last batch the first one is compared (ORD-1, ORD-2, ORD-3).
+        is_followed: another segment follows, so nobody writes after the last byte any more.
+        reports_shared: validate the files of its directory that belong to other segments, or to none, too.
+    """
+
+    previous: SegmentFile | None = None
+    is_followed: bool = False
+    reports_shared: bool = True
+
+
+def validate_segment(file: SegmentFile, depth: Depth, options: ReadOptions, around: Surroundings) -> Report:
+    """Validate a segment and the sidecar files next to it.
+
+    Args:
+        file: the segment.
+        depth: see `validate`.
+        options: those of the read.
+        around: what lies around it.
+
+    Raises:
+        OSError: if a file cannot be read.
+    """
+    findings, stats = validate_log(
+        [_named(file)],
+        [],
+        depth,
+        options,
+        tells_shared=around.reports_shared,
+        previous=_end_of(around.previous),
+        is_followed=around.is_followed,
+    )
+    found = _with_lost_indexes(findings, [file])
+    return Report(found if file.finding is None else [*found, file.finding], stats, has_checksums=options.check_crc)
+
+
+def validate_segments(files: Sequence[SegmentFile], directories: Sequence[str], depth: Depth, options: ReadOptions) -> Report:
+    """Validate the segments of logs and the files next to them.
+
+    Args:
+        files: the segments of one directory after the other, in the order of their offsets.
+        directories: other directories whose checkpoints are validated.
+        depth: see `validate`.
+        options: those of the read.
+
+    Raises:
+        OSError: if a file cannot be read.
+    """
+    findings, stats = validate_log([_named(file) for file in files], directories, depth, options)
+    misnamed = [file.finding for file in files if file.finding is not None]
+    return Report(_with_lost_indexes([*findings, *misnamed], files), stats, has_checksums=options.check_crc)
+
+
+def validate_sidecars(files: Sequence[SegmentFile]) -> Report:
+    """Validate the files next to segments; the logs themselves are not validated.
+
+    Args:
+        files: as in `validate_segments`.
+
+    Raises:
+        OSError: if a file cannot be read.
+    """
+    findings, stats = validate_log([_named(file) for file in files], [], None, ReadOptions())
+    # Damage of an upload is reported with its log.
+    found = [finding for finding in findings if not finding.rule.startswith("TS-")]
+    return Report(_with_lost_indexes(found, files), stats)
+
+
+def _with_lost_indexes(findings: list[Finding], files: Sequence[SegmentFile]) -> list[Finding]:
+    uploads = [file.path for file in files if is_tiered(file.path)]
+    return with_lost_indexes(findings, uploads) if uploads else findings
+
+
+def _named(file: SegmentFile) -> tuple[str, int | None, tuple[int, int | None] | None]:
+    """Return path, first offset, and the offsets that the batches may hold. Files of Kafka 0.7 have no sidecar files."""
+    return file.path, None if is_of_0_7(file.path) else file.named_offset, file.offsets
+
+
+def _end_of(file: SegmentFile | None) -> FileSource | None:
+    """Return the last batch of a segment, or None if there is none. Its own validation reports what is wrong with the file."""
+    if file is None or _named(file)[1] is None:
+        return None
+    try:
+        last = SegmentIndex(file.path, file.base_offset or 0).last_batch()
+    except RecordBatchError:
+        return FileSource(file.path)
+    except OSError:
+        return None
+    return None if last is None else FileSource(file.path, last[0])
+
+
+def damage_in(report: Report) -> list[Finding]:
+    """Return the findings at which a read fails, or ends although valid entries follow."""
+    return [one for one in report.findings if one.severity == "error" or one.rule == SWALLOWED]
+
+
+def error_of(path: str, finding: Finding, options: ReadOptions) -> RecordBatchError:
+    """Return the error with which a read ends at a finding, or an error of the same form if the read ends there without one.
+
+    Args:
+        path: of the file.
+        finding: as `damage_in` returns it.
+        options: those of the read; `strict_tail`, `format` and `experimental` count.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    if finding.rule in _OFFSETS:
+        return in_file(_as_error(finding, CorruptError, "offsets"), path)
+    asked = ReadOptions(
+        columns=("offset",),
+        strict_tail=options.strict_tail and finding.rule != SWALLOWED,
+        format=options.format,
+        experimental=options.experimental,
+    )
+    try:
+        next(decode(FileSource(path, finding.position), asked), None)
+    except RecordBatchError as error:
+        return in_file(error, path)
+    kind, code = (TruncatedError, "truncated") if finding.rule == TORN else (CorruptError, "length")
+    return in_file(_as_error(finding, kind, code), path)
+
+
+def _as_error(finding: Finding, kind: type[RecordBatchError], code: str) -> RecordBatchError:
+    place = [f"at byte {finding.position}"]
+    if code == "offsets":
+        place += [f"base offset {finding.base_offset}", f"field {finding.field}"]
+    error = kind(f"[{finding.rule}] {', '.join(place)}: {finding.message}")
+    error.__dict__.update(code=code, rule=finding.rule, position=finding.position, base_offset=finding.base_offset)
+    if code == "offsets":
+        error.__dict__.update(field=finding.field)
+    return error

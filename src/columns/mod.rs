@@ -2,6 +2,7 @@
 
 mod array_checks;
 mod batch_columns;
+pub mod batch_rows;
 pub mod batches;
 mod binary;
 mod bitmap;

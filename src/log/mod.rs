@@ -5,6 +5,8 @@
 pub mod bounds;
 /// Transactions of a partition.
 pub mod committed;
+/// The end of a log that grows.
+pub mod growing;
 /// Batch headers, hopping over the records.
 pub mod headers;
 /// Entries of an index, tried one after the other.
@@ -21,17 +23,18 @@ pub mod sidecar_check;
 pub mod sidecar_rebuild;
 /// Pieces that are read apart.
 pub mod splits;
-/// The end of a log that grows.
-pub mod tail;
+/// Transactions one by one.
+pub mod transaction_history;
 /// Transactions by whole entries.
 pub mod transaction_scan;
 
 pub use committed::Committed;
+pub use growing::{GrowingLog, LastBatch};
 pub use headers::Headers;
 pub use lookup::{Lookup, Place, no_data_error};
 pub use read_at::ReadAt;
 pub use sidecar_check::{AbortCheck, EpochCheck, IndexCheck};
 pub use sidecar_rebuild::{Rebuild, SegmentFiles};
 pub use splits::Split;
-pub use tail::{LastBatch, Tail};
+pub use transaction_history::TransactionHistory;
 pub use transaction_scan::Entries;

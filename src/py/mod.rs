@@ -37,12 +37,17 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::decode::internal_topics, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::batches::batch_stream, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::batches::header_totals, module)?)?;
+    module.add_class::<verbs::valid_batches::BatchHeader>()?;
+    module.add_class::<verbs::valid_batches::ValidBatches>()?;
+    module.add_function(wrap_pyfunction!(verbs::valid_batches::valid_batches, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::valid_batches::batch_headers, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::time_lookup::first_offset_at, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::encode::encode, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::validate::validate_findings, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::inspect::inspect_entry, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::validate::findings_table, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::transactions::scan_transactions, module)?)?;
-    module.add_function(wrap_pyfunction!(verbs::transactions::scan_markers, module)?)?;
+    module.add_class::<verbs::transactions::TransactionHistory>()?;
     module.add_function(wrap_pyfunction!(verbs::decode_files::decode_files, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::decode_files::batch_files, module)?)?;
     module.add_class::<verbs::segment::SegmentIndex>()?;

@@ -9,8 +9,7 @@ from typing import TypeAlias
 from logsegment._core import FileSource, Finding, RecordBatchError
 from logsegment._errors import renamed
 from logsegment._options import ReadOptions
-from logsegment._validate import validated
-from logsegment.log.faults import TORN, error_of, faults_of
+from logsegment._validate import TORN, damage_in, error_of, validated
 from logsegment.log.segment import Segment
 
 #: First and last offset of each log, by file name; None for a last offset that no manifest has.
@@ -33,7 +32,7 @@ def errors_in(directory: Path, offsets: Offsets) -> Iterator[tuple[str, Finding]
     logs = sorted(directory.glob("*.log"))
     for log, following in zip(logs, [*logs[1:], None], strict=True):
         options = ReadOptions(strict_tail=True, experimental=True, upload=offsets[log.name])
-        found = faults_of(validated(FileSource(log), "headers", options))
+        found = damage_in(validated(FileSource(log), "headers", options))
         yield from ((log.name, one) for one in found or _missing_end(log, following))
 
 
@@ -62,7 +61,7 @@ def damage_of(log: Path, finding: Finding, name: str) -> RecordBatchError:
     Raises:
         OSError: if the file cannot be read.
     """
-    return renamed(error_of(log, finding, strict_tail=True, experimental=True), name)
+    return renamed(error_of(str(log), finding, ReadOptions(strict_tail=True, experimental=True)), name)
 
 
 def _missing_end(log: Path, following: Path | None) -> list[Finding]:

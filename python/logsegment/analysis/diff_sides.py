@@ -17,8 +17,7 @@ from logsegment._decode import decoded
 from logsegment._errors import naming_file
 from logsegment._inspect import Field, InspectOptions, inspected
 from logsegment._options import ReadOptions
-from logsegment._validate import validated
-from logsegment.log.faults import SWALLOWED, TORN
+from logsegment._validate import SWALLOWED, TORN, validated
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown

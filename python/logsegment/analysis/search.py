@@ -6,22 +6,21 @@ import json
 import os
 from base64 import b64encode
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from logsegment._core import ArrowBatch, FileSource, Finding, RecordBatchError
 from logsegment._decode import decoded
 from logsegment._errors import naming_file
+from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions
 from logsegment._text import camel_case
-from logsegment._validate import validated
-from logsegment.log.faults import TORN, error_of, faults_of
+from logsegment._validate import TORN, damage_in, error_of, validated
 from logsegment.log.reader import arranged, in_range
-from logsegment.log.segment import Segment
+from logsegment.log.segment_lookup import FoundBatch, SegmentLookup
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import is_stored, shown
-from logsegment.tiered.errors import ChunkError
 
 #: Where a record is; the names are those of `decode`.
 _COLUMNS = ("topic", "partition", "offset", "timestampMs", "controlType", "batchBaseOffset", "entryPosition", "indexInEntry")
@@ -206,7 +205,7 @@ class Search:
     def _scan(self, segment: CountedSegment, start: int | None, end: int | None) -> Iterator[RecordPlace]:
         self.path = segment.path
         begin, behind = segment.range_of_offsets(start, end, is_skipping=self.read.skips_damage)
-        if start is not None and not self.read.skips_damage and (bytes_of := segment.passed_over(start)):
+        if start is not None and not self.read.skips_damage and (bytes_of := segment.range_of_hidden(start)):
             met = self._look_through(segment, bytes_of)
             self.findings += ((segment.path, finding) for finding in met if finding.rule == TORN)
         if behind is not None and begin >= behind:
@@ -226,8 +225,8 @@ class Search:
         segment.is_read()
         needed = ["key"] * (rows["keys"] is not None) + ["headers"] * bool(self.wanted.headers)
         read = replace(self.read, columns=[*_COLUMNS, *needed], start_offset=offsets[0], end_offset=offsets[1], control=control)
-        source = replace(segment._file, finding=None).source(*bytes_of)
-        stream = decoded(source, replace(read, topic=segment.topic, partition=segment.partition))
+        source = replace(segment.file, finding=None).source(*bytes_of)
+        stream = decoded(source, replace(read, topic=segment.file.topic, partition=segment.file.partition))
         try:
             with naming_file(segment.path), stream:
                 for batch in stream:
@@ -242,17 +241,17 @@ class Search:
             self.findings += ((segment.path, finding) for finding in stream.findings)
 
     def _look_through(self, segment: CountedSegment, bytes_of: tuple[int, int | None]) -> list[Finding]:
-        """Make sure that nothing hides what is wanted in bytes of which no header tells it; give what else was met there.
+        """Validate skipped bytes, so that damage cannot hide a match; return the other findings.
 
         Raises:
-            RecordBatchError: when something may.
-            OSError: when the file cannot be read.
+            RecordBatchError: if damage may hide a match.
+            OSError: if the file cannot be read.
         """
         source = FileSource(segment.path, *bytes_of)
         report = validated(source, "headers", self.read)
         self.counters.batch_bytes += report.io_stats["bytes_read"]
-        for fault in faults_of(report)[:1]:
-            raise error_of(segment.path, fault, format=self.read.format, experimental=self.read.experimental)
+        for finding in damage_in(report)[:1]:
+            raise error_of(segment.path, finding, replace(self.read, strict_tail=False))
         return report.findings
 
     def _chosen(self, segment: CountedSegment, batch: ArrowBatch, rows: dict[str, Any]) -> Iterator[RecordPlace]:
@@ -270,15 +269,15 @@ class Search:
         )
 
 
-class CountedSegment(Segment):
+class CountedSegment(SegmentLookup):
     """A segment whose look-ups are counted."""
 
     def __init__(self, file: SegmentFile, counters: Counters) -> None:
         super().__init__(file)
         self._counters = counters
         self._is_read = False
-        self._index_bytes: int | None = None
-        self._found: tuple[int, int, tuple[int, int, int] | None] | None = None
+        self._has_index_bytes = False
+        self._found: tuple[int, FoundBatch] | None = None
 
     def is_read(self) -> None:
         """Count it, once."""
@@ -286,92 +285,71 @@ class CountedSegment(Segment):
         self._is_read = True
 
     def range_of_offsets(self, start: int | None, end: int | None, *, is_skipping: bool) -> tuple[int, int | None]:
-        """Return the bytes of the batches that may contain the offsets; an empty range if no batch reaches the first of them."""
-        if self._is_kafka_07 or start is end is None:
+        """Return the bytes of the batches that may hold the offsets; none if no batch reaches the first of them."""
+        if is_of_0_7(self.path) or start is end is None:
             return 0, None
-        self._looked_up_index()
+        self.is_read()
+        self._count_index()
         if is_skipping:
-            return self.intact_range(start, end)
-        begin = 0
-        try:
-            begin, is_there = (0, True) if start is None else self._position(start)
-            if not is_there:
-                return begin, begin
-            behind = None if end is None else self._behind(end - 1)
-        except ChunkError:
-            return begin or self.intact_range(start)[0], None
-        except RecordBatchError:
-            return begin, None
-        return begin, None if behind is None else max(begin, behind)
+            return self.valid_range(start, end)
+        begin, behind = self.byte_range(start, end)
+        is_after_all = self._found is not None and self._found[0] == start and self._found[1][1] is None
+        return begin, begin if is_after_all else behind
 
-    def passed_over(self, offset: int) -> tuple[int, int | None] | None:
-        """The bytes in which a batch with an offset is, if there is one although no header tells it; None where one does.
+    def range_of_hidden(self, offset: int) -> tuple[int, int | None] | None:
+        """Return the bytes that hold the batch of an offset, if there is one although no header shows it. None if a header does.
 
-        From the last intact batch before it to which the index leads, to the first one behind it, or the end of the file.
+        They begin at the last valid batch before the offset to which the index leads, and end at the first batch after the offset, or at
+        the end of the file.
         """
-        if self._is_kafka_07:
+        if is_of_0_7(self.path):
             return None
         try:
-            position, batch = self._find(offset)
+            position, batch = self.find_offset(offset)
         except RecordBatchError:
-            # Decoding tells what is wrong.
+            # The decode raises the error.
             return None
         if batch is not None and batch[1] <= offset:
             return None
-        return min(position, self.intact_range(offset)[0]), None if batch is None else position
+        return min(position, self.valid_range(offset)[0]), None if batch is None else position
 
     def ranges_of_time(self, timestamp: int) -> Iterator[tuple[int, int | None]]:
-        """Yield the bytes of the batch that has a record of this time or later by its header, then all bytes after it.
+        """Yield the batch that has a record of this time or later by its header, and all after it, should the header be wrong.
 
-        Where no header says so, what stands behind the last one.
+        If no header says so, yield the bytes after the last batch.
         """
-        if self._is_kafka_07:
+        if is_of_0_7(self.path):
             return
         self.is_read()
         try:
-            position, batch = self._find_timestamp(timestamp)
+            position, batch = self.find_timestamp(timestamp)
         except RecordBatchError:
-            # Decoding tells what is wrong, or skips it.
+            # The decode raises the error, or skips the damage.
             yield 0, None
             return
-        self._walked(position, by_index=False)
+        self._counters.bytes_walked += position
         if batch is not None:
             yield position, position + batch[0]
             yield position + batch[0], None
         elif position < self.size:
             yield position, None
 
-    def _position(self, offset: int) -> tuple[int, bool]:
-        position, batch = self._find(offset)
-        return position, batch is not None
-
-    def _behind(self, offset: int) -> int | None:
-        position, batch = self._find(offset)
-        return position + batch[0] if batch else None
-
-    def _find(self, offset: int) -> tuple[int, tuple[int, int, int] | None]:
-        """Look up the batch that reaches an offset; a search for one offset asks twice for the same."""
+    def find_offset(self, offset: int) -> FoundBatch:
+        """Find the first batch that ends at or after an offset. A search for one offset asks more than once."""
         if self._found is None or self._found[0] != offset:
-            position, batch, by_index = self._index.find_offset(offset)
-            self._walked(position, by_index=by_index)
-            self._found = offset, position, batch
-        return self._found[1:]
+            before = self.bytes_walked
+            self._found = offset, super().find_offset(offset)
+            self._counters.bytes_walked += self.bytes_walked - before
+        return self._found[1]
 
-    def _walked(self, position: int, *, by_index: bool) -> None:
-        self._counters.bytes_walked += 0 if by_index else position
-
-    def _looked_up_index(self) -> None:
+    def _count_index(self) -> None:
         """Count the bytes of the index, once."""
-        self.is_read()
-        if self._index_bytes is None:
-            self._index_bytes = self._bytes_of_index()
-            self._counters.index_bytes += self._index_bytes
-
-    def _bytes_of_index(self) -> int:
+        if self._has_index_bytes:
+            return
+        self._has_index_bytes = True
         if is_stored(self.path):
-            # A size would be a question more to the store; the entries are there after the look-up anyway.
-            return 8 * len(self._index.offset_index())
-        try:
-            return os.stat(self._beside(".index")).st_size
-        except OSError:
-            return 0
+            # A size would be one more request to the store; the look-up reads the entries anyway.
+            self._counters.index_bytes += 8 * len(self.index.offset_index())
+            return
+        with suppress(OSError):
+            self._counters.index_bytes += os.stat(self.sidecar(".index")).st_size

@@ -8,7 +8,7 @@ from typing import Any
 from logsegment._core import Finding
 from logsegment._options import Timestamp, milliseconds
 from logsegment.analysis.results import LogSource, Results, partitions_of
-from logsegment.log.transactions import LONGEST_MS, Told, Transaction, transactions_of
+from logsegment.log.transactions import LONGEST_MS, OnDamage, Transaction, transactions_of
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.tiered.keys import Keys
 
@@ -57,22 +57,22 @@ def transactions(
 
     def found() -> Iterator[Transaction]:
         for name, files in partitions_of(source, decryption_keys):
-            yield from placed_transactions(name, files, told=lambda _, finding: findings.append(finding), **options)
+            yield from placed_transactions(name, files, on_damage=lambda _, finding: findings.append(finding), **options)
 
     options: dict[str, Any] = {"longest_ms": hanging_after, "now": until, "experimental": experimental}
     return TransactionList(found(), findings)
 
 
-def placed_transactions(name: str, files: Sequence[SegmentFile], *, told: Told, **options: Any) -> Iterator[Transaction]:
+def placed_transactions(name: str, files: Sequence[SegmentFile], *, on_damage: OnDamage, **options: Any) -> Iterator[Transaction]:
     """Yield the transactions of one partition with the name of its directory or file.
 
     Args:
         name: the directory or file.
         files: the segments of the partition.
-        told: called with each skipped damage and its file.
+        on_damage: called with each skipped damage and its file.
         options: of `transactions_of`.
     """
-    for one in transactions_of(files, told=told, **options):
+    for one in transactions_of(files, on_damage=on_damage, **options):
         one.path, one.topic, one.partition = name, files[0].topic, files[0].partition
         yield one
 

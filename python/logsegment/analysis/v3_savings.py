@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from logsegment._convert import convert
-from logsegment._core import FileSource, RecordBatchError
-from logsegment._decode import batch_stream
+from logsegment._core import FileSource, RecordBatchError, valid_batches
+from logsegment._options import ReadOptions
 from logsegment._salvage import salvage
 from logsegment._validate import validate
 
-#: Bytes of the header of magic 2, and of the part of magic 3 that does not vary with its fields.
-V2_HEADER, V3_FIXED = 61, 37 + 4
+#: Bytes of the header of magic 2.
+V2_HEADER = 61
 #: Bytes that are looked at in one go: each of the forms that they are written in is held in memory.
 PIECE = 16 << 20
 #: A validation is timed so often, and the shortest time counts.
@@ -115,23 +114,6 @@ def v3_savings(source: Any, **options: Any) -> V3Savings:
     return total
 
 
-def v3_header_len(batch: dict[str, Any]) -> int:
-    """Return the length of the header that a batch would have in v3 (S-V1, S-V12 to S-V14).
-
-    Args:
-        batch: its row of `logsegment.batches`.
-
-    Example:
-        >>> from logsegment.analysis.v3_savings import v3_header_len
-        >>> v3_header_len({"baseOffset": 0, "lastOffset": 160, "baseTimestamp": 1600000000000, "maxTimestamp": 1600000016000})
-        51
-    """
-    base, largest = int(batch["baseTimestamp"]), int(batch["maxTimestamp"])
-    delta = (int(batch["lastOffset"]) - int(batch["baseOffset"])) % (1 << 32)
-    zigzag = 2 * base if base >= 0 else -2 * base - 1
-    return V3_FIXED + sum(max(1, -(-number.bit_length() // 7)) for number in (delta, zigzag, (largest - base) % (1 << 64)))
-
-
 def _pieces(source: Any, options: dict[str, Any]) -> Iterator[Any]:
     """Yield the source in pieces that start and end between entries."""
     start = 0
@@ -145,15 +127,8 @@ def _pieces(source: Any, options: dict[str, Any]) -> Iterator[Any]:
 def _places(source: Any, options: dict[str, Any]) -> Iterator[tuple[int, int]]:
     """Yield the start and the end of each entry."""
     reading = _only(options, "format", "experimental", "base_position", "codecs", "limits")
-    for row in _rows(source, "position", "size", on_error="skip", **reading):
-        yield row["position"], row["position"] + row["size"]
-
-
-def _rows(source: Any, *names: str, **options: Any) -> Iterator[dict[str, Any]]:
-    """Yield rows of `logsegment.batches`, without pyarrow."""
-    for rows in batch_stream(source, check_crc=False, **options):
-        for line in rows.to_jsonl(fields=[(name, name) for name in names]).splitlines():
-            yield json.loads(line)
+    for one in valid_batches(source, ReadOptions(check_crc=False, on_error="skip", **reading)):
+        yield one.position, one.position + one.size
 
 
 def _part(source: Any, start: int, end: int | None) -> Any:
@@ -177,16 +152,16 @@ def _of_intact(data: bytes, options: dict[str, Any]) -> V3Savings:
 def _savings(data: bytes, options: dict[str, Any]) -> V3Savings:
     own = {name: value for name, value in options.items() if name not in OF_THE_SOURCE}
     stored = _converted(data, options)
-    rows = list(_rows(stored, "baseOffset", "lastOffset", "baseTimestamp", "maxTimestamp", "count"))
+    headers = list(valid_batches(stored, ReadOptions(check_crc=False)))
     main, first = (_converted(stored, own, to="v3", metadata_first=is_first) for is_first in (False, True))
     plain = _converted(stored, own, compression="none")
     (unpacked, seconds), (unpacked_main, seconds_main), (unpacked_first, seconds_first) = (
         _validated(one, own) for one in (stored, main, first)
     )
     return V3Savings(
-        batches=len(rows),
-        records=sum(row["count"] for row in rows),
-        header_bytes=sum(V2_HEADER - v3_header_len(row) for row in rows),
+        batches=len(headers),
+        records=sum(one.count or 0 for one in headers),
+        header_bytes=sum(V2_HEADER - one.v3_header_len for one in headers),
         stored=len(stored),
         repacked=len(_converted(main, own, format="v3")),
         main=len(main),

@@ -51,8 +51,8 @@ from logsegment.cli.output.records import (
     say_others,
     with_control,
 )
-from logsegment.log.neighbours import committed_transactions
-from logsegment.log.segment import Segment
+from logsegment.log.reader import committed_transactions
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.tiered import SegmentKeyError
 
@@ -228,7 +228,7 @@ class _Records:
         start, end = self.options.offsets
         if segment.file is None or not segment.is_regular or start is end is None:
             return 0, None
-        return Segment(segment.file).range_to_read(start, end, self.read)
+        return SegmentLookup(segment.file).range_to_read(self.read)
 
     def _transactions(self, segment: InputSegment, source: Any) -> Transactions:
         """Return the transactions of the segment's partition, which are looked for once."""

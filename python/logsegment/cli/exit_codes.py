@@ -13,10 +13,9 @@ from typing import ParamSpec
 
 from logsegment._core import RecordBatchError
 from logsegment._errors import without_file
-from logsegment._validate import WANTING
+from logsegment._validate import SWALLOWED, WANTING
 from logsegment.analysis.redaction import Redactor
 from logsegment.cli.messages import say
-from logsegment.log.faults import SWALLOWED
 from logsegment.tiered import ManifestError, SegmentKeyError
 
 CLEAN, FOUND, UNREADABLE, LOST = 0, 1, 2, 3

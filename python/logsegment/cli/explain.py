@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import click
 
-from logsegment._core import FileSource, Finding, RecordBatchError
-from logsegment._decode import batch_stream
+from logsegment._core import BatchHeader, FileSource, Finding, RecordBatchError, valid_batches
 from logsegment._inspect import RECORDS, VALUE_BYTES, Field, html_page, inspect, text_lines
-from logsegment._options import Depth
+from logsegment._options import Depth, ReadOptions
 from logsegment.analysis.redaction import Redactor, begins_entry, is_intact, is_proven, redacted
 from logsegment.cli.exit_codes import CLEAN, FOUND, DamagedInput, ending
 from logsegment.cli.inputs import STDIN, InputSegment, opened, segments_of
@@ -203,7 +201,7 @@ class Explaining:
 
     def _holder(self, offset: int) -> int | None:
         """Return the position of the valid batch of an offset, or of the first one after it; report the damage before it."""
-        found = self._next(lambda row: row["lastOffset"] >= offset)
+        found = self._next(lambda batch: batch.last_offset >= offset)
         if found is None:
             return None
         self.is_damaged = bool(found.damage)
@@ -214,7 +212,7 @@ class Explaining:
         """Return the next valid batch, if no checksum proves the batch that is shown."""
         if is_proven(root) or not self._is_read_again:
             return None
-        found = self._next(lambda row: row["position"] > root.start)
+        found = self._next(lambda batch: batch.position > root.start)
         if found is None:
             say(f"{self.segment.name}: no intact batch follows")
             return None
@@ -226,7 +224,7 @@ class Explaining:
     def _is_read_again(self) -> bool:
         return self.segment.file is not None and self.segment.is_regular
 
-    def _next(self, is_wanted: Callable[[Mapping[str, Any]], bool]) -> NextBatch | None:
+    def _next(self, is_wanted: Callable[[BatchHeader], bool]) -> NextBatch | None:
         if not self._is_read_again:
             return None
         return next_intact(self.segment, is_wanted, self.reading)
@@ -267,7 +265,6 @@ def _segment(path: str, offset: int | None) -> InputSegment:
 
 #: Headers that are looked at together: one of the first few is what is searched for, or none.
 _BATCH_SIZE = 64
-_FIELDS = [(name, name) for name in ("isValid", "position", "lastOffset")]
 
 
 class NextBatch(NamedTuple):
@@ -277,22 +274,21 @@ class NextBatch(NamedTuple):
     damage: list[Finding]
 
 
-def next_intact(segment: InputSegment, is_wanted: Callable[[Mapping[str, Any]], bool], options: Reading) -> NextBatch | None:
+def next_intact(segment: InputSegment, is_wanted: Callable[[BatchHeader], bool], options: Reading) -> NextBatch | None:
     """Return the first valid batch of a file that is wanted.
 
     Args:
         segment: the file, which can be read more than once.
-        is_wanted: asked with `position` and `lastOffset` of each intact batch.
-        options: what `logsegment.batch_stream` is told of formats and plugins.
+        is_wanted: asked with each valid batch.
+        options: options of entries.
 
     Raises:
         RecordBatchError: when the format is none that is read.
         OSError: when the file cannot be read.
     """
-    with batch_stream(FileSource(segment.path), on_error="skip", batch_size=_BATCH_SIZE, **options) as stream:
-        for rows in stream:
-            for line in rows.to_jsonl(fields=_FIELDS).splitlines():
-                row = json.loads(line)
-                if row["isValid"] and is_wanted(row):
-                    return NextBatch(row["position"], [one for one in stream.findings if one.position < row["position"]])
+    read = ReadOptions.of(Reading, options, on_error="skip", batch_size=_BATCH_SIZE)
+    with valid_batches(FileSource(segment.path), read) as batches:
+        for batch in batches:
+            if is_wanted(batch):
+                return NextBatch(batch.position, [one for one in batches.findings if one.position < batch.position])
     return None

@@ -107,7 +107,7 @@ def _write(name: str, files: Sequence[SegmentFile], options: TxnArguments) -> in
             first.append((file, finding))
 
     how = {"longest_ms": options.longest_ms, "now": options.now, "experimental": options.experimental}
-    found = placed_transactions(name, files, told=add, **how)
+    found = placed_transactions(name, files, on_damage=add, **how)
     try:
         counts = write_json(found, options.is_all) if options.is_json else write_text(found, name, options.is_all)
     except BrokenPipeError:

@@ -17,7 +17,7 @@ from logsegment._core import FileSource, Finding
 from logsegment._options import Depth, ReadOptions
 from logsegment._salvage import LostRange
 from logsegment._text import camel_case
-from logsegment._validate import Report, Why, is_unopened, validated, why
+from logsegment._validate import SWALLOWED, TORN, Report, Why, is_unopened, validate_sidecars, validated, why
 from logsegment.cli.exit_codes import CLEAN, FOUND, UNREADABLE, UNREADABLES, ending, words_of
 from logsegment.cli.inputs import InputSegment, in_range, opened, segments_of
 from logsegment.cli.messages import count, say, show_json, show_json_lines
@@ -34,8 +34,6 @@ from logsegment.cli.output.findings import folded, more_like_it
 from logsegment.cli.output.progress import Progress
 from logsegment.cli.output.text import Paper
 from logsegment.cli.verify_survey import Survey, ValidRun, border_findings, survey
-from logsegment.log.faults import SWALLOWED, TORN
-from logsegment.log.neighbours import validate_files
 from logsegment.stores.uri import directory_of, shown
 from logsegment.tiered import SegmentKeyError
 
@@ -189,7 +187,7 @@ def _beside(segments: list[InputSegment]) -> Iterator[FileVerdict]:
     listed = [segment.file for segment in segments if segment.is_listed and segment.file]
     for directory, files in groupby(listed, lambda file: file.directory):
         try:
-            report = validate_files(list(files))
+            report = validate_sidecars(list(files))
         except SegmentKeyError:
             # The log was told already.
             continue

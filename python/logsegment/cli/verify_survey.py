@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from logsegment._core import FileSource, Finding, header_totals
-from logsegment._decode import batch_stream, decode
+from logsegment._core import BatchHeader, FileSource, Finding, batch_headers, decode, header_totals
+from logsegment._decode import batch_stream
 from logsegment._log_paths import object_name
+from logsegment._options import ReadOptions
 from logsegment._salvage import LostRange
-from logsegment._validate import Report, is_experimental
+from logsegment._validate import SWALLOWED, TORN, Report, is_experimental
 from logsegment.cli.inputs import InputSegment
-from logsegment.log.faults import SWALLOWED, TORN
 from logsegment.stores.uri import uncut_name
 
 #: DamagedInput places after which the intact batches between them are no longer listed; each costs a look at the file.
@@ -23,7 +22,6 @@ MOST_PLACES = 10_000
 MOST_SWALLOWED = 8
 #: First byte, the byte after the last one, and the rule of the first finding.
 Place: TypeAlias = tuple[int, int, str]
-HEADER_FIELDS = [("position", "position"), ("size", "size"), ("baseOffset", "first"), ("lastOffset", "last"), ("count", "records")]
 
 
 @dataclass
@@ -159,24 +157,20 @@ def _headers(path: str, start: int, end: int | None, reading: dict[str, Any]) ->
                 first, last, records = totals
                 yield first, last, batch.num_rows, records
                 continue
-            for line in batch.to_jsonl(fields=HEADER_FIELDS).splitlines():
-                row = json.loads(line)
-                is_told = row["records"] is not None
-                first, last, records = (row["first"], row["last"], row["records"]) if is_told else _unpacked(path, row, reading)
-                yield first, last, 1, records
+            for header in batch_headers(batch):
+                if header.base_offset is None or header.count is None:
+                    yield _decompressed(path, header, reading)
+                else:
+                    yield header.base_offset, header.last_offset, 1, header.count
 
 
-def _unpacked(path: str, row: dict[str, int | None], reading: dict[str, Any]) -> tuple[int, int, int]:
-    """Return the offsets and the count of a compressed message whose header does not contain them (L8-28)."""
-    begin, last = row["position"] or 0, row["last"] or 0
-    source = FileSource(path, begin, begin + (row["size"] or 0))
-    offsets = [
-        json.loads(line)["offset"]
-        for rows in decode(source, columns=["offset"], check_crc=False, on_error="skip", **reading)
-        for line in rows.to_jsonl().splitlines()
-    ]
-    first = row["first"] if row["first"] is not None else min(offsets, default=last)
-    return first, last, len(offsets)
+def _decompressed(path: str, header: BatchHeader, reading: dict[str, Any]) -> tuple[int, int, int, int]:
+    """Return the same of a compressed message whose header does not contain its offsets and their number (L8-28)."""
+    source = FileSource(path, header.position, header.position + header.size)
+    options = ReadOptions(columns=("offset",), check_crc=False, on_error="skip", **reading)
+    offsets = [row["offset"] for row in decode(source, options).read_all().to_pylist()]
+    first = min(offsets, default=header.last_offset) if header.base_offset is None else header.base_offset
+    return first, header.last_offset, 1, len(offsets)
 
 
 def border_findings(before: Survey, segment: InputSegment, survey: Survey) -> Iterator[Finding]:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, partial
 from itertools import groupby
 from typing import Any, Unpack
 
-from logsegment._core import FileSource, Finding, RecordStream, batch_files, decode_files, read_producer_snapshot
+from logsegment._core import Finding, RecordStream, batch_files, decode_files, read_producer_snapshot
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import SNAPSHOT
-from logsegment._options import EntryKeywords, Isolation, ReadKeywords, ReadOptions, Timestamp
+from logsegment._options import Depth, EntryKeywords, Isolation, ReadKeywords, ReadOptions, Timestamp
 from logsegment._text import count
-from logsegment.log.entries import Entries
-from logsegment.log.neighbours import committed_transactions
-from logsegment.log.reader import arranged, in_range
-from logsegment.log.segment import Segment
-from logsegment.log.time_lookup import bounds, first_offset_at
-from logsegment.segment_files.discovery import SegmentFile, found_in, is_gap, segments_beside
+from logsegment._validate import Report, validate_segments
+from logsegment.log.reader import PartitionReader, arranged, committed_transactions, in_range
+from logsegment.log.segment import Entries, Segment, aborted_transactions
+from logsegment.log.segment_lookup import SegmentLookup
+from logsegment.log.time_lookup import first_offset_at
+from logsegment.segment_files.discovery import found_in, is_gap, segments_beside
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
 from logsegment.stores.listing import is_directory, names_in
 from logsegment.stores.uri import absolute, directory_of
@@ -97,14 +96,11 @@ class Log(Entries):
             >>> ls.Log("payments-0").records(columns=["offset"], start_offset=10, end_offset=20).read_all().num_rows
             8
         """
-        read = ReadOptions.of(ReadKeywords, options, isolation=isolation)
+        read = ReadOptions.of(ReadKeywords, options, isolation=isolation, start_offset=start_offset, end_offset=end_offset)
         ensure_topic_names(read, self._files)
         warn_of_other_topics(read, (file.topic for file in self._files))
-        parts = []
-        for segments in self._arranged(read):
-            start, end = bounds(segments, (start_offset, end_offset), (start_timestamp, end_timestamp), read)
-            asked = replace(read, start_offset=start, end_offset=end)
-            parts += parts_of(segments, asked, partial(_to_read, options=asked))
+        times = start_timestamp, end_timestamp
+        parts = [part for one in self._arranged(read) for part in PartitionReader.plan(one, read, times).parts()]
         return decode_files(parts, read, self._gaps(start_offset, end_offset))
 
     def offset_for_timestamp(self, timestamp: Timestamp, **options: Unpack[EntryKeywords]) -> int | None:
@@ -157,7 +153,7 @@ class Log(Entries):
 
     @property
     def leader_epochs(self) -> Rows[LeaderEpoch]:
-        """The leaders' terms of a log of one partition."""
+        """The leader epochs of a log of one partition."""
         return self._one_partition()[0].leader_epochs
 
     def __len__(self) -> int:
@@ -174,26 +170,25 @@ class Log(Entries):
 
     def _batch_stream(self, start: int | None, end: int | None, options: ReadOptions) -> RecordStream:
         wanted = [one for segments in self._arranged(options) for one in in_range(segments, start, end)]
-        return batch_files([one._file.source(*one.byte_range(start, end)) for one in wanted], options, self._gaps(start, end))
+        return batch_files([one.file.source(*one.byte_range(start, end)) for one in wanted], options, self._gaps(start, end))
 
-    def _validated(self) -> tuple[list[SegmentFile], list[str]]:
-        return arranged(self._files, reports=True), [self.path] if is_directory(self.path) else []
-
-    def _left_out(self) -> list[Finding]:
-        return self.left_out
+    def _validated(self, depth: Depth, options: ReadOptions) -> Report:
+        above = [self.path] if is_directory(self.path) else []
+        report = validate_segments(arranged(self._files, reports=True), above, depth, options)
+        report.findings += self.left_out
+        return report
 
     def _gaps(self, start: int | None, end: int | None) -> list[Finding]:
-        """What is told of uploads that alone have offsets of a range, and are not read."""
+        """Return the findings of uploads that alone have offsets of a range, and are not read."""
         return [one for one in self.left_out if is_gap(one, start, end)]
 
     def _by_directory(self) -> list[list[Segment]]:
         return [list(group) for _, group in groupby(self.segments, lambda one: os.path.dirname(one.path))]
 
-    def _arranged(self, options: ReadOptions) -> list[list[Segment]]:
+    def _arranged(self, options: ReadOptions) -> list[list[SegmentLookup]]:
         """Return the segments of each partition in the order of the offsets that they hold."""
         files = arranged(self._files, reports=options.skips_damage)
-        segments = [Segment(file, mmap=self._mmap) for file in files]
-        return [list(group) for _, group in groupby(segments, lambda one: os.path.dirname(one.path))]
+        return [list(map(SegmentLookup, group)) for _, group in groupby(files, lambda file: os.path.dirname(file.path))]
 
     def _one_partition(self) -> list[Segment]:
         partitions = self._by_directory()
@@ -202,37 +197,11 @@ class Log(Entries):
         return partitions[0]
 
 
-def parts_of(
-    segments: Sequence[Segment], options: ReadOptions, range_of: Callable[[Segment], tuple[int, int | None] | None]
-) -> list[tuple[FileSource, ReadOptions]]:
-    """Return what `decode_files` reads of one partition, each part with its options.
-
-    Args:
-        segments: all of the partition.
-        options: those of the read, with the offsets that are wanted.
-        range_of: returns the bytes to read of a segment that may contain wanted offsets, or None.
-
-    Raises:
-        OSError: if a file cannot be read.
-    """
-    start, end = options.start_offset, options.end_offset
-    sources = [one._file.source(*found) for one in in_range(segments, start, end) if (found := range_of(one)) is not None]
-    if not sources:
-        return []
-    known = segments[0]._transactions(start, end, options)
-    own = replace(options, transactions=known, topic=segments[0].topic, partition=segments[0].partition)
-    return [(source, own) for source in sources]
-
-
-def _to_read(segment: Segment, options: ReadOptions) -> tuple[int, int | None]:
-    return segment.range_to_read(options.start_offset, options.end_offset, options)
-
-
 def _aborted(segments: Sequence[Segment]) -> list[Rows[AbortedTransaction]]:
-    """Those of each segment of a partition, whose markers are read once, and when a segment needs it."""
+    """Return those of each segment of a partition. Its markers are read once, if a segment has no valid `.txnindex`."""
     beside = cache(partial(segments_beside, segments[0]._file))
     known = cache(lambda: committed_transactions(beside(), ReadOptions(experimental=True)))
-    return [one.aborted_among(beside, lambda _: known()) for one in segments]
+    return [aborted_transactions(one._file, beside, lambda _: known()) for one in segments]
 
 
 def _joined(kind: Any, parts: Sequence[Rows[Any]]) -> Rows[Any]:

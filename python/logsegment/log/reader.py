@@ -1,9 +1,9 @@
-"""The plan of a partition: its segments in the order of their offsets, and which of them may hold wanted offsets.
+"""The one reader of a partition: segments and options go in, the byte ranges that hold the wanted records come out, and the records.
 
-Every reader of a partition asks `arranged` first, and `in_range` then. A segment holds offsets from its name on and before the name of the
-next segment; compaction may only make it begin later. A segment that contradicts its name (SEG-1) is damage: it was renamed, or swapped
-with another one. Its batches are looked for by the offsets that they hold, whatever the name, and a read of them raises the error, or
-reports it and gives the records.
+Every reader of a partition asks `arranged` for its segments, and `PartitionReader` for the records. A segment holds offsets from its name
+on and before the name of the next segment; compaction may only make it begin later. A segment that contradicts its name (SEG-1) is damage:
+it was renamed, or swapped with another one. Its batches are looked for by the offsets that they hold, whatever the name, and a read of them
+raises the error, or reports it and gives the records.
 
 Source: `LogSegment` and `LocalLog` in Kafka.
 """
@@ -13,13 +13,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeAlias, TypeVar
 
-from logsegment._core import Finding, RecordBatchError, SegmentIndex
-from logsegment._decode import decode
+from logsegment._core import FileSource, Finding, RecordBatchError, RecordStream, SegmentIndex, Transactions, decode, decode_files
+from logsegment._core import committed_transactions as core_committed_transactions
 from logsegment._errors import naming_file
+from logsegment._log_paths import is_of_0_7
+from logsegment._options import ReadOptions, Timestamp
+from logsegment.log.segment_lookup import SegmentLookup
+from logsegment.log.time_lookup import bounds
 from logsegment.segment_files.discovery import SegmentFile, segments_beside
 from logsegment.stores.uri import is_stored
 
@@ -39,6 +44,113 @@ class Placed(Protocol):
 _P = TypeVar("_P", bound=Placed)
 #: The last offset of a segment whose end is damaged.
 _LAST = 2**63 - 2
+#: Every record of a segment, of which nothing but the errors is wanted.
+_ALL_RECORDS = ReadOptions(columns=(), control=True, experimental=True)
+#: Bytes of a file and the options with which they are read: what `decode_files` takes.
+Part: TypeAlias = tuple[FileSource, ReadOptions]
+
+
+@dataclass(frozen=True)
+class PartitionReader:
+    """Reads the records of one partition that are wanted, and no more bytes than it must.
+
+    Attributes:
+        segments: all segments that are read, in the order of their offsets.
+        options: those of the read, with the offsets that are wanted, topic and partition.
+        timestamp: ms; batches whose headers say that all of their records are earlier may be left out. None for no such time.
+    """
+
+    segments: Sequence[SegmentLookup]
+    options: ReadOptions
+    timestamp: int | None = None
+
+    @classmethod
+    def plan(
+        cls, segments: Sequence[SegmentLookup], options: ReadOptions, times: tuple[Timestamp | None, Timestamp | None] = (None, None)
+    ) -> Self:
+        """Plan a read of a partition.
+
+        Args:
+            segments: in the order of their offsets, at least one.
+            options: those of the read, with the offsets at which it begins and ends, if they are given.
+            times: the times at which it begins and ends, if they are given: at the first record of this time or later.
+
+        Raises:
+            RecordBatchError: if bytes on the way to a time cannot be read, unless damage is skipped.
+            OSError: if a file cannot be read.
+        """
+        start, end = bounds(segments, times, options)
+        file = segments[0].file
+        return cls(segments, replace(options, start_offset=start, end_offset=end, topic=file.topic, partition=file.partition))
+
+    def range_of(self, segment: SegmentLookup) -> tuple[int, int | None] | None:
+        """Return the bytes that are read of a segment, or None if its headers say that all of its records are too early.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        begin, end = segment.range_to_read(self.options)
+        # A damaged header must not lead a read past valid batches that it shall return.
+        if self.timestamp is not None and not self.options.skips_damage:
+            first = segment.position_for_timestamp(self.timestamp)
+            if first is None:
+                return None
+            begin = max(begin, first)
+            return (begin, end) if end is None or begin < end else None
+        return begin, end
+
+    @cached_property
+    def transactions(self) -> Transactions | None:
+        """The transactions that the read must know, from the markers of the whole partition; None if it is not committed."""
+        if self.options.isolation != "read_committed":
+            return None
+        first = self.segments[0].file
+        if is_of_0_7(first.path):
+            return Transactions([])
+        start = self.options.start_offset
+        bounded = replace(self.options, start_offset=first.base_offset if start is None else start)
+        return committed_transactions(segments_beside(first), bounded)
+
+    def parts(self) -> list[Part]:
+        """Return the bytes of each segment that holds wanted offsets, each with its options. They can be pickled.
+
+        Raises:
+            OSError: if a file cannot be read.
+        """
+        wanted = in_range(self.segments, self.options.start_offset, self.options.end_offset)
+        sources = [one.file.source(*found) for one in wanted if (found := self.range_of(one)) is not None]
+        if not sources:
+            return []
+        own = replace(self.options, transactions=self.transactions)
+        return [(source, own) for source in sources]
+
+    def read(self, notes: Sequence[Finding] = ()) -> RecordStream:
+        """Return the records. `notes` are findings of the stream from its beginning on.
+
+        Raises:
+            OSError: if a file cannot be read.
+        """
+        return decode_files(self.parts(), self.options, notes)
+
+
+def committed_transactions(segments: Sequence[SegmentFile], options: ReadOptions) -> Transactions:
+    """Return the transactions that a committed read must know, from the markers of a partition; see docs/decisions.
+
+    Args:
+        segments: all segments of one partition.
+        options: those of the read, with the first offset that it reads and the first one that it does not. A read that skips damage
+            trusts a marker only if its checksum matches.
+
+    Raises:
+        OSError: if a file cannot be read.
+    """
+    return core_committed_transactions(
+        [(file.path, file.base_offset or 0) for file in arranged(segments, reports=True)],
+        start_offset=options.start_offset,
+        end_offset=options.end_offset,
+        is_recovering=options.skips_damage and options.check_crc,
+        experimental=options.takes_v3,
+    )
 
 
 def arranged(files: Sequence[SegmentFile], *, reports: bool) -> list[SegmentFile]:
@@ -93,7 +205,7 @@ def ensure_named(files: Sequence[SegmentFile]) -> None:
     """
     for file in arranged(files, reports=False):
         if file.held is not None:
-            with naming_file(file.path), decode(file.source(), columns=[], control=True, experimental=True) as stream:
+            with naming_file(file.path), decode(file.source(), _ALL_RECORDS) as stream:
                 for _ in stream:
                     pass
 

@@ -1,10 +1,11 @@
-"""A segment with the files beside it: `Segment`."""
+"""A segment with the files next to it: `Segment`, and `Entries`, which it has in common with `Log`."""
 
 from __future__ import annotations
 
 import errno
 import mmap as mapping
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -12,35 +13,106 @@ from typing import Any, Unpack
 
 from logsegment._core import (
     FileSource,
-    Finding,
     RecordStream,
-    SegmentIndex,
     Transactions,
     batch_stream,
+    decode,
     read_leader_epochs,
     read_producer_snapshot,
     read_txn_index,
 )
-from logsegment._core import decode as core_decode
-from logsegment._decode import ensure_topic_names, warn_of_other_topics
-from logsegment._errors import naming_file
+from logsegment._decode import BatchTable, ensure_topic_names, warn_of_other_topics
 from logsegment._inspect import Field, inspect
-from logsegment._options import EntryKeywords, Isolation, ReadKeywords, ReadOptions, Timestamp, milliseconds
-from logsegment.log.entries import Entries
-from logsegment.log.neighbours import committed_transactions
-from logsegment.log.ranges import Ranges
-from logsegment.log.reader import alone
-from logsegment.log.time_lookup import bounds
-from logsegment.log.valid_times import first_late, time_columns
-from logsegment.segment_files.discovery import SegmentFile, find_segments, segments_beside
+from logsegment._log_paths import is_of_0_7
+from logsegment._options import Depth, EntryKeywords, Isolation, OnError, ReadKeywords, ReadOptions, Timestamp
+from logsegment._validate import Report, validate_segments
+from logsegment.log.reader import PartitionReader, alone, committed_transactions
+from logsegment.log.segment_lookup import SegmentLookup
+from logsegment.log.time_lookup import first_offset_at
+from logsegment.segment_files.discovery import SegmentFile, find_segments, segments_beside, size_of
 from logsegment.segment_files.sidecars import AbortedTransaction, LeaderEpoch, OffsetEntry, ProducerState, Rows, TimeEntry
-from logsegment.stores.uri import absolute, is_stored, shown
+from logsegment.stores.uri import absolute, is_stored
 from logsegment.tiered.keys import Keys
 from logsegment.tiered.uri import tiered
 
 
-class Segment(Ranges, Entries):
-    """One `.log` file with its neighbours: indexes, producer snapshot, leader epochs, and the other segments of its partition.
+class Entries(ABC):
+    """Segments whose batch headers are read, and that are validated."""
+
+    def batches(
+        self,
+        *,
+        start_offset: int | None = None,
+        end_offset: int | None = None,
+        check_crc: bool = True,
+        on_error: OnError = "raise",
+        strict_tail: bool = False,
+        **options: Unpack[EntryKeywords],
+    ) -> BatchTable:
+        """Read the headers of the batches that may hold the wanted offsets, as `logsegment.batches` does.
+
+        Args:
+            start_offset: first offset wanted (inclusive), in each partition.
+            end_offset: first offset not wanted (exclusive), in each partition.
+            check_crc, on_error, strict_tail: see `batches`.
+            options: options of entries; see `decode`.
+
+        Returns:
+            A `BatchTable`; `position` counts in the file of the batch. Offsets that only an upload of tiered storage has that cannot be
+            read are a finding of it.
+
+        Raises:
+            RecordBatchError: if bytes cannot be framed.
+
+        Example:
+            >>> import logsegment as ls
+            >>> ls.Segment("payments-0/00000000000000000000.log").batches(start_offset=10, end_offset=13).num_rows
+            2
+            >>> ls.Log("orders-0").batches().num_rows
+            20
+        """
+        read = ReadOptions.of(EntryKeywords, options, check_crc=check_crc, on_error=on_error, strict_tail=strict_tail)
+        return self._batch_stream(start_offset, end_offset, read).read_all()
+
+    def validate(
+        self,
+        *,
+        depth: Depth = "full",
+        check_crc: bool = True,
+        strict_tail: bool = False,
+        **options: Unpack[EntryKeywords],
+    ) -> Report:
+        """Validate all segments and the files next to them. Never raises on bad bytes.
+
+        Args:
+            depth, check_crc, strict_tail: see `logsegment.validate`.
+            options: options of entries; see `decode`.
+
+        Returns:
+            A `Report`; the `path` of a finding begins with its file.
+
+        Raises:
+            OSError: if a file cannot be read.
+
+        Example:
+            >>> import logsegment as ls
+            >>> ls.Segment("payments-0/00000000000000000000.log").validate().ok, ls.Log("payments-0").validate().ok
+            (True, True)
+        """
+        read = ReadOptions.of(EntryKeywords, options, check_crc=check_crc, strict_tail=strict_tail)
+        return self._validated(depth, read)
+
+    @abstractmethod
+    def _batch_stream(self, start: int | None, end: int | None, options: ReadOptions) -> RecordStream:
+        """Return the headers of the batches that may hold the wanted offsets."""
+
+    @abstractmethod
+    def _validated(self, depth: Depth, options: ReadOptions) -> Report:
+        """Return the report of a validation."""
+
+
+class Segment(Entries):
+    """One `.log` file with the files next to it: indexes, producer snapshot, leader epochs, and the other segments of its partition.
 
     Sidecar files are hints: one that is missing, stale or wrong makes a read slower and never changes its rows; `validate` reports it.
     Damage of the log before the wanted offsets may go unseen when an index leads past it. Batches whose offsets contradict the name of
@@ -73,12 +145,22 @@ class Segment(Ranges, Entries):
         if not isinstance(mmap, bool):
             raise ValueError(f"mmap must be True or False, not {mmap!r}")
         (self._file,) = [path] if isinstance(path, SegmentFile) else find_segments(_file(path, decryption_keys))
+        self._lookup = SegmentLookup(self._file)
         self._mmap = mmap
 
     @property
     def path(self) -> str:
         """Absolute path of the file."""
         return self._file.path
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file now.
+
+        Raises:
+            OSError: if there is no such file.
+        """
+        return size_of(self._file)
 
     @property
     def topic(self) -> str | None:
@@ -94,11 +176,6 @@ class Segment(Ranges, Entries):
     def base_offset(self) -> int | None:
         """Told by the file's name, else None."""
         return self._file.base_offset
-
-    @property
-    def held(self) -> tuple[int, int] | None:
-        """First and last offset of the batches, if they contradict the name of the file."""
-        return self._file.held
 
     def records(
         self,
@@ -135,15 +212,13 @@ class Segment(Ranges, Entries):
             >>> segment.records(columns=["offset"], isolation="read_committed").read_all().num_rows
             9
         """
-        read = ReadOptions.of(ReadKeywords, options, isolation=isolation, topic=self.topic, partition=self.partition)
+        read = ReadOptions.of(ReadKeywords, options, isolation=isolation, start_offset=start_offset, end_offset=end_offset)
         ensure_topic_names(read, [self._file])
         warn_of_other_topics(read, [self.topic])
         file = alone(self._file, reports=read.skips_damage)
-        start, end = bounds([self], (start_offset, end_offset), (start_timestamp, end_timestamp), read)
-        known = self._transactions(start, end, read)
-        read = replace(read, start_offset=start, end_offset=end, transactions=known)
-        source = self._source(file, *self.range_to_read(start, end, read))
-        return core_decode(source, read, file=file.source())
+        reader = PartitionReader.plan([self._lookup], read, (start_timestamp, end_timestamp))
+        source = self._source(file, *self._lookup.range_to_read(reader.options))
+        return decode(source, replace(reader.options, transactions=reader.transactions), file=file.source())
 
     def inspect(self, *, at: int | None = None, offset: int | None = None, **options: Any) -> Field:
         """Show one entry field by field, as `logsegment.inspect` does; the `.index` leads to an offset.
@@ -164,9 +239,9 @@ class Segment(Ranges, Entries):
             >>> ls.Segment("payments-0/00000000000000000000.log").inspect(offset=12)["baseOffset"].value
             12
         """
-        if offset is None or at is not None or self._is_kafka_07:
+        if offset is None or at is not None or is_of_0_7(self._file.path):
             return inspect(FileSource(self.path), at=at, offset=offset, **options)
-        position, batch, _ = self._index.find_offset(offset)
+        position, batch = self._lookup.find_offset(offset)
         if batch is None:
             raise ValueError(f"no entry ends at or behind offset {offset}")
         return inspect(FileSource(self.path), at=position, **options)
@@ -179,8 +254,6 @@ class Segment(Ranges, Entries):
         **options: Unpack[EntryKeywords],
     ) -> int | None:
         """Find the offset of the first record whose timestamp is this one or later; None when there is none.
-
-        Batches whose header says that all of their records are earlier are passed over.
 
         Args:
             timestamp: milliseconds since the epoch, or an aware datetime.
@@ -197,28 +270,25 @@ class Segment(Ranges, Entries):
 
         Source: `LogSegment.findOffsetByTimestamp` in Kafka.
         """
-        return self._first_offset_at(timestamp, ReadOptions.of(EntryKeywords, options, start_offset=start_offset))
+        return first_offset_at([self._lookup], timestamp, ReadOptions.of(EntryKeywords, options, start_offset=start_offset))
 
-    def _first_offset_at(self, timestamp: Timestamp, options: ReadOptions) -> int | None:
-        wanted = max(milliseconds(timestamp), -(2**63))
-        if wanted >= 2**63 or self._is_kafka_07:
-            return None
-        position, batch = self._find_timestamp(wanted)
-        if batch is None:
-            return None
-        raising = replace(options, on_error="raise", check_crc=True, end_offset=None)
-        with naming_file(self.path), core_decode(FileSource(self.path, position), time_columns(raising)) as stream:
-            return first_late(stream, wanted)
+    def next_offset(self) -> int | None:
+        """Return the offset after the last whole batch, the first offset if there is none, or None if headers cannot be read.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        return self._lookup.next_offset()
 
     @cached_property
     def offset_index(self) -> Rows[OffsetEntry]:
         """Entries of the `.index`; none when it is missing. Its findings tell what is wrong with the file."""
-        return Rows(OffsetEntry, self._index.offset_index(), self._own(".index"))
+        return Rows(OffsetEntry, self._lookup.index.offset_index(), self._lookup.findings_of(".index"))
 
     @cached_property
     def time_index(self) -> Rows[TimeEntry]:
         """Entries of the `.timeindex`; none when it is missing."""
-        return Rows(TimeEntry, self._index.time_index(), self._own(".timeindex"))
+        return Rows(TimeEntry, self._lookup.index.time_index(), self._lookup.findings_of(".timeindex"))
 
     @cached_property
     def aborted_transactions(self) -> Rows[AbortedTransaction]:
@@ -226,92 +296,72 @@ class Segment(Ranges, Entries):
 
         Markers of magic 3 count without the switch, as they do in a `.txnindex`: no record is given.
         """
-        return self.aborted_among(lambda: segments_beside(self._file), self._ended_here)
+        return aborted_transactions(self._file, lambda: segments_beside(self._file), self._ended_here)
 
-    def aborted_among(
-        self, beside: Callable[[], Sequence[SegmentFile]], known_of: Callable[[Sequence[SegmentFile]], Transactions]
-    ) -> Rows[AbortedTransaction]:
-        """The same for who looks at all segments of a partition, and need not learn its transactions for each.
-
-        Args:
-            beside: gives the segments of the partition.
-            known_of: gives what their markers tell.
-
-        Raises:
-            OSError: when a file cannot be read.
-        """
-        if self._is_kafka_07:
-            return Rows(AbortedTransaction, [])
-        found = read_txn_index(self._beside(".txnindex"))
-        if found is not None and not found[1]:
-            return Rows(AbortedTransaction, found[0])
-        neighbours = beside()
-        known = known_of(neighbours)
+    def _ended_here(self, segments: Sequence[SegmentFile]) -> Transactions:
+        """Return what the markers up to the end of the segment tell; nothing before the snapshot of the segment is read."""
         first = self.base_offset or 0
-        later = [segment.base_offset for segment in neighbours if segment.base_offset is not None and segment.base_offset > first]
-        last = min(later, default=2**63)
-        rows = [(*aborted, None) for aborted in known.aborted if first <= aborted[2] < last]
-        return Rows(AbortedTransaction, rows, found[1] if found else [])
-
-    def _ended_here(self, neighbours: Sequence[SegmentFile]) -> Transactions:
-        """What the markers tell up to the end of the segment: nothing behind it is read, and nothing before the snapshot in front of it."""
-        first = self.base_offset or 0
-        return committed_transactions(
-            [one for one in neighbours if (one.base_offset or 0) <= first], ReadOptions(start_offset=first, experimental=True)
-        )
+        before = [one for one in segments if (one.base_offset or 0) <= first]
+        return committed_transactions(before, ReadOptions(start_offset=first, experimental=True))
 
     @cached_property
     def producer_snapshot(self) -> Rows[ProducerState]:
         """The producers and their open transactions before the segment, from the `.snapshot` of its name; none when it is missing."""
-        rows, findings = read_producer_snapshot(self._snapshot, self.base_offset or 0) or ([], [])
+        # A snapshot is named by an offset, also where tiered storage adds an id to the names of segments.
+        named = self.base_offset is not None
+        path = os.path.join(self._file.directory, f"{self.base_offset:020d}.snapshot") if named else self._lookup.sidecar(".snapshot")
+        rows, findings = read_producer_snapshot(path, self.base_offset or 0) or ([], [])
         return Rows(ProducerState, rows, findings)
 
     @cached_property
     def leader_epochs(self) -> Rows[LeaderEpoch]:
-        """The leaders' terms of the partition, from its `leader-epoch-checkpoint`; none when it is missing."""
+        """The leader epochs of the partition, from its `leader-epoch-checkpoint`; none when it is missing."""
         rows, findings = read_leader_epochs(os.path.join(self._file.directory, "leader-epoch-checkpoint")) or ([], [])
         return Rows(LeaderEpoch, rows, findings)
 
     def __repr__(self) -> str:
         return f"Segment({self.path!r})"
 
-    @property
-    def _is_kafka_07(self) -> bool:
-        """Entries of Kafka 0.7 have no offsets to look up, no times and no transactions."""
-        return self.path.endswith(".kafka")
-
-    @cached_property
-    def _index(self) -> SegmentIndex:
-        return SegmentIndex(self.path, self.base_offset or 0)
-
-    def _beside(self, suffix: str) -> str:
-        return os.path.splitext(self.path)[0] + suffix
-
-    def _own(self, suffix: str) -> list[Finding]:
-        return [finding for finding in self._index.findings() if finding.path.startswith(shown(self._beside(suffix)) + "@")]
-
     def _batch_stream(self, start: int | None, end: int | None, options: ReadOptions) -> RecordStream:
         file = alone(self._file, reports=options.skips_damage)
-        return batch_stream(self._source(file, *self.byte_range(start, end)), options, file=file.source())
+        return batch_stream(self._source(file, *self._lookup.byte_range(start, end)), options, file=file.source())
 
-    def _validated(self) -> tuple[list[SegmentFile], list[str]]:
-        return [alone(self._file, reports=True)], []
+    def _validated(self, depth: Depth, options: ReadOptions) -> Report:
+        return validate_segments([alone(self._file, reports=True)], [], depth, options)
 
     def _source(self, file: SegmentFile, start: int, end: int | None) -> Any:
-        if self._mmap and start == 0 and not self._is_kafka_07 and not is_stored(self.path):
-            with open(self.path, "rb") as opened:
+        if self._mmap and start == 0 and not is_of_0_7(file.path) and not is_stored(file.path):
+            with open(file.path, "rb") as opened:
                 if os.fstat(opened.fileno()).st_size:
                     mapped = mapping.mmap(opened.fileno(), 0, access=mapping.ACCESS_READ)
                     return mapped if end is None else memoryview(mapped)[:end]
         return file.source(start, end)
 
-    def _transactions(self, start: int | None, end: int | None, options: ReadOptions) -> Transactions | None:
-        if options.isolation != "read_committed":
-            return None
-        if self._is_kafka_07:
-            return Transactions([])
-        bounded = replace(options, start_offset=start if start is not None else self.base_offset, end_offset=end)
-        return committed_transactions(segments_beside(self._file), bounded)
+
+def aborted_transactions(
+    file: SegmentFile, beside: Callable[[], Sequence[SegmentFile]], known_of: Callable[[Sequence[SegmentFile]], Transactions]
+) -> Rows[AbortedTransaction]:
+    """Return the transactions whose ABORT markers are in a segment.
+
+    Args:
+        file: the segment.
+        beside: returns the segments of the partition.
+        known_of: returns the transactions of segments; it is called if there is no valid `.txnindex`.
+
+    Raises:
+        OSError: if a file cannot be read.
+    """
+    if is_of_0_7(file.path):
+        return Rows(AbortedTransaction, [])
+    found = read_txn_index(SegmentLookup(file).sidecar(".txnindex"))
+    if found is not None and not found[1]:
+        return Rows(AbortedTransaction, found[0])
+    segments = beside()
+    first = file.base_offset or 0
+    later = [one.base_offset for one in segments if one.base_offset is not None and one.base_offset > first]
+    last = min(later, default=2**63)
+    rows = [(*aborted, None) for aborted in known_of(segments).aborted if first <= aborted[2] < last]
+    return Rows(AbortedTransaction, rows, found[1] if found else [])
 
 
 def _file(path: str | os.PathLike[str], keys: Keys | None) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from logsegment._core import FileSource
+from logsegment._core import first_offset_at as core_first_offset_at
+from logsegment._log_paths import is_of_0_7
 from logsegment._options import ReadOptions, Timestamp, milliseconds
-from logsegment.log.valid_times import valid_offset_at
+from logsegment.log.segment_lookup import SegmentLookup
 
-if TYPE_CHECKING:
-    from logsegment.log.segment import Segment
+_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
-def first_offset_at(segments: Iterable[Segment], timestamp: Timestamp, options: ReadOptions) -> int | None:
-    """Return the offset of the first record of a time or later in the segments of a log; None if there is none.
+def first_offset_at(segments: Iterable[SegmentLookup], timestamp: Timestamp, options: ReadOptions) -> int | None:
+    """Return the offset of the first record of a time or later in the segments of a log, or None if there is none.
 
     Args:
         segments: in the order of their offsets.
@@ -27,31 +28,56 @@ def first_offset_at(segments: Iterable[Segment], timestamp: Timestamp, options: 
         RecordBatchError: if bytes on the way cannot be read, unless damage is skipped.
         OSError: if a file cannot be read.
     """
-    options = replace(options, experimental=options.takes_v3)
-    found = (_found_in(one, timestamp, options) for one in segments)
+    wanted = max(milliseconds(timestamp), _LEAST)
+    if wanted > _MOST:
+        return None
+    found = (_found_in(one, wanted, options) for one in segments if not is_of_0_7(one.file.path))
     return next((offset for offset in found if offset is not None), None)
 
 
 def bounds(
-    segments: Sequence[Segment],
-    offsets: tuple[int | None, int | None],
-    times: tuple[Timestamp | None, Timestamp | None],
-    options: ReadOptions,
+    segments: Sequence[SegmentLookup], times: tuple[Timestamp | None, Timestamp | None], options: ReadOptions
 ) -> tuple[int | None, int | None]:
-    """Return the offsets that are wanted, also if they were given as times. If no record is late enough, it is the end of the log."""
-    (start, end), (start_timestamp, end_timestamp) = offsets, times
-    if start_timestamp is not None:
-        found = first_offset_at(segments, start_timestamp, options)
-        start = 2**63 - 1 if found is None else found if start is None else max(found, start)
-    if end_timestamp is not None:
-        found = first_offset_at(segments, end_timestamp, options)
+    """Return the first offset that is wanted and the first one after it, which is not.
+
+    Args:
+        segments: those of a log, in the order of their offsets.
+        times: the times at which the read begins and ends, if they are given. If no record is late enough, it is the end of the log.
+        options: those of the read, with the offsets at which it begins and ends, if they are given.
+    """
+    start, end = options.start_offset, options.end_offset
+    anywhere = replace(options, start_offset=None, end_offset=None)
+    if times[0] is not None:
+        found = first_offset_at(segments, times[0], anywhere)
+        start = _MOST if found is None else found if start is None else max(found, start)
+    if times[1] is not None:
+        found = first_offset_at(segments, times[1], anywhere)
         end = end if found is None else found if end is None else min(found, end)
     return start, end
 
 
-def _found_in(segment: Segment, timestamp: Timestamp, options: ReadOptions) -> int | None:
+def _found_in(segment: SegmentLookup, timestamp: int, options: ReadOptions) -> int | None:
+    position = 0
     if not options.skips_damage:
-        found = segment._first_offset_at(timestamp, options)
-        return None if found is None or (options.end_offset is not None and found >= options.end_offset) else found
-    # Entries of Kafka 0.7 have no times.
-    return None if segment.path.endswith(".kafka") else valid_offset_at(segment.path, milliseconds(timestamp), options)
+        # Batches whose headers say that all of their records are earlier are skipped.
+        position, batch = segment.find_timestamp(timestamp)
+        if batch is None:
+            return None
+    found = core_first_offset_at(FileSource(segment.file.path, position), timestamp, _decoding(options))
+    is_after = not options.skips_damage and found is not None and options.end_offset is not None and found >= options.end_offset
+    return None if is_after else found
+
+
+def _decoding(options: ReadOptions) -> ReadOptions:
+    """Return the options of the decode that looks at the times of records."""
+    own = ReadOptions(
+        columns=("offset", "timestampMs"),
+        control=True,
+        batch_size=4096,
+        batch_bytes=1,
+        start_offset=options.start_offset,
+        experimental=options.takes_v3,
+        codecs=options.codecs,
+        limits=options.limits,
+    )
+    return replace(own, on_error="skip", check_crc=options.check_crc, end_offset=options.end_offset) if options.skips_damage else own

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from logsegment._core import FileSource, Finding, scan_markers
-from logsegment._decode import batch_stream
-from logsegment._options import Timestamp, milliseconds
+from logsegment._core import BatchHeader, FileSource, Finding, TransactionHistory, batch_stream
+from logsegment._log_paths import is_of_0_7
+from logsegment._options import ReadOptions, Timestamp, milliseconds
 from logsegment._text import camel_case
-from logsegment.log.faults import SWALLOWED, TORN
+from logsegment._validate import SWALLOWED, TORN
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.stores.uri import shown
 
 State = Literal["committed", "aborted", "open", "hanging", "unknown"]
-#: Called with a file and what is damaged in it.
-Told = Callable[[SegmentFile, Finding], object]
+#: Called with a file and a finding of damage in it.
+OnDamage = Callable[[SegmentFile, Finding], object]
 
 #: Kafka's `transaction.max.timeout.ms` by default: a coordinator aborts what is open longer.
 LONGEST_MS = 15 * 60 * 1000
-#: A timestamp that stands for none.
-NONE = -1
-#: Before this magic there are messages, whose checksum is another one.
-_FIRST_OF_BATCHES = 2
-
-_NAMES = ("position", "size", "baseOffset", "lastOffset", "count", "baseTimestamp", "maxTimestamp", "producerId", "producerEpoch", "magic")
-_FIELDS = [(name, name) for name in (*_NAMES, "isTransactional", "isControl", "isValid")]
+#: The first magic of record batches. Messages before have another checksum.
+_RECORD_BATCH = 2
 
 
 @dataclass(slots=True)
@@ -36,16 +30,16 @@ class Transaction:
     """A transaction in one partition.
 
     Attributes:
-        state: "committed" or "aborted" by its marker; "open" without one, "hanging" when it is open for longer than a coordinator allows.
-            "unknown" when damage lies behind its begin: its marker may have been there, and what follows may be of another transaction.
-        producer_id: who wrote it.
-        producer_epoch: in which epoch it began.
-        first_offset: of its first batch.
-        last_offset: of its last batch; its marker stands behind.
-        marker_offset: of its marker, None while it is open.
-        batches: how many it has here.
-        records: in them.
-        bytes: of them, as they are stored.
+        state: "committed" or "aborted" by its marker; "open" without a marker, "hanging" if it is open for longer than a coordinator
+            allows. "unknown" if damage follows its begin: its marker may have been there, and what follows may be of another transaction.
+        producer_id: id of its producer.
+        producer_epoch: epoch in which it began.
+        first_offset: first offset of its first batch.
+        last_offset: last offset of its last batch; its marker comes later.
+        marker_offset: offset of its marker, None while it is open.
+        batches: number of its batches in these files.
+        records: number of records in them.
+        bytes: their bytes as stored.
         first_timestamp: ms, of its first batch; -1 for none.
         duration_ms: from there to its marker, or while it is open to `now` of `transactions_of`.
         path, topic, partition: where it is, if the caller knows: the directory or file, and what the name of the directory says.
@@ -60,7 +54,7 @@ class Transaction:
     batches: int = 0
     records: int = 0
     bytes: int = 0
-    first_timestamp: int = NONE
+    first_timestamp: int = -1
     duration_ms: int = 0
     path: str = ""
     topic: str | None = None
@@ -78,28 +72,28 @@ def transactions_of(
     longest_ms: int = LONGEST_MS,
     now: Timestamp | None = None,
     experimental: bool = False,
-    told: Told | None = None,
+    on_damage: OnDamage | None = None,
 ) -> Iterator[Transaction]:
     """Follow the transactions of one partition; nothing is decompressed.
 
-    A batch whose checksum does not match counts as not there, and so does its marker.
+    A batch whose checksum does not match does not count, nor does a marker in it.
 
     Args:
         files: its segments, as `logsegment.segment_files.discovery.find_segments` returns them.
-        longest_ms: what is open for longer hangs; 15 minutes are `transaction.max.timeout.ms` of a broker.
+        longest_ms: a transaction that is open for longer hangs; 15 minutes are `transaction.max.timeout.ms` of a broker.
         now: the time up to which open transactions last, milliseconds since the epoch or an aware datetime; by default the newest
             timestamp of the partition. An idle partition needs the time of the clock, since its newest timestamp gets old.
-        experimental: batches of magic 3 begin and end transactions too; as in `logsegment.decode`.
-        told: called with each damage that was passed over, and its file.
+        experimental: batches of magic 3 begin and end transactions too; see `decode`.
+        on_damage: called with the file and the finding of each place that is skipped.
 
     Yields:
-        The ended ones in the order of their markers, then those that are open by their first offset. A transaction that began before
-        the first file counts from where its data is there.
+        Ended transactions in the order of their markers, then open ones by their first offset. A transaction that began before the first
+        file counts from its first batch in the files.
 
     Raises:
         UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3).
-        ValueError: when the files are not in the order of their offsets, or `now` has no time zone.
-        OSError: when a file cannot be read.
+        ValueError: if the files are not in the order of their offsets, or `now` has no time zone.
+        OSError: if a file cannot be read.
 
     Example:
         >>> from logsegment.segment_files.discovery import find_segments
@@ -110,140 +104,56 @@ def transactions_of(
     Source: KIP-98 and KIP-664; `TransactionsCommand` in Kafka's tools.
     """
     until = None if now is None else milliseconds(now)
-    follower = _Follower()
-    begun: int | None = None
+    history = TransactionHistory()
+    options = ReadOptions(on_error="skip", experimental=experimental)
+    report = _ignore if on_damage is None else on_damage
+    before: int | None = None
     files = arranged(files, reports=True)
     for index, file in enumerate(files):
-        if file.finding is not None and told is not None:
-            told(file, file.finding)
-        source, has_next = FileSource(file.path), index + 1 < len(files)
-        follower.ends = _ends(source, experimental=experimental)
-        with batch_stream(source, on_error="skip", experimental=experimental) as stream:
-            first = None
-            seen = 0
+        if file.finding is not None:
+            report(file, file.finding)
+        source = FileSource(file.path)
+        history.enter(source, experimental=experimental)
+        with batch_stream(source, options) as stream:
+            first, seen, is_last = None, 0, index + 1 == len(files)
             for rows in stream:
-                found = [json.loads(line) for line in rows.to_jsonl(fields=_FIELDS).splitlines()]
-                first = next((row["baseOffset"] for row in found), None) if first is None else first
-                _ensure_order(begun, first, file)
-                seen += follower.damaged(file, stream.findings[seen:], told, has_next=has_next)
-                yield from follower.ended(_told(file, found, told))
-            follower.damaged(file, stream.findings[seen:], told, has_next=has_next)
-        follower.doubt_all()
-        begun = begun if first is None else first
-    yield from follower.open(longest_ms, until)
+                seen += _add_damage(history, file, stream.findings[seen:], report, is_last=is_last)
+                begin, ended, invalid = history.visit(rows)
+                if first is None:
+                    first = begin
+                    _ensure_order(before, first, file)
+                for header in invalid:
+                    report(file, _bad_checksum(file, header))
+                yield from map(_transaction, ended)
+            _add_damage(history, file, stream.findings[seen:], report, is_last=is_last)
+        before = before if first is None else first
+    yield from map(_transaction, history.open(longest_ms, until))
 
 
-def _ends(source: FileSource, *, experimental: bool) -> dict[tuple[int, int], bool]:
-    """Whether the markers of a file commit, by producer id and offset."""
-    return {(producer, offset): is_commit for producer, offset, is_commit in scan_markers(source, experimental=experimental)}
+def _ensure_order(before: int | None, first: int | None, file: SegmentFile) -> None:
+    if before is not None and first is not None and first < before:
+        raise ValueError(f"files must be in the order of their offsets: {file.path} begins at offset {first}, one before it at {before}")
 
 
-def _ensure_order(begun: int | None, first: int | None, file: SegmentFile) -> None:
-    if begun is not None and first is not None and first < begun:
-        raise ValueError(f"files must stand in the order of their offsets: {file.path} begins at offset {first}, one before it at {begun}")
+def _transaction(row: tuple[Any, ...]) -> Transaction:
+    return Transaction(cast(State, row[0]), *row[1:])
 
 
-def _told(file: SegmentFile, rows: Iterable[dict[str, Any]], told: Told | None) -> Iterator[dict[str, Any]]:
-    """The same rows; those of bad checksums are told."""
-    for row in rows:
-        if row["isValid"] is False and told is not None:
-            told(file, _bad_checksum(file, row))
-        yield row
+def _ignore(_file: SegmentFile, _finding: Finding) -> None:
+    """Report nothing."""
 
 
-def _bad_checksum(file: SegmentFile, row: dict[str, Any]) -> Finding:
-    text = f"the entry of last offset {row['lastOffset']} does not have the checksum that it names"
-    place = f"{shown(file.path)}@{row['position']}"
-    return Finding(_rule(file, row["magic"]), "error", text, place, row["position"], row["size"], row["baseOffset"], row["lastOffset"])
+def _add_damage(history: TransactionHistory, file: SegmentFile, findings: Sequence[Finding], report: OnDamage, *, is_last: bool) -> int:
+    """Remember and report where the file is damaged; return the number of findings. In the last file a torn tail is not damage."""
+    for finding in findings:
+        if finding.severity == "error" or finding.rule == SWALLOWED or (finding.rule == TORN and not is_last):
+            history.add_damage(finding.position)
+            report(file, finding)
+    return len(findings)
 
 
-def _rule(file: SegmentFile, magic: int) -> str:
-    if file.path.endswith(".kafka"):
-        return "L7-12"
-    return "V2-31" if magic >= _FIRST_OF_BATCHES else "L8-2"
-
-
-class _Follower:
-    """The transactions without a marker so far.
-
-    Attributes:
-        ends: the markers of the file that is read: whether they commit, by producer id and offset.
-    """
-
-    def __init__(self) -> None:
-        self.ends: dict[tuple[int, int], bool] = {}
-        self._open: dict[int, Transaction] = {}
-        self._doubtful: set[int] = set()
-        self._damages: list[int] = []
-        self._latest = NONE
-
-    def damaged(self, file: SegmentFile, findings: Sequence[Finding], told: Told | None, *, has_next: bool = False) -> int:
-        """Keep where the file is damaged, until the rows behind it come; give their number. A torn tail is none in the last."""
-        for finding in findings:
-            if finding.severity == "error" or finding.rule == SWALLOWED or (finding.rule == TORN and has_next):
-                self._damages.append(finding.position)
-                if told is not None:
-                    told(file, finding)
-        return len(findings)
-
-    def ended(self, rows: Iterable[dict[str, Any]]) -> Iterator[Transaction]:
-        self._damages.sort(reverse=True)
-        for row in rows:
-            if row["isValid"] is False:
-                self._doubtful.update(self._open)
-                continue
-            if self._damages and self._damages[-1] <= row["position"]:
-                self._doubt(row["position"])
-            self._latest = max(self._latest, row["maxTimestamp"] or NONE)
-            if not row["isTransactional"] or row["producerId"] < 0:
-                continue
-            if not row["isControl"]:
-                self._add(row)
-            elif (marker := (row["producerId"], row["lastOffset"])) in self.ends and row["producerId"] in self._open:
-                yield self._end(row, is_commit=self.ends[marker])
-
-    def doubt_all(self) -> None:
-        """The file ends: whatever is damaged in it lies behind."""
-        if self._damages:
-            self._doubt(max(self._damages))
-
-    def _doubt(self, position: int) -> None:
-        """The marker of each open transaction may have been in what is damaged."""
-        self._damages = [damage for damage in self._damages if damage > position]
-        self._doubtful.update(self._open)
-
-    def _end(self, row: dict[str, Any], *, is_commit: bool) -> Transaction:
-        ended = self._open.pop(row["producerId"])
-        ended.state = self._state(ended, "committed" if is_commit else "aborted")
-        ended.marker_offset = row["lastOffset"]
-        ended.duration_ms = _between(ended.first_timestamp, row["maxTimestamp"])
-        return ended
-
-    def _state(self, one: Transaction, state: State) -> State:
-        is_doubtful = one.producer_id in self._doubtful
-        self._doubtful.discard(one.producer_id)
-        return "unknown" if is_doubtful else state
-
-    def open(self, longest_ms: int, now: int | None) -> Iterator[Transaction]:
-        """Return the transactions without a marker, by their first offset; `now` is by default the newest timestamp."""
-        until = self._latest if now is None else now
-        for one in sorted(self._open.values(), key=lambda one: one.first_offset):
-            one.duration_ms = _between(one.first_timestamp, until)
-            one.state = self._state(one, "hanging" if one.duration_ms > longest_ms else "open")
-            yield one
-
-    def _add(self, row: dict[str, Any]) -> None:
-        producer_id, first = row["producerId"], row["baseOffset"]
-        if producer_id not in self._open:
-            times = row["baseTimestamp"], row["maxTimestamp"]
-            begun = min((time for time in times if time is not None and time >= 0), default=NONE)
-            self._open[producer_id] = Transaction("open", producer_id, row["producerEpoch"], first, first, first_timestamp=begun)
-        one = self._open[producer_id]
-        one.last_offset = row["lastOffset"]
-        one.batches += 1
-        one.records += row["count"] or 0
-        one.bytes += row["size"]
-
-
-def _between(begun: int, ended: int | None) -> int:
-    return 0 if begun == NONE or ended is None else max(ended - begun, 0)
+def _bad_checksum(file: SegmentFile, header: BatchHeader) -> Finding:
+    text = f"the entry of last offset {header.last_offset} does not have the checksum that it names"
+    place = f"{shown(file.path)}@{header.position}"
+    rule = "L7-12" if is_of_0_7(file.path) else "V2-31" if header.magic >= _RECORD_BATCH else "L8-2"
+    return Finding(rule, "error", text, place, header.position, header.size, header.base_offset, header.last_offset)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from logsegment._core import ArrowBatch, Finding, decode, decode_files
+from logsegment._core import ArrowBatch, Finding, decode
 from logsegment._decode import ensure_topic_names, warn_of_other_topics
 from logsegment._log_paths import is_of_0_7
 from logsegment._options import COLUMNS, INTERNAL, Isolation, ReadKeywords, ReadOptions
-from logsegment.log.log import Log, parts_of
-from logsegment.log.segment import Segment
+from logsegment.log.log import Log
+from logsegment.log.reader import PartitionReader
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.polars.predicates import ANYTHING, Bounds, condition_of
 from logsegment.segment_files.discovery import is_gap
 from logsegment.stores.uri import absolute, shown
@@ -123,11 +124,12 @@ class _Source:
         if INTERNAL in needed:
             warn_of_other_topics(self.options, (one.topic for one in log))
         for segments in log._arranged(self.options):
-            bounds = condition((segments[0].topic, segments[0].partition))
+            file = segments[0].file
+            bounds = condition((file.topic, file.partition))
             if bounds is None or n_rows == 0:
                 continue
             if INTERNAL in needed:
-                ensure_topic_names(self.options, [one._file for one in segments])
+                ensure_topic_names(self.options, [one.file for one in segments])
             # `values` adds a column, which a query may not have named.
             for batch in self._batches(segments, bounds, replace(self.options, columns=needed, values="raw", batch_size=least)):
                 frame = pl.DataFrame(batch)
@@ -139,32 +141,16 @@ class _Source:
                 if n_rows == 0:
                     return
 
-    def _batches(self, segments: list[Segment], bounds: Bounds, options: ReadOptions) -> Generator[ArrowBatch]:
+    def _batches(self, segments: Sequence[SegmentLookup], bounds: Bounds, options: ReadOptions) -> Generator[ArrowBatch]:
         """Yield the batches of one partition that may hold records within bounds."""
-        if _is_of_0_7(segments, options):
+        # Offsets of Kafka 0.7 are positions after messages, by which nothing can be looked up.
+        if options.format in ("0.7", "sniff") or any(is_of_0_7(one.path) for one in segments):
             bounds = ANYTHING
-        asked = replace(options, start_offset=bounds.start, end_offset=bounds.end)
-        parts = parts_of(segments, asked, lambda one: _range(one, bounds, options))
-        with decode_files(parts, asked) as stream:
+        reader = PartitionReader.plan(segments, replace(options, start_offset=bounds.start, end_offset=bounds.end))
+        with replace(reader, timestamp=bounds.timestamp).read() as stream:
             try:
                 yield from stream
             finally:
                 for name, count in stream.io_stats.items():
                     self.io_stats[name] = self.io_stats.get(name, 0) + count
                 self.findings += stream.findings
-
-
-def _is_of_0_7(segments: list[Segment], options: ReadOptions) -> bool:
-    """Return True for Kafka 0.7, whose offsets are positions after messages, by which nothing can be looked up."""
-    return options.format in ("0.7", "sniff") or any(is_of_0_7(one.path) for one in segments)
-
-
-def _range(segment: Segment, bounds: Bounds, options: ReadOptions) -> tuple[int, int | None] | None:
-    """Return the bytes of a segment to read; None for none. If the read goes on past damage, no header may hide valid batches."""
-    begin, end = segment.range_to_read(bounds.start, bounds.end, options)
-    if bounds.timestamp is not None and not options.skips_damage:
-        first = segment.position_for_timestamp(bounds.timestamp)
-        if first is None:
-            return None
-        begin = max(begin, first)
-    return (begin, end) if end is None or begin < end else None

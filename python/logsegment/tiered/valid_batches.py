@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from logsegment._core import FileSource, RecordBatchError, SegmentIndex, batch_stream
+from logsegment._core import FileSource, RecordBatchError, SegmentIndex
+from logsegment._core import valid_batches as core_valid_batches
 from logsegment._options import ReadOptions
 
-_FIELDS = [(name, name) for name in ("position", "size", "baseOffset", "lastOffset", "isValid")]
 #: A log without an index is read whole up to this size; of a larger one only the headers are read.
 _MAX_WHOLE = 1 << 20
 
@@ -54,13 +53,10 @@ def valid_batches(source: Any, *, check_crc: bool = True, resolve: bool = False,
         OSError: if the source cannot be read.
     """
     options = ReadOptions(on_error="skip", check_crc=check_crc, resolve=resolve, batch_size=batch_size)
-    with batch_stream(source, options) as stream:
-        for rows in stream:
-            for line in rows.to_jsonl(fields=_FIELDS).splitlines():
-                row = json.loads(line)
-                if row["isValid"] is not False:
-                    last = row["lastOffset"]
-                    yield ValidBatch(row["position"], row["size"], last if row["baseOffset"] is None else row["baseOffset"], last)
+    with core_valid_batches(source, options) as batches:
+        for one in batches:
+            first = one.last_offset if one.base_offset is None else one.base_offset
+            yield ValidBatch(one.position, one.size, first, one.last_offset)
 
 
 def first_reaching(path: str, base_offset: int, offset: int) -> ValidBatch | None:

@@ -75,7 +75,11 @@ impl RecordStream {
         Self(Arc::new(Shared { schema, state: Mutex::new(state), holder: AtomicUsize::new(0), signals }))
     }
 
-    fn next(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+    /// Return the next batch, or `None` at the end.
+    ///
+    /// # Errors
+    /// The exception for what is wrong with the bytes.
+    pub fn next(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         let next = py.detach(|| self.0.lock().map(|mut state| state.next()))?;
         next.map_err(|error| self.0.signals.raised(py, &error))
     }
@@ -99,7 +103,7 @@ impl RecordStream {
     }
 
     #[getter]
-    fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
+    pub fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
         let findings = self.0.look(py, |state| state.findings.clone().into_vec())?;
         Ok(lost_ranges::merged(&findings, self.0.signals.notes()))
     }
@@ -144,7 +148,7 @@ impl RecordStream {
     }
 
     /// Stop, and give memory and threads back. What was collected stays valid.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
+    pub fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.0.look(py, State::close)
     }
 

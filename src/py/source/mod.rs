@@ -99,6 +99,12 @@ impl FileSource {
         Self { start: self.start.max(position), ..self.clone() }
     }
 
+    /// Some bytes of the file.
+    #[must_use]
+    pub fn part(&self, position: u64, len: u64) -> Self {
+        Self { start: position, end: Some(position.saturating_add(len)), ..self.clone() }
+    }
+
     /// True for a segment of Kafka 0.7, as its name tells.
     pub fn is_kafka_07(&self) -> bool {
         position_07(&self.path).is_some()

@@ -84,7 +84,7 @@ pub fn batch_files(files: Vec<Bound<'_, FileSource>>, options: ReadOptions, note
 }
 
 /// Opens a file and lets it tell its format; an OSError names the file.
-fn open(file: &FileSource, signals: &Arc<Signals>, reading: &Reading, decode: &mut DecodeOptions) -> Result<Source> {
+pub fn open(file: &FileSource, signals: &Arc<Signals>, reading: &Reading, decode: &mut DecodeOptions) -> Result<Source> {
     let mut opened = file.open(signals).map_err(|error| keep(signals, error, file))?;
     reading.resolve(decode, &mut opened)?;
     Ok(opened.source)

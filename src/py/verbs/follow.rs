@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use crate::decode::transactions::Scan;
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::log::{LastBatch, Lookup, ReadAt, Tail};
+use crate::log::{GrowingLog, LastBatch, Lookup, ReadAt};
 use crate::model::Formats;
 use crate::py::interrupt::Signals;
 use crate::py::source::paths;
@@ -68,8 +68,16 @@ pub fn follow_log(
     let (signals, interrupt) = Signals::new();
     let (log, len) = paths::open(&path, &signals).map_err(|error| paths::raised(py, &error, &path, &signals))?;
     let formats = Formats::later(experimental);
-    let tail =
-        Tail { log: &*log, len, limits: Limits::default(), formats, until, is_checked, zeros: zeros.0..zeros.1, interrupt: &interrupt };
+    let growing = GrowingLog {
+        log: &*log,
+        len,
+        limits: Limits::default(),
+        formats,
+        until,
+        is_checked,
+        zeros: zeros.0..zeros.1,
+        interrupt: &interrupt,
+    };
     let since = since.map(|(position, crc, last_offset)| LastBatch { position, crc, last_offset });
     let mut scan = Scan::default();
     for (producer_id, first_offset) in transactions.iter().flatten() {
@@ -77,12 +85,12 @@ pub fn follow_log(
     }
     let walked = py.detach(|| {
         let start = match since {
-            Some(last) if !tail.holds(&last)? => return Ok(None),
+            Some(last) if !growing.holds(&last)? => return Ok(None),
             Some(last) => last.position,
             None if transactions.is_some() => 0,
             None => near_end(&*log, len, (&path, base_offset), &signals)?,
         };
-        tail.walk(start, transactions.is_some().then_some(&mut scan)).map(Some)
+        growing.walk(start, transactions.is_some().then_some(&mut scan)).map(Some)
     });
     let walked = walked.map_err(|error| signals.raised(py, &paths::in_file(error, &path)))?;
     Ok(walked.map(|walked| Followed {

@@ -6,17 +6,21 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::columns::OnError;
+use crate::columns::batch_rows::batch_rows;
 use crate::decode::transactions::Scan;
 use crate::decode::{ChecksumVerifier, Checksums, OffsetRange, transactions as core};
 use crate::error::{Error, Result};
 use crate::framing::Source;
 use crate::limits::Limits;
-use crate::log::{Committed, Entries};
+use crate::log::transaction_history::Transaction;
+use crate::log::{self, Committed, Entries};
 use crate::model::{ControlType, Formats};
+use crate::py::arrow::export::ArrowBatch;
 use crate::py::interrupt::Signals;
 use crate::py::options;
 use crate::py::source::paths;
 use crate::py::source::{self, FileSource};
+use crate::py::verbs::valid_batches::BatchHeader;
 
 /// What a constructor call takes.
 type Parts = (Vec<(i64, i64, i64)>, Option<i64>, Vec<(i64, i64, i64)>);
@@ -158,28 +162,81 @@ impl Entries for Given {
     }
 }
 
-/// Read the markers that end transactions in one segment. A marker whose batch fails its checksum is none.
-///
-/// Args:
-///     source: a buffer or a FileSource.
-///     experimental: batches of magic 3 too.
-///
-/// Returns:
-///     For each, in order, the producer id, the offset, and whether it commits.
-///
-/// Raises:
-///     UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3).
-///     OSError: when the file cannot be read.
-#[pyfunction]
-#[pyo3(signature = (source, *, experimental=false))]
-pub fn scan_markers(py: Python<'_>, source: &Bound<'_, PyAny>, experimental: bool) -> PyResult<Vec<(i64, i64, bool)>> {
-    let mut scan = Scan::keeping_ends();
-    let (signals, interrupt) = Signals::new();
-    signals.skip_damage(true);
-    let given = Given::new(source, &signals)?;
-    let verifier = ChecksumVerifier { formats: Formats::later(experimental), limits: Limits::default(), checksums: Checksums::All };
-    let committed = Committed { wanted: OffsetRange::default(), verifier, is_recovering: false, interrupt: &interrupt };
-    let visited = py.detach(|| given.source(0).and_then(|source| committed.visit_source(source, &mut scan)));
-    visited.map_err(|error| signals.raised(py, &error))?;
-    Ok(scan.into_ends().into_iter().map(|(id, offset, kind)| (id, offset, kind == ControlType::Commit)).collect())
+/// How a transaction ended and what it was: state, producer id, producer epoch, first offset, last offset, offset of the marker, batches,
+/// records, bytes, first timestamp and duration (ms).
+type History = (&'static str, i64, i16, i64, i64, Option<i64>, u64, i64, u64, i64, i64);
+
+/// The transactions of a partition one by one; see `logsegment.log.transactions`.
+#[pyclass(module = "logsegment._core")]
+#[derive(Default)]
+pub struct TransactionHistory(log::TransactionHistory);
+
+#[pymethods]
+impl TransactionHistory {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Begin a segment: read its markers. A marker whose batch fails its checksum does not count.
+    ///
+    /// Args:
+    ///     source: a buffer or a FileSource.
+    ///     experimental: batches of magic 3 too.
+    ///
+    /// Raises:
+    ///     UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3).
+    ///     OSError: if the file cannot be read.
+    #[pyo3(signature = (source, *, experimental=false))]
+    fn enter(&mut self, py: Python<'_>, source: &Bound<'_, PyAny>, experimental: bool) -> PyResult<()> {
+        let mut scan = Scan::keeping_ends();
+        let (signals, interrupt) = Signals::new();
+        signals.skip_damage(true);
+        let given = Given::new(source, &signals)?;
+        let verifier = ChecksumVerifier { formats: Formats::later(experimental), limits: Limits::default(), checksums: Checksums::All };
+        let committed = Committed { wanted: OffsetRange::default(), verifier, is_recovering: false, interrupt: &interrupt };
+        let visited = py.detach(|| given.source(0).and_then(|source| committed.visit_source(source, &mut scan)));
+        visited.map_err(|error| signals.raised(py, &error))?;
+        self.0.enter(scan.into_ends().into_iter().map(|(id, offset, kind)| (id, offset, kind == ControlType::Commit)));
+        Ok(())
+    }
+
+    /// Remember that the segment is damaged at a position.
+    fn add_damage(&mut self, position: u64) {
+        self.0.add_damage(position);
+    }
+
+    /// Visit rows of `logsegment.batches`; return the offset where they begin, the transactions that they end, and the headers whose
+    /// checksums do not match.
+    fn visit(&mut self, rows: &ArrowBatch) -> (Option<i64>, Vec<History>, Vec<BatchHeader>) {
+        let (mut ended, mut invalid) = (Vec::new(), Vec::new());
+        let rows = batch_rows(&rows.0).unwrap_or_default();
+        let first = rows.first().and_then(|row| row.base_offset);
+        for row in rows {
+            if row.is_valid == Some(false) {
+                self.0.mark_undecided();
+                invalid.push(BatchHeader(row));
+            } else {
+                ended.extend(self.0.visit(&row.header).map(history));
+            }
+        }
+        (first, ended, invalid)
+    }
+
+    /// End the last segment, and return the transactions without a marker, by first offset.
+    ///
+    /// Args:
+    ///     longest_ms: a transaction that is open for longer hangs.
+    ///     now: the time up to which they last; None for the newest timestamp.
+    fn open(&mut self, longest_ms: i64, now: Option<i64>) -> Vec<History> {
+        self.0.leave();
+        self.0.open(longest_ms, now).into_iter().map(history).collect()
+    }
+}
+
+fn history(one: Transaction) -> History {
+    let Transaction { state, producer_id, producer_epoch, first_offset, last_offset, marker_offset, .. } = one;
+    let (batches, records, bytes, begin, duration) = (one.batches, one.records, one.bytes, one.first_timestamp, one.duration_ms);
+    let state = state.name();
+    (state, producer_id, producer_epoch, first_offset, last_offset, marker_offset, batches, records, bytes, begin, duration)
 }

@@ -154,7 +154,8 @@ def test_what_ended_in_damage_is_neither_committed_nor_aborted(kind: str, tmp_pa
     data[2] = parts[2][:-10] + bytes([parts[2][-10] ^ 1]) + parts[2][-9:]
     log.write_bytes(b"".join(data))
     told: list[tuple[str, int]] = []
-    own = [one.to_dict() for one in transactions_of(find_segments(place), told=lambda file, one: told.append((one.rule, one.position)))]
+    listed = transactions_of(find_segments(place), on_damage=lambda file, one: told.append((one.rule, one.position)))
+    own = [one.to_dict() for one in listed]
     assert [(one["state"], one["firstOffset"], one["markerOffset"]) for one in own] == [
         ("unknown", 0, 7),
         ("unknown", 2, 8),
@@ -179,7 +180,7 @@ def test_a_bad_checksum_is_reported_by_the_rule_of_its_format(version: str, rule
     assert data is not None
     log.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     told: list[str] = []
-    assert list(transactions_of(find_segments(log), told=lambda _, one: told.append(one.rule))) == []
+    assert list(transactions_of(find_segments(log), on_damage=lambda _, one: told.append(one.rule))) == []
     assert told == [rule] == [one.rule for one in ls.Segment(log).validate().findings if one.severity == "error"]
 
 
@@ -223,7 +224,7 @@ def test_segments_belong_together_in_whatever_order_they_are_named(tmp_path: Pat
     assert [line.rpartition(": ")[2] for line in done.out.decode().splitlines() if "committed" in line] == [
         "0 committed, 1 aborted, 0 open, 0 hanging"
     ] * 2
-    with pytest.raises(ValueError, match="must stand in the order of their offsets"):
+    with pytest.raises(ValueError, match="must be in the order of their offsets"):
         list(transactions_of(find_segments(tmp_path / "orders-0")[::-1]))
 
 

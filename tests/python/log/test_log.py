@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import corpus
 import logsegment as ls
-from logsegment.log.neighbours import validate_files
+from logsegment._validate import validate_sidecars
 from logsegment.segment_files.discovery import find_segments
 
 MODERN = corpus.CORPUS / "modern-4.1.0"
@@ -74,7 +74,7 @@ def test_files_of_every_era_are_sound(era: str):
     """0.8 indexes first offsets and no times, an append of many batches has one entry, 0.11 leaves empty epochs."""
     files = find_segments(corpus.CORPUS / era / "data")
     assert len(files) >= 14
-    assert [(finding.path, finding.message) for finding in validate_files(files).findings] == []
+    assert [(finding.path, finding.message) for finding in validate_sidecars(files).findings] == []
 
 
 def records_of(path: Path) -> list[tuple[Any, ...]]:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import logsegment as ls
-from logsegment.log import valid_times as intact_times
 from made_logs import START, make_partition
 
 needs_spark = pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed")
@@ -114,23 +113,6 @@ def test_without_checksums_the_times_of_damaged_batches_count(tmp_path: Path):
     for check_crc, first in ((True, victim["lastOffset"] + 1), (False, 100)):
         stream = ls.Segment(log).records(columns=["offset"], start_timestamp=START + 100, on_error="skip", check_crc=check_crc)
         assert stream.read_all().to_pylist()[0]["offset"] == first
-
-
-@needs_spark
-def test_who_goes_on_past_it_decodes_no_batch_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    make_partition(tmp_path, "orders", 0, [list(OFFSETS)])
-    log = tmp_path / "orders-0" / f"{0:020}.log"
-    (wanted,) = [row for row in ls.batches(log.read_bytes()).to_pylist() if row["baseOffset"] <= 200 <= row["lastOffset"]]
-    decoded: list[Any] = []
-    own = intact_times.decode
-
-    def noted(source: ls.FileSource, options: Any) -> ls.RecordStream:
-        decoded.append((source.start, source.end))
-        return own(source, options)
-
-    monkeypatch.setattr(intact_times, "decode", noted)
-    reader_of(log, mode="PERMISSIVE", startingTimestamp=str(START + 200)).partitions()
-    assert decoded == [(wanted["position"], wanted["position"] + wanted["size"])]
 
 
 def reader_of(log: Path, **options: str) -> Any:

@@ -293,7 +293,7 @@ def test_a_look_up_that_an_index_leads_past_the_damage_does_not_touch_it(indexed
     (place,) = Search(Conditions(start_offset=offset, end_offset=offset + 1)).places(find_segments(indexed.segment.path))
     assert (place.offset, place.entry_position) == (offset, row["position"])
     assert indexed.is_damage_untouched
-    assert indexed.segment.index_findings == []
+    assert indexed.segment._lookup.index_findings == []
 
 
 def test_a_time_after_the_damage_may_be_lost_with_it(indexed: Indexed):
@@ -328,7 +328,7 @@ def test_behind_the_damage_all_entries_of_an_index_into_it_are_one(indexed: Inde
     indexed.asked.clear()
     assert type(given(indexed.segment.records(columns=["offset"], start_offset=lost["lastOffset"]))[1]) is ChunkError
     assert min(one.start for one in indexed.asked) >= indexed.stored.start - 3 * CHUNK_SIZE
-    assert indexed.segment.index_findings == []
+    assert indexed.segment._lookup.index_findings == []
 
 
 def test_a_time_behind_a_segment_whose_end_is_lost_is_looked_up(tmp_path: Path):

@@ -72,7 +72,7 @@ def test_threads_that_look_up_in_one_segment_do_not_take_each_others_damage(buck
     file = stores.open_file(segment.path)
     damage(Path(str(segment.path)), file._table[3].stored_position + 14)
     CACHE.clear()
-    index = segment._index
+    index = segment._lookup.index
     cuts = index.cuts(0, file.size, 500)
     (row, *_) = (row for row in ls.batches(tiered.original("enc")).to_pylist() if 3000 <= row["position"] < 4000)
 

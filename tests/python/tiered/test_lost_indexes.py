@@ -12,7 +12,7 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
-from logsegment.log.neighbours import validate_segment
+from logsegment._validate import validate_segment
 from logsegment.segment_files.discovery import find_segments
 from logsegment.tiered import ChunkError
 from tiered_leaders import two_leaders, upload

@@ -15,8 +15,8 @@ from typing import TypeAlias
 from logsegment._core import FileSource, RecordBatchError, read_offset_checkpoint
 from logsegment._decode import batch_stream
 from logsegment._log_paths import is_of_0_7
-from logsegment.log.log_end import last_intact
-from logsegment.log.segment import Segment
+from logsegment.log.log_end import last_valid
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.log.time_lookup import first_offset_at
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.offsets import EARLIEST, LATEST, Edge, OffsetLimit, ensure_assigned
@@ -48,7 +48,7 @@ class LogRange:
     segments: Sequence[SegmentFile]
     start: int | None = None
     end: int | None = None
-    looked_up: tuple[Segment, ...] = ()
+    looked_up: tuple[SegmentLookup, ...] = ()
 
 
 def ranges_of(logs: Mapping[TopicPartition, Sequence[SegmentFile]], options: BatchOptions) -> list[LogRange]:
@@ -103,7 +103,7 @@ def resolved(name: TopicPartition, limit: OffsetLimit, edge: Edge, find: Callabl
     return LATEST if found is None else found
 
 
-def offset_at(segments: Iterable[Segment], timestamp: int, options: RecordQuery, within: tuple[int | None, int | None]) -> int | None:
+def offset_at(segments: Iterable[SegmentLookup], timestamp: int, options: RecordQuery, within: tuple[int | None, int | None]) -> int | None:
     """Return the first offset at a time (ms) or later; None if there is none.
 
     Args:
@@ -146,10 +146,10 @@ def _range(name: TopicPartition, segments: Sequence[SegmentFile], checkpoints: C
     first = None if segments[0].base_offset is None else earliest(name, segments, checkpoints)
     # Deleted records stay in the file until all of its segment is deleted.
     after_deleted = first if first is not None and first > base_of(segments[0]) else None
-    looked_up: list[Segment] = []
+    looked_up: list[SegmentLookup] = []
 
-    def opened() -> Iterator[Segment]:
-        for segment in map(Segment, segments):
+    def opened() -> Iterator[SegmentLookup]:
+        for segment in map(SegmentLookup, segments):
             if not options.read.skips_damage:
                 looked_up.append(segment)
             yield segment
@@ -199,10 +199,10 @@ def _lost_end(one: LogRange, recovers: bool) -> str | None:
 
 def _end_before(one: LogRange, offset: int, recovers: bool) -> int | None:
     """Return the end of the log if it is before an offset. A damaged header may claim the bytes of valid batches up to the end."""
-    end = Segment(one.segments[-1]).next_offset()
+    end = SegmentLookup(one.segments[-1]).next_offset()
     if end is None or offset <= end:
         return None
-    last = last_intact(one.segments[-1], None, experimental=True) if recovers else None
+    last = last_valid(one.segments[-1], None, experimental=True) if recovers else None
     return None if last is not None and offset <= last[2] + 1 else end
 
 

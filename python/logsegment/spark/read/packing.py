@@ -13,7 +13,7 @@ from operator import add, gt
 from typing import TypeAlias, TypeVar
 
 from logsegment._core import LimitError
-from logsegment.log.segment import Segment
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import TopicPartition
 
@@ -97,7 +97,7 @@ class SegmentPiece:
         resumes: another piece has the offsets before `start`.
     """
 
-    segment: Segment
+    segment: SegmentLookup
     name: TopicPartition
     size: int
     begin: int
@@ -186,7 +186,7 @@ def _cut_by_bytes(piece: SegmentPiece, step: int, *, recovers: bool) -> list[Seg
     """Cut into pieces of about `step` bytes; each batch is in one of them."""
     # A cut shortly before the end would make a tiny task.
     last = piece.begin + piece.bytes - step // 2
-    cuts = piece.segment.cuts(step, piece.begin, last, intact=recovers) if last > piece.begin else []
+    cuts = piece.segment.cuts(step, piece.begin, last, valid=recovers) if last > piece.begin else []
     begins, stops = [piece.begin, *cuts], [*cuts, piece.stop]
     return [replace(piece, begin=begin, stop=stop) for begin, stop in zip(begins, stops, strict=True)]
 
@@ -199,7 +199,7 @@ def _cut_by_offsets(piece: SegmentPiece, most: int, *, recovers: bool) -> list[S
     ends, stops = [*(cut[0] for cut in cuts), piece.end], [*(cut[2] for cut in cuts), piece.stop]
     if recovers:
         # Headers lead to the cuts, and a damaged one may claim the offsets of valid batches.
-        ranges = [piece.segment.intact_range(start, end) for start, end in zip(starts, ends, strict=True)]
+        ranges = [piece.segment.valid_range(start, end) for start, end in zip(starts, ends, strict=True)]
         return [
             replace(piece, begin=begin, stop=stop, start=start, end=end, resumes=number > 0)
             for number, ((begin, stop), start, end) in enumerate(zip(ranges, starts, ends, strict=True))

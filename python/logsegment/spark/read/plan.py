@@ -17,10 +17,9 @@ from logsegment._core import FileSource, Finding, LimitError, RecordBatchError, 
 from logsegment._decode import batch_stream
 from logsegment._errors import without_file
 from logsegment._log_paths import is_of_0_7
-from logsegment.log.faults import TORN
-from logsegment.log.neighbours import committed_transactions
-from logsegment.log.reader import with_followers
-from logsegment.log.segment import Segment
+from logsegment._validate import TORN
+from logsegment.log.reader import committed_transactions, with_followers
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.discovery import SegmentFile, is_gap, segments_beside
 from logsegment.spark.options.read import BatchOptions
 from logsegment.spark.options.topics import NAMED, discover, warn_of_gaps
@@ -124,7 +123,7 @@ def _pieces(log: LogRange, timestamp: int | None, options: BatchOptions) -> list
 
 
 def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: BatchOptions) -> SegmentPiece | None:
-    segment, recovers = Segment(file), options.read.skips_damage
+    segment, recovers = SegmentLookup(file), options.read.skips_damage
     try:
         size = segment.size
         if file.base_offset is None:
@@ -138,7 +137,7 @@ def _piece(file: SegmentFile, log: LogRange, timestamp: int | None, options: Bat
             begin, stop = segment.byte_range(start, log.end)
             if recovers:
                 # A damaged header may claim all bytes of the segment.
-                begin, stop = segment.intact_range(start, log.end)
+                begin, stop = segment.valid_range(start, log.end)
         if timestamp is not None and not recovers:
             # A damaged header may claim the bytes of valid batches, and hide their times.
             first = segment.position_for_timestamp(timestamp)
@@ -181,7 +180,7 @@ def _task(pieces: Iterable[SegmentPiece], known: Mapping[str, Transactions | Non
 
 def _part(piece: SegmentPiece, known: Transactions | None, reported: set[str]) -> SegmentPart:
     """Return what a task reads of a segment. One task reports the finding of a segment: `reported` has those of other tasks."""
-    file = piece.segment._file
+    file = piece.segment.file
     source = (replace(file, finding=None) if file.path in reported else file).source(piece.begin, piece.stop)
     reported.add(file.path)
     return SegmentPart(source, *piece.name, piece.start, piece.end, known and _touching(known, piece), piece.resumes)
@@ -213,7 +212,7 @@ def _ensure_entries(file: SegmentFile, options: BatchOptions) -> None:
         raise ValueError(f"{shown(file.path)}: no log segment: there is not one whole entry in it")
 
 
-def _warn_of_indexes(segments: Iterable[Segment]) -> None:
+def _warn_of_indexes(segments: Iterable[SegmentLookup]) -> None:
     """Warn once of segments that were looked up without valid indexes, which takes longer."""
     found = {finding.path: f"{finding.path}: [{finding.rule}] {finding.message}" for one in segments for finding in _findings(one)}
     if found:
@@ -222,7 +221,7 @@ def _warn_of_indexes(segments: Iterable[Segment]) -> None:
         warnings.warn(f"indexes do not help, batch headers were read instead: {'; '.join(texts[:NAMED])}{more}", UserWarning, stacklevel=4)
 
 
-def _findings(segment: Segment) -> list[Finding]:
+def _findings(segment: SegmentLookup) -> list[Finding]:
     try:
         return [one for one in segment.index_findings if not _is_of_active_segment(one)]
     except OSError:

@@ -16,8 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from logsegment._core import FileSource, Finding, RecordBatchError, batch_stream, findings_table
 from logsegment._decode import batches
 from logsegment._errors import in_file
-from logsegment._validate import validated
-from logsegment.log.neighbours import Surroundings, validate_segment
+from logsegment._validate import Surroundings, validate_segment, validated
 from logsegment.log.segment import Segment
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.names import VIEWS, View, warn_of_ignored

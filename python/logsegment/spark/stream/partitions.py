@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 from logsegment import stores
 from logsegment._core import RecordBatchError, SegmentIndex, follow_log, open_transactions
-from logsegment.log.log_end import NO_ZEROS, Last, last_intact
+from logsegment.log.log_end import NO_ZEROS, Last, last_valid
 from logsegment.log.reader import arranged
 from logsegment.segment_files.discovery import SegmentFile, segments_beside
 from logsegment.spark.options.read import StreamOptions
@@ -198,14 +198,14 @@ class _EndTracker:
         except RecordBatchError:
             if not self._recovers:
                 raise
-            return last_intact(segment, since, experimental=self._experimental)
+            return last_valid(segment, since, experimental=self._experimental)
         if followed is not None:
             self._zeros = followed.zeros
             if not self._recovers:
                 return followed.last
             # The last header may claim the bytes of other batches.
             stop = followed.zeros[0] if followed.zeros != NO_ZEROS else None
-            return last_intact(segment, followed.last, stop, experimental=self._experimental)
+            return last_valid(segment, followed.last, stop, experimental=self._experimental)
         assert since is not None, "a walk without `since` always succeeds"
         return self._last(segment, None, is_checked=is_checked)
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from logsegment._core import FileSource, RecordBatchError, RecordStream, SegmentIndex, Transactions
 from logsegment._decode import decoded
 from logsegment._errors import in_file
-from logsegment.log.neighbours import committed_transactions
-from logsegment.log.reader import in_range, lower_bounded, with_followers
+from logsegment.log.reader import committed_transactions, in_range, lower_bounded, with_followers
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.read import StreamOptions
 from logsegment.spark.read.bounds import base_of

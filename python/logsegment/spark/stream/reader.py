@@ -13,7 +13,7 @@ import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from logsegment._log_paths import is_of_0_7
-from logsegment.log.segment import Segment
+from logsegment.log.segment_lookup import SegmentLookup
 from logsegment.segment_files.discovery import SegmentFile
 from logsegment.spark.options.names import TRIGGERS
 from logsegment.spark.options.offsets import EARLIEST, LATEST, OffsetLimit, Offsets, by_topic, ensure_assigned, offsets_of
@@ -241,7 +241,7 @@ def _starting(name: TopicPartition, options: StreamOptions, segments: Sequence[S
     """Return the first offset of a new query in one partition."""
 
     def find(timestamp: int) -> int | None:
-        return offset_at(map(Segment, segments), timestamp, options, (reach.earliest, reach.latest))
+        return offset_at(map(SegmentLookup, segments), timestamp, options, (reach.earliest, reach.latest))
 
     offset = resolved(name, options.starting, "starting", find)
     if offset == EARLIEST:

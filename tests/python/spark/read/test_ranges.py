@@ -475,7 +475,7 @@ def test_the_indexes_of_an_active_segment_are_no_reason_to_warn(tmp_path: Path):
     for suffix in (".index", ".timeindex"):
         with (tmp_path / "orders-0" / f"{0:020}{suffix}").open("ab") as file:
             file.write(bytes(1200))
-    assert {found.rule for found in ls.Segment(tmp_path / "orders-0" / f"{0:020}.log").index_findings} == {"SEG-5"}
+    assert {found.rule for found in ls.Segment(tmp_path / "orders-0" / f"{0:020}.log")._lookup.index_findings} == {"SEG-5"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rows = read(tmp_path, startingOffsets='{"orders":{"0":90}}', endingTimestamp=str(START + 95))
@@ -526,8 +526,8 @@ def test_equal_times_and_one_that_is_far_ahead_make_no_index_stale(tmp_path: Pat
     Path(path).write_bytes(Path(path).read_bytes()[:12])
     stream = ls.Segment(segment.path).records(columns=["offset"], start_timestamp=START + 1)
     assert stream.to_pyarrow()["offset"].to_pylist() == [rows - 1]
-    assert segment.position_for_timestamp(START + 1)
-    assert segment.index_findings == []
+    assert segment._lookup.position_for_timestamp(START + 1)
+    assert segment._lookup.index_findings == []
     assert [found.rule for found in segment.validate(depth="headers").findings] == []
 
 
@@ -538,12 +538,14 @@ def test_indexes_of_brokers_are_not_suspected():
             segment = ls.Segment(path.with_suffix(".log"))
             offsets = [offset for offset, _ in segment.offset_index]
             for offset in [*offsets, *(other + 1 for other in offsets)]:
-                segment.byte_range(offset, offset + 1)
+                segment._lookup.byte_range(offset, offset + 1)
             for timestamp, _ in segment.time_index:
-                segment.position_for_timestamp(timestamp)
-                segment.position_for_timestamp(min(timestamp + 1, 2**63 - 1))
+                segment._lookup.position_for_timestamp(timestamp)
+                segment._lookup.position_for_timestamp(min(timestamp + 1, 2**63 - 1))
             # Logs of Kafka 0.8 have no .timeindex, which is IDX-1 and says nothing against the .index.
-            assert [found.rule for found in segment.index_findings if found.rule.startswith("IDX") and found.rule != "IDX-1"] == [], path
+            assert [
+                found.rule for found in segment._lookup.index_findings if found.rule.startswith("IDX") and found.rule != "IDX-1"
+            ] == [], path
             seen += 1
     assert seen > 5
 

@@ -19,7 +19,7 @@ import hostile
 import logsegment as ls
 from corpus import Row, rows_of
 from logsegment._options import ReadOptions
-from logsegment.log.neighbours import Surroundings, validate_segment
+from logsegment._validate import Surroundings, validate_segment
 from logsegment.segment_files.discovery import SegmentFile, find_segments
 from logsegment.spark import LogSegmentSource
 from logsegment.spark.options.plugins import ABSENT

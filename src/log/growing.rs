@@ -10,7 +10,7 @@ use super::{Headers, ReadAt};
 use crate::decode::transactions::Scan;
 use crate::decode::verify;
 use crate::error::Result;
-use crate::framing;
+use crate::framing::Tail;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::model::{BatchHeader, Formats};
@@ -46,7 +46,7 @@ pub struct Walked {
 }
 
 /// A log of `len` bytes, as it is now.
-pub struct Tail<'a> {
+pub struct GrowingLog<'a> {
     /// The log.
     pub log: &'a dyn ReadAt,
     /// Its bytes.
@@ -65,7 +65,7 @@ pub struct Tail<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-impl Tail<'_> {
+impl GrowingLog<'_> {
     /// Whether the batch is still where it was.
     ///
     /// # Errors
@@ -120,9 +120,9 @@ impl Tail<'_> {
         }
         walked.zeros = 0..0;
         match headers.tail() {
-            Some(framing::Tail::Torn { position, .. }) => _ = walked.unfinished.get_or_insert(position),
-            Some(framing::Tail::Zeros { position, bytes }) => walked.zeros = position..position.saturating_add(bytes),
-            Some(framing::Tail::Complete) | None => {}
+            Some(Tail::Torn { position, .. }) => _ = walked.unfinished.get_or_insert(position),
+            Some(Tail::Zeros { position, bytes }) => walked.zeros = position..position.saturating_add(bytes),
+            Some(Tail::Complete) | None => {}
         }
         Ok(walked)
     }
@@ -171,7 +171,7 @@ mod tests {
             let before = self.1.load(Ordering::Relaxed);
             let (limits, formats, interrupt) = (Limits::default(), Formats::Experimental, Interrupt::default());
             let len = as_u64(self.0.len());
-            let tail = Tail { log: self, len, limits, formats, until: None, is_checked: false, zeros, interrupt: &interrupt };
+            let tail = GrowingLog { log: self, len, limits, formats, until: None, is_checked: false, zeros, interrupt: &interrupt };
             tail.walk(start, None).map(|walked| (walked, self.1.load(Ordering::Relaxed) - before))
         }
     }

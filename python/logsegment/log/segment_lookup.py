@@ -1,0 +1,239 @@
+"""The bytes of one segment that hold offsets or times, and where it can be cut: `SegmentLookup`.
+
+Indexes lead there if they are right, batch headers if not.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+
+from logsegment._core import Finding, RecordBatchError, SegmentIndex
+from logsegment._log_paths import is_of_0_7
+from logsegment._options import ReadOptions
+from logsegment.segment_files.discovery import SegmentFile, size_of
+from logsegment.stores.uri import shown
+from logsegment.tiered.catalog import latest_timestamp
+from logsegment.tiered.errors import ChunkError
+
+#: Position and size of a batch, its first offset and its last offset; the last three are None if there is no such batch.
+FoundBatch = tuple[int, tuple[int, int, int] | None]
+
+
+class SegmentLookup:
+    """Look-ups in one segment. Entries of Kafka 0.7 have no offsets and no times: all of its bytes may be wanted.
+
+    Args:
+        file: the segment.
+
+    Attributes:
+        file (SegmentFile): the segment.
+        bytes_walked (int): bytes of which every header was read, because no index led past them.
+    """
+
+    def __init__(self, file: SegmentFile) -> None:
+        self.file = file
+        self.bytes_walked = 0
+        #: What look-ups have shown of an `.index` that is valid by itself: it led nowhere.
+        self._misled: list[Finding] = []
+
+    @property
+    def path(self) -> str:
+        """Path of the file."""
+        return self.file.path
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file now.
+
+        Raises:
+            OSError: if there is no such file.
+        """
+        return size_of(self.file)
+
+    @property
+    def base_offset(self) -> int | None:
+        """The first offset that the segment may hold."""
+        return self.file.base_offset
+
+    @property
+    def held(self) -> tuple[int, int] | None:
+        """First and last offset of the batches, if they contradict the name of the file."""
+        return self.file.held
+
+    @cached_property
+    def index(self) -> SegmentIndex:
+        """The indexes, each read when it is first needed."""
+        return SegmentIndex(self.path, self.file.base_offset or 0)
+
+    def sidecar(self, suffix: str) -> str:
+        """Return the path of a sidecar file."""
+        return os.path.splitext(self.path)[0] + suffix
+
+    def findings_of(self, suffix: str) -> list[Finding]:
+        """Return the findings of one index alone."""
+        return [finding for finding in self.index.findings() if finding.path.startswith(shown(self.sidecar(suffix)) + "@")]
+
+    @property
+    def index_findings(self) -> list[Finding]:
+        """The findings of the `.index` alone (missing, cut, out of order), and of look-ups that it led nowhere."""
+        return [] if is_of_0_7(self.path) else [*self.findings_of(".index"), *self._misled]
+
+    def range_to_read(self, options: ReadOptions) -> tuple[int, int | None]:
+        """Return the bytes that a read needs, as `byte_range` or `valid_range` does.
+
+        Args:
+            options: those of the read, with the offsets that are wanted. A read that skips damage trusts no header that may be damaged.
+                Offsets of Kafka 0.7 are positions after messages, by which nothing is looked up.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        if options.format in ("0.7", "sniff"):
+            return 0, None
+        look_up = self.valid_range if options.skips_damage else self.byte_range
+        return look_up(options.start_offset, options.end_offset)
+
+    def byte_range(self, start_offset: int | None = None, end_offset: int | None = None) -> tuple[int, int | None]:
+        """Find the bytes of the batches that may hold wanted offsets.
+
+        Args:
+            start_offset: first offset wanted (inclusive).
+            end_offset: first offset not wanted (exclusive).
+
+        Returns:
+            Position of the first batch, and the end of the last one; None for the end of the file. The range begins at 0, or ends at the
+            end of the file, if headers cannot be read: the decode raises the error. It begins before a damaged chunk of an upload if the
+            first of the offsets was in that chunk.
+
+        Raises:
+            OSError: if the file cannot be read.
+
+        Source: `LogSegment.translateOffset` in Kafka.
+        """
+        if is_of_0_7(self.path):
+            return 0, None
+        first = 0
+        try:
+            if start_offset is not None:
+                first, batch = self.find_offset(start_offset)
+                if batch is None:
+                    return first, None
+            if end_offset is None:
+                return first, None
+            position, batch = self.find_offset(end_offset - 1)
+        except ChunkError:
+            return first or self.valid_range(start_offset)[0], None
+        except RecordBatchError:
+            return first, None
+        return first, max(first, position + batch[0]) if batch else None
+
+    def valid_range(self, start_offset: int | None = None, end_offset: int | None = None) -> tuple[int, int | None]:
+        """Find the bytes of wanted offsets for a read that skips damage: no damaged header can hide a valid batch.
+
+        Args:
+            start_offset: first offset wanted (inclusive).
+            end_offset: first offset not wanted (exclusive).
+
+        Returns:
+            As `byte_range`, but more bytes: from entry to entry of the index, and the whole file without an index.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        return (0, None) if is_of_0_7(self.path) else self.index.intact_range(start_offset, end_offset)
+
+    def find_offset(self, offset: int) -> FoundBatch:
+        """Find the first batch that ends at or after an offset.
+
+        Raises:
+            RecordBatchError: if headers on the way cannot be read.
+            OSError: if the file cannot be read.
+        """
+        position, batch, by_index = self.index.find_offset(offset)
+        self.bytes_walked += 0 if by_index else position
+        if misled := self.index.misled_by_offset(offset, position, by_index):
+            self._misled = [misled]
+        return position, batch
+
+    def find_timestamp(self, timestamp: int) -> FoundBatch:
+        """Find the first batch that may hold a record of this time (ms) or later, by its header.
+
+        Nothing is found in an upload with a damaged chunk if its manifest says that all of its records are earlier.
+
+        Raises:
+            RecordBatchError: if headers on the way cannot be read.
+            OSError: if the file cannot be read.
+        """
+        try:
+            position, batch, _ = self.index.find_timestamp(timestamp)
+            self.bytes_walked += position
+            return position, batch
+        except ChunkError:
+            latest = latest_timestamp(self.path)
+            if latest is None or latest >= timestamp:
+                raise
+            return self.size, None
+
+    def position_for_timestamp(self, timestamp: int) -> int | None:
+        """Return the position of the first batch that may hold a record of this time (ms) or later, or None if headers show that none does.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        if is_of_0_7(self.path):
+            return 0
+        try:
+            position, batch = self.find_timestamp(timestamp)
+        except RecordBatchError:
+            return 0
+        return None if batch is None else position
+
+    def next_offset(self) -> int | None:
+        """Return the offset after the last whole batch, the first offset if there is none, or None if headers cannot be read.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        if is_of_0_7(self.path):
+            return None
+        try:
+            last = self.index.last_batch()
+        except RecordBatchError:
+            return None
+        return self.file.base_offset if last is None else last[2] + 1
+
+    def cuts(self, step_bytes: int, start: int = 0, end: int | None = None, *, valid: bool = False) -> list[int]:
+        """Return positions of batches where the file can be cut into pieces of about `step_bytes`.
+
+        Args:
+            step_bytes: wanted size of a piece.
+            start: position of a batch; it is not among the cuts.
+            end: end of the last piece.
+            valid: cut only before batches whose checksum matches, for reads that skip damage.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        if is_of_0_7(self.path):
+            return []
+        return self.index.cuts(start, self.size if end is None else end, step_bytes, intact=valid)
+
+    def offset_cuts(self, step: int, start_offset: int, end_offset: int | None = None) -> list[tuple[int, int, int]]:
+        """Return where the file can be cut into pieces of at most `step` offsets.
+
+        Args:
+            step: most offsets of a piece.
+            start_offset: first offset of the first piece.
+            end_offset: first offset after the last piece; None for all.
+
+        Returns:
+            For each piece but the first: its first offset, its position, and where the bytes of the piece before end. A batch that holds
+            offsets of both is among the bytes of both.
+
+        Raises:
+            OSError: if the file cannot be read.
+        """
+        if is_of_0_7(self.path):
+            return []
+        return self.index.offset_cuts(start_offset, 2**63 - 1 if end_offset is None else end_offset, step)

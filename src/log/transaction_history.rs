@@ -1,0 +1,179 @@
+//! The transactions of a partition one by one: which producer, from where to where, how large, how long, and how each ended.
+//!
+//! Batch headers and markers go in, transactions come out. Damage puts the transactions that are open there in doubt: their markers may
+//! have been in the damaged bytes. Source: KIP-98 and KIP-664; `TransactionsCommand` in Kafka's tools.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::model::BatchHeader;
+
+/// How a transaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// By a COMMIT marker.
+    Committed,
+    /// By an ABORT marker.
+    Aborted,
+    /// Not yet.
+    Open,
+    /// Not yet, and a coordinator would have aborted it by now.
+    Hanging,
+    /// Damage follows its begin, which may have held its marker.
+    Undecided,
+}
+
+impl State {
+    /// The name that users see.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Committed => "committed",
+            Self::Aborted => "aborted",
+            Self::Open => "open",
+            Self::Hanging => "hanging",
+            Self::Undecided => "unknown",
+        }
+    }
+}
+
+/// A transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    /// How it ended.
+    pub state: State,
+    /// Producer id.
+    pub producer_id: i64,
+    /// Producer epoch in which it began.
+    pub producer_epoch: i16,
+    /// First offset of its first batch.
+    pub first_offset: i64,
+    /// Last offset of its last batch.
+    pub last_offset: i64,
+    /// Offset of its marker.
+    pub marker_offset: Option<i64>,
+    /// Batches.
+    pub batches: u64,
+    /// Records in them.
+    pub records: i64,
+    /// Their bytes as stored.
+    pub bytes: u64,
+    /// Time of its first batch, ms; `NO_TIME` for none.
+    pub first_timestamp: i64,
+    /// From there to its marker, or to the time up to which open transactions last, ms.
+    pub duration_ms: i64,
+}
+
+/// A timestamp that is absent.
+pub const NO_TIME: i64 = -1;
+
+/// The transactions that have no marker so far. Segments are visited in the order of their offsets.
+#[derive(Debug)]
+pub struct TransactionHistory {
+    /// The markers of the segment that is read, by producer id and offset; true for a commit.
+    markers: HashMap<(i64, i64), bool>,
+    open: HashMap<i64, Transaction>,
+    undecided: HashSet<i64>,
+    /// Where the segment that is read is damaged, until a batch after it comes.
+    damage: Vec<u64>,
+    newest_timestamp: i64,
+}
+
+impl Default for TransactionHistory {
+    fn default() -> Self {
+        Self { markers: HashMap::new(), open: HashMap::new(), undecided: HashSet::new(), damage: Vec::new(), newest_timestamp: NO_TIME }
+    }
+}
+
+impl TransactionHistory {
+    /// Begin a segment with these markers: producer id, offset, and true for a commit.
+    pub fn enter(&mut self, markers: impl IntoIterator<Item = (i64, i64, bool)>) {
+        self.leave();
+        self.markers = markers.into_iter().map(|(producer, offset, commits)| ((producer, offset), commits)).collect();
+    }
+
+    /// Remember that the segment is damaged at a position.
+    pub fn add_damage(&mut self, position: u64) {
+        self.damage.push(position);
+    }
+
+    /// End a segment: all of its damage lies before the next one.
+    pub fn leave(&mut self) {
+        if !self.damage.is_empty() {
+            self.damage.clear();
+            self.mark_undecided();
+        }
+    }
+
+    /// Visit the next batch; return the transaction that it ends.
+    pub fn visit(&mut self, header: &BatchHeader) -> Option<Transaction> {
+        let before = self.damage.len();
+        self.damage.retain(|position| *position > header.position);
+        if self.damage.len() < before {
+            self.mark_undecided();
+        }
+        self.newest_timestamp = self.newest_timestamp.max(header.max_timestamp);
+        let producer_id = header.producer.id;
+        if !header.is_transactional() || producer_id < 0 {
+            return None;
+        }
+        if !header.is_control() {
+            self.add(header);
+            return None;
+        }
+        let commits = *self.markers.get(&(producer_id, header.last_offset))?;
+        let ended = self.open.remove(&producer_id)?;
+        let state = self.state_of(&ended, if commits { State::Committed } else { State::Aborted });
+        let duration_ms = between(ended.first_timestamp, header.max_timestamp);
+        Some(Transaction { state, marker_offset: Some(header.last_offset), duration_ms, ..ended })
+    }
+
+    /// Put all open transactions in doubt, as a batch does whose checksum does not match.
+    pub fn mark_undecided(&mut self) {
+        self.undecided.extend(self.open.keys());
+    }
+
+    /// Return the transactions without a marker, by first offset.
+    ///
+    /// `longest_ms`: a transaction that is open for longer hangs. `now`: the time up to which they last, by default the newest timestamp.
+    pub fn open(&mut self, longest_ms: i64, now: Option<i64>) -> Vec<Transaction> {
+        let until = now.unwrap_or(self.newest_timestamp);
+        let mut open: Vec<_> = std::mem::take(&mut self.open).into_values().collect();
+        open.sort_unstable_by_key(|one| one.first_offset);
+        let ended = open.into_iter().map(|one| {
+            let duration_ms = between(one.first_timestamp, until);
+            let state = self.state_of(&one, if duration_ms > longest_ms { State::Hanging } else { State::Open });
+            Transaction { state, duration_ms, ..one }
+        });
+        ended.collect()
+    }
+
+    fn state_of(&mut self, one: &Transaction, state: State) -> State {
+        if self.undecided.remove(&one.producer_id) { State::Undecided } else { state }
+    }
+
+    fn add(&mut self, header: &BatchHeader) {
+        let one = self.open.entry(header.producer.id).or_insert_with(|| {
+            let times = [header.base_timestamp, header.max_timestamp];
+            Transaction {
+                state: State::Open,
+                producer_id: header.producer.id,
+                producer_epoch: header.producer.epoch,
+                first_offset: header.base_offset,
+                last_offset: header.base_offset,
+                marker_offset: None,
+                batches: 0,
+                records: 0,
+                bytes: 0,
+                first_timestamp: times.into_iter().filter(|time| *time >= 0).min().unwrap_or(NO_TIME),
+                duration_ms: 0,
+            }
+        });
+        one.last_offset = header.last_offset;
+        one.batches += 1;
+        one.records = one.records.saturating_add(i64::from(header.count.unwrap_or(0)));
+        one.bytes = one.bytes.saturating_add(header.size);
+    }
+}
+
+fn between(begun: i64, ended: i64) -> i64 {
+    if begun == NO_TIME { 0 } else { ended.saturating_sub(begun).max(0) }
+}
