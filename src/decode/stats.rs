@@ -53,7 +53,7 @@ impl Stats {
             ("bytes_read", self.bytes_read),
             ("entries_read", self.entries_read),
             ("entries_skipped", self.entries_skipped),
-            ("entries_unpacked", self.entries_decompressed),
+            ("entries_decompressed", self.entries_decompressed),
             ("bytes_inflated", self.bytes_inflated),
             ("bytes_checksummed", self.bytes_checksummed),
             ("records", self.records),
