@@ -109,7 +109,7 @@ def written(table: str, records: list[tuple[int, str, Schema | None, Schema]]) -
     lines = ["/// The types of records, by their numbers.", "pub static RECORDS: &[Record] = &["]
     for number, name, key, value in records:
         keyed = f"Some(&{constant(key['name'])})" if key else "None"
-        lines.append(f'    Record {{ id: {number}, name: "{name}", key: {keyed}, value: &{constant(value["name"])} }},')
+        lines.append(f'    record({number}, "{name}", {keyed}, &{constant(value["name"])}),')
     lines += ["];", "", *message_lines(places[table], "")]
     yield table, source(lines, [f"use super::{part}::*;" for part in parts])
     for part in parts:
@@ -119,8 +119,8 @@ def written(table: str, records: list[tuple[int, str, Schema | None, Schema]]) -
 def source(lines: list[str], imports: Sequence[str] = ()) -> str:
     """A file of these lines, which imports what they name."""
     text = "\n".join(lines)
-    calls = [name for name in ("array", "field", "group", "message") if f"{name}(" in text]
-    types = [name for name in ("Message", "Record") if re.search(rf": (&\[)?{name}\b", text)]
+    calls = [name for name in ("array", "field", "group", "message", "record") if re.search(rf"\b{name}\(", text)]
+    types = [name for name in ("Field", "Message", "Record") if re.search(rf": (&\[)?{name}\b", text)]
     names = ", ".join(["Kind::*", *types, *calls])
     return formatted("\n".join([HEAD, "", *imports, f"use super::{{{names}}};", "", text]))
 
@@ -134,26 +134,34 @@ def one_message(name: str, schema: Schema, visible: str) -> list[str]:
     """The table of one message."""
     first, last = versions(schema["validVersions"])
     flexible, _ = versions(schema["flexibleVersions"])
-    common = {struct["name"]: struct["fields"] for struct in schema.get("commonStructs", [])}
-    start = f'{visible}static {constant(name)}: Message = message("{name}", {first}, {last}, {flexible}, &['
-    return [start, *field_lines(schema["fields"], common), "]);", ""]
+    lines = []
+    for struct in schema.get("commonStructs", []):
+        lines += [f"const {shared(schema, struct['name'])}: &[Field] = &[", *field_lines(struct["fields"], schema), "];", ""]
+    start = f'{visible}static {constant(name)}: Message = message("{name}", {first}, {last}, {flexible}).of(&['
+    return [*lines, start, *field_lines(schema["fields"], schema), "]);", ""]
 
 
-def field_lines(fields: list[Schema], common: dict[str, list[Schema]]) -> Iterator[str]:
+def field_lines(fields: list[Schema], schema: Schema) -> Iterator[str]:
     """One line a field."""
     for one in fields:
         assert "flexibleVersions" not in one, f"{one['name']} is flexible in versions of its own"
-        yield f'field("{camel(one["name"])}", {kind(one["type"], one, common)}){modifiers(one)},'
+        yield f'field("{camel(one["name"])}", {kind(one["type"], one, schema)}){modifiers(one)},'
 
 
-def kind(name: str, one: Schema, common: dict[str, list[Schema]]) -> str:
+def kind(name: str, one: Schema, schema: Schema) -> str:
     """How the bytes of a type are read."""
     if name.startswith("[]"):
-        return f"array(&{kind(name[2:], one, common)})"
+        return f"array(&{kind(name[2:], one, schema)})"
     if name in KINDS:
         return KINDS[name]
-    inner = "".join(field_lines(one.get("fields") or common[name], common))
-    return f"group(&[{inner}])"
+    if "fields" not in one:
+        return f"group({shared(schema, name)})"
+    return f"group(&[{''.join(field_lines(one['fields'], schema))}])"
+
+
+def shared(schema: Schema, struct: str) -> str:
+    """The name of a struct that several fields of a message have."""
+    return f"{constant(schema['name'])}_{constant(struct)}"
 
 
 def modifiers(one: Schema) -> str:

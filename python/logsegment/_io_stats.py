@@ -7,7 +7,7 @@ class IoStats(dict[str, int]):
     bytes_read: bytes taken from the source.
     entries_read: entries whose header was parsed.
     entries_skipped: entries that were not opened, since nothing of them was wanted.
-    entries_unpacked: entries that were decompressed.
+    entries_decompressed: entries that were decompressed.
     bytes_inflated: bytes that decompression gave.
     bytes_checksummed: bytes of entries that were compared with their checksums; a search behind damage compares more.
     records: records given.

@@ -4,7 +4,7 @@ use arrow_array::BinaryArray;
 use arrow_buffer::{Buffer, OffsetBuffer};
 
 use super::bitmap;
-use super::values::{OnBadValue, Values};
+use super::values::{OnBadValue, Values, too_much};
 use crate::convert::{ConvertOptions, Converter};
 use crate::error::{ErrorKind, Result};
 use crate::framing::Source;
@@ -54,9 +54,4 @@ fn convert_value(source: Source, options: &ConvertOptions, is_loss_allowed: bool
         return Err(ErrorKind::Loss { losses: converter.losses().to_string() }.into());
     }
     Ok(())
-}
-
-#[cold]
-fn too_much() -> crate::Error {
-    ErrorKind::Limit { limit: "2^31-1 bytes or rows of one array", asked: 1 << 31, allowed: (1 << 31) - 1 }.into()
 }

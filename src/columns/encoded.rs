@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 use super::bitmap;
 use super::rows::Rows;
 use super::rows::bytes::Ends;
-use super::values::OnBadValue;
+use super::values::{OnBadValue, too_much};
 use crate::encode::RecordWriter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::interrupt::Interrupt;
@@ -23,14 +23,20 @@ pub fn encode_lists(chunks: &[ArrayRef], writer: &mut RecordWriter, on_bad: OnBa
     let (mut ends, mut nulls) = (vec![0], Vec::new());
     for chunk in chunks {
         let (lists, records) = lists_of(chunk)?;
-        let rows = Rows::of_structs(records)?;
+        // A slice of a table shares the records of all slices.
+        let held = lists.items(chunk.len());
+        let records = records.slice(held.start, held.len());
+        let rows = Rows::of_structs(&records)?;
         for value in 0..chunk.len() {
             interrupt.ensure_wanted()?;
             let row = ends.len() - 1;
             let begin = writer.ended_len();
             let written = if chunk.is_valid(value) {
                 writer.restart();
-                rows.write_range(writer, lists.range(value), 0).and_then(|()| writer.end_batch()).map(|()| true)
+                let range = lists.range(value);
+                rows.write_range(writer, range.start - held.start..range.end - held.start, 0)
+                    .and_then(|()| writer.end_batch())
+                    .map(|()| true)
             } else {
                 Ok(false)
             };
@@ -85,9 +91,4 @@ fn in_value(error: &Error, value: usize) -> Error {
         None => again,
     };
     error.position().row.map_or(again.clone(), |record| again.in_record(record))
-}
-
-#[cold]
-fn too_much() -> Error {
-    ErrorKind::Limit { limit: "2^31-1 bytes or rows of one array", asked: 1 << 31, allowed: (1 << 31) - 1 }.into()
 }

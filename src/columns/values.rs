@@ -242,7 +242,7 @@ fn decode_value<B: BytesColumn>(chunks: &mut ChunkBuilder<B>, value: Bytes) -> R
 }
 
 #[cold]
-fn too_much() -> Error {
+pub(super) fn too_much() -> Error {
     ErrorKind::Limit { limit: "2^31-1 bytes or rows of one array", asked: 1 << 31, allowed: (1 << 31) - 1 }.into()
 }
 
@@ -295,7 +295,7 @@ impl AsRef<[u8]> for Owner {
 }
 
 fn offset_values<O: OffsetSizeTrait>(array: &GenericBinaryArray<O>) -> std::result::Result<Vec<Option<Bytes>>, String> {
-    ensure_valid(bad_offsets(array.value_offsets(), array.value_data().len()))?;
+    ensure_valid(bad_offsets(array.value_offsets(), &(0..array.len()), array.value_data().len()))?;
     let data = Bytes::from_owner(Owner(array.values().clone()));
     let offsets = array.value_offsets().iter().map(|end| end.as_usize());
     let stops = array.value_offsets().iter().skip(1).map(|end| end.as_usize());
@@ -304,7 +304,7 @@ fn offset_values<O: OffsetSizeTrait>(array: &GenericBinaryArray<O>) -> std::resu
 
 fn view_values(array: &BinaryViewArray) -> std::result::Result<Vec<Option<Bytes>>, String> {
     let data: Vec<_> = array.data_buffers().iter().map(|buffer| buffer.as_slice()).collect();
-    ensure_valid(bad_views(array.views(), array.nulls(), &data))?;
+    ensure_valid(bad_views(array.views(), array.nulls(), &(0..array.len()), &data))?;
     let buffers: Vec<_> = array.data_buffers().iter().map(|buffer| Bytes::from_owner(Owner(buffer.clone()))).collect();
     let value = |(index, value): (usize, Option<&[u8]>)| -> Option<Bytes> {
         let value = value?;

@@ -22,28 +22,25 @@ pub struct Stats {
 impl Stats {
     /// Adds what another decode did.
     pub fn add(&mut self, other: &Self) {
-        self.bytes_read += other.bytes_read;
-        self.entries_read += other.entries_read;
-        self.entries_skipped += other.entries_skipped;
-        self.entries_decompressed += other.entries_decompressed;
-        self.bytes_inflated += other.bytes_inflated;
-        self.bytes_checksummed += other.bytes_checksummed;
-        self.records += other.records;
-        self.bytes_copied += other.bytes_copied;
+        *self = self.combined(other, |own, other| own + other);
     }
 
     /// What was done after an earlier reading of the same counters.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
+        self.combined(earlier, |own, earlier| own - earlier)
+    }
+
+    fn combined(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
         Self {
-            bytes_read: self.bytes_read - earlier.bytes_read,
-            entries_read: self.entries_read - earlier.entries_read,
-            entries_skipped: self.entries_skipped - earlier.entries_skipped,
-            entries_decompressed: self.entries_decompressed - earlier.entries_decompressed,
-            bytes_inflated: self.bytes_inflated - earlier.bytes_inflated,
-            bytes_checksummed: self.bytes_checksummed - earlier.bytes_checksummed,
-            records: self.records - earlier.records,
-            bytes_copied: self.bytes_copied - earlier.bytes_copied,
+            bytes_read: of(self.bytes_read, other.bytes_read),
+            entries_read: of(self.entries_read, other.entries_read),
+            entries_skipped: of(self.entries_skipped, other.entries_skipped),
+            entries_decompressed: of(self.entries_decompressed, other.entries_decompressed),
+            bytes_inflated: of(self.bytes_inflated, other.bytes_inflated),
+            bytes_checksummed: of(self.bytes_checksummed, other.bytes_checksummed),
+            records: of(self.records, other.records),
+            bytes_copied: of(self.bytes_copied, other.bytes_copied),
         }
     }
 
@@ -53,7 +50,7 @@ impl Stats {
             ("bytes_read", self.bytes_read),
             ("entries_read", self.entries_read),
             ("entries_skipped", self.entries_skipped),
-            ("entries_unpacked", self.entries_decompressed),
+            ("entries_decompressed", self.entries_decompressed),
             ("bytes_inflated", self.bytes_inflated),
             ("bytes_checksummed", self.bytes_checksummed),
             ("records", self.records),

@@ -66,7 +66,7 @@ impl ErrorKind {
             Self::Unsearched => "unsearched",
             Self::LostBytes { .. } => "lost_bytes",
             Self::OutsideSegment { .. } => "outside_segment",
-            Self::Undecided { .. } => "in_doubt",
+            Self::Undecided { .. } => "undecided",
             Self::OutsideUpload { .. } | Self::OutOfOrder { .. } => "offsets",
             Self::Io { .. } => "io",
             Self::Interrupted => "interrupted",

@@ -139,7 +139,19 @@ pub(super) const fn group(fields: &'static [Field]) -> Kind {
     Kind::Struct(fields)
 }
 
-/// A message of versions `first` to `last`, of which those from `flexible` on are flexible.
-pub(super) const fn message(name: &'static str, first: i16, last: i16, flexible: i16, fields: &'static [Field]) -> Message {
-    Message { name, versions: Versions { first, last }, flexible, fields }
+/// A message of versions `first` to `last`, of which those from `flexible` on are flexible. `Message::of` says its fields.
+pub(super) const fn message(name: &'static str, first: i16, last: i16, flexible: i16) -> Message {
+    Message { name, versions: Versions { first, last }, flexible, fields: &[] }
+}
+
+impl Message {
+    /// The same message, with these fields.
+    pub(super) const fn of(self, fields: &'static [Field]) -> Self {
+        Self { fields, ..self }
+    }
+}
+
+/// A type of record.
+pub(super) const fn record(id: i16, name: &'static str, key: Option<&'static Message>, value: &'static Message) -> Record {
+    Record { id, name, key, value }
 }

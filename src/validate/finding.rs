@@ -34,17 +34,8 @@ pub struct Finding {
 impl Finding {
     /// A finding about a whole batch.
     pub fn in_batch(kind: FindingKind, severity: Severity, header: &BatchHeader) -> Self {
-        Self {
-            kind,
-            severity,
-            position: header.position,
-            length: header.size,
-            base_offset: Some(header.base_offset),
-            last_offset: Some(header.last_offset),
-            record_index: None,
-            field: None,
-            file: None,
-        }
+        let (base_offset, last_offset) = (Some(header.base_offset), Some(header.last_offset));
+        Self { base_offset, last_offset, ..Self::at_bytes(kind, severity, header.position, header.size) }
     }
 
     /// The finding that a piece of framing is; none for entries.
@@ -60,9 +51,8 @@ impl Finding {
     /// The finding about a sidecar file. It never stops a reader.
     pub fn of_sidecar(problem: SidecarFinding, file: &Arc<str>) -> Self {
         let severity = if problem.is_harmful() { Severity::Warning } else { Severity::Info };
-        let (position, length, file) = (problem.position, problem.length, Some(Arc::clone(file)));
-        let (base_offset, last_offset, record_index, field) = (None, None, None, None);
-        Self { kind: FindingKind::Sidecar(problem), severity, position, length, base_offset, last_offset, record_index, field, file }
+        let (position, length) = (problem.position, problem.length);
+        Self::at_bytes(FindingKind::Sidecar(problem), severity, position, length).in_file(file)
     }
 
     /// The finding that a failure is, about the bytes that are lost with it.
@@ -79,42 +69,21 @@ impl Finding {
 
     /// The finding about bytes in which entries may be hidden by a claim of `batchLength`.
     fn of_hidden(kind: FindingKind, bytes: &Range<u64>) -> Self {
-        let (position, length) = (bytes.start, bytes.end.saturating_sub(bytes.start));
-        let (base_offset, last_offset, record_index) = (None, None, None);
-        Self {
-            kind,
-            severity: Severity::Warning,
-            position,
-            length,
-            base_offset,
-            last_offset,
-            record_index,
-            field: Some("batchLength"),
-            file: None,
-        }
+        let length = bytes.end.saturating_sub(bytes.start);
+        Self::at_bytes(kind, Severity::Warning, bytes.start, length).at_field("batchLength")
     }
 
     /// Findings of one rule that were only counted, the first of them at this position.
     pub fn of_more(rule: &'static str, severity: Severity, times: u64, position: u64) -> Self {
-        let kind = FindingKind::More { rule, times };
-        let (base_offset, last_offset, record_index, field) = (None, None, None, None);
-        Self { kind, severity, position, length: 0, base_offset, last_offset, record_index, field, file: None }
+        Self::at_bytes(FindingKind::More { rule, times }, severity, position, 0)
     }
 
     /// The finding that a valid entry without a place in a log is.
     pub fn of_misplaced(kind: Misplaced, bytes: Range<u64>, base_offset: i64, last_offset: i64) -> Self {
         let severity = if kind == Misplaced::Copy { Severity::Info } else { Severity::Warning };
-        Self {
-            kind: FindingKind::Misplaced(kind),
-            severity,
-            position: bytes.start,
-            length: bytes.end.saturating_sub(bytes.start),
-            base_offset: Some(base_offset),
-            last_offset: Some(last_offset),
-            record_index: None,
-            field: Some("baseOffset"),
-            file: None,
-        }
+        let length = bytes.end.saturating_sub(bytes.start);
+        let finding = Self::at_bytes(FindingKind::Misplaced(kind), severity, bytes.start, length).at_field("baseOffset");
+        Self { base_offset: Some(base_offset), last_offset: Some(last_offset), ..finding }
     }
 
     /// The finding that an error is, about these bytes.
@@ -127,7 +96,7 @@ impl Finding {
             _ => None,
         };
         let kind = FindingKind::Failure(error.kind().clone());
-        Self { kind, severity: Severity::Error, position, length, base_offset, last_offset, record_index, field, file: None }
+        Self { base_offset, last_offset, record_index, field, ..Self::at_bytes(kind, Severity::Error, position, length) }
     }
 
     /// The finding that reading a format is that never shipped; it is told once.
@@ -141,8 +110,7 @@ impl Finding {
     }
 
     fn of_magic(kind: FindingKind, position: u64) -> Self {
-        let (base_offset, last_offset, record_index, field) = (None, None, None, Some("magic"));
-        Self { kind, severity: Severity::Info, position, length: 0, base_offset, last_offset, record_index, field, file: None }
+        Self::at_bytes(kind, Severity::Info, position, 0).at_field("magic")
     }
 
     /// The finding that the end of the input is; none for a clean one.
@@ -152,8 +120,7 @@ impl Finding {
             Tail::Torn { position, needed, available } => (FindingKind::TornTail { needed, available }, position, available),
             Tail::Zeros { position, bytes } => (FindingKind::ZeroTail { bytes }, position, bytes),
         };
-        let (base_offset, last_offset, record_index, field) = (None, None, None, None);
-        Some(Self { kind, severity: Severity::Info, position, length, base_offset, last_offset, record_index, field, file: None })
+        Some(Self::at_bytes(kind, Severity::Info, position, length))
     }
 
     /// The same finding, about one record.

@@ -17,7 +17,7 @@ NAMES = {
     "bytes_read",
     "entries_read",
     "entries_skipped",
-    "entries_unpacked",
+    "entries_decompressed",
     "bytes_inflated",
     "bytes_checksummed",
     "records",
@@ -58,7 +58,7 @@ def test_batches_unpack_nothing(codec: str):
     table = ls.batches(segment(codec).read_bytes())
     stats = table.io_stats
     assert set(stats) == NAMES
-    assert (stats.entries_unpacked, stats.bytes_inflated, stats.records, stats.bytes_copied) == (0, 0, 0, 0)
+    assert (stats.entries_decompressed, stats.bytes_inflated, stats.records, stats.bytes_copied) == (0, 0, 0, 0)
     assert stats.entries_read == len(table)
     assert stats.bytes_read == segment(codec).stat().st_size
 
@@ -81,7 +81,7 @@ def test_decoding_counts_all_that_it_does(codec: str):
     data = segment(codec).stat().st_size
     assert stats.bytes_read == data
     assert stats.entries_read == len(batches_of(codec))
-    assert stats.entries_unpacked == (0 if codec == "none" else stats.entries_read)
+    assert stats.entries_decompressed == (0 if codec == "none" else stats.entries_read)
     assert stats.records == 240
     assert stats.bytes_copied == plain_sizes(codec)
     assert stats.bytes_inflated > plain_sizes(codec) if codec != "none" else stats.bytes_inflated == 0
@@ -116,7 +116,7 @@ def test_entries_outside_of_the_bounds_are_not_opened(codec: str, kind: str):
     sources = {"bytes": path.read_bytes(), "FileSource": ls.FileSource(path), "file object": io.BytesIO(path.read_bytes())}
     stats = stats_of(sources[kind], start_offset=start, end_offset=end)
     assert stats.records == end - start
-    assert stats.entries_unpacked == (0 if codec == "none" else len(wanted))
+    assert stats.entries_decompressed == (0 if codec == "none" else len(wanted))
     assert is_covered(stats.bytes_checksummed, wanted)
     assert stats.entries_skipped == stats.entries_read - len(wanted) >= 3
 
@@ -126,7 +126,7 @@ def test_nothing_is_unpacked_behind_the_end_offset(codec: str):
     rows = batches_of(codec)
     stream = ls.decode(segment(codec).read_bytes(), columns=["offset"], end_offset=rows[1]["lastOffset"] + 1)
     assert sum(batch.num_rows for batch in stream) == rows[1]["lastOffset"] + 1
-    assert stream.io_stats.entries_unpacked == (0 if codec == "none" else 2)
+    assert stream.io_stats.entries_decompressed == (0 if codec == "none" else 2)
 
 
 def test_a_range_of_a_file_reads_only_that_range():
@@ -153,13 +153,13 @@ def test_control_and_aborted_batches_are_not_opened():
 def test_validation_by_headers_unpacks_nothing(codec: str):
     data = segment(codec).read_bytes()
     report = ls.validate(data, depth="headers")
-    assert report.io_stats.entries_unpacked == report.io_stats.bytes_inflated == 0
+    assert report.io_stats.entries_decompressed == report.io_stats.bytes_inflated == 0
     full = ls.validate(data)
     assert full.io_stats.bytes_checksummed == report.io_stats.bytes_checksummed == stats_of(data).bytes_checksummed
     assert is_covered(full.io_stats.bytes_checksummed, batches_of(codec))
     assert ls.validate(data, check_crc=False).io_stats.bytes_checksummed == 0
     assert stats_of(data, on_error="skip").bytes_checksummed == full.io_stats.bytes_checksummed
-    assert full.io_stats.entries_unpacked == (0 if codec == "none" else len(batches_of(codec)))
+    assert full.io_stats.entries_decompressed == (0 if codec == "none" else len(batches_of(codec)))
     assert full.io_stats.records == 240
 
 

@@ -2,6 +2,8 @@
 //!
 //! Arrays come from other libraries: offsets, views and dictionary indexes are checked once, before the first row is read.
 
+use std::ops::Range;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowDictionaryKeyType, ByteArrayType, ByteViewType};
 use arrow_array::{Array, ArrayRef, DictionaryArray, FixedSizeBinaryArray, GenericByteArray, GenericByteViewArray, OffsetSizeTrait};
@@ -24,8 +26,8 @@ enum Layout<'a> {
     Long(&'a [i64], &'a [u8]),
     Views(Views<'a>),
     Fixed(usize, &'a [u8]),
-    /// The index of each row's run among others.
-    Dictionary(Vec<usize>, Box<Runs<'a>>),
+    /// The number of the first row, and the index of each row's run among others.
+    Dictionary(usize, Vec<usize>, Box<Runs<'a>>),
     AllNull,
 }
 
@@ -40,7 +42,12 @@ impl<'a> Runs<'a> {
     /// # Errors
     /// `Usage` for an array of another type, or one that is not valid.
     pub(super) fn of(name: &str, array: &'a ArrayRef) -> Result<Self> {
-        let (runs, problem) = Self::of_array(array).ok_or_else(|| unfit(name, "binary or text", array))?;
+        Self::within(name, array, 0..array.len())
+    }
+
+    /// The same of an array of which only these rows will be read.
+    pub(super) fn within(name: &str, array: &'a ArrayRef, rows: Range<usize>) -> Result<Self> {
+        let (runs, problem) = Self::of_array(array, &rows).ok_or_else(|| unfit(name, "binary or text", array))?;
         problem.map_or(Ok(runs), |problem| Err(invalid(name, &problem)))
     }
 
@@ -55,22 +62,22 @@ impl<'a> Runs<'a> {
             Layout::Long(offsets, data) => Some(between(offsets, data, row)),
             Layout::Views(views) => Some(views.get(row)),
             Layout::Fixed(size, data) => Some(data.get(row * size..(row + 1) * size).unwrap_or_default()),
-            Layout::Dictionary(indexes, runs) => runs.get(*indexes.get(row)?),
+            Layout::Dictionary(first, indexes, runs) => runs.get(*indexes.get(row.checked_sub(*first)?)?),
             Layout::AllNull => None,
         }
     }
 
     /// The runs, and why the array is not valid.
-    fn of_array(array: &'a ArrayRef) -> Option<(Self, Option<String>)> {
+    fn of_array(array: &'a ArrayRef, rows: &Range<usize>) -> Option<(Self, Option<String>)> {
         let (layout, problem) = match array.data_type() {
-            DataType::Binary => short(array.as_binary()),
-            DataType::Utf8 => short(array.as_string()),
-            DataType::LargeBinary => long(array.as_binary()),
-            DataType::LargeUtf8 => long(array.as_string()),
-            DataType::BinaryView => views(array.as_binary_view()),
-            DataType::Utf8View => views(array.as_string_view()),
+            DataType::Binary => short(array.as_binary(), rows),
+            DataType::Utf8 => short(array.as_string(), rows),
+            DataType::LargeBinary => long(array.as_binary(), rows),
+            DataType::LargeUtf8 => long(array.as_string(), rows),
+            DataType::BinaryView => views(array.as_binary_view(), rows),
+            DataType::Utf8View => views(array.as_string_view(), rows),
             DataType::FixedSizeBinary(_) => (fixed(array.as_fixed_size_binary())?, None),
-            DataType::Dictionary(_, _) => dictionary(array)?,
+            DataType::Dictionary(_, _) => dictionary(array, rows)?,
             DataType::Null => (Layout::AllNull, None),
             _ => return None,
         };
@@ -103,20 +110,20 @@ fn between<'a, O: ArrowNativeType>(offsets: &[O], data: &'a [u8], row: usize) ->
     }
 }
 
-fn short<T: ByteArrayType<Offset = i32>>(array: &GenericByteArray<T>) -> (Layout<'_>, Option<String>) {
+fn short<'a, T: ByteArrayType<Offset = i32>>(array: &'a GenericByteArray<T>, rows: &Range<usize>) -> (Layout<'a>, Option<String>) {
     let (offsets, data) = (array.value_offsets(), array.value_data());
-    (Layout::Short(offsets, data), bad_offsets(offsets, data.len()))
+    (Layout::Short(offsets, data), bad_offsets(offsets, rows, data.len()))
 }
 
-fn long<T: ByteArrayType<Offset = i64>>(array: &GenericByteArray<T>) -> (Layout<'_>, Option<String>) {
+fn long<'a, T: ByteArrayType<Offset = i64>>(array: &'a GenericByteArray<T>, rows: &Range<usize>) -> (Layout<'a>, Option<String>) {
     let (offsets, data) = (array.value_offsets(), array.value_data());
-    (Layout::Long(offsets, data), bad_offsets(offsets, data.len()))
+    (Layout::Long(offsets, data), bad_offsets(offsets, rows, data.len()))
 }
 
-fn views<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> (Layout<'_>, Option<String>) {
+fn views<'a, T: ByteViewType + ?Sized>(array: &'a GenericByteViewArray<T>, rows: &Range<usize>) -> (Layout<'a>, Option<String>) {
     let views = array.views();
     let buffers: Vec<_> = array.data_buffers().iter().map(|buffer| buffer.as_slice()).collect();
-    let problem = bad_views(views, array.nulls(), &buffers);
+    let problem = bad_views(views, array.nulls(), rows, &buffers);
     (Layout::Views(Views { views, buffers }), problem)
 }
 
@@ -124,24 +131,25 @@ fn fixed(array: &FixedSizeBinaryArray) -> Option<Layout<'_>> {
     Some(Layout::Fixed(usize::try_from(array.value_length()).ok()?, array.value_data()))
 }
 
-fn dictionary(array: &ArrayRef) -> Option<(Layout<'_>, Option<String>)> {
+fn dictionary<'a>(array: &'a ArrayRef, rows: &Range<usize>) -> Option<(Layout<'a>, Option<String>)> {
     use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
-    indexed::<UInt32Type>(array)
-        .or_else(|| indexed::<Int32Type>(array))
-        .or_else(|| indexed::<Int8Type>(array))
-        .or_else(|| indexed::<Int16Type>(array))
-        .or_else(|| indexed::<Int64Type>(array))
-        .or_else(|| indexed::<UInt8Type>(array))
-        .or_else(|| indexed::<UInt16Type>(array))
-        .or_else(|| indexed::<UInt64Type>(array))
+    indexed::<UInt32Type>(array, rows)
+        .or_else(|| indexed::<Int32Type>(array, rows))
+        .or_else(|| indexed::<Int8Type>(array, rows))
+        .or_else(|| indexed::<Int16Type>(array, rows))
+        .or_else(|| indexed::<Int64Type>(array, rows))
+        .or_else(|| indexed::<UInt8Type>(array, rows))
+        .or_else(|| indexed::<UInt16Type>(array, rows))
+        .or_else(|| indexed::<UInt64Type>(array, rows))
 }
 
-fn indexed<K: ArrowDictionaryKeyType>(array: &ArrayRef) -> Option<(Layout<'_>, Option<String>)> {
+fn indexed<'a, K: ArrowDictionaryKeyType>(array: &'a ArrayRef, rows: &Range<usize>) -> Option<(Layout<'a>, Option<String>)> {
     let array: &DictionaryArray<K> = array.as_any().downcast_ref()?;
-    let (runs, problem) = Runs::of_array(array.values())?;
-    let problem = problem.or_else(|| bad_indexes(array.keys(), array.values().len()));
-    let indexes = array.keys().values().iter().map(|key| key.as_usize()).collect();
-    Some((Layout::Dictionary(indexes, Box::new(runs)), problem))
+    let (runs, problem) = Runs::of_array(array.values(), &(0..array.values().len()))?;
+    let problem = problem.or_else(|| bad_indexes(array.keys(), rows, array.values().len()));
+    let keys = array.keys().values().get(rows.clone()).unwrap_or_default();
+    let indexes = keys.iter().map(|key| key.as_usize()).collect();
+    Some((Layout::Dictionary(rows.start, indexes, Box::new(runs)), problem))
 }
 
 /// Where the items of each list start and end.
@@ -155,13 +163,19 @@ impl Ends<'_> {
     /// Why these are not the ends of lists of `len` items.
     pub(in crate::columns) fn problem(self, len: usize) -> Option<String> {
         match self {
-            Self::Short(ends) => bad_offsets(ends, len),
-            Self::Long(ends) => bad_offsets(ends, len),
+            Self::Short(ends) => bad_offsets(ends, &(0..ends.len().saturating_sub(1)), len),
+            Self::Long(ends) => bad_offsets(ends, &(0..ends.len().saturating_sub(1)), len),
         }
     }
 
+    /// Where the items of the first `lists` lists start and end.
+    pub(in crate::columns) fn items(self, lists: usize) -> Range<usize> {
+        let last = lists.checked_sub(1).map_or(0..0, |last| self.range(last));
+        self.range(0).start..last.end
+    }
+
     #[inline]
-    pub(in crate::columns) fn range(self, row: usize) -> std::ops::Range<usize> {
+    pub(in crate::columns) fn range(self, row: usize) -> Range<usize> {
         match self {
             Self::Short(ends) => range(ends, row),
             Self::Long(ends) => range(ends, row),
@@ -170,7 +184,7 @@ impl Ends<'_> {
 }
 
 #[inline]
-fn range<O: OffsetSizeTrait>(ends: &[O], row: usize) -> std::ops::Range<usize> {
+fn range<O: OffsetSizeTrait>(ends: &[O], row: usize) -> Range<usize> {
     match ends.get(row..row + 2) {
         Some([start, end]) => start.as_usize()..end.as_usize(),
         _ => 0..0,

@@ -63,14 +63,16 @@ impl<'a> Headers<'a> {
         if let Some(problem) = ends.problem(pairs.len()) {
             return Err(invalid(name, &problem));
         }
+        // A slice of a table shares the headers of all slices.
+        let items = ends.items(array.len());
         let column = |name: &str, place: usize| pairs.column_by_name(name).or_else(|| pairs.columns().get(place));
         match (pairs.num_columns(), column("key", 0), column("value", 1)) {
             (2, Some(keys), Some(values)) => Ok(Self {
                 ends,
                 nulls: array.nulls(),
                 pairs: pairs.nulls(),
-                keys: Runs::of(&format!("{name}.key"), keys)?,
-                values: Runs::of(&format!("{name}.value"), values)?,
+                keys: Runs::within(&format!("{name}.key"), keys, items.clone())?,
+                values: Runs::within(&format!("{name}.value"), values, items)?,
             }),
             _ => Err(unfit(name, WANTED, array)),
         }

@@ -10,4 +10,4 @@ mod share_groups;
 mod streams_groups;
 pub(super) mod transaction_state;
 
-use super::schema::{Kind, Message, Record, array, field, group, message};
+use super::schema::{Field, Kind, Message, Record, array, field, group, message, record};
