@@ -113,6 +113,8 @@ class _ArrowStreamExportable(Protocol):
 _ArrowColumn: TypeAlias = _ArrowArrayExportable | _ArrowStreamExportable
 
 class RecordBatchError(ValueError):
+    """Base of all errors about record batches."""
+
     code: str | None
     rule: str | None
     kafka_error_code: int | None
@@ -124,22 +126,58 @@ class RecordBatchError(ValueError):
     record_index: int | None
     field: str | None
 
-class TruncatedError(RecordBatchError): ...
-class CorruptError(RecordBatchError): ...
-class ChecksumError(CorruptError): ...
-class InvalidError(RecordBatchError): ...
-class UnsupportedError(RecordBatchError): ...
-class UnknownCompressionError(UnsupportedError): ...
-class LimitError(RecordBatchError): ...
-class CodecError(RecordBatchError): ...
+class TruncatedError(RecordBatchError):
+    """The input ends inside an entry; more bytes may come."""
+
+class CorruptError(RecordBatchError):
+    """The bytes lie: a length, a count, a variable-length integer."""
+
+class ChecksumError(CorruptError):
+    """The stored checksum is not that of the bytes."""
+
+class InvalidError(RecordBatchError):
+    """Readable bytes that break a rule of their format."""
+
+class UnsupportedError(RecordBatchError):
+    """A format or feature that is not read here."""
+
+class UnknownCompressionError(UnsupportedError):
+    """A compression type or name that is not known here."""
+
+class LimitError(RecordBatchError):
+    """A claim over one of the Limits."""
+
+class CodecError(RecordBatchError):
+    """A compressed stream that is bad."""
 
 class LossError(RecordBatchError):
+    """A conversion that would lose something, refused."""
+
     losses: Any
 
-class InternalError(RecordBatchError): ...
+class InternalError(RecordBatchError):
+    """A defect of logsegment itself."""
 
 @final
 class Limits:
+    """What one entry may claim before it is refused with a LimitError.
+
+    Args:
+        max_batch_bytes: bytes of an entry as stored.
+        max_decompressed_bytes: bytes of an entry when decompressed.
+        max_ratio: decompressed bytes per compressed byte, of which at least 512 are counted.
+        max_records: records of an entry.
+        max_headers: headers of a record.
+        max_nesting: levels of compressed sets inside each other.
+
+    "unlimited" in place of a number lifts the limit; it must be said.
+
+    Example:
+        >>> import logsegment as ls
+        >>> ls.Limits(max_records=1000).max_records
+        1000
+    """
+
     def __new__(
         cls,
         *,
@@ -170,6 +208,25 @@ class Limits:
 
 @final
 class FileSource:
+    """A range of bytes of a regular file, opened read-only when it is used and read by position, in bounded memory.
+
+    Args:
+        path: the file; a path, or a URI of a store (`s3://bucket/orders-0/00000000000000000000.log`), of which ranges are fetched as they
+            are needed. Attribute and text show no user, password or setting of a URI.
+        start: first byte of the range; it must be where an entry starts.
+        end: byte after the range, or None for the end of the file.
+        offsets: the offsets that the batches may contain: first (inclusive) and end (exclusive, or None). A batch with other offsets is an
+            error (SEG-1). None for any offsets.
+        finding: a finding that each read of the file reports with its own, or None.
+
+    It can be pickled and used any number of times.
+
+    Example:
+        >>> import logsegment as ls
+        >>> ls.FileSource("00000000000000000000.log").start
+        0
+    """
+
     def __new__(
         cls,
         path: str | os.PathLike[str],
@@ -195,6 +252,23 @@ class FileSource:
 
 @final
 class Finding:
+    """One thing worth knowing about the bytes: what is wrong, where, how bad.
+
+    Attributes:
+        rule (str): id of the rule, with a page anchor in the documentation.
+        severity (str): "error" (decode would raise), "warning" (readable, but it breaks a rule) or "info".
+        message (str): what is wrong, in words.
+        path (str): where in the input, from the outside in.
+        position (int), length (int): the bytes that it is about.
+        base_offset, last_offset, record_index (int or None): the batch and the record.
+        field (str or None): the field, in Kafka's spelling.
+
+    Example:
+        >>> import logsegment as ls
+        >>> ls.validate(bytes(20)).findings
+        [Finding(info FND-17 at byte 0: the input ends in 20 zero bytes, as a preallocated segment does)]
+    """
+
     def __new__(
         cls,
         rule: str,
@@ -228,7 +302,8 @@ class Finding:
     def record_index(self) -> int | None: ...
     @property
     def field(self) -> str | None: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dict."""
     def __eq__(self, value: object, /) -> bool: ...
     def __ne__(self, value: object, /) -> bool: ...
     __hash__: None  # type: ignore[assignment]
@@ -236,6 +311,22 @@ class Finding:
 
 @final
 class Transactions:
+    """The transactions of a partition: which offsets were aborted, of which nobody can tell, and where committed data ends.
+
+    Made by `scan_transactions`, used by `decode(isolation="read_committed", transactions=...)`. It can be pickled.
+
+    Args:
+        aborted: list of (producerId, firstOffset, lastOffset), last offset inclusive.
+        last_stable_offset: first offset of the oldest open transaction, or None when none is open.
+        doubtful: as `aborted`, of transactions whose marker may be lost: up to the last offset before the damage. A committed read gives
+            none of it, and tells it (TRX-5).
+
+    Example:
+        >>> import logsegment as ls
+        >>> ls.Transactions([(7, 100, 120)]).aborted
+        [(7, 100, 120)]
+    """
+
     def __new__(cls, aborted: Sequence[_Aborted], last_stable_offset: int | None = None, doubtful: Sequence[_Aborted] = ()) -> Self: ...
     @property
     def aborted(self) -> list[_Aborted]: ...
@@ -267,16 +358,31 @@ class BatchCounter:
 
 @final
 class ArrowBatch:
+    """A record batch: Arrow columns of the same length.
+
+    Any library with the Arrow PyCapsule interface takes it (`pyarrow.record_batch(batch)`, `polars.DataFrame(batch)`); nothing is copied.
+
+    Example:
+        >>> import logsegment as ls
+        >>> batch = next(ls.decode(ls.FileSource("00000000000000000000.log"), columns=["offset", "key"]))
+        >>> batch.column_names
+        ['offset', 'key']
+    """
+
     @property
-    def num_rows(self) -> int: ...
+    def num_rows(self) -> int:
+        """Number of rows."""
     @property
-    def column_names(self) -> list[str]: ...
+    def column_names(self) -> list[str]:
+        """Names of the columns, in order."""
     @property
-    def schema(self) -> ArrowSchema: ...
+    def schema(self) -> ArrowSchema:
+        """The schema, as an object with `__arrow_c_schema__`."""
     def __len__(self) -> int: ...
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[_Capsule, _Capsule]: ...
     def __arrow_c_schema__(self) -> _Capsule: ...
-    def to_pyarrow(self) -> _Foreign: ...
+    def to_pyarrow(self) -> _Foreign:
+        """The batch as a `pyarrow.RecordBatch`."""
     def to_jsonl(
         self,
         bytes: str = "auto",
@@ -284,17 +390,51 @@ class ArrowBatch:
         fields: Sequence[tuple[str, str]] | None = None,
         constants: Sequence[tuple[str, str]] = ...,
         rows: Mapping[str, Any] | None = None,
-    ) -> bytes: ...
+    ) -> bytes:
+        """The rows as JSON lines, UTF-8.
+
+        Args:
+            bytes: "auto" writes text when the bytes are UTF-8 and {"base64": "..."} otherwise; "utf8", "base64" and "hex" write a string.
+            fields: (column, name in the object) pairs, in order; None for all columns.
+            constants: (name, text) pairs that begin every object.
+            rows: {"since": ..., "until": ..., "keys": ..., "limit": ...}, each may be None: smallest and first too large
+                timestampMs, list of keys, most rows.
+        """
 
 @final
 class ArrowArray:
+    """An Arrow array; any library with the Arrow PyCapsule interface takes it (`pyarrow.array(array)`). Nothing is copied.
+
+    Example:
+        >>> import logsegment as ls, pyarrow as pa
+        >>> ls.batch_info_array(pa.array([None], pa.binary()))
+        ArrowArray(1 value)
+    """
+
     def __len__(self) -> int: ...
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[_Capsule, _Capsule]: ...
     def __arrow_c_schema__(self) -> _Capsule: ...
-    def to_pyarrow(self) -> _Foreign: ...
+    def to_pyarrow(self) -> _Foreign:
+        """The array as a `pyarrow.Array`."""
 
 @final
 class ArrowTable:
+    """Arrow record batches of one schema, in memory.
+
+    Any library with the Arrow PyCapsule interface takes it (`pyarrow.table(table)`, `polars.DataFrame(table)`), any number of times.
+
+    Attributes:
+        schema, num_rows, column_names: as in pyarrow.
+        findings (list[Finding]): what was met on the way.
+        io_stats: counters of what was read.
+
+    Example:
+        >>> import logsegment as ls
+        >>> table = ls.batches(ls.FileSource("00000000000000000000.log"))
+        >>> table.num_rows == len(table.to_pylist())
+        True
+    """
+
     @property
     def schema(self) -> ArrowSchema: ...
     @property
@@ -308,14 +448,39 @@ class ArrowTable:
     def __len__(self) -> int: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> _Capsule: ...
     def __arrow_c_schema__(self) -> _Capsule: ...
-    def to_batches(self) -> list[ArrowBatch]: ...
-    def to_pyarrow(self) -> _Foreign: ...
-    def to_polars(self) -> _Foreign: ...
-    def to_pandas(self) -> _Foreign: ...
-    def to_pylist(self) -> list[dict[str, Any]]: ...
+    def to_batches(self) -> list[ArrowBatch]:
+        """The batches that the table is made of."""
+    def to_pyarrow(self) -> _Foreign:
+        """The table as a `pyarrow.Table`."""
+    def to_polars(self) -> _Foreign:
+        """The table as a `polars.DataFrame`."""
+    def to_pandas(self) -> _Foreign:
+        """The table as a `pandas.DataFrame`."""
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """The rows as dicts, through pyarrow."""
 
 @final
 class RecordStream:
+    """A stream of Arrow record batches, read as it is consumed.
+
+    It goes by once: iterate over it (`ArrowBatch`), hand it to any library with the Arrow PyCapsule interface
+    (`pyarrow.RecordBatchReader.from_stream(stream)`), or collect it with `read_all()`, `to_pyarrow()`, `to_polars()`, `to_pandas()`.
+    As a context manager it gives its memory and threads back at the end.
+
+    Attributes:
+        schema: the Arrow schema (`__arrow_c_schema__`).
+        findings (list[Finding]): torn and zero tails, and damage that was skipped; complete once the stream has ended.
+        error: the typed exception behind an error that another library reported, or None.
+        io_stats: counters of what was read, decompressed and copied.
+
+    Example:
+        >>> import logsegment as ls
+        >>> with ls.decode(ls.FileSource("00000000000000000000.log"), columns=["offset"]) as stream:
+        ...     rows = sum(batch.num_rows for batch in stream)
+        >>> stream.io_stats.records == rows
+        True
+    """
+
     @property
     def schema(self) -> ArrowSchema: ...
     @property
@@ -330,11 +495,16 @@ class RecordStream:
     def __exit__(self, *_exception: object) -> None: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> _Capsule: ...
     def __arrow_c_schema__(self) -> _Capsule: ...
-    def read_all(self) -> ArrowTable: ...
-    def to_pyarrow(self) -> _Foreign: ...
-    def to_polars(self) -> _Foreign: ...
-    def to_pandas(self) -> _Foreign: ...
-    def close(self) -> None: ...
+    def read_all(self) -> ArrowTable:
+        """Collect what is left into one `ArrowTable`. A stream that went by is a ValueError."""
+    def to_pyarrow(self) -> _Foreign:
+        """Collect what is left into a `pyarrow.Table`."""
+    def to_polars(self) -> _Foreign:
+        """Collect what is left into a `polars.DataFrame`."""
+    def to_pandas(self) -> _Foreign:
+        """Collect what is left into a `pandas.DataFrame`."""
+    def close(self) -> None:
+        """Stop, and give memory and threads back. What was collected stays valid."""
 
 #: Position; size, base offset and last offset of the batch there; whether an index led to it.
 _Found: TypeAlias = tuple[int, tuple[int, int, int] | None, bool]
@@ -415,9 +585,32 @@ class TransactionHistory:
     def visit(self, rows: ArrowBatch) -> tuple[int | None, list[_TransactionRow], list[BatchHeader]]: ...
     def open(self, longest_ms: int, now: int | None) -> list[_TransactionRow]: ...
 
-def scan_transactions(
-    sources: Sequence[Any], *, experimental: bool = False, on_error: Literal["raise", "skip"] = "raise"
-) -> Transactions: ...
+def scan_transactions(sources: Sequence[Any], *, experimental: bool = False, on_error: Literal["raise", "skip"] = "raise") -> Transactions:
+    """Find the aborted and open transactions of a partition, from headers and markers alone (nothing is decompressed).
+
+    A marker counts when the checksum of its batch matches. What is open where something is damaged is in doubt up to there: its marker may
+    have been in it.
+
+    Args:
+        sources: the segments of one partition in offset order, each a buffer or a FileSource.
+        experimental: batches of magic 3 begin and end transactions too; as in `decode`.
+        on_error: what the decode that follows does at damage. With "skip" every entry is read, and trusted when its checksum matches.
+
+    Returns:
+        `Transactions`. Damage is skipped; the decode that follows reports it.
+
+    Raises:
+        UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3), whose transactions would be missing. With
+            `on_error="skip"` the batch is skipped, as the decode skips it.
+        ValueError: if the sources are not in offset order: a marker could end the transaction of another producer epoch.
+        OSError: when a file cannot be read.
+
+    Example:
+        >>> import logsegment as ls
+        >>> ls.scan_transactions([ls.FileSource("00000000000000000000.log")]).last_stable_offset is None
+        True
+    """
+
 def internal_topics() -> list[str]: ...
 def decode_files(parts: Sequence[tuple[FileSource, ReadOptions]], options: ReadOptions, notes: Sequence[Finding] = ...) -> RecordStream: ...
 def batch_files(files: Sequence[FileSource], options: ReadOptions, notes: Sequence[Finding] = ...) -> RecordStream: ...

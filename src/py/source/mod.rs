@@ -30,8 +30,8 @@ type Offsets = (i64, Option<i64>);
 ///         are needed. Attribute and text show no user, password or setting of a URI.
 ///     start: first byte of the range; it must be where an entry starts.
 ///     end: byte after the range, or None for the end of the file.
-///     offsets: the offsets that the batches may hold: first (inclusive) and end (exclusive, or None). A batch that holds others is an error
-///         (SEG-1). None for any offsets.
+///     offsets: the offsets that the batches may contain: first (inclusive) and end (exclusive, or None). A batch with other offsets is an
+///         error (SEG-1). None for any offsets.
 ///     finding: a finding that each read of the file reports with its own, or None.
 ///
 /// It can be pickled and used any number of times.

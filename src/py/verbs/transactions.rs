@@ -93,9 +93,9 @@ impl Transactions {
 ///     `Transactions`. Damage is skipped; the decode that follows reports it.
 ///
 /// Raises:
-///     UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3): its transactions would be missing. Not where damage is skipped:
-///         the decode skips it, too.
-///     ValueError: when the sources are not in offset order: a marker would be taken for that of another transaction.
+///     UnsupportedError: for a batch of magic 3 without `experimental` (MAP-3), whose transactions would be missing. With
+///         `on_error="skip"` the batch is skipped, as the decode skips it.
+///     ValueError: if the sources are not in offset order: a marker could end the transaction of another producer epoch.
 ///     OSError: when a file cannot be read.
 ///
 /// Example:
