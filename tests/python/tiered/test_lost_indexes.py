@@ -12,7 +12,8 @@ import corpus
 import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
-from logsegment._validate import validate_segment
+from logsegment._options import ReadOptions
+from logsegment._validate import Surroundings, validate_segment
 from logsegment.segment_files.discovery import find_segments
 from logsegment.tiered import ChunkError
 from tiered_leaders import two_leaders, upload
@@ -75,7 +76,7 @@ def test_one_of_them(member: str, uploader: tiered.Uploader, tmp_path: Path):
     expected = [("TS-37", "warning", at(indexes, member))]
     assert told(log.validate()) == told(log[1].validate()) == expected
     file = find_segments(log[1].path)[0]
-    assert told(validate_segment(file, depth="full", check_crc=True, tells_shared=False)) == expected, "the view of Spark"
+    assert told(validate_segment(file, "full", ReadOptions(), Surroundings(reports_shared=False))) == expected, "the view of Spark"
     for isolation in ("read_uncommitted", "read_committed"):
         assert rows(log, isolation=isolation) == rows(ls.Log(TRANSACTIONS), isolation=isolation)
 
