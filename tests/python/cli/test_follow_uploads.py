@@ -15,6 +15,7 @@ import logsegment as ls
 import tiered_corpus as tiered
 from cli_process import run
 from growing import GrowingLog
+from logsegment.cli.exit_codes import DamagedInput
 from logsegment.stores import files
 from logsegment.tiered.uri import tiered as keyed
 from tiered_leaders import local_upload, upload
@@ -173,7 +174,7 @@ def test_damage_is_an_error_or_skipped_and_reported_once(broken: str, replicas: 
     place = keyed(tmp_path, tiered.KEYS)
     with pytest.raises(Exception, match=victim.stem) as raised:
         watch(place).look()
-    assert type(raised.value).__name__ == "Damaged"
+    assert raised.type is DamagedInput
     watched = watch(place, on_error="skip")
     shown, said = watched.look()
     assert shown[-len(parts[1]) :] == parts[1]

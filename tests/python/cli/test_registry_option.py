@@ -61,4 +61,4 @@ def test_a_damaged_registry_is_an_error(packed: tuple[Path, Path], tmp_path: Pat
     broken = tmp_path / "plugins.json"
     broken.write_text("{")
     done = run("cat", packed[1], "--registry", broken)
-    assert (done.code, "no registry: it is not JSON" in done.err) == (2, True)
+    assert (done.code, "not JSON" in done.err) == (2, True)
