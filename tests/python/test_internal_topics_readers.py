@@ -77,15 +77,15 @@ def test_findings_of_a_log_name_the_file(strange: Path):
 
 
 def test_a_topic_without_a_directory_is_an_error(nameless: Path):
-    words = "no directory tells which internal topic"
+    words = "no directory names the internal topic"
     for opened in (ls.Segment(nameless), ls.Log(nameless), ls.Log(nameless.parent)):
         with pytest.raises(ValueError, match=words):
             opened.records(values="internal")
-        with pytest.raises(ValueError, match='decode must be "internal"'):
+        with pytest.raises(ValueError, match="values must be"):
             opened.records(values="offsets")  # type: ignore[arg-type]
         assert {row["internal"] for row in rows_of(opened.records(columns=["internal"]))} == {None}
         assert rows_of(opened.records(columns=["offset"], values="internal", control=True))
-    with pytest.raises(ValueError, match='decode must be "internal"'):
+    with pytest.raises(ValueError, match="values must be"):
         ls.polars.scan(nameless, values="offsets")  # type: ignore[arg-type]
     frame = ls.polars.scan(nameless, values="internal")
     assert frame.select("offset").collect().height > 0
@@ -118,7 +118,7 @@ def test_what_records_say_is_decoded_when_a_query_names_it(strange: Path, engine
 
 def test_filters_spare_as_much_with_what_records_say():
     spared = []
-    for options in ({}, {"decode": "internal"}):
+    for options in ({}, {"values": "internal"}):
         stats: dict[str, int] = {}
         frame = ls.polars.scan(DATA, io_stats=stats, **options)
         found = frame.filter((col("topic") == "__consumer_offsets") & (col("partition") == 1) & (col("offset") < 2)).collect()
@@ -173,7 +173,7 @@ def test_follow_decode_needs_the_topic(nameless: Path):
 
 
 OTHERS = DATA / "codec-none-0"
-TOLD = "codec-none is no internal topic of Kafka: `internal` is null in its records"
+TOLD = "codec-none is not an internal topic of Kafka; `internal` is null in its records"
 
 
 @pytest.mark.parametrize("reader", ["decode", "bytes", "segment", "log", "polars"])
@@ -214,7 +214,7 @@ def test_the_command_line_reports_topics_that_are_not_internal_once(verb: tuple[
     for topic in ("codec-none-0", "codec-lz4-0", "__consumer_offsets-1"):
         shutil.copytree(DATA / topic, tmp_path / topic)
     done = run(verb[0], tmp_path, *verb[1:], "--values", "internal")
-    expected = "codec-lz4, codec-none are no internal topics of Kafka: `internal` is null in their records"
+    expected = "codec-lz4, codec-none are not internal topics of Kafka; `internal` is null in their records"
     assert (done.code, done.err) == (0, f"logsegment: {expected}\n")
     for options in (("--values", "internal", "--control"), ("--values", "internal", "--quiet"), ()):
         assert run(verb[0], OTHERS, *verb[1:], *options).err == ""
@@ -237,5 +237,5 @@ def test_plans_of_spark_warn_of_it():
         return [str(one.message) for one in caught]
 
     for streams in (False, True):
-        assert said(OTHERS, streams=streams, values="internal") == [f"option decode: {TOLD}"]
+        assert said(OTHERS, streams=streams, values="internal") == [f"option values: {TOLD}"]
         assert said(OTHERS, streams=streams) == said(OFFSETS.parent, streams=streams, values="internal") == []
